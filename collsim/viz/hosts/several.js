@@ -59,7 +59,7 @@ async function setSeveral(many, next) {
   many.cards = timelines.map((timeline, q) => ({ ...show.card(many, timeline, q), q, timeline }));
   await Promise.all(many.cards.map(({ player }) => player.ready));
   if (overtaken()) return;
-  many.off = clock.on((_, why) => show.tick(many, why));
+  many.off = clock.on((_, cause) => show.tick(many, cause));
   dressSeveral(many);
   show.begin(many, before);
 }

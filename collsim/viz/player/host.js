@@ -23,8 +23,8 @@ const streamlit = component((box, { lang, theme, view, t, node, header }) => {
       return ready;
     },
     save() {
-      const { view: shown, node: open } = player.state();
-      return { view: shown, node: open };
+      const { view: viewName, node: open } = player.state();
+      return { view: viewName, node: open };
     },
     restore: (saved) => player.set(saved),
     destroy: player.destroy,

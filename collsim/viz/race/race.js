@@ -30,9 +30,9 @@ export function createRace(host) {
     begin: beginRace,
     dress: dressRace,
     arrange: arrangeRace,
-    tick(race, why) {
+    tick(race, cause) {
       drawRace(race);
-      if (why === "speed") buildSpeeds(race);
+      if (cause === "speed") buildSpeeds(race);
     },
   });
 }

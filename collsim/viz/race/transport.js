@@ -53,18 +53,18 @@ async function shareRace(race) {
 }
 
 function dragRace(race, box) {
-  let held = false;
+  let isHeld = false;
   const follow = (ev) => race.clock.seek(timeUnder(race, box, ev)),
     letGo = () => {
-      held = false;
+      isHeld = false;
     };
   box.addEventListener("pointerdown", (ev) => {
-    held = true;
+    isHeld = true;
     box.setPointerCapture?.(ev.pointerId);
     follow(ev);
   });
   box.addEventListener("pointermove", (ev) => {
-    if (held) follow(ev);
+    if (isHeld) follow(ev);
   });
   for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, letGo);
 }

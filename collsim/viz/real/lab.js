@@ -86,12 +86,12 @@ function placeOf(lab) {
 }
 
 function drawLabStage(lab) {
-  const place = (lab.place = placeOf(lab)),
+  const layout = (lab.place = placeOf(lab)),
     { document: d } = lab.data,
     hatch = labHatch(),
     name = { role: "img", "aria-label": lab.words.label },
-    pic = svg("svg", { class: "time", width: lab.wide, height: place.height, ...name }, hatch);
-  lab.unit = timeUnit(place.whole);
+    pic = svg("svg", { class: "time", width: lab.wide, height: layout.height, ...name }, hatch);
+  lab.unit = timeUnit(layout.whole);
   drawLabAxis(lab, pic);
   drawLabRow(lab, pic, d.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
   pic.append(labText(0, AXIS + 22, lab.words.predicted, "b"));
@@ -228,10 +228,10 @@ function seekLab(lab, t) {
   lab.at = t;
   const { x, height } = lab.place,
     at = x(t),
-    said = labSpan(lab, t),
-    half = 6 + said.length * 4,
+    spanText = labSpan(lab, t),
+    half = 6 + spanText.length * 4,
     text = svg("text", { x: at, y: 15, class: "m b", style: "fill:var(--card);font-size:13px" });
-  text.textContent = said;
+  text.textContent = spanText;
   lab.cursor.replaceChildren(
     svg("line", { x1: at, x2: at, y1: 20, y2: height, stroke: "var(--ink)", "stroke-width": 2 }),
     svg("rect", { x: at - half, y: 0, width: 2 * half, height: 21, rx: 4, fill: "var(--ink)" }),

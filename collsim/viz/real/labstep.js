@@ -53,7 +53,7 @@ function drawLabStep(lab, anew) {
   Object.assign(lab.root.dataset, {
     predicted: String(d.predicted.time),
     measured: String(d.measured?.time ?? ""),
-    sizes: String(d.sizes.filter((one) => one.measured !== null).length),
+    sizes: String(d.sizes.filter((size) => size.measured !== null).length),
   });
 }
 
@@ -96,9 +96,9 @@ function drawPair(lab, pic, boxes, y, name, look) {
       fill = network || bucket >= 0 ? hue.box : "var(--idle)",
       g = svg("g", {}),
       box = { x: x(begin), y: at, width: wide, height: LANE, fill, stroke: "var(--card)" },
-      told = svg("title", {});
-    told.textContent = `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`;
-    g.append(svg("rect", network ? box : { ...box, "fill-opacity": 0.45 }), told);
+      tip = svg("title", {});
+    tip.textContent = `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`;
+    g.append(svg("rect", network ? box : { ...box, "fill-opacity": 0.45 }), tip);
     if (network && bucket >= 0 && wide > NARROW) {
       const number = labText(x(begin) + wide / 2, at + 13, String(bucket), "m b");
       number.setAttribute("style", `fill:${hue.text};font-size:12px`);
@@ -112,7 +112,7 @@ function drawPair(lab, pic, boxes, y, name, look) {
 function sizesOfBuckets(lab) {
   const { sizes, chosen } = lab.data.document,
     { left, width } = lab.place,
-    most = 1.1 * Math.max(...sizes.map((one) => Math.max(one.predicted, one.measured ?? 0))),
+    most = 1.1 * Math.max(...sizes.map((size) => Math.max(size.predicted, size.measured ?? 0))),
     unit = timeUnit(most),
     pic = svg("svg", { width: lab.wide, height: SIZES, role: "img", "aria-label": lab.words.sizes }),
     top = 34,
@@ -121,26 +121,26 @@ function sizesOfBuckets(lab) {
     y = (t) => base - ((base - top) * t) / most;
   pic.append(labText(0, 16, lab.words.sizes, "b"));
   pic.append(svg("line", { x1: left, x2: left + Math.min(width, 900), y1: base, y2: base, stroke: "var(--edge)" }));
-  const points = sizes.map((one, k) => `${x(k)},${y(one.predicted)}`).join(" ");
+  const points = sizes.map((size, k) => `${x(k)},${y(size.predicted)}`).join(" ");
   pic.append(
     svg("polyline", { points, fill: "none", stroke: "var(--ink3)", "stroke-width": 2, "stroke-dasharray": "5 4" }),
   );
-  sizes.forEach((one, k) => {
-    const known = one.measured !== null,
-      g = svg("g", { "data-size": one.nbytes });
-    g.append(labText(x(k), base + 19, fmtBytes(one.nbytes), one.nbytes === chosen ? "m b" : "s m"));
-    const label = said(one, unit, lab.wide < 760);
-    g.append(labText(x(k), y(Math.max(one.predicted, one.measured ?? 0)) - 10, label, "s m"));
-    if (known) g.append(svg("circle", { cx: x(k), cy: y(one.measured), r: 5, fill: "var(--ink)" }));
+  sizes.forEach((size, k) => {
+    const known = size.measured !== null,
+      g = svg("g", { "data-size": size.nbytes });
+    g.append(labText(x(k), base + 19, fmtBytes(size.nbytes), size.nbytes === chosen ? "m b" : "s m"));
+    const label = said(size, unit, lab.wide < 760);
+    g.append(labText(x(k), y(Math.max(size.predicted, size.measured ?? 0)) - 10, label, "s m"));
+    if (known) g.append(svg("circle", { cx: x(k), cy: y(size.measured), r: 5, fill: "var(--ink)" }));
     pic.append(g);
   });
   return pic;
 }
 
-const said = (one, unit, narrow) => {
-  const [predicted, measured] = [one.predicted, one.measured ?? 0].map((t) => threeDigits(t * unit.f));
-  if (narrow) return one.measured === null ? predicted : measured;
-  return `${one.measured === null ? predicted : `${predicted} → ${measured}`}${NB}${unit.unit}`;
+const said = (size, unit, narrow) => {
+  const [predicted, measured] = [size.predicted, size.measured ?? 0].map((t) => threeDigits(t * unit.f));
+  if (narrow) return size.measured === null ? predicted : measured;
+  return `${size.measured === null ? predicted : `${predicted} → ${measured}`}${NB}${unit.unit}`;
 };
 
 function drawStepLegend(lab) {

@@ -8,24 +8,24 @@ const HEAD = 46, // px above the scale, for runs off it
   FOOT = 26;
 
 /** Draw the card below: bars over steps, in the time column of the card above. */
-export function drawLateness(lab, place) {
+export function drawLateness(lab, layout) {
   const { measured: m, steps } = lab.data.document,
     w = lab.words,
     scale = scaleOf(m),
     pic = svg("svg", { width: lab.wide, height: HEAD + HEIGHT + FOOT, role: "img", "aria-label": w.later }),
     y = (t) => HEAD + (HEIGHT * (scale.top - t)) / (scale.top - scale.bottom),
-    slot = place.width / steps;
-  drawScale(pic, place, scale, y);
+    slot = layout.width / steps;
+  drawScale(pic, layout, scale, y);
   for (let k = 0; k < steps; k++) {
     const g = svg("g", { "data-step": k, style: "cursor:default" });
-    drawBar(g, m, k, place.left + (k + 0.5) * slot, slot, y, scale);
+    drawBar(g, m, k, layout.left + (k + 0.5) * slot, slot, y, scale);
     pic.append(g);
     g.addEventListener("pointerenter", () => lightLab(lab, k));
     g.addEventListener("pointerleave", () => lightLab(lab, null));
   }
-  drawExpected(pic, m, place, slot, y, scale);
-  drawHeld(lab, pic, m, place, slot);
-  pic.append(...titleOf(w, place));
+  drawExpected(pic, m, layout, slot, y, scale);
+  drawHeld(lab, pic, m, layout, slot);
+  pic.append(...titleOf(w, layout));
   lab.bars = pic;
   lab.later.replaceChildren(pic, legendOf(lab, m));
 }
@@ -57,13 +57,13 @@ function textAt(x, y, text, kind, style = "") {
   return e;
 }
 
-function drawScale(pic, place, scale, y) {
+function drawScale(pic, layout, scale, y) {
   const step = niceStep(scale.top - scale.bottom, 4);
   for (let t = Math.ceil(scale.bottom / step) * step; t <= scale.top; t += step) {
     const zero = Math.abs(t) < step / 2;
-    const line = { x1: place.left, x2: place.left + place.width, y1: y(t), y2: y(t) };
+    const line = { x1: layout.left, x2: layout.left + layout.width, y1: y(t), y2: y(t) };
     pic.append(svg("line", { ...line, stroke: zero ? "var(--edge)" : "var(--grid)" }));
-    pic.append(textAt(place.left - 10, y(t) + 4, zero ? "0" : `${ms(t, digitsOf(step))}\u00a0ms`, "n e"));
+    pic.append(textAt(layout.left - 10, y(t) + 4, zero ? "0" : `${ms(t, digitsOf(step))}\u00a0ms`, "n e"));
   }
 }
 
@@ -83,29 +83,31 @@ function drawBar(g, m, k, middle, slot, y, scale) {
     g.append(textAt(middle, HEAD + HEIGHT + 18, k + 1, worst ? "m b" : "m s"));
 }
 
-function drawExpected(pic, m, place, slot, y, scale) {
+function drawExpected(pic, m, layout, slot, y, scale) {
   if (!m.expected) return;
   const at = (k) => Math.max(y(scale.top), Math.min(y(scale.bottom), y(m.expected[k]))),
-    d = m.expected.map((_, k) => `${k ? "L" : "M"}${place.left + k * slot} ${at(k)}h${slot}`).join("");
+    d = m.expected.map((_, k) => `${k ? "L" : "M"}${layout.left + k * slot} ${at(k)}h${slot}`).join("");
   const look = { stroke: "var(--ink)", "stroke-width": 1.8, "stroke-dasharray": "6 4", fill: "none" };
   pic.append(svg("path", { d, ...look, "pointer-events": "none" }));
 }
 
 /** A triangle for each run that was held up, over the step in which it lost most. */
-function drawHeld(lab, pic, m, place, slot) {
+function drawHeld(lab, pic, m, layout, slot) {
   m.held.slice(0, 4).forEach(([run, step, more], i) => {
-    const x = place.left + (step + 0.5) * slot,
+    const x = layout.left + (step + 0.5) * slot,
       y = 14 + (i % 2) * 20,
-      right = x > place.left + 0.6 * place.width,
-      said = lab.words.run(run + 1, `${(more * 1e3).toFixed(0)}\u00a0ms`);
+      right = x > layout.left + 0.6 * layout.width,
+      label = lab.words.run(run + 1, `${(more * 1e3).toFixed(0)}\u00a0ms`);
     pic.append(svg("path", { d: `M${x - 6} ${y + 2}h12l-6 -11z`, fill: "var(--hostink)" }));
-    pic.append(textAt(right ? x - 12 : x + 12, y + 1, said, right ? "b e" : "b", "fill:var(--hostink);font-size:13px"));
+    pic.append(
+      textAt(right ? x - 12 : x + 12, y + 1, label, right ? "b e" : "b", "fill:var(--hostink);font-size:13px"),
+    );
   });
 }
 
-function titleOf(w, place) {
+function titleOf(w, layout) {
   const words = w.later.split(/(?<=,)\s+|，/u),
-    lines = place.narrow ? [w.later] : words;
+    lines = layout.narrow ? [w.later] : words;
   return lines.map((line, i) => textAt(0, 16 + 20 * i, line, "b"));
 }
 
@@ -116,14 +118,14 @@ function legendOf(lab, m) {
       if (look) i.style.background = look;
       return el("span", {}, i, text);
     },
-    held = m.held.length ? [sign("tri", "", w.triangle)] : [],
+    triangles = m.held.length ? [sign("tri", "", w.triangle)] : [],
     dashed = m.expected ? [sign("dash", "", w.dashed)] : [];
   return el(
     "div",
     { className: "legend" },
     sign("", "var(--ink3)", w.bar(m.times.length)),
     sign("", "var(--idle)", w.band),
-    ...held,
+    ...triangles,
     ...dashed,
   );
 }

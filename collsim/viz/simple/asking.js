@@ -12,12 +12,12 @@ export function buildSide(simple) {
 
 /** Over both columns: the question that is open, or when the next one comes. */
 export function askedHead(simple) {
-  const { words, asked, lang, questions } = simple;
-  if (!asked) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
-  const which = el("b", { textContent: words.question(questions.indexOf(asked) + 1, questions.length) });
+  const { words, asked: question, lang, questions } = simple;
+  if (!question) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
+  const which = el("b", { textContent: words.question(questions.indexOf(question) + 1, questions.length) });
   return [
-    el("h2", { className: "asks", textContent: asked.text[lang] }),
-    el("p", { className: "which" }, which, asked.shown ? "" : words.waits),
+    el("h2", { className: "asks", textContent: question.text[lang] }),
+    el("p", { className: "which" }, which, question.shown ? "" : words.waits),
   ];
 }
 
@@ -27,33 +27,41 @@ function soon({ words, questions, model, clock }) {
 }
 
 function openAnswers(simple) {
-  const { words, asked } = simple,
-    shown = asked.shown,
-    choices = asked.choices.map((choice, q) => answerButton(simple, choice, q));
-  const go = el("button", { type: "button", className: "go", textContent: shown ? words.on : words.let });
+  const { words, asked: question } = simple,
+    isShown = question.shown,
+    choices = question.choices.map((choice, q) => answerButton(simple, choice, q));
+  const go = el("button", { type: "button", className: "go", textContent: isShown ? words.on : words.let });
   go.onclick = () => simple.goOn();
-  const help = el("small", { textContent: shown ? words.onHelp : words.letHelp });
-  return [...choices, ...(shown ? [verdict(simple)] : []), el("div", { className: "row" }, go, help)];
+  const help = el("small", { textContent: isShown ? words.onHelp : words.letHelp });
+  return [...choices, ...(isShown ? [verdict(simple)] : []), el("div", { className: "row" }, go, help)];
 }
 
 function answerButton(simple, choice, q) {
-  const { asked, lang } = simple,
-    { shown, given } = asked,
-    state = shown ? (q === asked.answer ? " right" : q === given ? " wrong" : "") : given === q ? " given" : "";
+  const { asked: question, lang } = simple,
+    { shown: isShown, given: answered } = question,
+    state = isShown
+      ? q === question.answer
+        ? " right"
+        : q === answered
+          ? " wrong"
+          : ""
+      : answered === q
+        ? " given"
+        : "";
   const words = el("span", { className: "text" }, el("b", { textContent: choice.text[lang] }));
-  if (shown) words.append(el("small", { textContent: choice.why[lang] }));
-  const b = el("button", { type: "button", className: `answer${state}`, disabled: !!shown });
+  if (isShown) words.append(el("small", { textContent: choice.why[lang] }));
+  const b = el("button", { type: "button", className: `answer${state}`, disabled: !!isShown });
   b.append(el("i", { textContent: String.fromCharCode(65 + q) }), words, el("kbd", { textContent: String(q + 1) }));
-  b.setAttribute("aria-pressed", String(given === q));
+  b.setAttribute("aria-pressed", String(answered === q));
   b.onclick = () => simple.answer(q);
   return b;
 }
 
-function verdict({ words, asked, lang }) {
-  const { given, answer } = asked,
-    head = given == null || given < 0 ? words.none : given === answer ? words.right : words.wrong;
+function verdict({ words, asked: question, lang }) {
+  const { given: answered, answer } = question,
+    head = answered == null || answered < 0 ? words.none : answered === answer ? words.right : words.wrong;
   const box = el("p", { className: "verdict", role: "status" }, el("b", { textContent: head }));
-  box.append(` ${asked.why[lang]}`);
+  box.append(` ${question.why[lang]}`);
   return box;
 }
 

@@ -52,7 +52,7 @@ export function drawCount(simple, sent) {
 /** The button: what one card takes and what all take; null where there is nothing to turn on. */
 export function buildCards(simple) {
   const { words, data } = simple,
-    [one, all] = data.runs;
+    [single, all] = data.runs;
   if (!all) return null;
   const by = all.cards > 1 ? "cards" : "channels",
     count = all[by],
@@ -62,15 +62,19 @@ export function buildCards(simple) {
     spell(
       `bar${now ? " now" : ""}`,
       spell("name", name),
-      spell("track", el("i", { style: `width:${(100 * time) / one.time}%` }), el("b", { textContent: fmtSpan(time) })),
+      spell(
+        "track",
+        el("i", { style: `width:${(100 * time) / single.time}%` }),
+        el("b", { textContent: fmtSpan(time) }),
+      ),
     );
   const box = el("button", { type: "button", className: "cards" });
   box.setAttribute("aria-pressed", String(on));
   box.append(
     spell("act", head, el("kbd", { textContent: "8" })),
-    bar(words.now[by], one.time, !on),
+    bar(words.now[by], single.time, !on),
     bar(words.all[by](count), all.time, on),
-    spell("gain", words.faster(three(one.time / all.time))),
+    spell("gain", words.faster(three(single.time / all.time))),
   );
   box.onclick = () => simple.turnCards(!simple.all);
   return box;

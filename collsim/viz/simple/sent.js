@@ -8,9 +8,9 @@ import { upTo } from "../player/model/order.js";
 function sendings(model) {
   const of = Array.from({ length: model.endpoints }, () => ({ at: [], sum: [] }));
   for (const i of model.byEnd) {
-    const one = of[model.src[i]];
-    one.at.push(model.t1[i]);
-    one.sum.push((one.sum.at(-1) ?? 0) + model.bytes[i]);
+    const counts = of[model.src[i]];
+    counts.at.push(model.t1[i]);
+    counts.sum.push((counts.sum.at(-1) ?? 0) + model.bytes[i]);
   }
   return of;
 }

@@ -6,14 +6,14 @@ import { fmtBytes, fmtSpan } from "../player/model/units.js";
 
 /** The sentence at a moment, as nodes. */
 export function simpleSentence(simple, t, s) {
-  const { model, words, lang, track, asked } = simple;
+  const { model, words, lang, track, asked: question } = simple;
   if (s < 0) return [];
   if (t >= model.total && model.total > 0) return [words.done(model.ranks, fmtSpan(model.total))];
   const number = el("b", { textContent: words.step(s + 1, model.nsteps) }),
     gap = lang === "zh" ? "" : " ";
-  if (asked && !asked.shown) return [number, gap, words.hidden];
-  const said = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, lang);
-  return [number, gap, said];
+  if (question && !question.shown) return [number, gap, words.hidden];
+  const sentence = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, lang);
+  return [number, gap, sentence];
 }
 
 /** A step of a ring: the same for every rank, over cables that differ. */

@@ -128,14 +128,14 @@ async function setSimple(simple, data) {
 function begin0(simple, t) {
   const { clock, models } = simple,
     model = models[simple.all ? 1 : 0],
-    one = models[0];
+    firstModel = models[0];
   simple.off();
   simple.model = model;
   simple.pairs = pairsOf(model);
   simple.off = clock.on(
-    (_, why) => onTick(simple, why),
+    (_, cause) => onTick(simple, cause),
     model.total,
-    one.total / Math.max(1, Math.min(30, one.nsteps)),
+    firstModel.total / Math.max(1, Math.min(30, firstModel.nsteps)),
   );
   clock.t = Math.min(model.total, Math.max(0, t));
   simple.player?.destroy();
@@ -182,16 +182,16 @@ function dress0(simple) {
 
 /** What depends on what is on: the head, the column beside the picture, the buttons. */
 function dressState(simple) {
-  const { root, predict, asked, words } = simple;
+  const { root, predict, asked: question, words } = simple;
   if (predict) simple.countSays = null;
   const head = predict ? askedHead(simple) : [buildVolume(simple), buildCards(simple) ?? ""];
   simple.head.replaceChildren(...head);
   simple.asks.setAttribute("aria-pressed", String(predict));
   root.classList.toggle("asking", !!predict);
   root.dataset.predict = String(predict);
-  root.dataset.question = asked ? String(simple.questions.indexOf(asked) + 1) : "";
+  root.dataset.question = question ? String(simple.questions.indexOf(question) + 1) : "";
   if (predict) buildSide(simple);
-  simple.canvas.setAttribute("aria-label", asked && !asked.shown ? words.hidden : simple.data.title);
+  simple.canvas.setAttribute("aria-label", question && !question.shown ? words.hidden : simple.data.title);
   showPlay(simple);
   arrange0(simple);
 }
@@ -221,16 +221,16 @@ function arrange0(simple) {
 }
 
 function render0(simple) {
-  const { model, clock, place, size } = simple;
+  const { model, clock, place: layout, size } = simple;
   if (!model || !simple.data || simple.dead) return;
   const t = shownMoment(simple, Math.min(clock.t, model.total)),
     s = stepAt(model, t),
     hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
-  if (simple.track && place) {
+  if (simple.track && layout) {
     const g = sizeCanvas(simple.canvas, size[0], size[1]);
     g.clearRect(0, 0, size[0], size[1]);
     const { colors, words, lang, pairs, lit } = simple;
-    drawTrack(g, { model, colors, words, lang, t, s, place, pairs, asked: hidden, lit });
+    drawTrack(g, { model, colors, words, lang, t, s, place: layout, pairs, asked: hidden, lit });
   }
   drawTimebar(simple, t, s);
   drawCount(simple, sentAt(model, t));
@@ -258,9 +258,9 @@ function sayStep(simple, t, s) {
 
 // ---- time
 
-function onTick(simple, why) {
+function onTick(simple, cause) {
   const { clock, model } = simple;
-  if (why === "tick" && simple.predict && !simple.asked) {
+  if (cause === "tick" && simple.predict && !simple.asked) {
     const due = simple.questions.find((q) => isDue(simple, q));
     if (due) {
       clock.pause();
@@ -269,8 +269,8 @@ function onTick(simple, why) {
       return;
     }
   }
-  if (why === "end" && simple.asked && !simple.asked.shown) reveal(simple);
-  if (why !== "tick") showPlay(simple);
+  if (cause === "end" && simple.asked && !simple.asked.shown) reveal(simple);
+  if (cause !== "tick") showPlay(simple);
   render0(simple);
 }
 
@@ -294,17 +294,17 @@ function answer(simple, q) {
 
 /** Let the pieces of this step arrive, then show the answer; after that, go on to the next question. */
 function goOn(simple) {
-  const { asked, clock, model } = simple;
-  if (!asked) return;
-  if (asked.shown) {
+  const { asked: question, clock, model } = simple;
+  if (!question) return;
+  if (question.shown) {
     simple.asked = null;
     dressState(simple);
     clock.play();
     return;
   }
-  asked.given ??= -1;
-  const lasts = model.step1[asked.step] - model.step0[asked.step],
-    end = asked.step + 1 < model.nsteps ? model.step1[asked.step] - 1e-6 * lasts : model.total;
+  question.given ??= -1;
+  const lasts = model.step1[question.step] - model.step0[question.step],
+    end = question.step + 1 < model.nsteps ? model.step1[question.step] - 1e-6 * lasts : model.total;
   clock.t = Math.min(clock.t, end);
   clock.play(end);
 }
@@ -326,8 +326,8 @@ function setPredict(simple, on = !simple.predict) {
 }
 
 function toggle0(simple) {
-  const { clock, asked } = simple;
-  if (asked) goOn(simple);
+  const { clock, asked: question } = simple;
+  if (question) goOn(simple);
   else if (clock.playing) clock.pause();
   else clock.play();
 }

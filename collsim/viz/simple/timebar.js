@@ -11,21 +11,21 @@ const PAD = 2;
 export function buildTimebar(simple) {
   const canvas = el("canvas"),
     box = el("div", { className: "scrub", role: "slider", tabIndex: 0, "aria-valuemin": "0" }, canvas);
-  let held = false;
+  let isHeld = false;
   const follow = (ev) => {
     const { left, width } = box.getBoundingClientRect();
     simple.ask(null);
     simple.clock.seek(((ev.clientX - left - PAD) / (width - 2 * PAD)) * simple.model.total);
   };
   box.addEventListener("pointerdown", (ev) => {
-    held = true;
+    isHeld = true;
     box.setPointerCapture?.(ev.pointerId);
     follow(ev);
   });
-  box.addEventListener("pointermove", (ev) => held && follow(ev));
+  box.addEventListener("pointermove", (ev) => isHeld && follow(ev));
   for (const end of ["pointerup", "pointercancel"])
     box.addEventListener(end, () => {
-      held = false;
+      isHeld = false;
     });
   return { box, canvas };
 }
@@ -77,10 +77,10 @@ function drawSteps(ctx, { model, colors }, { x, t, s }) {
   }
 }
 
-function drawMarks0(ctx, { questions, colors, model, asked }, x) {
+function drawMarks0(ctx, { questions, colors, model, asked: question }, x) {
   for (const q of questions) {
     const at = Math.min(x(model.total) - 12, Math.max(12, x(model.step0[q.step]))),
-      open = asked === q,
+      open = question === q,
       seen = open || q.given != null;
     disc(ctx, at, 72, 12, seen ? colors.ink : colors.card, colors.ink, 1.6);
     put(ctx, "?", at, 78, 16, seen ? colors.card : colors.ink, { align: "center", bold: true });

@@ -72,7 +72,7 @@ export function pairsOf(model) {
  * another, on a narrow screen one above the other.
  */
 export function placeTrack(track, pairs, w, h, slim) {
-  const place = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null },
+  const layout = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null },
     two = track.panels.length > 1;
   const long = slim ? h : w,
     wide = slim ? w : h,
@@ -80,26 +80,26 @@ export function placeTrack(track, pairs, w, h, slim) {
     size = (long - gap) / track.panels.length;
   track.panels.forEach((panel, p) => {
     const from = p * (size + gap);
-    place.panels.push(turned(slim, { x: from, y: 0, w: size, h: wide }, panel));
-    standInPanel(place, panel, p, { from, size, wide, two });
+    layout.panels.push(turned(slim, { x: from, y: 0, w: size, h: wide }, panel));
+    standInPanel(layout, panel, p, { from, size, wide, two });
   });
-  if (two) place.gap = turned(slim, { x: size, y: 0, w: gap, h: wide });
+  if (two) layout.gap = turned(slim, { x: size, y: 0, w: gap, h: wide });
   const node = new Map(track.panels.flatMap(({ ranks }, p) => ranks.map((rank) => [rank, p])));
   const across = [...pairs.values()].filter(({ src, dst }) => node.get(src) !== node.get(dst));
-  place.laned = across.length > 2;
+  layout.laned = across.length > 2;
   for (const [key, pair] of pairs) {
-    const line = node.get(pair.src) === node.get(pair.dst) ? inside(place, pair) : null;
-    place.lines.set(key, line ?? crossing(place, pair, across, node));
+    const line = node.get(pair.src) === node.get(pair.dst) ? inside(layout, pair) : null;
+    layout.lines.set(key, line ?? crossing(layout, pair, across, node));
   }
-  return place;
+  return layout;
 }
 
 const turned = (slim, { x, y, w, h }, more = {}) =>
   slim ? { ...more, x: y, y: x, w: h, h: w } : { ...more, x, y, w, h };
 
 /** Ranks of a node on the two sides of the loop; the ends of the loop stand at the gap. */
-function standInPanel(place, { ranks }, p, { from, size, wide, two }) {
-  const { slim } = place,
+function standInPanel(layout, { ranks }, p, { from, size, wide, two }) {
+  const { slim } = layout,
     k = ranks.length,
     half = Math.ceil(k / 2),
     head = slim ? 8 : two ? 54 : 20,
@@ -115,13 +115,13 @@ function standInPanel(place, { ranks }, p, { from, size, wide, two }) {
       at = two && p === 0 ? size - pitch * (d + 0.5) - (slim ? 4 : 14) : pitch * (d + 0.5) + (slim ? 4 : 14),
       y = side ? head + room - deep : head;
     const b = turned(slim, { x: from + at - along / 2, y, w: along, h: deep });
-    place.boxes.set(rank, { ...b, side, d, p, cx: b.x + b.w / 2, cy: b.y + b.h / 2 });
+    layout.boxes.set(rank, { ...b, side, d, p, cx: b.x + b.w / 2, cy: b.y + b.h / 2 });
   });
 }
 
 /** From edge to edge between two ranks of one node. */
-function inside(place, { src, dst }) {
-  return { pts: edges(place.boxes.get(src), place.boxes.get(dst)) };
+function inside(layout, { src, dst }) {
+  return { pts: edges(layout.boxes.get(src), layout.boxes.get(dst)) };
 }
 
 function edges(a, b) {
@@ -135,9 +135,9 @@ function edges(a, b) {
 }
 
 /** Between two nodes: from box to box, or, where there are many, each on a line of its own from panel to panel. */
-function crossing(place, pair, across, node) {
-  if (!place.laned) return { pts: edges(place.boxes.get(pair.src), place.boxes.get(pair.dst)), across: true };
-  const { gap, slim } = place,
+function crossing(layout, pair, across, node) {
+  if (!layout.laned) return { pts: edges(layout.boxes.get(pair.src), layout.boxes.get(pair.dst)), across: true };
+  const { gap, slim } = layout,
     out = node.get(pair.src) === 0,
     same = across.filter(({ src }) => (node.get(src) === 0) === out).sort((a, b) => a.channel - b.channel),
     half = (slim ? gap.w : gap.h) / 2,

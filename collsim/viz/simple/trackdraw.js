@@ -19,12 +19,12 @@ const pipeWidth = (capacity, lane) =>
  * of the cables between nodes are shown, all unless given)}.
  */
 export function drawTrack(ctx, view) {
-  const { colors, place } = view;
-  for (const panel of place.panels) drawPanel(ctx, view, panel);
-  const shown = visiblePairs(view);
-  for (const key of shown) drawPipe(ctx, view, view.pairs.get(key), place.lines.get(key));
+  const { colors, place: layout } = view;
+  for (const panel of layout.panels) drawPanel(ctx, view, panel);
+  const visible = visiblePairs(view);
+  for (const key of visible) drawPipe(ctx, view, view.pairs.get(key), layout.lines.get(key));
   const sent = sentAt(view.model, view.t);
-  for (const [rank, b] of place.boxes) drawRank(ctx, view, rank, b, sent[rank]);
+  for (const [rank, b] of layout.boxes) drawRank(ctx, view, rank, b, sent[rank]);
   if (view.asked) drawLetters(ctx, view);
   else drawSaid(ctx, view);
   drawPieces(ctx, view);
@@ -32,18 +32,18 @@ export function drawTrack(ctx, view) {
 }
 
 /** Pairs that are shown: while cables light up one after another, those between nodes in the order of channels. */
-function visiblePairs({ pairs, place, lit }) {
+function visiblePairs({ pairs, place: layout, lit }) {
   const all = [...pairs.keys()];
   if (lit == null) return all;
-  return all.filter((key) => !place.lines.get(key).across || pairs.get(key).channel < lit);
+  return all.filter((key) => !layout.lines.get(key).across || pairs.get(key).channel < lit);
 }
 
-function drawPanel(ctx, { colors, lang, place }, panel) {
-  if (place.panels.length < 2) return;
+function drawPanel(ctx, { colors, lang, place: layout }, panel) {
+  if (layout.panels.length < 2) return;
   box(ctx, panel.x + 0.5, panel.y + 0.5, panel.w - 1, panel.h - 1, 10, colors.sunk, colors.line);
   const title = textAt(panel.label, 0, lang),
     note = textAt(panel.note, 0, lang);
-  if (place.slim) return;
+  if (layout.slim) return;
   put(ctx, title, panel.x + 22, panel.y + 34, 20, colors.ink, { bold: true });
   const from = panel.x + 22 + ctx.measureText(title).width + 10,
     px = fitFont(ctx, note, 14, panel.x + panel.w - from - 12, false, 11);
@@ -107,10 +107,10 @@ function drawRank(ctx, view, rank, b, sent) {
   const flat = b.h < 52;
   if (flat) {
     put(ctx, String(rank), b.x + 8, b.y + b.h / 2 + 6, 17, colors.ink, { bold: true });
-    const said = `${number} ${unit}`,
-      px = fitFont(ctx, said, 13, b.w - 36, false, 10);
+    const label = `${number} ${unit}`,
+      px = fitFont(ctx, label, 13, b.w - 36, false, 10);
     if (px)
-      put(ctx, said, b.x + b.w - 7, b.y + b.h / 2 + 5, px, hot ? colors.fulltext : colors.ink2, { align: "right" });
+      put(ctx, label, b.x + b.w - 7, b.y + b.h / 2 + 5, px, hot ? colors.fulltext : colors.ink2, { align: "right" });
     return;
   }
   put(ctx, String(rank), b.cx, b.y + 25, 21, colors.ink, BOLD);
@@ -137,9 +137,9 @@ function sendsOverHot(view, rank) {
 // ---- pieces
 
 function drawPieces(ctx, view) {
-  const { model, t, s, place, asked } = view,
+  const { model, t, s, place: layout, asked: question } = view,
     many = new Map();
-  if (asked && s >= 0) {
+  if (question && s >= 0) {
     for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++)
       addPiece(many, model, model.byStep.id[q], 0, false);
   } else {
@@ -147,7 +147,7 @@ function drawPieces(ctx, view) {
     for (const i of activeAt(model, t)) addPiece(many, model, i, hopAt(model, i, t).share, false);
   }
   for (const [key, list] of many) {
-    const line = place.lines.get(Number(key.split(" ")[0]));
+    const line = layout.lines.get(Number(key.split(" ")[0]));
     if (!line || (view.lit != null && line.across)) continue;
     drawPiece(ctx, view, line, list[0], list.length);
   }
@@ -188,19 +188,19 @@ const pieceOf = (model, chunk) => (model.slots === model.ranks * model.channels 
 // ---- what is said in the picture
 
 function drawSaid(ctx, view) {
-  const { place } = view;
+  const { place: layout } = view;
   if (view.s < 0) return;
-  if (place.laned) sayLanes(ctx, view);
+  if (layout.laned) sayLanes(ctx, view);
   else sayCrossings(ctx, view);
-  for (const panel of place.panels) sayInside(ctx, view, panel);
+  for (const panel of layout.panels) sayInside(ctx, view, panel);
 }
 
-const crossings = ({ pairs, place }) => [...pairs].filter(([key]) => place.lines.get(key).across);
+const crossings = ({ pairs, place: layout }) => [...pairs].filter(([key]) => layout.lines.get(key).across);
 
 function sayCrossings(ctx, view) {
-  const { colors, words, place, model, t, s } = view,
+  const { colors, words, place: layout, model, t, s } = view,
     across = crossings(view),
-    { gap } = place;
+    { gap } = layout;
   if (!gap || !across.length) return;
   const [, pair] = across[0],
     begin = model.step0[s],
@@ -209,18 +209,26 @@ function sayCrossings(ctx, view) {
     used = words.used[usedOf(view, pair).cls](fmtRate(pair.capacity), usedOf(view, pair).share);
   const first = model.byStep.id[model.byStep.start[s]];
   const now = words.of(three(1e6 * Math.min(lasts, Math.max(0, t - begin))), fmtSpan(lasts));
-  if (place.slim) {
+  if (layout.slim) {
     put(ctx, `${name}${words.colon}${used}`, gap.x + gap.w / 2, gap.y + 26, 15, fullInk(view, pair), BOLD);
     put(ctx, now, gap.x + gap.w / 2, gap.y + 46, 14, colors.ink, MID);
     return;
   }
-  for (const [key, one] of across) {
-    const [x0, y0, x1] = place.lines.get(key).pts,
-      above = place.boxes.get(one.src).side === 0,
+  for (const [key, lines] of across) {
+    const [x0, y0, x1] = layout.lines.get(key).pts,
+      above = layout.boxes.get(lines.src).side === 0,
       x = (x0 + x1) / 2,
-      y = above || y0 + 70 > place.h ? y0 - 46 : y0 + 44;
-    put(ctx, `${words.kinds[one.kind] ?? one.label} ${one.src} → ${one.dst}`, x, y, 16, fullInk(view, one), BOLD);
-    put(ctx, used, x, y + 20, 14, fullInk(view, one), MID);
+      y = above || y0 + 70 > layout.h ? y0 - 46 : y0 + 44;
+    put(
+      ctx,
+      `${words.kinds[lines.kind] ?? lines.label} ${lines.src} → ${lines.dst}`,
+      x,
+      y,
+      16,
+      fullInk(view, lines),
+      BOLD,
+    );
+    put(ctx, used, x, y + 20, 14, fullInk(view, lines), MID);
   }
   const x = gap.x + gap.w / 2,
     y = gap.y + gap.h / 2;
@@ -232,17 +240,17 @@ function sayCrossings(ctx, view) {
 const fullInk = (view, pair) => (usedOf(view, pair).cls === "full" ? view.colors.fulltext : view.colors.ink);
 
 function sayLanes(ctx, view) {
-  const { colors, words, place, lit } = view,
+  const { colors, words, place: layout, lit } = view,
     across = crossings(view),
-    { gap } = place;
-  if (place.slim || !across.length) return;
+    { gap } = layout;
+  if (layout.slim || !across.length) return;
   const [, pair] = across[0];
   const text = words.cables(across.length, words.kinds[pair.kind] ?? pair.label),
     px = fitFont(ctx, text, 16, gap.w - 8, true, 11);
   put(ctx, text, gap.x + gap.w / 2, gap.y + 30, px, fullInk(view, pair), BOLD);
   for (const [key, { src, dst, channel }] of across) {
     if (lit != null && channel >= lit) continue;
-    const [x0, y0, x1] = place.lines.get(key).pts;
+    const [x0, y0, x1] = layout.lines.get(key).pts;
     put(ctx, String(src), x0 + (x0 < x1 ? -6 : 6), y0 + 4, 12, colors.ink2, { align: x0 < x1 ? "right" : "left" });
     put(ctx, String(dst), x1 + (x0 < x1 ? 6 : -6), y0 + 4, 12, colors.ink2, { align: x0 < x1 ? "left" : "right" });
   }
@@ -250,24 +258,24 @@ function sayLanes(ctx, view) {
 
 /** What happens within a node: how long its cables take, and how long pieces have waited since. */
 function sayInside(ctx, view, panel) {
-  const { colors, words, model, t, s, place, pairs } = view,
-    own = new Set(panel.ranks),
-    pair = [...pairs.values()].find(({ src, dst }) => own.has(src) && own.has(dst));
+  const { colors, words, model, t, s, place: layout, pairs } = view,
+    ownRanks = new Set(panel.ranks),
+    pair = [...pairs.values()].find(({ src, dst }) => ownRanks.has(src) && ownRanks.has(dst));
   if (!pair) return;
   const x = panel.x + panel.w / 2,
-    y = panel.y + panel.h / 2 + (place.slim ? 0 : 14),
-    room = panel.w - 2 * (Math.max(...[...own].map((rank) => place.boxes.get(rank).w)) + (place.slim ? 8 : 20));
+    y = panel.y + panel.h / 2 + (layout.slim ? 0 : 14),
+    room = panel.w - 2 * (Math.max(...[...ownRanks].map((rank) => layout.boxes.get(rank).w)) + (layout.slim ? 8 : 20));
   let longest = 0,
     waits = 0;
   for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++) {
     const i = model.byStep.id[q];
-    if (!own.has(model.src[i]) || !own.has(model.dst[i])) continue;
+    if (!ownRanks.has(model.src[i]) || !ownRanks.has(model.dst[i])) continue;
     longest = Math.max(longest, model.t1[i] - model.t0[i]);
     waits += model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995;
   }
   const waited = t - model.step0[s] - longest,
-    since = waits && waited > 0 ? words.waited(waits, fmtSpan(waited), place.slim) : "";
-  const lines = place.slim
+    since = waits && waited > 0 ? words.waited(waits, fmtSpan(waited), layout.slim) : "";
+  const lines = layout.slim
     ? [
         textAt(panel.label, 0, view.lang),
         `${words.kinds[pair.kind] ?? pair.label}${words.colon}${fmtSpan(longest)}`,
@@ -283,7 +291,7 @@ function sayInside(ctx, view, panel) {
         ctx,
         line,
         x,
-        y - 8 + q * 20 - (place.slim ? 16 : 0),
+        y - 8 + q * 20 - (layout.slim ? 16 : 0),
         px,
         strong ? colors.ink : colors.ink2,
         strong ? BOLD : MID,
@@ -292,15 +300,15 @@ function sayInside(ctx, view, panel) {
 }
 
 /** A letter on each way that an answer names. */
-function drawLetters(ctx, { colors, asked, place, model }) {
-  asked.choices.forEach(({ marks = [] }, q) => {
+function drawLetters(ctx, { colors, asked: question, place: layout, model }) {
+  question.choices.forEach(({ marks = [] }, q) => {
     for (const [src, dst] of marks) {
-      const line = place.lines.get(src * model.endpoints + dst);
+      const line = layout.lines.get(src * model.endpoints + dst);
       if (!line) continue;
       const [x0, y0, x1, y1] = line.pts,
         off = line.across ? 0 : 30,
         flat = Math.abs(x1 - x0) >= Math.abs(y1 - y0),
-        up = (y0 + y1) / 2 < place.h / 2 ? -1 : 1,
+        up = (y0 + y1) / 2 < layout.h / 2 ? -1 : 1,
         x = (x0 + x1) / 2 + (flat ? 0 : -off * up),
         y = (y0 + y1) / 2 + (flat ? off * up : 0);
       disc(ctx, x, y, 15, colors.ink);

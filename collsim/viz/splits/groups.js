@@ -21,14 +21,14 @@ export function sameGroup(a, b, way, ways, expert = 1) {
 
 /** The groups of a rank: {way: [ranks]}, those of one rank left out. */
 export function groupsOfRank(rank, { ways, ranks, expert }) {
-  const own = coordinates(rank, ways),
+  const position = coordinates(rank, ways),
     names = [...ways.filter(([, size]) => size > 1).map(([way]) => way), ...(expert > 1 ? ["ep"] : [])],
-    found = Object.fromEntries(names.map((way) => [way, []]));
+    members = Object.fromEntries(names.map((way) => [way, []]));
   for (let other = 0; other < ranks; other++) {
     const at = coordinates(other, ways);
-    for (const way of names) if (sameGroup(own, at, way, ways, expert)) found[way].push(other);
+    for (const way of names) if (sameGroup(position, at, way, ways, expert)) members[way].push(other);
   }
-  return found;
+  return members;
 }
 
 /** Where nodes are drawn: columns are stages where every node is of one stage, else nodes in rows of at most 16. */
@@ -36,8 +36,8 @@ export function nodesInColumns({ ways, ranks, per }) {
   const nodes = Math.ceil(ranks / per),
     pp = ways.find(([way]) => way === "pp")?.[1] ?? 1,
     stageOf = (node) => coordinates(node * per, ways).pp,
-    one = (node) => coordinates(Math.min(ranks, (node + 1) * per) - 1, ways).pp === stageOf(node);
-  if (pp > 1 && nodes % pp === 0 && Array.from({ length: nodes }, (_, k) => k).every(one)) {
+    isOneStage = (node) => coordinates(Math.min(ranks, (node + 1) * per) - 1, ways).pp === stageOf(node);
+  if (pp > 1 && nodes % pp === 0 && Array.from({ length: nodes }, (_, k) => k).every(isOneStage)) {
     const seen = new Map();
     const places = Array.from({ length: nodes }, (_, node) => {
       const column = stageOf(node),

@@ -84,8 +84,8 @@ function rowLabel(ctx, row, k, { colours, kind, words }) {
   ctx.font = `13px ${FONT}`;
   ctx.fillStyle = colours.ink2;
   ctx.textAlign = "right";
-  const said = kind === "sharding" ? words[row.name] : k === 0 ? `${words.gpu} ${row.name}` : row.name;
-  ctx.fillText(said, LANE_LEFT - 8, row.top + row.high / 2 + 1);
+  const label = kind === "sharding" ? words[row.name] : k === 0 ? `${words.gpu} ${row.name}` : row.name;
+  ctx.fillText(label, LANE_LEFT - 8, row.top + row.high / 2 + 1);
 }
 
 function idleParts(ctx, row, { across, hatch }) {
@@ -107,8 +107,8 @@ export function numberFonts(ctx, row, { across }) {
     const fits = (size) => {
       ctx.font = fontOfBox(kind, size);
       const room = ([wide, text, high]) => ctx.measureText(text).width + 3 <= wide && size - 2 <= high,
-        held = kinds[kind].filter(room);
-      return held.length >= MOST_NUMBERS * kinds[kind].length;
+        named = kinds[kind].filter(room);
+      return named.length >= MOST_NUMBERS * kinds[kind].length;
     };
     sizes[kind] = (row.high < 16 ? [11] : [13, 11]).find(fits);
   }
@@ -151,14 +151,14 @@ function edgeOfBox(ctx, x, y, wide, high, colour) {
 /** Microbatches that the rank holds, as stairs below its boxes; a full row is the most that any runner holds. */
 function staircase(ctx, row, { across, colours, most, end }) {
   const floor = row.top + row.high + row.level + 2,
-    high = (held) => (held / most) * (row.level - 1);
+    high = (level) => (level / most) * (row.level - 1);
   stairs(ctx, row.data.level, 1, { across, end, floor, high, fill: colours.room, line: colours.room, alpha: 0.34 });
 }
 
 /** Bytes of gathered weights, and on them gradients that are not reduced yet. */
 function waterLevel(ctx, row, { across, colours: colors, most, end, bytes, whole, words }) {
   const floor = row.top + row.level,
-    high = (held) => (held / most) * row.level,
+    high = (level) => (level / most) * row.level,
     points = row.data.level,
     sums = points.map(([t, gathered, gradients]) => [t, gathered + gradients]);
   levelScale(ctx, floor, high, { colors, most, bytes, left: across(0), right: across(end) });
@@ -182,8 +182,8 @@ function waterLevel(ctx, row, { across, colours: colors, most, end, bytes, whole
 /** Bytes at the top of a level: of all that are drawn; where a runner stands alone and holds a small part of the
  * weights, of those that do. */
 export function topOfLevel(run, runners, whole, alone) {
-  const most = (some) => Math.max(...some.map((one) => one.most.both)),
-    small = runners.filter((one) => one.most.both < SMALL_PART * whole);
+  const most = (some) => Math.max(...some.map((run) => run.most.both)),
+    small = runners.filter((run) => run.most.both < SMALL_PART * whole);
   return alone && small.includes(run) ? 1.05 * most(small) : Math.max(whole, most(runners));
 }
 
@@ -236,15 +236,15 @@ function heldBar(ctx, row, { colours: colors, width, most }) {
 /** What the longest wait of the first row comes to, where there is room to say it. */
 function largestGap(ctx, row, run, view) {
   const idle = row.data.idle,
-    longest = idle.reduce((best, one) => (one[1] - one[0] > best[1] - best[0] ? one : best), [0, 0]),
+    longest = idle.reduce((best, span) => (span[1] - span[0] > best[1] - best[0] ? span : best), [0, 0]),
     sum = idle.reduce((all, [a, b]) => all + b - a, 0),
-    said = view.words.idle(view.fmt(sum), view.fmt(run.time), `${((100 * sum) / run.time).toFixed(1)}\u00a0%`),
+    label = view.words.idle(view.fmt(sum), view.fmt(run.time), `${((100 * sum) / run.time).toFixed(1)}\u00a0%`),
     room = view.across(longest[1]) - view.across(longest[0]);
   ctx.font = `700 13px ${FONT}`;
-  if (sum && room > ctx.measureText(said).width + 18)
+  if (sum && room > ctx.measureText(label).width + 18)
     pill(
       ctx,
-      said,
+      label,
       view.across((longest[0] + longest[1]) / 2),
       row.top + row.high / 2,
       view.colours,
@@ -298,8 +298,8 @@ function bracketOf(ctx, run, { across, total, colours: colors, layout, words, fm
   const say = (texts, at, bold, colour) => {
     ctx.font = `${bold}13px ${FONT}`;
     ctx.fillStyle = colour;
-    const said = texts.find((text) => ctx.measureText(text).width <= b - a + 4); // beyond are the most that ranks hold
-    if (said) ctx.fillText(said, (a + b) / 2, at);
+    const label = texts.find((text) => ctx.measureText(text).width <= b - a + 4); // beyond are the most that ranks hold
+    if (label) ctx.fillText(label, (a + b) / 2, at);
   };
   say([words.less(less), `−${less}`], y - 14, "700 ", colors.ink);
   say([words.saved(share), `−${share}`], y + 15, "", colors.ink2);
@@ -307,7 +307,9 @@ function bracketOf(ctx, run, { across, total, colours: colors, layout, words, fm
 
 /** What is under the pointer: {row, box} or {row, gap}, or null. */
 export function laneHit(view, x, y) {
-  const row = view.layout.rows.find((one) => one.high && y >= one.top && y < one.top + one.high + (one.level ?? 0)),
+  const row = view.layout.rows.find(
+      (line) => line.high && y >= line.top && y < line.top + line.high + (line.level ?? 0),
+    ),
     t = view.timeAt(x);
   if (!row || t < 0) return null;
   const middle = y - row.top > row.high / 2 ? 2 : 1,

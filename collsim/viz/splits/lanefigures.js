@@ -33,7 +33,7 @@ export function figuresOf(ui, run, places) {
   const time = el("span", {}, el("b", { textContent: ui.unit.fmt(run.time) }), ` ${placeOf(run.time, places, w)}`),
     wait = el("span", { className: "r" }, `${pipelines ? w.bubble : w.exposed} `, el("b", { textContent: percent }));
   big.append(time, wait);
-  const rows = (run.figures ?? []).map((one) => figureRow(ui, one, w)),
+  const rows = (run.figures ?? []).map((figure) => figureRow(ui, figure, w)),
     none = el("p", { className: "none", textContent: w.none }),
     below = run.figures ? el("table", {}, el("tbody", {}, ...rows)) : none;
   return el("div", { className: "figures" }, el("div", {}, big, meter), below);
@@ -42,17 +42,17 @@ export function figuresOf(ui, run, places) {
 /** "1st", or "joint 3rd" where several took as long. */
 export function placeOf(time, places, words) {
   const alike = places.filter((other) => Math.abs(other - time) <= 1e-9 * time).length,
-    place = words.place(places.filter((other) => other < time * (1 - 1e-9)).length + 1);
-  return alike > 1 ? words.joint(place) : place;
+    rankText = words.place(places.filter((other) => other < time * (1 - 1e-9)).length + 1);
+  return alike > 1 ? words.joint(rankText) : rankText;
 }
 
 function figureRow(ui, { name, form, calls, numbers, value, drawn, unit }, w) {
   const fmt = FORMS[unit](ui),
     alike = drawn === undefined || Math.abs(value - drawn) <= ALIKE * Math.max(1e-12, Math.abs(value)),
-    said = el("td", { textContent: calls ? w.calls(...calls) : w.idleIn(form) }),
+    cell = el("td", { textContent: calls ? w.calls(...calls) : w.idleIn(form) }),
     last = el("td", {}, alike ? fmt(value) : "");
-  if (numbers) said.append(" ", el("span", { className: "in", textContent: `= ${numbers}` }));
+  if (numbers) cell.append(" ", el("span", { className: "in", textContent: `= ${numbers}` }));
   if (drawn !== undefined && alike) last.append(el("span", { className: "ok", textContent: "✓" }));
   if (!alike) last.append(el("span", { className: "off", textContent: w.differs(fmt(value), fmt(drawn)) }));
-  return el("tr", {}, el("td", { textContent: w.figure[name] }), said, last);
+  return el("tr", {}, el("td", { textContent: w.figure[name] }), cell, last);
 }

@@ -98,11 +98,10 @@ export function unitOfLanes(kind, total) {
 }
 
 function momentsOfLanes(runners, total) {
-  const found = new Set();
+  const kinds = new Set();
   for (const run of runners)
-    for (const row of run.rows ?? [run.compute, run.network])
-      for (const [a, b] of row.boxes) found.add(a).add(b);
-  const listed = [...found].sort((a, b) => a - b);
+    for (const row of run.rows ?? [run.compute, run.network]) for (const [a, b] of row.boxes) kinds.add(a).add(b);
+  const listed = [...kinds].sort((a, b) => a - b);
   return listed.filter((t, k) => k === 0 || t - listed[k - 1] > 1e-7 * total);
 }
 
@@ -317,29 +316,29 @@ function sayLanes(ui, done, open, now) {
 }
 
 function dragLanes(ui) {
-  let held = false;
+  let isHeld = false;
   const seek = (ev) => {
     const box = (ui.views[0]?.canvas ?? ui.scrub).getBoundingClientRect();
     if (ui.views[0]) ui.clock.seek(ui.views[0].timeAt(ev.clientX - box.left));
   };
   for (const area of [ui.rows, ui.scrub]) {
     area.addEventListener("pointerdown", (ev) => {
-      held = Boolean(ev.target.closest?.(".field,.scrub"));
-      if (held) seek(ev);
+      isHeld = Boolean(ev.target.closest?.(".field,.scrub"));
+      if (isHeld) seek(ev);
       hoverLanes(ui, ev, true);
     });
     area.addEventListener("pointermove", (ev) => {
-      if (held && ev.buttons) seek(ev);
+      if (isHeld && ev.buttons) seek(ev);
       else hoverLanes(ui, ev, false);
     });
-    for (const end of ["pointerup", "pointercancel"]) area.addEventListener(end, () => (held = false));
+    for (const end of ["pointerup", "pointercancel"]) area.addEventListener(end, () => (isHeld = false));
     area.addEventListener("pointerleave", () => focusOn(ui, null, ui.tip.textContent));
   }
 }
 
 /** What is under the pointer lights up in all rows; a click on a wait names the box that ends it. */
 function hoverLanes(ui, ev, clicked) {
-  const view = ui.views.find((one) => one.canvas === ev.target);
+  const view = ui.views.find((candidate) => candidate.canvas === ev.target);
   if (!view) return;
   const r = view.canvas.getBoundingClientRect(),
     hit = laneHit(view, ev.clientX - r.left, ev.clientY - r.top),
@@ -354,13 +353,13 @@ function hoverLanes(ui, ev, clicked) {
     const [a, b, text, kind] = hit.box;
     focusOn(ui, text || null, w.box(w.pass[kind], text, where, num(a), fmt(b)));
   } else if (hit.next) {
-    const said = w.gap(where, num(hit.gap[0]), fmt(hit.gap[1]), w.pass[hit.next[3]], hit.next[2]);
-    focusOn(ui, clicked ? hit.next[2] : null, said);
+    const tip = w.gap(where, num(hit.gap[0]), fmt(hit.gap[1]), w.pass[hit.next[3]], hit.next[2]);
+    focusOn(ui, clicked ? hit.next[2] : null, tip);
   } else focusOn(ui, null, w.end(where, num(hit.gap[0]), fmt(hit.gap[1])));
 }
 
-function focusOn(ui, focus, said) {
-  setText(ui.tip, said);
+function focusOn(ui, focus, tip) {
+  setText(ui.tip, tip);
   if (ui.focus === focus) return;
   ui.focus = focus;
   redraw(ui);

@@ -10,20 +10,20 @@ const MOST_HIGH = 420;
 
 /** How a map of `width` pixels is laid out: the GPUs of a node in as many rows as make their squares largest. */
 export function mapLayout(document, width) {
-  const made = nodesInColumns(document),
-    wide = Math.min(150, (width - MAP_LEFT) / made.columns),
-    air = Math.min(6, MOST_HIGH / made.rows / 4), // between the squares of two nodes below one another
+  const layout = nodesInColumns(document),
+    wide = Math.min(150, (width - MAP_LEFT) / layout.columns),
+    air = Math.min(6, MOST_HIGH / layout.rows / 4), // between the squares of two nodes below one another
     ways = [4, 2, 8, 16, 1]
       .filter((across) => across <= Math.max(4, document.per))
       .map((most) => {
         const across = Math.min(document.per, most),
           down = Math.ceil(document.per / across),
-          square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / made.rows - air) / down - 1));
+          square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / layout.rows - air) / down - 1));
         return { across, down, square };
       }),
     best = ways.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),
     high = best.down * (best.square + 1) + air;
-  return { ...made, ...best, wide, air, boxHigh: high, high: MAP_TOP + made.rows * high + 4 };
+  return { ...layout, ...best, wide, air, boxHigh: high, high: MAP_TOP + layout.rows * high + 4 };
 }
 
 /** Draw the map; `rank` is the one that was clicked. */
@@ -36,7 +36,7 @@ export function drawNodeMap(ctx, document, layout, rank, colors) {
   const hit = new Set([...fill.keys()].map((member) => Math.floor(member / document.per)));
   ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
   if (layout.stages) stageNumbers(ctx, layout, colors);
-  layout.places.forEach((place, node) => nodeBox(ctx, { document, layout, colors, fill, hit }, place, node));
+  layout.places.forEach((cell, node) => nodeBox(ctx, { document, layout, colors, fill, hit }, cell, node));
   return groups;
 }
 
@@ -49,11 +49,11 @@ function stageNumbers(ctx, { columns, wide }, colors) {
   for (let k = 0; k < columns; k += every) ctx.fillText(String(k), MAP_LEFT + (k + 0.5) * wide, 9);
 }
 
-function nodeBox(ctx, { document, layout, colors, fill, hit }, place, node) {
+function nodeBox(ctx, { document, layout, colors, fill, hit }, cell, node) {
   const { square, across, wide, air, boxHigh } = layout,
     inner = across * (square + 1) + 3,
-    x = MAP_LEFT + place.column * wide + (wide - inner) / 2,
-    y = MAP_TOP + place.row * boxHigh;
+    x = MAP_LEFT + cell.column * wide + (wide - inner) / 2,
+    y = MAP_TOP + cell.row * boxHigh;
   if (square > 3 && air > 4) {
     ctx.strokeStyle = hit.has(node) ? colors.ink2 : colors.line;
     ctx.lineWidth = hit.has(node) ? 1.6 : 1;
@@ -77,7 +77,7 @@ export function rankAt(document, layout, x, y) {
     column = Math.floor((x - MAP_LEFT) / wide),
     row = Math.floor((y - MAP_TOP) / boxHigh);
   if (column < 0 || column >= columns || row < 0) return -1;
-  const node = places.findIndex((place) => place.column === column && place.row === row);
+  const node = places.findIndex((cell) => cell.column === column && cell.row === row);
   if (node < 0) return -1;
   const inner = across * (square + 1) + 3,
     left = MAP_LEFT + column * wide + (wide - inner) / 2 + 2,

@@ -8,10 +8,10 @@ const SCATTER_FOOT = 40;
 const NOTE_HIGH = 40;
 
 /** Scales of a table of splits on so many pixels; what a GPU has and the split that is shown are within them. */
-export function scatterScales(table, width, high, room, shown = null) {
+export function scatterScales(table, width, high, room, selected = null) {
   const span = (values) => [Math.min(...values) * 0.93, Math.max(...values) * 1.08],
-    [x0, x1] = span([...table.memory, ...(room ? [room] : []), ...(shown ? [shown.memory] : [])]),
-    [y0, y1] = span([...table.time, ...(shown ? [shown.time] : [])]),
+    [x0, x1] = span([...table.memory, ...(room ? [room] : []), ...(selected ? [selected.memory] : [])]),
+    [y0, y1] = span([...table.time, ...(selected ? [selected.time] : [])]),
     scale = (a, b, p, q) => (v) => p + ((Math.log(v) - Math.log(a)) / (Math.log(b) - Math.log(a))) * (q - p);
   return {
     x: scale(x0, x1, SCATTER_LEFT, width - 12),
@@ -45,7 +45,7 @@ export function freeLabels(values, at, wide, low, high) {
   return out;
 }
 
-export function drawScatter(ctx, table, scales, { colors, room, shown, notes, words, bytes }) {
+export function drawScatter(ctx, table, scales, { colors, room, shown: selected, notes, words, bytes }) {
   const { x, y, width, high, ends } = scales,
     floor = high - SCATTER_FOOT;
   ctx.clearRect(0, 0, width, high);
@@ -63,7 +63,7 @@ export function drawScatter(ctx, table, scales, { colors, room, shown, notes, wo
   );
   paretoLine(ctx, table, scales, colors);
   table.pareto.forEach((on, k) => on && dot(at(k), colors.done, colors.card, 4.2));
-  if (shown) dot(shown, colors.ink, colors.card, 6.5);
+  if (selected) dot(selected, colors.ink, colors.card, 6.5);
   notes.forEach((note) => noteBeside(ctx, note, scales, colors));
   if (!room) return;
   ctx.font = `12px ${FONT}`;
@@ -103,12 +103,12 @@ function axes(ctx, { x, y, width, high, ends }, colors) {
     ctx.textAlign = "right";
     ctx.fillText(`${Number(t.toPrecision(2))}\u00a0s`, SCATTER_LEFT - 6, at);
   }
-  const said = (b) => `${Number((b / 1e9).toPrecision(2)).toLocaleString("en")}\u00a0GB`,
-    wide = (b) => ctx.measureText(said(b)).width;
+  const format = (b) => `${Number((b / 1e9).toPrecision(2)).toLocaleString("en")}\u00a0GB`,
+    wide = (b) => ctx.measureText(format(b)).width;
   ctx.fillStyle = colors.ink2;
   ctx.textAlign = "center";
   for (const [b, at] of freeLabels(logTicks(ends.x0, ends.x1), x, wide, 0, width))
-    ctx.fillText(said(b), at, high - SCATTER_FOOT + 12);
+    ctx.fillText(format(b), at, high - SCATTER_FOOT + 12);
 }
 
 function paretoLine(ctx, table, { x, y }, colors) {

@@ -208,8 +208,8 @@ function buildHeld(ui) {
   });
   if (room && total > room) bar.append(beyond(room / whole));
   const share = room ? `${Math.round((100 * total) / room)}${NB}%` : "",
-    said = room ? w.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total),
-    head = titled(w.memory(stage, stages), said);
+    label = room ? w.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total),
+    head = titled(w.memory(stage, stages), label);
   head.lastChild.className = room && total > room ? "over" : "";
   ui.memory.replaceChildren(head, bar, legend);
 }
@@ -244,17 +244,17 @@ function drawDots(ui, hovered) {
   const { table, step, open, now } = ui.data,
     room = step?.memory.room ?? null,
     width = Math.max(240, ui.all.clientWidth),
-    shown = now ?? (open >= 0 ? rowAt(table, open) : null),
+    selected = now ?? (open >= 0 ? rowAt(table, open) : null),
     g = sizeCanvas(ui.dots, width, SCATTER_HIGH);
-  ui.scales = scatterScales(table, width, SCATTER_HIGH, room, shown);
+  ui.scales = scatterScales(table, width, SCATTER_HIGH, room, selected);
   const notes = [];
   if (table.fits[0] && open !== 0) notes.push(noteOf(ui, rowAt(table, 0), "done", true));
-  if (shown) notes.push(noteOf(ui, shown, "ink", open === 0));
+  if (selected) notes.push(noteOf(ui, selected, "ink", open === 0));
   if (hovered >= 0 && hovered !== open && hovered !== 0) notes.push(noteOf(ui, rowAt(table, hovered), "ink2", false));
   drawScatter(g, table, ui.scales, {
     colors: ui.colours,
     room,
-    shown,
+    shown: selected,
     notes,
     words: splitWords(ui),
     bytes: decimalBytes,
@@ -304,15 +304,15 @@ function splitRow(ui, k) {
   const { table, open, now } = ui.data,
     w = splitWords(ui),
     opened = k === open,
-    one = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
+    split = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
     button = el("button", { type: "button", textContent: k < 0 ? "–" : String(k + 1), disabled: k < 0 });
   button.title = k < 0 ? w.unlisted : w.open(k + 1);
   button.setAttribute("aria-label", button.title);
-  const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => one[name]),
-    about = one.timed || (opened && now) ? "" : "≈ ",
-    figures = [about + fixedSpan(one.time), threeDigits(one.memory / 1e9)],
-    reason = k < 0 ? signed(one.time - table.time[0]) : reasonOf(table, k, w, one.time),
-    texts = [...values, shortWay(one.data), one.recompute, ...figures, reason],
+  const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => split[name]),
+    about = split.timed || (opened && now) ? "" : "≈ ",
+    figures = [about + fixedSpan(split.time), threeDigits(split.memory / 1e9)],
+    reason = k < 0 ? signed(split.time - table.time[0]) : reasonOf(table, k, w, split.time),
+    texts = [...values, shortWay(split.data), split.recompute, ...figures, reason],
     row = el("tr", { className: opened ? "open" : "" }, el("td", {}, button));
   row.append(...texts.map((text) => el("td", { textContent: String(text) })));
   if (k >= 0) row.addEventListener("click", () => ui.act({ what: "open", row: k }));

@@ -94,18 +94,18 @@ function passBox(ctx, [a, b, micro, kind], at, top, colors) {
     ctx.lineWidth = 1;
     ctx.strokeRect(x + 0.5, top + 0.5, wide - 1, PASS_HIGH - 1);
   }
-  const said = micro < 0 ? "" : String(micro);
-  if (said && wide >= NUMBER_WIDE && widthOf(ctx, said, 12, false) < wide - 2)
-    put(ctx, said, x + wide / 2, top + 15, 12, colors[ink], { align: "center" });
+  const label = micro < 0 ? "" : String(micro);
+  if (label && wide >= NUMBER_WIDE && widthOf(ctx, label, 12, false) < wide - 2)
+    put(ctx, label, x + wide / 2, top + 15, 12, colors[ink], { align: "center" });
 }
 
 /** What is held, by kind on one another; a full ruler is the most that either GPU holds. */
-function heldArea(ctx, held, at, part, top, { colors, shade, most }) {
+function heldArea(ctx, levels, at, part, top, { colors, shade, most }) {
   const floor = top + HELD_HIGH,
-    spans = held.map((row, k) => [at(row[0]), at(held[k + 1]?.[0] ?? part.to), row]),
+    spans = levels.map((row, k) => [at(row[0]), at(levels[k + 1]?.[0] ?? part.to), row]),
     high = (row, kinds) => floor - (HELD_HIGH * row.slice(1, 1 + kinds).reduce((sum, size) => sum + size, 0)) / most;
   ctx.fillStyle = colors.room;
-  for (let kind = 0; kind < (held[0]?.length ?? 1) - 1; kind++) {
+  for (let kind = 0; kind < (levels[0]?.length ?? 1) - 1; kind++) {
     ctx.beginPath();
     for (const [x, end, row] of spans) for (const edge of [x, end]) ctx.lineTo(edge, high(row, kind + 1));
     for (const [x, end, row] of spans.toReversed()) for (const edge of [end, x]) ctx.lineTo(edge, high(row, kind));
@@ -115,9 +115,9 @@ function heldArea(ctx, held, at, part, top, { colors, shade, most }) {
   ctx.globalAlpha = 1;
 }
 
-function cutMark(ctx, [before, after], top, said, colors) {
+function cutMark(ctx, [before, after], top, label, colors) {
   const middle = (before.right + after.left) / 2;
-  put(ctx, said, middle, top + 16, 13, colors.ink, { align: "center", bold: true });
+  put(ctx, label, middle, top + 16, 13, colors.ink, { align: "center", bold: true });
   ctx.strokeStyle = colors.edge;
   ctx.setLineDash([3, 3]);
   ctx.beginPath();
@@ -137,8 +137,8 @@ function stageAxis(ctx, { from, to, left, right }, total, top, colors) {
     const x = left + ((k * every - from) / (to - from)) * (right - left);
     ctx.fillStyle = colors.edge;
     ctx.fillRect(x, top, 1, 5);
-    const said = `${Number((k * every * f).toPrecision(6))}${k === 0 ? `\u00a0${unit}` : ""}`;
-    put(ctx, said, Math.min(x, right - widthOf(ctx, said, 12, false) / 2), top + 18, 12, colors.ink2, {
+    const label = `${Number((k * every * f).toPrecision(6))}${k === 0 ? `\u00a0${unit}` : ""}`;
+    put(ctx, label, Math.min(x, right - widthOf(ctx, label, 12, false) / 2), top + 18, 12, colors.ink2, {
       align: "center",
     });
   }

@@ -27,11 +27,11 @@ function rankBox(ctx, colors, x, y, size, text, dark = false) {
 
 /** Where things stand: GPUs above, the switch between, the server below. */
 function serverPlan({ w, h, v, slim }) {
-  const shown = Math.min(v.n - 1, slim ? 7 : MOST_BOXES),
-    pitch = (w - 72) / shown, // the button that plays has a corner of its own
+  const shownRanks = Math.min(v.n - 1, slim ? 7 : MOST_BOXES),
+    pitch = (w - 72) / shownRanks, // the button that plays has a corner of its own
     size = Math.max(20, Math.min(46, pitch * 0.72)),
-    xs = Array.from({ length: shown }, (_, q) => 16 + pitch * (q + 0.5));
-  return { shown, size, xs, top: 14 + size / 2, bus: h * 0.47, server: h - 40, x: 16 + (w - 72) / 2 };
+    xs = Array.from({ length: shownRanks }, (_, q) => 16 + pitch * (q + 0.5));
+  return { shown: shownRanks, size, xs, top: 14 + size / 2, bus: h * 0.47, server: h - 40, x: 16 + (w - 72) / 2 };
 }
 
 /** The way from GPU q to the server, as corners. */
@@ -39,7 +39,7 @@ const way = ({ xs, top, size, bus, server, x }, q) =>
   [xs[q], top + size / 2].concat([xs[q], bus + 12], [x, bus + 12], [x, server - 24]);
 
 export function drawServer(ctx, fig) {
-  const { colors, v, r, share, words, w, slim, said } = fig,
+  const { colors, v, r, share, words, w, slim, said: spoken } = fig,
     plan = serverPlan(fig),
     others = v.n - 1,
     back = share > 0.5,
@@ -56,17 +56,18 @@ export function drawServer(ctx, fig) {
   rankBox(ctx, colors, x, server, 48, "0", true);
   const rate = fmtRate(v.rate / others);
   if (!slim) put(ctx, words.each(rate, fmtShare(1 / others)), 24, bus + 52, 14, colors.ink2);
-  put(ctx, words.full(said.rate, others), x + 20, bus + 52, slim ? 12.5 : 15, colors.fulltext, { bold: true });
+  put(ctx, words.full(spoken.rate, others), x + 20, bus + 52, slim ? 12.5 : 15, colors.fulltext, { bold: true });
   const done = Math.floor(others * f + 1e-9),
     state = back ? words.gives(done, others) : words.collects(done, others);
   put(ctx, state, x + 36, server + 6, slim ? 12.5 : 14, colors.ink2);
   if (r.server)
-    put(ctx, `${three(1e3 * r.server * share)} / ${said.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
+    put(ctx, `${three(1e3 * r.server * share)} / ${spoken.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
 }
 
 const RIGHT = { align: "right", bold: true };
 
-const rankText = ({ shown }, { n }, q) => (shown < n - 1 && q === shown - 1 ? `…${n - 1}` : String(q + 1));
+const rankText = ({ shown: shownRanks }, { n }, q) =>
+  shownRanks < n - 1 && q === shownRanks - 1 ? `…${n - 1}` : String(q + 1);
 
 /** Little squares that add up on the way in, circles that are copies on the way out. */
 function moveGradients(ctx, { colors, v, share }, plan, back, f) {
@@ -107,8 +108,8 @@ export function drawHotLink(ctx, { w, h, colors, words, v, r, share, slim }) {
       bold: !q,
     });
     box(ctx, left, y + pitch * 0.1, Math.max(1, bar), pitch * 0.74, 3, hot ? colors.full : colors.room);
-    const said = rest ? words.like(v.n - 7) : fmtBytes(nbytes * share);
-    put(ctx, said, left + bar + 8, y + pitch * 0.58, 13.5, hot ? colors.fulltext : colors.ink2, { bold: hot });
+    const label = rest ? words.like(v.n - 7) : fmtBytes(nbytes * share);
+    put(ctx, label, left + bar + 8, y + pitch * 0.58, 13.5, hot ? colors.fulltext : colors.ink2, { bold: hot });
   }
   put(ctx, words.caption, left, h - 10, 13, colors.ink2);
 }
@@ -124,11 +125,11 @@ function ringPlan({ w, h, v, slim }) {
     size = Math.max(10, Math.min(58, pitch * 0.5)),
     y0 = 18 + size / 2,
     y1 = h - (slim ? 62 : 18) - size / 2;
-  const place = (q) => ({
+  const spotOf = (q) => ({
     x: 10 + pitch * ((q < upper ? q : n - 1 - q) + 0.5),
     y: q < upper ? y0 : y1,
   });
-  return { n, size, at: (q) => place(((q % n) + n) % n), middle: 10 + (pitch * upper) / 2, pitch, y0, y1 };
+  return { n, size, at: (q) => spotOf(((q % n) + n) % n), middle: 10 + (pitch * upper) / 2, pitch, y0, y1 };
 }
 
 /** The way from a GPU to the next: straight, or at the ends round the corner. */
@@ -140,7 +141,7 @@ function hop(plan, q) {
 }
 
 export function drawRing(ctx, fig) {
-  const { colors, v, share, data, words, said, w, h, slim } = fig,
+  const { colors, v, share, data, words, said: spoken, w, h, slim } = fig,
     plan = ringPlan(fig),
     all = 2 * (v.n - 1),
     done = share >= 1,
@@ -167,8 +168,8 @@ export function drawRing(ctx, fig) {
     if (fits) put(ctx, text, plan.middle, y + dy, fits, o?.fill ?? colors.ink, { align: "center", ...o });
   };
   line(words.step(done ? all : k + 1, all), -4, 16, { bold: true });
-  line((copying ? words.copying : words.adding)(said.piece), 18, 13.5, { fill: colors.ink2 });
-  ringTimes(ctx, { colors, said, words, w, h, slim });
+  line((copying ? words.copying : words.adding)(spoken.piece), 18, 13.5, { fill: colors.ink2 });
+  ringTimes(ctx, { colors, said: spoken, words, w, h, slim });
 }
 
 /** A chunk: a square that fills as contributions are added, a circle once it is a copy. */
@@ -185,17 +186,20 @@ function piece(ctx, colors, { x, y }, size, { copying, fill, text }) {
   put(ctx, String(text), x, y + px * 0.36, px, copying ? colors.ontext : colors.ink, { bold: true, align: "center" });
 }
 
-function ringTimes(ctx, { colors, said, words, w, h, slim }) {
+function ringTimes(ctx, { colors, said: spoken, words, w, h, slim }) {
   const x = slim ? w / 2 : w - 88,
     y = slim ? h - 30 : h / 2,
     o = { align: "center" };
   if (slim) {
-    put(ctx, `${said.ringTime}${NB}·${NB}${words.faster(said.faster)}`, x, y + 8, 15, colors.ink, { ...o, bold: true });
+    put(ctx, `${spoken.ringTime}${NB}·${NB}${words.faster(spoken.faster)}`, x, y + 8, 15, colors.ink, {
+      ...o,
+      bold: true,
+    });
     return;
   }
-  put(ctx, said.serverTime, x, y - 26, 16, colors.ink2, o);
-  const half = ctx.measureText(said.serverTime).width / 2;
+  put(ctx, spoken.serverTime, x, y - 26, 16, colors.ink2, o);
+  const half = ctx.measureText(spoken.serverTime).width / 2;
   stroke(ctx, [x - half - 3, y - 31, x + half + 3, y - 31], 1.4, colors.ink2);
-  put(ctx, said.ringTime, x, y + 4, 25, colors.ink, { ...o, bold: true });
-  put(ctx, words.faster(said.faster), x, y + 26, 13.5, colors.ink2, o);
+  put(ctx, spoken.ringTime, x, y + 4, 25, colors.ink, { ...o, bold: true });
+  put(ctx, words.faster(spoken.faster), x, y + 26, 13.5, colors.ink2, o);
 }

@@ -196,10 +196,10 @@ function trainingFill(colors, stream, kind, bucket) {
 
 function nameBox(ctx, { colors, words }, x, y, wide, { stream, kind, bucket }) {
   const text = stream === "network" ? (bucket < 0 ? "" : String(bucket)) : (words[kind] ?? "");
-  const said = kind === "optimizer" ? words.update : text;
-  if (!said || fitFont(ctx, said, 13, wide - 6, true, 11) < 11) return;
+  const label = kind === "optimizer" ? words.update : text;
+  if (!label || fitFont(ctx, label, 13, wide - 6, true, 11) < 11) return;
   const dark = stream === "network" ? bucket % 2 === 0 : kind === "backward" && bucket % 2 === 0;
-  put(ctx, said, x + wide / 2, y + 23, 13, dark ? colors.ontext : colors.ink, STRONG);
+  put(ctx, label, x + wide / 2, y + 23, 13, dark ? colors.ontext : colors.ink, STRONG);
 }
 
 /** The two ways as bars on the same scale, and the axis. */

@@ -108,11 +108,11 @@ function restoreChapters(story, { key, moments }, mayPlay) {
   wake(story);
 }
 
-function links({ links: given = {}, words }) {
-  const made = Object.entries(given).map(([name, href]) =>
+function links({ links: addresses = {}, words }) {
+  const anchors = Object.entries(addresses).map(([name, href]) =>
     el("a", { href, target: "_self", textContent: words.after[name] }),
   );
-  return el("nav", { className: "after" }, ...made);
+  return el("nav", { className: "after" }, ...anchors);
 }
 
 function dressStory(story, { theme }) {
@@ -139,7 +139,7 @@ function buildChapter(story, { key, title, text, formula: name, note }, number) 
     canvas = el("canvas", { role: "img", "aria-label": title }),
     figure = el("figure", {}, canvas),
     chapter = { key, number, heading, canvas, figure, share: 0, goal: text[0][0], playing: false };
-  chapter.beats = text.map(([at, said]) => ({ chapter, at, box: el("p", {}, ...written(story, said)) }));
+  chapter.beats = text.map(([at, spoken]) => ({ chapter, at, box: el("p", {}, ...written(story, spoken)) }));
   const prose = el("div", { className: "prose" }, heading);
   if (name) prose.append(formula(story, name));
   prose.append(...chapter.beats.map(({ box }) => box));
@@ -187,8 +187,8 @@ function drawFigure(story, { key, canvas, share, figure }) {
   const tall = TALL[key] + (wide < 520 && key === "cards" ? 40 : 0),
     g = sizeCanvas(canvas, wide, tall);
   g.clearRect(0, 0, wide, tall);
-  const { colors, words, values: v, known: r, said, data } = story;
-  FIGURES[key](g, { w: wide, h: tall, colors, words: words.figure, v, r, said, data, share, slim: wide < 520 });
+  const { colors, words, values: v, known: r, said: spoken, data } = story;
+  FIGURES[key](g, { w: wide, h: tall, colors, words: words.figure, v, r, said: spoken, data, share, slim: wide < 520 });
   figure.dataset.share = share.toFixed(3);
 }
 

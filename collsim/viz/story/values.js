@@ -41,7 +41,7 @@ export function reckon(data, v) {
     parts = timeOf(data, "ring", { ...v, n: v.many, size: v.small }),
     halving = timeOf(data, "halving", { ...v, n: v.many, size: v.small, gamma: 0 }),
     cards = data.cards.channels.find(({ channels }) => channels === v.channels),
-    one = data.cards.channels[0],
+    single = data.cards.channels[0],
     step = data.training.steps[v.bucket];
   return {
     server,
@@ -56,7 +56,7 @@ export function reckon(data, v) {
     halving,
     barOf: (n) => timeOf(data, "ring", { ...v, n, size: v.small }),
     cards,
-    one,
+    one: single,
     step,
   };
 }

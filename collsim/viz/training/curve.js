@@ -10,7 +10,7 @@ const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
 
 /** The part of the card with the curve; empty where there are no buckets. */
 export function buildCurve(ui, wide) {
-  const { curve, usual, step, asked } = ui.data,
+  const { curve, usual, step, asked: isChosen } = ui.data,
     w = stepWords(ui);
   if (!curve.length) return null;
   const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
@@ -24,7 +24,7 @@ export function buildCurve(ui, wide) {
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
   const foot = el("p", { textContent: w.best(fmtBytes(best[0]), fmtSpan(best[1])) });
-  if (asked)
+  if (isChosen)
     foot.append(
       " ",
       el("button", {

@@ -13,21 +13,21 @@ export function rowsOf(step, every) {
       )
     : step.lanes.map((lane, q) => ({ lane: q, first: lane.first, count: lane.count }));
   const small = every || lanes.length > 1,
-    shown = lanes.slice(0, MOST_LANES),
+    visible = lanes.slice(0, MOST_LANES),
     queue = !every && queueOf(step).length > 0 ? ROOM.queue : every ? 0 : 12,
     high = small ? ROOM.narrow + (every ? 0 : 16) : ROOM.compute;
   let y = ROOM.band + ROOM.axis + ROOM.memory + ROOM.gap;
-  const rows = shown.map((row) => {
-    const made = {
+  const rows = visible.map((row) => {
+    const geometry = {
       ...row,
       compute: { y, h: high },
       queue: { y: y + high, h: queue },
       network: { y: y + high + queue, h: high },
     };
     y += 2 * high + queue + (every ? 6 : ROOM.gap);
-    return made;
+    return geometry;
   });
-  return { rows, bottom: y, left: lanes.length - shown.length, small };
+  return { rows, bottom: y, left: lanes.length - visible.length, small };
 }
 
 /** Buckets that were ready before their turn came, each on one of three levels. */

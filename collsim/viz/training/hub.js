@@ -128,10 +128,10 @@ export function moveHub(run, t, moving) {
 /** An arc for each pair of GPUs that are drawn; a square for what is added up, a circle for a copy. */
 function arcsOf(hub, pattern) {
   const { places, gpus } = hub,
-    place = (k) => (k < gpus ? k : gpus + (k - pattern.ranks)),
-    shown = pattern.pairs.filter(([a, b]) => [a, b].every((k) => k < gpus || k >= pattern.ranks));
-  return shown.map(([a, b]) => {
-    const [x0, x1] = [places.middle(place(a)), places.middle(place(b))],
+    positionOf = (k) => (k < gpus ? k : gpus + (k - pattern.ranks)),
+    pairs = pattern.pairs.filter(([a, b]) => [a, b].every((k) => k < gpus || k >= pattern.ranks));
+  return pairs.map(([a, b]) => {
+    const [x0, x1] = [places.middle(positionOf(a)), places.middle(positionOf(b))],
       high = Math.min(ARCS - 8, 16 + Math.abs(x1 - x0) * 0.16),
       look = {
         d: `M${x0} ${ARCS}Q${(x0 + x1) / 2} ${ARCS - 2 * high} ${x1} ${ARCS}`,

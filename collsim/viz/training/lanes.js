@@ -40,14 +40,14 @@ function lightUnderPointer(ui, time) {
   const card = el("div", { className: "hovered", hidden: true });
   ui.lanes.append(card);
   const light = (bucket, at) => {
-    const one = bucket < 0 ? null : ui.data.step.collectives.find((c) => c.bucket === bucket);
-    time.classList.toggle("dim", Boolean(one));
-    card.hidden = !one;
-    ui.root.dataset.lit = one ? one.name : "";
-    if (!one) return;
+    const collective = bucket < 0 ? null : ui.data.step.collectives.find((c) => c.bucket === bucket);
+    time.classList.toggle("dim", Boolean(collective));
+    card.hidden = !collective;
+    ui.root.dataset.lit = collective ? collective.name : "";
+    if (!collective) return;
     for (const part of time.querySelectorAll(".part"))
       part.classList.toggle("lit", Number(part.dataset.bucket) === bucket);
-    card.replaceChildren(...bucketWords(ui, one));
+    card.replaceChildren(...bucketWords(ui, collective));
     const left = at.clientX - ui.lanes.getBoundingClientRect().left + 14;
     card.style.left = `${Math.max(0, Math.min(left, ui.lanes.clientWidth - 250))}px`;
   };
@@ -57,17 +57,17 @@ function lightUnderPointer(ui, time) {
   time.addEventListener("pointerleave", (ev) => light(-1, ev));
 }
 
-function bucketWords(ui, one) {
+function bucketWords(ui, collective) {
   const w = stepWords(ui),
     { opened } = ui.data,
-    name = one.bucket >= 0 ? `${w.bucket} ${one.bucket}` : one.name,
-    runs = opened?.name === one.name && opened.algorithm ? `${opened.algorithm}, ` : "",
+    name = collective.bucket >= 0 ? `${w.bucket} ${collective.bucket}` : collective.name,
+    runs = opened?.name === collective.name && opened.algorithm ? `${opened.algorithm}, ` : "",
     line = (words) => el("span", { textContent: words });
   return [
-    el("b", { textContent: `${name}, ${fmtBytes(one.nbytes)}` }),
-    line(w.gradients(one.tensors, w.layers(one.from, one.to))),
-    line(`${runs}${fmtSpan(one.end - one.begin)}`),
-    line(`${w.exposed}: ${fmtSpan(one.exposed)}`),
+    el("b", { textContent: `${name}, ${fmtBytes(collective.nbytes)}` }),
+    line(w.gradients(collective.tensors, w.layers(collective.from, collective.to))),
+    line(`${runs}${fmtSpan(collective.end - collective.begin)}`),
+    line(`${w.exposed}: ${fmtSpan(collective.exposed)}`),
   ];
 }
 
@@ -179,18 +179,19 @@ function computeBox(ui, row, box) {
   const name = box.bucket >= 0 ? String(box.bucket) : `${w.box[box.kind] ?? box.name} ${fmtSpan(box.t1 - box.t0)}`,
     short = box.bucket >= 0 ? name : (w.box[box.kind] ?? box.name),
     layers = box.bucket >= 0 && row.compute.h > 44 ? w.layers(box.name, box.last) : "",
-    said = wide < NARROW_BOX && box.bucket >= 0 ? "" : fits(name, 14, wide) ? name : fits(short, 13, wide) ? short : "",
+    label =
+      wide < NARROW_BOX && box.bucket >= 0 ? "" : fits(name, 14, wide) ? name : fits(short, 13, wide) ? short : "",
     two = layers && fits(layers, 12, wide);
-  if (said)
+  if (label)
     out.push(
-      text(mid, y + h / 2 + (two ? -3 : 5), said, {
+      text(mid, y + h / 2 + (two ? -3 : 5), label, {
         size: 14.5,
         bold: box.bucket >= 0,
         fill: hue.text,
         anchor: "middle",
       }),
     );
-  if (said && two) out.push(text(mid, y + h / 2 + 15, layers, { size: 12, fill: hue.text, anchor: "middle" }));
+  if (label && two) out.push(text(mid, y + h / 2 + 15, layers, { size: 12, fill: hue.text, anchor: "middle" }));
   return out;
 }
 
@@ -200,24 +201,24 @@ function networkBox(ui, row, box) {
     wide = Math.max(1.5, ui.across(box.t1) - x),
     { y, h } = row.network,
     hue = hueOf(box.bucket),
-    one = ui.data.step.collectives.find((c) => c.name === box.name && c.begin === box.t0);
-  const group = svg("g", one ? { class: "open", role: "button", tabindex: 0, "data-name": box.name } : {});
-  if (one) group.setAttribute("aria-label", stepWords(ui).open(one));
+    collective = ui.data.step.collectives.find((c) => c.name === box.name && c.begin === box.t0);
+  const group = svg("g", collective ? { class: "open", role: "button", tabindex: 0, "data-name": box.name } : {});
+  if (collective) group.setAttribute("aria-label", stepWords(ui).open(collective));
   group.append(
     rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }),
-    ...boxWords(ui, box, one, x, wide, y, h),
+    ...boxWords(ui, box, collective, x, wide, y, h),
   );
   return [group];
 }
 
-function boxWords(ui, box, one, x, wide, y, h) {
+function boxWords(ui, box, collective, x, wide, y, h) {
   const hue = hueOf(box.bucket),
     w = stepWords(ui),
     fill = hue.text,
     number = box.bucket >= 0 ? String(box.bucket) : box.name,
     long = box.bucket >= 0 ? `${w.bucket} ${box.bucket}` : box.name,
     took = fmtSpan(box.t1 - box.t0),
-    size = one ? fmtBytes(one.nbytes) : "";
+    size = collective ? fmtBytes(collective.nbytes) : "";
   if (wide < NARROW_BOX && !fits(number, 13, wide)) return [];
   const name = fits(long, 14.5, wide) ? long : fits(number, 13, wide) ? number : "";
   if (h < 44)
@@ -240,7 +241,7 @@ function waitBox(ui, row, t0, t1) {
     wide = Math.max(1, ui.across(t1) - x),
     { y, h } = row.compute,
     w = stepWords(ui),
-    words = [w.waits(fmtSpan(t1 - t0)), fmtSpan(t1 - t0)].find((one) => fits(one, 14.5, wide - 12)),
+    words = [w.waits(fmtSpan(t1 - t0)), fmtSpan(t1 - t0)].find((text) => fits(text, 14.5, wide - 12)),
     out = [rect(x, y, wide, h, "url(#ts-hatch)", { class: "wait" })];
   if (words) {
     const room = textWidth(words, 14.5) + 16;

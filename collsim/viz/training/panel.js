@@ -15,22 +15,22 @@ const LOGICAL = 600; // pixels below which the stage shows ranks alone, without 
 /** The collective that is open, as the document has it; undefined where none is. */
 export const openOf = ({ data }) => data.step.collectives.find((c) => c.name === data.open);
 
-export const outside = ({ clock }, one) => clock.t < one.begin || clock.t >= one.end;
+export const outside = ({ clock }, collective) => clock.t < collective.begin || clock.t >= collective.end;
 
 /** Ask for the panel of a collective, and go to its moment. */
 export function openNamed(ui, name) {
-  const one = ui.data.step.collectives.find((c) => c.name === name);
-  if (!one) return;
-  if (outside(ui, one)) ui.clock.seek(one.begin + 0.5 * (one.end - one.begin));
+  const collective = ui.data.step.collectives.find((c) => c.name === name);
+  if (!collective) return;
+  if (outside(ui, collective)) ui.clock.seek(collective.begin + 0.5 * (collective.end - collective.begin));
   if (name !== ui.data.open) ui.act({ what: "open", name });
 }
 
 /** Draw the panel; the player stays where the collective is the same. */
 export function drawPanel(ui) {
-  const one = openOf(ui),
+  const collective = openOf(ui),
     w = stepWords(ui);
   ui.panel.hidden = false;
-  if (!one) {
+  if (!collective) {
     forgetPlayer(ui);
     ui.panel.className = "opened shut";
     ui.panel.replaceChildren(el("p", { className: "hint", textContent: w.hint }));
@@ -38,17 +38,17 @@ export function drawPanel(ui) {
     return;
   }
   ui.panel.className = "opened";
-  ui.panel.style.setProperty("--hue", hueOf(one.bucket).box);
-  const body = el("div", { className: "inside" }, facts(ui, one), stageOf(ui));
-  ui.panel.replaceChildren(head(ui, one), body);
-  drawFunnel(ui, one);
+  ui.panel.style.setProperty("--hue", hueOf(collective.bucket).box);
+  const body = el("div", { className: "inside" }, facts(ui, collective), stageOf(ui));
+  ui.panel.replaceChildren(head(ui, collective), body);
+  drawFunnel(ui, collective);
 }
 
-function head(ui, one) {
+function head(ui, collective) {
   const w = stepWords(ui),
     { opened } = ui.data,
-    hue = hueOf(one.bucket),
-    chip = el("i", { className: "chip", textContent: one.bucket >= 0 ? String(one.bucket) : "•" }),
+    hue = hueOf(collective.bucket),
+    chip = el("i", { className: "chip", textContent: collective.bucket >= 0 ? String(collective.bucket) : "•" }),
     close = el("button", {
       type: "button",
       className: "btn",
@@ -62,7 +62,7 @@ function head(ui, one) {
     "div",
     { className: "phead" },
     chip,
-    el("b", { textContent: w.opened(one.name) }),
+    el("b", { textContent: w.opened(collective.name) }),
     ui.pace,
     el("span", { className: "sp" }),
   );
@@ -72,12 +72,12 @@ function head(ui, one) {
   return box;
 }
 
-function facts(ui, one) {
+function facts(ui, collective) {
   const w = stepWords(ui),
     { opened, step } = ui.data,
     u = timeUnit(step.time),
-    late = one.begin - one.ready,
-    took = one.end - one.begin,
+    late = collective.begin - collective.ready,
+    took = collective.end - collective.begin,
     fact = (name, value, note, alarm = false) =>
       el(
         "div",
@@ -89,14 +89,18 @@ function facts(ui, one) {
   return el(
     "div",
     { className: "facts" },
-    fact(w.carries, fmtBytes(one.nbytes), w.gradients(one.tensors, w.layers(one.from, one.to))),
-    fact(w.ready, u.fmt(one.ready), late > 1e-9 * step.time ? w.turn(fmtSpan(late)) : w.atonce),
+    fact(
+      w.carries,
+      fmtBytes(collective.nbytes),
+      w.gradients(collective.tensors, w.layers(collective.from, collective.to)),
+    ),
+    fact(w.ready, u.fmt(collective.ready), late > 1e-9 * step.time ? w.turn(fmtSpan(late)) : w.atonce),
     fact(w.runs, fmtSpan(took), opened ? w.links(fmtSpan(opened.seconds), opened.steps) : ""),
     fact(
       w.exposed,
-      fmtSpan(one.exposed),
-      one.exposed < took ? w.hidden(fmtSpan(took - one.exposed)) : "",
-      one.exposed > 0,
+      fmtSpan(collective.exposed),
+      collective.exposed < took ? w.hidden(fmtSpan(took - collective.exposed)) : "",
+      collective.exposed > 0,
     ),
   );
 }
@@ -150,15 +154,15 @@ export function forgetPlayer(ui) {
 }
 
 /** From the box on the network lane to the corners of the panel. */
-export function drawFunnel(ui, one = openOf(ui)) {
-  if (!one || ui.slim) {
+export function drawFunnel(ui, collective = openOf(ui)) {
+  if (!collective || ui.slim) {
     ui.funnel.replaceChildren();
     return;
   }
   const scrolled = ui.lanes.querySelector(".scroll")?.scrollLeft ?? 0,
     clip = (x) => Math.min(ui.wide, Math.max(ui.labels, ui.labels + x - scrolled)),
-    [a, b] = [clip(ui.across(one.begin)), clip(ui.across(one.end))],
-    hue = hueOf(one.bucket),
+    [a, b] = [clip(ui.across(collective.begin)), clip(ui.across(collective.end))],
+    hue = hueOf(collective.bucket),
     d = `M${a} 0L0 34H${ui.wide}L${b} 0Z`;
   const shape = svg("path", { d, fill: hue.tint, stroke: hue.box, "stroke-width": 1 });
   ui.funnel.replaceChildren(svg("svg", { width: ui.wide, height: 34, "aria-hidden": "true" }, shape));
@@ -166,20 +170,23 @@ export function drawFunnel(ui, one = openOf(ui)) {
 
 /** The player stands where the step's clock is: the collective's time is stretched over its box. */
 export function followInside(ui) {
-  const one = openOf(ui),
+  const collective = openOf(ui),
     { inner } = ui;
-  if (!one || !inner) return;
-  const share = Math.min(1, Math.max(0, (ui.clock.t - one.begin) / Math.max(1e-15, one.end - one.begin)));
+  if (!collective || !inner) return;
+  const share = Math.min(
+    1,
+    Math.max(0, (ui.clock.t - collective.begin) / Math.max(1e-15, collective.end - collective.begin)),
+  );
   inner.clock.seek(share * inner.clock.total);
   const model = inner.player.model;
-  if (model) setText(ui.pace, paceOf(ui, model, one, inner.clock.t));
+  if (model) setText(ui.pace, paceOf(ui, model, collective, inner.clock.t));
 }
 
-function paceOf(ui, model, one, t) {
+function paceOf(ui, model, collective, t) {
   const w = stepWords(ui),
-    name = ui.data.opened?.label.replace(/\(.*$/, "") ?? one.kind;
-  if (ui.clock.t < one.begin) return `${name}${w.comma}${w.before}`;
-  if (ui.clock.t >= one.end) return `${name}${w.comma}${w.over}`;
+    name = ui.data.opened?.label.replace(/\(.*$/, "") ?? collective.kind;
+  if (ui.clock.t < collective.begin) return `${name}${w.comma}${w.before}`;
+  if (ui.clock.t >= collective.end) return `${name}${w.comma}${w.over}`;
   const s = stepAt(model, t),
     phase = textAt(phaseOf(model, s)?.label, 0, ui.data.lang);
   return [name, ...(phase ? [phase] : []), ...(model.nsteps ? [w.step(s + 1, model.nsteps)] : [])].join(w.comma);

@@ -95,12 +95,12 @@ function arrangeRivals(race, anew) {
   if (!data || !whole || (!anew && race.whole === whole)) return;
   race.whole = whole;
   root.classList.toggle("slim", whole < 760);
-  const shown = shownOf(race),
-    across = whole < 760 ? 1 : whole < 900 ? Math.min(2, shown.length) : shown.length,
+  const visible = shownOf(race),
+    across = whole < 760 ? 1 : whole < 900 ? Math.min(2, visible.length) : visible.length,
     room = (whole - 16 * (across - 1)) / across - (whole < 760 ? 26 : 38),
     most = Math.max(...data.runners.flatMap((r) => r.document.held.map(totalHeld)));
   race.row.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;
-  race.cards = shown.map((run) => buildRivalCard(race, run, room, most));
+  race.cards = visible.map((run) => buildRivalCard(race, run, room, most));
   race.row.replaceChildren(...race.cards.map((run) => run.card));
   drawTracks(race, whole < 760 ? Math.max(150, whole - 190) : whole - 480);
   race.tracks.prepend(svg("svg", { width: 0, height: 0, style: "position:absolute" }, hatchOf()));
@@ -201,7 +201,7 @@ function drawRivals(race) {
   if (!data || !race.across) return;
   const w = rivalWords(race),
     u = timeUnit(clock.total),
-    along = (one, t) => (ROUNDS * ((t - one.begin) / Math.max(1e-15, one.end - one.begin))) % 1;
+    along = (box, t) => (ROUNDS * ((t - box.begin) / Math.max(1e-15, box.end - box.begin))) % 1;
   for (const run of cards) {
     moveHub(run, clock.t, along);
     const now = carriedAt(run.data.document, clock.t);
@@ -226,22 +226,22 @@ function turnRivals({ clock, moments }, by) {
 
 /** A track is the scrubber. */
 function dragTracks(race) {
-  let held = false;
+  let isHeld = false;
   const follow = (ev) => {
     const box = race.tracks.querySelector("svg.at")?.getBoundingClientRect(),
       end = race.across?.(race.clock.total);
     if (box && end) race.clock.seek(((ev.clientX - box.left) / end) * race.clock.total);
   };
   race.tracks.addEventListener("pointerdown", (ev) => {
-    held = Boolean(ev.target.closest?.("svg.at"));
-    if (held) follow(ev);
+    isHeld = Boolean(ev.target.closest?.("svg.at"));
+    if (isHeld) follow(ev);
   });
   race.tracks.addEventListener("pointermove", (ev) => {
-    if (held && ev.pointerType === "mouse" && ev.buttons) follow(ev);
+    if (isHeld && ev.pointerType === "mouse" && ev.buttons) follow(ev);
   });
   for (const end of ["pointerup", "pointercancel"])
     race.tracks.addEventListener(end, () => {
-      held = false;
+      isHeld = false;
     });
 }
 

@@ -80,9 +80,10 @@ function setStep(ui, data, tick) {
     ui.moments = momentsOf(data.step);
   }
   dressStep(ui);
-  const one = openOf(ui);
+  const collective = openOf(ui);
   if (jump) ui.clock.seek(data.t);
-  else if (one && (fresh || (opens && outside(ui, one)))) ui.clock.seek(one.begin + 0.5 * (one.end - one.begin));
+  else if (collective && (fresh || (opens && outside(ui, collective))))
+    ui.clock.seek(collective.begin + 0.5 * (collective.end - collective.begin));
   else ui.clock.seek(ui.clock.t);
 }
 
@@ -126,15 +127,15 @@ function arrangeStep(ui) {
   root.classList.toggle("beside", beside);
   root.classList.toggle("slim", ui.slim);
   ui.wide = whole - padding - 2 - (beside ? 424 : 0);
-  const held = heldBy(root);
+  const focused = heldBy(root);
   drawLanes(ui);
   drawPanel(ui);
   drawChanges(ui, beside ? 400 : Math.min(ui.wide, 620));
-  if (held) root.querySelector(held)?.focus({ preventScroll: true });
+  if (focused) root.querySelector(focused)?.focus({ preventScroll: true });
   const scroll = ui.lanes.querySelector(".scroll");
   scroll.addEventListener("scroll", () => drawFunnel(ui));
-  const one = openOf(ui);
-  if (one) scroll.scrollLeft = ui.across((one.begin + one.end) / 2) - scroll.clientWidth / 2;
+  const collective = openOf(ui);
+  if (collective) scroll.scrollLeft = ui.across((collective.begin + collective.end) / 2) - scroll.clientWidth / 2;
   Object.assign(root.dataset, {
     time: String(data.step.time),
     open: data.open,

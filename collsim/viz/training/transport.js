@@ -85,23 +85,23 @@ async function shareStep(ui) {
 
 /** The time column is the scrubber, but for the boxes that open something. */
 export function dragOver(ui) {
-  let held = false;
+  let isHeld = false;
   const at = (ev) => {
     const r = ui.time.getBoundingClientRect();
     ui.clock.seek(Math.min(1, Math.max(0, (ev.clientX - r.left) / r.width)) * ui.clock.total);
   };
   ui.lanes.addEventListener("pointerdown", (ev) => {
     if (!ev.target.closest?.("svg.time") || ev.target.closest("[data-name]")) return;
-    held = true;
+    isHeld = true;
     if (ev.pointerType === "mouse") ui.lanes.setPointerCapture?.(ev.pointerId);
     at(ev);
   });
   ui.lanes.addEventListener("pointermove", (ev) => {
-    if (held && ev.pointerType === "mouse") at(ev);
+    if (isHeld && ev.pointerType === "mouse") at(ev);
   });
   for (const end of ["pointerup", "pointercancel"])
     ui.lanes.addEventListener(end, () => {
-      held = false;
+      isHeld = false;
     });
 }
 

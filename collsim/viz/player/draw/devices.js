@@ -15,15 +15,17 @@ export function drawDevices(ctx, view) {
     unnamed = [],
     busy = model.tl.devices.holds && busyEndpoints(view);
   for (let d = 0; d < model.tl.devices.x.length; d++) {
-    const one = deviceAt(view, d);
-    drawBox(ctx, view, one);
-    const squares = heldIn(view, one),
+    const deviceLook = deviceAt(view, d);
+    drawBox(ctx, view, deviceLook);
+    const squares = heldIn(view, deviceLook),
       bars = model.tl.devices.bars?.[d] ?? [];
     drawHeld(ctx, view, squares, busy, onScreen(view, LEAST - 1));
-    drawNodeBars(ctx, view, bars, one.x, one.y, one.w, one.h);
-    const name = isUpright(one, squares) ? nameUpright(ctx, view, one) : nameLevel(ctx, view, one, squares.length);
+    drawNodeBars(ctx, view, bars, deviceLook.x, deviceLook.y, deviceLook.w, deviceLook.h);
+    const name = isUpright(deviceLook, squares)
+      ? nameUpright(ctx, view, deviceLook)
+      : nameLevel(ctx, view, deviceLook, squares.length);
     if (name) names.push(name);
-    else if (one.kind === "nic" && !isUpright(one, squares)) unnamed.push(d);
+    else if (deviceLook.kind === "nic" && !isUpright(deviceLook, squares)) unnamed.push(d);
   }
   for (const column of cardColumns(model, unnamed)) names.push({ at: columnName(view, column) });
   for (const list of facts.turns.values())
@@ -126,9 +128,9 @@ function nameUpright(ctx, view, { d, x, y, w, h, label, bold, color, fill }) {
   return size > 0 && { d, upright: true, at: [label, x + w / 2 + size * 0.35, y + h / 2, size, color, look] };
 }
 
-function nameLevel(ctx, view, one, squares) {
-  const { d, x, y, w, h, label, bold, big, helper } = one,
-    { size, heavy } = nameSize(ctx, view, one),
+function nameLevel(ctx, view, deviceLook, squares) {
+  const { d, x, y, w, h, label, bold, big, helper } = deviceLook,
+    { size, heavy } = nameSize(ctx, view, deviceLook),
     turns = view.facts.turns.get(d)?.some((q) => q.bends),
     deep = turns && big && h >= 24,
     small = onScreen(view, LEAST);
@@ -143,8 +145,8 @@ function nameLevel(ctx, view, one, squares) {
     : deep && h > 50
       ? [x + 14, top ? y + 20 : y + h - 9]
       : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
-  const look = { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? one.fill : null };
-  return { d, plate: turns ? one.fill : null, at: [label, ...spot, size, one.color, look] };
+  const look = { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? deviceLook.fill : null };
+  return { d, plate: turns ? deviceLook.fill : null, at: [label, ...spot, size, deviceLook.color, look] };
 }
 
 /** The size of a device's name, 0 where it has no room, and whether there is room for it in bold. */
@@ -180,13 +182,13 @@ function putUpright(ctx, label, x, y, size, color, look) {
 /** Cards that stand one over another in one node. */
 function cardColumns(model, cards) {
   const devices = model.tl.devices,
-    found = new Map();
+    columns = new Map();
   for (const d of cards) {
     const key = `${Math.round(devices.x[d])},${devices.panel[d]}`;
-    if (!found.has(key)) found.set(key, []);
-    found.get(key).push(d);
+    if (!columns.has(key)) columns.set(key, []);
+    columns.get(key).push(d);
   }
-  return [...found.values()].filter((column) => column.length > 1);
+  return [...columns.values()].filter((column) => column.length > 1);
 }
 
 /** One name for a column of cards that are too small for a name each, under it: "NIC 0–7". */

@@ -67,13 +67,13 @@ export function nameButton(e, text) {
 
 export function segment(box, items, value, pick, label) {
   nameButton(box, label);
-  const held = box.contains(box.getRootNode().activeElement); // the keys go on working after a click
+  const hasFocus = box.contains(box.getRootNode().activeElement); // the keys go on working after a click
   box.replaceChildren(
     ...items.map(([v, text]) =>
       el("button", { type: "button", textContent: text, "aria-pressed": String(v === value), onclick: () => pick(v) }),
     ),
   );
-  if (held) box.querySelector("[aria-pressed=true]")?.focus();
+  if (hasFocus) box.querySelector("[aria-pressed=true]")?.focus();
 }
 
 export const media = (q) =>

@@ -16,9 +16,9 @@ export function logicalLayout(model, nslots, w, h) {
   const size = [nslots, w, h].join(),
     known = LAID.get(model);
   if (known?.size === size) return known;
-  const made = { ...laidOut(model, nslots, w, h), size, lines: new Map() };
-  LAID.set(model, made);
-  return made;
+  const layout = { ...laidOut(model, nslots, w, h), size, lines: new Map() };
+  LAID.set(model, layout);
+  return layout;
 }
 
 function laidOut(model, nslots, w, h) {
@@ -379,13 +379,13 @@ export function drawLogicalTokens(ctx, view) {
 }
 
 /** A token between ranks; one that stands alone says its value, and beside it which chunk it is. */
-function drawLogicalToken(ctx, view, q, one) {
+function drawLogicalToken(ctx, view, q, isSingle) {
   const { model, colors } = view,
     i = q.i,
     slot = model.chunk[i],
     f = model.k[i] / model.goals[slot],
-    own = one && model.goal > 1 ? String(model.val[i]) : q.size >= 16 ? slotText(view, slot) : "",
-    text = q.count ? `×${q.count}` : own;
+    valueText = isSingle && model.goal > 1 ? String(model.val[i]) : q.size >= 16 ? slotText(view, slot) : "",
+    text = q.count ? `×${q.count}` : valueText;
   token(ctx, hues(colors, model, slot), q.x, q.y, q.size, {
     round: !model.reduce[i],
     f,
@@ -393,12 +393,12 @@ function drawLogicalToken(ctx, view, q, one) {
     lit: view.hover?.transfer === i,
   });
   if (text) {
-    const y = q.y + (one && f < 1 ? 3 : q.size * 0.18),
-      size = q.size * (one || text.length > 2 ? 0.42 : 0.52);
+    const y = q.y + (isSingle && f < 1 ? 3 : q.size * 0.18),
+      size = q.size * (isSingle || text.length > 2 ? 0.42 : 0.52);
     put(ctx, text, q.x, y, size, f >= 1 ? colors.ontext : colors.ink, { bold: true, align: "center" });
   }
-  if (one && f < 1 && model.goal > 1) dots(ctx, view, q.x, q.y + q.size / 2 - 9, model.who[i], q.size - 8);
-  if (one) nameToken(ctx, view, q);
+  if (isSingle && f < 1 && model.goal > 1) dots(ctx, view, q.x, q.y + q.size / 2 - 9, model.who[i], q.size - 8);
+  if (isSingle) nameToken(ctx, view, q);
 }
 
 function nameToken(ctx, view, q) {

@@ -25,18 +25,18 @@ export function cellsOf(what, state, meta) {
  */
 export function aims({ tl, endpoints, slots }) {
   const wanted = cellsOf(tl.state.wanted ?? "all", tl.state, tl.meta),
-    asked = new Int32Array(endpoints),
+    required = new Int32Array(endpoints),
     counts = new Uint8Array(endpoints * slots);
   for (const [e, c] of wanted) {
-    asked[e]++;
+    required[e]++;
     counts[e * slots + c] = 1;
   }
-  asked.forEach((n, e) => {
+  required.forEach((n, e) => {
     if (n) return;
-    asked[e] = slots;
+    required[e] = slots;
     counts.fill(1, e * slots, (e + 1) * slots);
   });
-  return { wanted, asked, counts };
+  return { wanted, asked: required, counts };
 }
 
 // Numbers for the logical picture: the digits of pi without zeros, so that every rank starts with its own small values.

@@ -15,7 +15,7 @@ export const SPEEDS = [
  * which shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1.
  */
 export function createClock() {
-  const own = { subs: new Map(), frame: 0, last: 0 };
+  const timer = { subs: new Map(), frame: 0, last: 0 };
   const clock = {
     t: 0,
     playing: false,
@@ -24,33 +24,33 @@ export function createClock() {
     total: 0,
     loop: null,
     until: null,
-    on: (fn, total = 0, base = 0) => subscribe(clock, own, fn, { total, base }),
+    on: (fn, total = 0, base = 0) => subscribe(clock, timer, fn, { total, base }),
     seek(t) {
       clock.until = null;
       clock.t = Math.min(clock.total, Math.max(0, clean(t)));
-      tell(clock, own, "seek");
+      tell(clock, timer, "seek");
     },
-    play: (until = null) => start(clock, own, until),
+    play: (until = null) => start(clock, timer, until),
     pause() {
       if (!clock.playing) return;
       stop(clock);
-      cancelAnimationFrame(own.frame);
-      tell(clock, own, "pause");
+      cancelAnimationFrame(timer.frame);
+      tell(clock, timer, "pause");
     },
     setSpeed(x) {
       clock.speed = x;
-      tell(clock, own, "speed");
+      tell(clock, timer, "speed");
     },
   };
   return clock;
 }
 
-function subscribe(clock, own, fn, lasts) {
-  own.subs.set(fn, lasts);
-  measureRuns(clock, own);
+function subscribe(clock, timer, fn, lasts) {
+  timer.subs.set(fn, lasts);
+  measureRuns(clock, timer);
   return () => {
-    own.subs.delete(fn);
-    measureRuns(clock, own);
+    timer.subs.delete(fn);
+    measureRuns(clock, timer);
   };
 }
 
@@ -60,20 +60,20 @@ function measureRuns(clock, { subs }) {
   clock.t = Math.min(clock.t, clock.total);
 }
 
-function tell(clock, { subs }, why) {
-  for (const fn of [...subs.keys()]) fn(clock, why);
+function tell(clock, { subs }, cause) {
+  for (const fn of [...subs.keys()]) fn(clock, cause);
 }
 
-function start(clock, own, until) {
+function start(clock, timer, until) {
   if (!(clock.total > 0)) return;
   if (clock.t >= clock.total) clock.t = 0;
   clock.until = until;
   if (!clock.playing) {
     clock.playing = true;
-    own.last = 0;
-    own.frame = requestAnimationFrame((now) => tick(clock, own, now));
+    timer.last = 0;
+    timer.frame = requestAnimationFrame((now) => tick(clock, timer, now));
   }
-  tell(clock, own, "play");
+  tell(clock, timer, "play");
 }
 
 function stop(clock) {
@@ -81,10 +81,10 @@ function stop(clock) {
   clock.until = null;
 }
 
-function tick(clock, own, now) {
+function tick(clock, timer, now) {
   if (!clock.playing) return;
-  const dt = own.last ? Math.min(0.1, (now - own.last) / 1000) : 0; // a hidden tab must not leap
-  own.last = now;
+  const dt = timer.last ? Math.min(0.1, (now - timer.last) / 1000) : 0; // a hidden tab must not leap
+  timer.last = now;
   let t = clock.t + dt * clock.base * clock.speed,
     end = clock.total;
   if (clock.loop) {
@@ -94,11 +94,11 @@ function tick(clock, own, now) {
   clock.t = Math.min(t, end);
   if (clock.t >= end && !clock.loop) {
     stop(clock);
-    tell(clock, own, "end");
+    tell(clock, timer, "end");
     return;
   }
-  tell(clock, own, "tick");
-  if (clock.playing) own.frame = requestAnimationFrame((at) => tick(clock, own, at));
+  tell(clock, timer, "tick");
+  if (clock.playing) timer.frame = requestAnimationFrame((at) => tick(clock, timer, at));
 }
 
 /** The next faster (1) or slower (-1) of the speeds; from one that is none of them as from 1. */

@@ -25,16 +25,16 @@ export function hopSpan(model, i, h, out = [0, 0]) {
     r = model.route[i];
   let before = 0,
     sum = 0,
-    own = 0;
+    ownTime = 0;
   for (let q = start[r]; q < start[r + 1]; q++) {
     const cost = alpha[link[q]] + model.bytes[i] / bandwidth[link[q]];
     if (q < start[r] + h) before += cost;
-    if (q === start[r] + h) own = cost;
+    if (q === start[r] + h) ownTime = cost;
     sum += cost;
   }
   const d = model.t1[i] - model.t0[i];
   out[0] = model.t0[i] + (sum ? (d * before) / sum : 0);
-  out[1] = model.t0[i] + (sum ? (d * (before + own)) / sum : d);
+  out[1] = model.t0[i] + (sum ? (d * (before + ownTime)) / sum : d);
   return out;
 }
 

@@ -3,22 +3,22 @@
 /** How node k is drawn from inside: its group of nodes that are alike, and what is its own; null where it cannot be. */
 export function insideOf(model, node) {
   for (const group of model.tl.inside ?? []) {
-    const own = group.nodes.find((one) => one.node === node);
-    if (own) return { group, own };
+    const ownNode = group.nodes.find((entry) => entry.node === node);
+    if (ownNode) return { group, own: ownNode };
   }
   return null;
 }
 
 /** Numbers of the nodes that can be opened, in order. */
 export const nodesOf = (model) =>
-  (model.tl.inside ?? []).flatMap((group) => group.nodes.map((one) => one.node)).sort((a, b) => a - b);
+  (model.tl.inside ?? []).flatMap((group) => group.nodes.map((entry) => entry.node)).sort((a, b) => a - b);
 
 /** The node that a device of the picture stands for, null where it is none that opens. */
 export function nodeAt(model, device) {
   for (const { nodes, strip } of model.tl.inside ?? []) {
     const box = model.strip ? strip.device[device - model.strip] : device,
-      own = nodes.find((one) => one.device === box);
-    if (own) return own.node;
+      ownNode = nodes.find((entry) => entry.device === box);
+    if (ownNode) return ownNode.node;
   }
   return null;
 }
@@ -28,9 +28,9 @@ const KEPT = { facts: null, shapes: undefined, rankBox: undefined, pipe: undefin
 
 /** The model with a node open: all of the run is as it was, its devices, cables and panel are those of the node. */
 export function openNode(model, node) {
-  const found = insideOf(model, node);
-  if (!found) return model;
-  const { group, own } = found,
+  const opened = insideOf(model, node);
+  if (!opened) return model;
+  const { group, own: ownNode } = opened,
     main = model.tl.devices,
     strip = group.strip,
     n = group.devices.name.length,
@@ -41,9 +41,9 @@ export function openNode(model, node) {
     ...{ x: add("x"), y: add("y"), w: add("w"), h: add("h") },
     name: [...group.devices.name, ...of(main.name)],
     kind: [...group.devices.kind, ...of(main.kind)],
-    label: [...own.labels, ...of(main.label)],
+    label: [...ownNode.labels, ...of(main.label)],
     panel: [...group.devices.name.map(() => 0), ...strip.device.map(() => -1)],
-    endpoint: [...own.endpoint, ...strip.device.map(() => -1)],
+    endpoint: [...ownNode.endpoint, ...strip.device.map(() => -1)],
     holds: [...none(), ...of(main.holds)],
     bars: [...none(), ...of(main.bars)],
   };
@@ -53,13 +53,13 @@ export function openNode(model, node) {
       y: [panel.y],
       w: [panel.w],
       h: [panel.h],
-      label: [own.label],
-      note: [own.note],
-      foot: [own.foot],
+      label: [ownNode.label],
+      note: [ownNode.note],
+      foot: [ownNode.foot],
     },
-    links = ownLinks(model, group, own),
+    links = ownLinks(model, group, ownNode),
     tl = { ...model.tl, stage: group.stage, devices, links };
-  const at = { node, strip: n, opened: n + strip.device.indexOf(own.device) };
+  const at = { node, strip: n, opened: n + strip.device.indexOf(ownNode.device) };
   return Object.assign(Object.create(model), KEPT, { tl, panels, ...at });
 }
 
@@ -81,5 +81,5 @@ export function nodesAlike(model, share) {
   const uses = (model.tl.devices.bars ?? [])
     .filter((bars) => bars?.length)
     .map((bars) => bars.map(({ links }) => Math.max(0, ...links.map((l) => share[l]))));
-  return uses.every((one) => one.every((use, q) => Math.abs(use - uses[0][q]) < 0.005));
+  return uses.every((entry) => entry.every((use, q) => Math.abs(use - uses[0][q]) < 0.005));
 }

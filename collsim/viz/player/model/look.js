@@ -94,7 +94,7 @@ export const HUES = {
 };
 
 const hueSets = Object.fromEntries(
-  ["light", "dark"].map((k) => [k, [TOKENS[k], ...HUES[k].map((own) => ({ ...TOKENS[k], ...own }))]]),
+  ["light", "dark"].map((k) => [k, [TOKENS[k], ...HUES[k].map((hues) => ({ ...TOKENS[k], ...hues }))]]),
 );
 
 /** The colours C as the collective of a slot has them. */

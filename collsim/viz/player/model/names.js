@@ -40,11 +40,11 @@ const endName = ({ endpoint: e, label }, words, lang) => (e ? `${words.rank} ${e
 function linkEnds(model, l) {
   const inside = model.tl.links.src[l] < 0 && insideLink(model, l);
   if (!inside) return [model.tl.links.src[l], model.tl.links.dst[l]].map((d) => endOf(model, d));
-  const { own, src, dst } = inside;
+  const { own: ownNode, src, dst } = inside;
   return [src, dst].map((d) => ({
-    label: own.labels[d],
-    endpoint: own.endpoint[d] >= 0 && own.endpoint[d] < model.ranks ? { rank: own.endpoint[d] } : null,
-    node: own.label,
+    label: ownNode.labels[d],
+    endpoint: ownNode.endpoint[d] >= 0 && ownNode.endpoint[d] < model.ranks ? { rank: ownNode.endpoint[d] } : null,
+    node: ownNode.label,
   }));
 }
 
@@ -63,8 +63,8 @@ const panelLabel = (model, p) => (Array.isArray(model.panels.label) ? model.pane
 /** Whose link inside a node this is, and between which of its devices. */
 function insideLink(model, l) {
   for (const { links, nodes } of model.tl.inside ?? []) {
-    const own = nodes.find(({ first }) => l >= first && l < first + links.src.length);
-    if (own) return { own, src: links.src[l - own.first], dst: links.dst[l - own.first] };
+    const ownNode = nodes.find(({ first }) => l >= first && l < first + links.src.length);
+    if (ownNode) return { own: ownNode, src: links.src[l - ownNode.first], dst: links.dst[l - ownNode.first] };
   }
   return null;
 }
@@ -74,8 +74,8 @@ export function deviceName(model, q, words, lang) {
   const devices = model.tl.devices,
     label = textAt(devices.label, q, lang),
     e = devices.endpoint[q];
-  const own = e >= 0 && e < model.ranks ? `${words.rank} ${e}` : label;
+  const name = e >= 0 && e < model.ranks ? `${words.rank} ${e}` : label;
   return devices.panel[q] >= 0 && model.panels.x.length > 1 && !(e >= 0)
-    ? `${own} (${textAt(model.panels.label, devices.panel[q], lang)})`
-    : own;
+    ? `${name} (${textAt(model.panels.label, devices.panel[q], lang)})`
+    : name;
 }

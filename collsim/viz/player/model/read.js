@@ -52,10 +52,10 @@ export function problem(tl) {
 export function textAt(column, i, lang) {
   if (column == null) return "";
   if (typeof column === "string") return column;
-  const one = Array.isArray(column) ? column[i] : (column[lang] ?? column.en);
-  if (one == null) return "";
-  if (Array.isArray(one)) return String(one[i] ?? "");
-  return typeof one === "object" ? String(one[lang] ?? one.en ?? "") : String(one);
+  const text = Array.isArray(column) ? column[i] : (column[lang] ?? column.en);
+  if (text == null) return "";
+  if (Array.isArray(text)) return String(text[i] ?? "");
+  return typeof text === "object" ? String(text[lang] ?? text.en ?? "") : String(text);
 }
 
 // Tables may come as columns or as a list of rows; inside they are columns.

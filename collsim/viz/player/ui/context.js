@@ -70,12 +70,12 @@ export function invalidate(ui) {
     });
 }
 
-export function report(ui, why, delay) {
+export function report(ui, cause, delay) {
   const { opts } = ui;
   clearTimeout(ui.reportTimer);
   if (!opts.onState) return;
   ui.reportTimer = setTimeout(() => {
-    if (!ui.dead && ui.model) opts.onState(stateOf(ui), why);
+    if (!ui.dead && ui.model) opts.onState(stateOf(ui), cause);
   }, delay);
 }
 

@@ -11,9 +11,9 @@ export function buildCrumbs(ui) {
     w = wordsOf(ui),
     all = nodesOf(model),
     logical = state.view === "logical",
-    shown = logical ? model.channels > 1 && state.channel >= 0 && !model.groups.length : all.length;
-  d.crumbs.style.display = shown ? "" : "none";
-  if (!shown) return;
+    isShown = logical ? model.channels > 1 && state.channel >= 0 && !model.groups.length : all.length;
+  d.crumbs.style.display = isShown ? "" : "none";
+  if (!isShown) return;
   if (logical) {
     const before = beside("back", -1, w.channelBefore, "channel"),
       after = beside("next", 1, w.channelAfter, "channel"),
@@ -26,13 +26,18 @@ export function buildCrumbs(ui) {
     d.crumbs.replaceChildren(el("b", { textContent: w.cluster }), note);
     return;
   }
-  const { own } = insideOf(model, state.node),
+  const { own: ownNode } = insideOf(model, state.node),
     note = el("span"),
     out = el("button", { type: "button", className: "textlink", textContent: w.cluster });
   out.dataset.by = "0";
   d.crumbNote = note;
   d.crumbs.replaceChildren(
-    ...[out, "›", beside("back", -1, w.nodeBefore, "by"), el("b", { textContent: textAt(own.label, 0, state.lang) })],
+    ...[
+      out,
+      "›",
+      beside("back", -1, w.nodeBefore, "by"),
+      el("b", { textContent: textAt(ownNode.label, 0, state.lang) }),
+    ],
     ...[beside("next", 1, w.nodeAfter, "by"), note, el("span", { className: "end", textContent: w.closes })],
   );
 }

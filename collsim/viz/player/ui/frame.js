@@ -22,20 +22,20 @@ import { mirror } from "./text.js";
 import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
-export function onClock(ui, why) {
+export function onClock(ui, cause) {
   const { d, model, clock } = ui;
   if (ui.dead || !model) return;
-  if (why === "tick") {
+  if (cause === "tick") {
     render(ui);
     return;
   }
-  if (why === "seek" && clock.loop) clock.loop = stepSpan(ui);
-  if (why === "speed") {
+  if (cause === "seek" && clock.loop) clock.loop = stepSpan(ui);
+  if (cause === "speed") {
     segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, wordsOf(ui).speed);
   }
   render(ui);
-  if (why === "pause" || why === "end") report(ui, why, 0);
-  else if (why === "seek" && !clock.playing) report(ui, why, 350);
+  if (cause === "pause" || cause === "end") report(ui, cause, 0);
+  else if (cause === "seek" && !clock.playing) report(ui, cause, 350);
 }
 
 export function stepSpan(ui) {
@@ -141,10 +141,10 @@ export function render(ui) {
 
 /** What is drawn on the stage: the scene, with the model of the open node where one is. */
 function onStage(ui) {
-  const { view, model, shown } = ui;
-  if (shown === model) return view;
+  const { view, model, shown: stageModel } = ui;
+  if (stageModel === model) return view;
   const P = Object.create(view);
-  return Object.assign(P, { model: shown, facts: stageFacts(shown, view.t, view.s, view.act) });
+  return Object.assign(P, { model: stageModel, facts: stageFacts(stageModel, view.t, view.s, view.act) });
 }
 
 function drawStage(ui) {

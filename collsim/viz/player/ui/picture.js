@@ -45,16 +45,16 @@ const LEFT = 1134;
 const TOP = 92;
 
 /** Heights in the picture: of the stage, of the rows, and where the scrubber begins. */
-function measurePicture({ state, model, view, shown }) {
-  const { h, w } = shown.tl.stage,
+function measurePicture({ state, model, view, shown: stageModel }) {
+  const { h, w } = stageModel.tl.stage,
     fits = Math.round(h * Math.min(LEFT / w, 1.3)),
     stage = state.view === "logical" ? Math.max(470, state.stageH) : fits,
     lines = linesOf(model, state.chart, view.words, state.lang),
     size = rowSize(lines.length, false, state.chart),
     rows = lines.length * size.rh,
     timeY = TOP + Math.max(stage, 470) + 16,
-    own = { x0: 216, tw: LEFT - 216, width: WIDE - 40, chart: state.chart, top: 6, narrow: false, fig: LEFT + 24 };
-  return { stage, rows, timeY, h: timeY + 56 + rows + 78, geo: { ...size, ...own, mode: state.mode, zoom: 1 } };
+    geometry = { x0: 216, tw: LEFT - 216, width: WIDE - 40, chart: state.chart, top: 6, narrow: false, fig: LEFT + 24 };
+  return { stage, rows, timeY, h: timeY + 56 + rows + 78, geo: { ...size, ...geometry, mode: state.mode, zoom: 1 } };
 }
 
 function drawView(ctx, P, view, height) {

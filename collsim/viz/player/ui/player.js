@@ -106,9 +106,9 @@ function dressForPaper(ui, before) {
 function setOptions(ui, o) {
   const { state, opts } = ui;
   let changed = false;
-  const change = (held, name, value) => {
-    changed ||= held[name] !== value;
-    held[name] = value;
+  const change = (current, name, value) => {
+    changed ||= current[name] !== value;
+    current[name] = value;
   };
   if (o.lang !== undefined) change(state, "lang", o.lang === "zh" ? "zh" : "en");
   if (o.theme !== undefined) change(state, "theme", o.theme);
@@ -224,7 +224,11 @@ function accept(ui, model, f) {
   opts.node = null;
   ui.shown = state.node == null ? model : openNode(model, state.node);
   ui.off();
-  ui.off = clock.on((_, why) => onClock(ui, why), model.total, model.total / Math.max(1, Math.min(30, model.nsteps)));
+  ui.off = clock.on(
+    (_, cause) => onClock(ui, cause),
+    model.total,
+    model.total / Math.max(1, Math.min(30, model.nsteps)),
+  );
   clock.loop = null;
   if (!opts.clock) clock.t = model.mistake && !clock.playing ? mistakeTime(model) : f * model.total;
   if (opts.t != null) {

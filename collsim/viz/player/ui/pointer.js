@@ -16,7 +16,7 @@ import { casing } from "../draw/ruler.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../model/units.js";
 
 export function hitStage(ui, x, y) {
-  const { state, model, shown } = ui,
+  const { state, model, shown: stageModel } = ui,
     view = ui.P ?? ui.view;
   for (let q = view.drawn.length - 1; q >= 0; q--) {
     const k = view.drawn[q],
@@ -25,14 +25,14 @@ export function hitStage(ui, x, y) {
       return { transfer: k.i, slot: model.chunk[k.i], waits: k.waits, queued: k.queued, of: k.of };
   }
   if (state.view === "logical") return null;
-  const devices = shown.tl.devices;
+  const devices = stageModel.tl.devices;
   for (let q = devices.x.length - 1; q >= 0; q--)
     if (x >= devices.x[q] && x <= devices.x[q] + devices.w[q] && y >= devices.y[q] && y <= devices.y[q] + devices.h[q])
       return { device: q };
   let best = null,
     near = 1e9;
   for (let l = 0; l < model.nlinks; l++) {
-    const dist = distanceTo(shown.tl.links.path[l], x, y) - casing(shown, l) / 2;
+    const dist = distanceTo(stageModel.tl.links.path[l], x, y) - casing(stageModel, l) / 2;
     if (dist < 4 && dist < near) {
       near = dist;
       best = { link: l };
@@ -107,11 +107,11 @@ function linkLines(ui, l) {
     share > 1e-9 ? w.usedTip(fmtShare(share), model.lockstep) : w.idleTip(model.lockstep),
   ];
   const now = view.act.filter((i) => routeLinks(model, model.route[i]).includes(l)),
-    shown = now.slice(0, 6).map((i) => {
+    names = now.slice(0, 6).map((i) => {
       const ends = `${nameOf(model, model.src[i], state.lang)} → ${nameOf(model, model.dst[i], state.lang)}`;
       return `${w.chunk} ${slotText(view, model.chunk[i])} (${ends})`;
     });
-  if (now.length) lines.push(w.nowTip(shown.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
+  if (now.length) lines.push(w.nowTip(names.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
   return lines;
 }
 
@@ -125,10 +125,10 @@ function heatLines(ui, { heat, slots }) {
 }
 
 function deviceLines(ui, device) {
-  const { state, model, view, shown } = ui,
+  const { state, model, view, shown: stageModel } = ui,
     w = wordsOf(ui),
-    e = shown.tl.devices.endpoint[device],
-    name = deviceName(shown, device, w, state.lang);
+    e = stageModel.tl.devices.endpoint[device],
+    name = deviceName(stageModel, device, w, state.lang);
   return e >= 0 ? [name, w.completeTip(view.finished[e], model.asked[e])] : [name];
 }
 
@@ -243,8 +243,8 @@ export function onRowsMove(ui, ev) {
     line.endpoint == null
       ? null
       : activity(model, line.endpoint, low ? "dst" : "src").find(({ a, b }) => a <= t && t < b);
-  const one = at?.n === 1 ? { slot: model.chunk[at.i] } : {};
-  showTip(ui, { row: q, line, at, when: t, low, ...one }, ev);
+  const onlyChunk = at?.n === 1 ? { slot: model.chunk[at.i] } : {};
+  showTip(ui, { row: q, line, at, when: t, low, ...onlyChunk }, ev);
 }
 
 /** What a row says about the moment under the pointer. */
