@@ -78,19 +78,13 @@ def break_run(
     report_progress("run", 0.0)
     broken_run = break_it(simulate(choice), way, position, lang)
     report_progress("run", 0.6)
+    says = broken_run.says
     if broken_run.trace is None:
-        document = None
-    else:
-        document = build_timeline(broken_run.trace)
-    if document:
-        cell = document["mistake"]
-    else:
-        cell = None
-    if cell:
-        says = cell["text"][lang]
-    else:
-        says = broken_run.says
-    return BrokenRun(broken_run.what, says, encode(document) if document else None, broken_run.error is None)
+        return BrokenRun(broken_run.what, says, None, broken_run.error is None)
+    document = build_timeline(broken_run.trace)
+    if document["mistake"] is not None:
+        says = document["mistake"]["text"][lang]
+    return BrokenRun(broken_run.what, says, encode(document), broken_run.error is None)
 
 
 def estimate_broken(choice: Choice, way: str, position: int, lang: str) -> float:

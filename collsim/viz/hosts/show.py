@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, Sentence, require_path
 from ...files import replace_file, require_writable_file
 from ..timeline.document import build_encoded_timeline, build_timeline, dump_json, encode
+from ..timeline.timeline_types import Timeline
 from .page import build_notebook_frame, build_standalone_page
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Animation:
         require_language(self.lang)
 
     @cached_property
-    def timeline(self) -> dict[str, Any]:
+    def timeline(self) -> Timeline:
         return build_timeline(self.trace)
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from ...errors import CollsimError, Sentence
 from ..sentences import words
 from ..timeline.document import build_timeline
+from ..timeline.timeline_types import Timeline
 from . import palette
 from .still import get_text
 
@@ -148,7 +149,7 @@ def _render_frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
 class Film:
     """A timeline, ready to be drawn at any moment. `scale` is drawn pixels per pixel of the stage."""
 
-    document: dict[str, Any]
+    document: Timeline
     lang: str
     time: float
     scale: float
@@ -161,7 +162,7 @@ class Film:
     still: dict[int, Image] = field(default_factory=dict)  # what does not move, of the step drawn last
 
     @classmethod
-    def from_timeline(cls, document: dict[str, Any], lang: str) -> Film:
+    def from_timeline(cls, document: Timeline, lang: str) -> Film:
         stage, t = document["stage"], document["transfers"]
         scale = min(1.3, _WIDTH / stage["w"])
         size = (int(max(420.0, stage["w"] * scale)), int(stage["h"] * scale) + _HEAD + _FOOT)
@@ -395,7 +396,7 @@ class Film:
             )
 
 
-def _find_first_hops(document: dict[str, Any]) -> Any:
+def _find_first_hops(document: Timeline) -> Any:
     if "hops" not in document:
         return None
     counts = np.diff(document["routes"]["start"])[document["transfers"]["route"]]

@@ -15,6 +15,7 @@ import numpy as np
 from ..layout.geometry import Box
 from ..sentences import words
 from ..timeline.document import build_timeline
+from ..timeline.timeline_types import Timeline, TimelineDevices, TimelinePanel
 from . import palette
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def get_text(value: Any, lang: str) -> str:
     return str(value)
 
 
-def _draw_head(ax: Axes, document: dict[str, Any], lang: str, family: list[str], wide: float) -> None:
+def _draw_head(ax: Axes, document: Timeline, lang: str, family: list[str], wide: float) -> None:
     figures = document["figures"]
     ax.text(
         16,
@@ -167,7 +168,7 @@ def _draw_head(ax: Axes, document: dict[str, Any], lang: str, family: list[str],
     ax.text(16, 48, figures_text, fontsize=size, family=family, color=palette.INK2)
 
 
-def compute_shares(document: dict[str, Any]) -> list[float]:
+def compute_shares(document: Timeline) -> list[float]:
     """Per link of a timeline: the part of the run in which it could not have carried more.
 
     Args:
@@ -180,7 +181,7 @@ def compute_shares(document: dict[str, Any]) -> list[float]:
     return [nbytes / (rate * spent) for nbytes, rate in zip(link_bytes, rates, strict=True)]
 
 
-def _draw_stage(ax: Axes, document: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
+def _draw_stage(ax: Axes, document: Timeline, lang: str, family: list[str], dx: float, dy: float) -> None:
     for p in document["panels"]:
         _draw_panel(ax, p, lang, family, dx, dy)
     _draw_links(ax, document, dx, dy)
@@ -189,7 +190,7 @@ def _draw_stage(ax: Axes, document: dict[str, Any], lang: str, family: list[str]
         _draw_device(ax, document["devices"], i, i in used, lang, family, dx, dy)
 
 
-def _draw_panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
+def _draw_panel(ax: Axes, p: TimelinePanel, lang: str, family: list[str], dx: float, dy: float) -> None:
     """What stands around the devices of a node, with its name."""
     _draw_box(
         ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
@@ -203,7 +204,7 @@ def _draw_panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: f
 
 
 def _draw_device(
-    ax: Axes, d: dict[str, Any], i: int, is_used: bool, lang: str, family: list[str], dx: float, dy: float
+    ax: Axes, d: TimelineDevices, i: int, is_used: bool, lang: str, family: list[str], dx: float, dy: float
 ) -> None:
     """One device; on: does it carry anything?"""
     host = d["kind"][i] in ("cpu", "memory")
@@ -231,7 +232,7 @@ def _draw_box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: 
     ax.add_patch(FancyBboxPatch((box.x, box.y), box.w, box.h, boxstyle=style, **look))
 
 
-def _find_used_devices(document: dict[str, Any]) -> set[int]:
+def _find_used_devices(document: Timeline) -> set[int]:
     """Devices at either end of a link that carries anything."""
     links = document["links"]
     busy = [link for link, carried in enumerate(document["figures"]["link_bytes"]) if carried]
@@ -285,7 +286,7 @@ def draw_box_label(
     )
 
 
-def _draw_links(ax: Axes, document: dict[str, Any], dx: float, dy: float) -> None:
+def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
     """Casing as wide as capacity, core as wide as what it carried; a number on the first link of each line of the
     table."""
     links, part = document["links"], compute_shares(document)
@@ -336,7 +337,7 @@ def _find_middle(path: Any) -> tuple[float, float]:
     return float(np.interp(half, distances, path[:, 0])), float(np.interp(half, distances, path[:, 1]))
 
 
-def _draw_table(ax: Axes, document: dict[str, Any], lang: str, family: list[str], top: float, wide: float) -> None:
+def _draw_table(ax: Axes, document: Timeline, lang: str, family: list[str], top: float, wide: float) -> None:
     """A line for each number on the machine: what the links are, the bytes of the busiest of them, how busy it is."""
     if not document["rows"]:
         return

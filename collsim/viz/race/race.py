@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..sentences import words
 from ..sentences.causes import describe_bottleneck
 from ..sentences.names import name_endpoint
 from ..timeline.document import build_encoded_timeline
+from ..timeline.timeline_types import EncodedTimeline
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -36,7 +37,7 @@ class Runner:
     busbw: float
     busiest: int
     reason: Pair
-    timeline: dict[str, Any]
+    timeline: EncodedTimeline
 
 
 def build_runner(trace: Trace) -> Runner:
@@ -89,7 +90,7 @@ def _describe_sends(trace: Trace) -> Pair:
     )
 
 
-def build_course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
+def build_course(runners: Sequence[Runner]) -> list[dict[str, object]]:
     """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest
     cable is hot.
 

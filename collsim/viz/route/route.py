@@ -17,6 +17,7 @@ from ..hosts.bundle import bundle_modules
 from ..sentences import words
 from ..sentences.names import name_device
 from ..timeline.document import build_timeline, encode
+from ..timeline.timeline_types import EncodedTimeline, Timeline
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -43,15 +44,15 @@ class RankRoute:
     """
 
     description: Pair
-    hops: list[dict[str, Any]]
+    hops: list[dict[str, object]]
     alpha: float
     bandwidth: float
     limit: str
     alone: float
     ring: float | None
     links: tuple[int, ...]
-    timeline: dict[str, Any]
-    marks: list[dict[str, Any]]
+    timeline: EncodedTimeline
+    marks: list[dict[str, object]]
 
 
 def list_routes(topologies: list[Topology], src: int, dst: int, nbytes: Any) -> list[RankRoute]:
@@ -97,10 +98,8 @@ def _build_route(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDA
     route = topology.route(src, dst)
     hops = _describe_hops(trace, ring, route)
     slowest = min(route, key=lambda hop: hop.bandwidth)
-    document = {
-        **build_timeline(trace, touched, inside=False),
-        "mistake": None,
-    }  # one transfer is not meant to be a whole collective
+    document = build_timeline(trace, touched, inside=False)
+    document["mistake"] = None  # one transfer is not meant to be a whole collective
     return RankRoute(
         description=_describe_router(topology, src, dst),
         hops=hops,
@@ -115,7 +114,7 @@ def _build_route(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDA
     )
 
 
-def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, Any]]:
+def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, object]]:
     """The hops of a route, and how much of each the ring uses."""
     links = trace.topology.links
     if ring.time:
@@ -138,12 +137,12 @@ def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict
     ]
 
 
-def _number_cables(timeline: dict[str, Any], hot: list[bool]) -> list[dict[str, Any]]:
+def _number_cables(timeline: Timeline, hot: list[bool]) -> list[dict[str, object]]:
     """A number beside every cable of the only route in the picture; none where nodes are folded into boxes."""
     links = timeline["routes"]["link"]
     if len(links) != len(hot):
         return []
-    marks: dict[int, dict[str, Any]] = {}
+    marks: dict[int, dict[str, object]] = {}
     for number, (link, warm) in enumerate(zip(links, hot, strict=True), 1):
         if link in marks:
             text = f"{marks[link]['text']},{number}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ _NOTHING = 0.0005  # a part of the time too small to be told
 _MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for a sentence
 
 
-def describe_bottleneck(trace: Trace) -> dict[str, Any] | None:
+def describe_bottleneck(trace: Trace) -> dict[str, dict[str, str]] | None:
     """`text` (what is busy) and `more` (what would help), each in English and Chinese; None where nothing moved.
 
     Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ...simulate import Trace
 from ...topology.network import DEVICE_KINDS
 from ..hosts.bundle import bundle_modules
 from ..timeline import document
+from ..timeline.timeline_types import EncodedTimeline
 
 _MOST_PARTS = 4096  # a fraction of more parts than that is no factor to read
 
@@ -28,7 +28,7 @@ class SimpleRun:
     """
 
     time: float
-    timeline: dict[str, Any]
+    timeline: EncodedTimeline
     channels: int
     cards: int
     sent: int | None

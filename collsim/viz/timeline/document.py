@@ -17,9 +17,10 @@ import base64
 import gzip
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,18 @@ from .mistake import find_mistake
 from .phases import Phase, list_phases
 from .rows import build_rows, list_link_kinds
 from .running import trace_source_lines
+from .timeline_types import (
+    EncodedTimeline,
+    LinkRow,
+    Timeline,
+    TimelineCause,
+    TimelineFigures,
+    TimelineMeta,
+    TimelineMistake,
+    TimelinePanel,
+    TimelineRoutes,
+    TimelineStage,
+)
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -54,7 +67,7 @@ _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 def build_timeline(
     trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
-) -> dict[str, Any]:
+) -> Timeline:
     """Everything that a player shows of a run, or of several collectives at once.
 
     Args:
@@ -69,21 +82,19 @@ def build_timeline(
     Raises:
         CollsimError: The run has more than 200,000 transfers; the message says what to look at instead.
     """
-    document: dict[str, Any] = _convert_arrays(_build_columns(trace, also, inside))
-    return document
+    return cast(Timeline, _convert_arrays(_build_columns(trace, also, inside)))
 
 
-def build_encoded_timeline(trace: Trace | Together) -> dict[str, Any]:
+def build_encoded_timeline(trace: Trace | Together) -> EncodedTimeline:
     """`encode(build_timeline(trace))`, without ever making lists of the columns where they are long.
 
     Args:
         trace: The run, or several collectives at once.
     """
-    document: dict[str, Any] = _convert_arrays(encode(_build_columns(trace, None, inside=True)))
-    return document
+    return cast(EncodedTimeline, _convert_arrays(encode(_build_columns(trace, None, inside=True))))
 
 
-def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
+def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, object]:
     """The timeline with arrays for its long columns."""
     if isinstance(trace, Together):
         trace = trace.whole
@@ -111,7 +122,7 @@ def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, 
     if drawing.insides:
         optional["inside"] = describe_insides(trace, drawing)
     lines = build_rows(trace, drawing)
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "schema": SCHEMA,
         "meta": _describe_run(trace),
         "stage": _describe_stage(drawing.stage),
@@ -134,19 +145,19 @@ def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, 
     return document | {name: value for name, value in optional.items() if value is not None}
 
 
-def encode(document: dict[str, Any]) -> dict[str, Any]:
+def encode(document: Timeline | EncodedTimeline) -> EncodedTimeline:
     """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large.
 
     Args:
         document: A timeline, as `build_timeline` makes it.
     """
     if len(text := _encode_document(document)) <= _LARGE:
-        return document
+        return cast(EncodedTimeline, document)
     packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
     return {"schema": document["schema"], "z": base64.b64encode(packed).decode("ascii")}
 
 
-def decode(encoded: dict[str, Any] | str) -> dict[str, Any]:
+def decode(encoded: Mapping[str, object] | str) -> Timeline:
     """The timeline from what `encode` or `dump_json` made.
 
     Args:
@@ -172,11 +183,10 @@ def decode(encoded: dict[str, Any] | str) -> dict[str, Any]:
         raise FormatError(
             "timeline has schema {version!r}; this collsim reads {schema!r}", version=version, schema=SCHEMA
         )
-    assert isinstance(document, dict)
-    return document
+    return cast(Timeline, document)
 
 
-def dump_json(document: dict[str, Any]) -> str:
+def dump_json(document: Mapping[str, object]) -> str:
     """Strict JSON: no NaN, no infinity, nothing that is not JSON.
 
     Args:
@@ -262,7 +272,7 @@ def _round_seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.round(values, 12)
 
 
-def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
+def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, object]:
     if isinstance(trace, Whole):
         sentences = together.narrate_together(trace)
     else:
@@ -275,18 +285,15 @@ def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
     }
 
 
-def _describe_bottleneck(trace: Trace, drawing: Drawing) -> dict[str, Any] | None:
+def _describe_bottleneck(trace: Trace, drawing: Drawing) -> TimelineCause | None:
     causes = describe_bottleneck(trace)
-    if trace.bottleneck:
-        links = trace.bottleneck.links
-    else:
-        links = ()
-    if causes is None:
+    if causes is None or trace.bottleneck is None:
         return None
-    return {**causes, "links": _map_links(drawing, links)}
+    links = _map_links(drawing, trace.bottleneck.links)
+    return {"text": causes["text"], "more": causes["more"], "short": causes["short"], "links": links}
 
 
-def _describe_run(trace: Trace) -> dict[str, Any]:
+def _describe_run(trace: Trace) -> TimelineMeta:
     s = trace.schedule
     text = f"{s.name}, {words.format_size(trace.nbytes)}, "
     en, zh = f"{text}{s.ranks} ranks on {trace.topology.name}", f"{text}{s.ranks} 个 rank，{trace.topology.name}"
@@ -334,21 +341,21 @@ def _hash_run(trace: Trace) -> str:
     return digest.hexdigest()[:16]
 
 
-def _describe_stage(layout: StageLayout) -> dict[str, Any]:
-    stage: dict[str, Any] = {"w": round(layout.w, 1), "h": round(layout.h, 1), "pipe": round(layout.pipe, 5)}
+def _describe_stage(layout: StageLayout) -> TimelineStage:
+    stage: TimelineStage = {"w": round(layout.w, 1), "h": round(layout.h, 1), "pipe": round(layout.pipe, 5)}
     if layout.key is not None:
         stage["key"] = {"x": layout.key.x, "y": layout.key.y, "w": layout.key.w, "h": layout.key.h}
     return stage
 
 
-def _describe_panels(layout: StageLayout) -> list[dict[str, Any]]:
+def _describe_panels(layout: StageLayout) -> list[TimelinePanel]:
     return [
         {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot}
         for p in layout.panels
     ]
 
 
-def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, Any]:
+def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, object]:
     layout = drawing.stage
     what = layout.picture
     rank_of = {int(there): here for here, there in enumerate(trace.placement)}  # the ranks that the schedule uses
@@ -376,7 +383,7 @@ def _label_devices(trace: Trace, layout: StageLayout, endpoints: list[int]) -> l
     return labels
 
 
-def _describe_links(drawing: Drawing, lines: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_links(drawing: Drawing, lines: list[LinkRow]) -> dict[str, object]:
     what = drawing.stage.picture
     row = [-1] * drawing.links
     for number, entry in enumerate(lines):
@@ -396,7 +403,7 @@ def _describe_links(drawing: Drawing, lines: list[dict[str, Any]]) -> dict[str, 
     return {**columns, "row": row}
 
 
-def _list_routes(trace: Trace, drawing: Drawing) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
+def _list_routes(trace: Trace, drawing: Drawing) -> tuple[TimelineRoutes, npt.NDArray[np.int64]]:
     """The routes in use, each once, as links of the picture; and the route of every transfer."""
     t = trace.schedule.transfers
     pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
@@ -412,7 +419,7 @@ def _list_routes(trace: Trace, drawing: Drawing) -> tuple[dict[str, Any], npt.ND
 
 
 def _list_flows(
-    trace: Trace, drawing: Drawing, routes: dict[str, Any], route: npt.NDArray[np.int64]
+    trace: Trace, drawing: Drawing, routes: TimelineRoutes, route: npt.NDArray[np.int64]
 ) -> dict[str, Any] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
@@ -454,7 +461,7 @@ def _list_flows(
     }
 
 
-def _list_transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _list_transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, object]:
     t = trace.schedule.transfers
     columns: dict[str, Any] = {
         name: t[name][order].astype(int) for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
@@ -465,7 +472,7 @@ def _list_transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArr
     return columns
 
 
-def _time_hops(trace: Trace, drawing: Drawing, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _time_hops(trace: Trace, drawing: Drawing, order: npt.NDArray[np.int64]) -> dict[str, object] | None:
     """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
     forward)."""
     t = trace.schedule.transfers
@@ -511,7 +518,7 @@ def _number_phases(bands: list[Phase]) -> list[int]:
     return [number for number, p in enumerate(bands) for _ in range(p.first, p.last + 1)]
 
 
-def _describe_state(trace: Trace) -> dict[str, Any]:
+def _describe_state(trace: Trace) -> dict[str, object]:
     """Who holds what at the start, and what a finished cell is."""
     s = trace.schedule
     kind = collective(s.collective)
@@ -525,7 +532,7 @@ def _describe_state(trace: Trace) -> dict[str, Any]:
     return {"held": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 
-def _describe_figures(trace: Trace, drawing: Drawing) -> dict[str, Any]:
+def _describe_figures(trace: Trace, drawing: Drawing) -> TimelineFigures:
     link_of = drawing.link_of
     is_drawn = link_of >= 0
     carried = (trace.link_bytes + trace.other_bytes)[is_drawn]
@@ -540,7 +547,7 @@ def _describe_figures(trace: Trace, drawing: Drawing) -> dict[str, Any]:
     }
 
 
-def _describe_mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _describe_mistake(trace: Trace, order: npt.NDArray[np.int64]) -> TimelineMistake | None:
     """The first wrong cell of the schedule, its transfer as an id of the timeline."""
     if isinstance(trace, Whole):
         first_mistake = together.find_first_mistake(trace)
@@ -567,7 +574,7 @@ def _map_links(drawing: Drawing, links: tuple[int, ...]) -> list[int]:
     return sorted({int(drawing.link_of[link]) for link in links} - {-1})
 
 
-def _draw_text_diagram(trace: Trace) -> dict[str, Any] | None:
+def _draw_text_diagram(trace: Trace) -> dict[str, object] | None:
     s = trace.schedule
     if s.endpoints > _TEXT_RANKS or s.steps > _TEXT_STEPS or len(s) > 20_000:
         return None

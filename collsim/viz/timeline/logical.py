@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...schedule import Schedule
+from .timeline_types import LogicalView
 
 _MOST_EDGES = 5000
 
 
-def build_logical_view(schedule: Schedule, across: int = 0) -> dict[str, Any]:
+def build_logical_view(schedule: Schedule, across: int = 0) -> LogicalView:
     """Endpoints in a unit square and the pairs that ever talk, as in the timeline's `logical`.
 
     `across`: ranks in a row where they stand in a grid: those of a node, or of a torus's last dimension.

@@ -4,7 +4,6 @@ from where the finished sums lie in between."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import count_contributions
 from ..sentences.moments import count_goal
+from .timeline_types import TimelinePhase
 
 ADDS, COPIES, BOTH = "adds", "copies", "both"
 _MOST_BANDS = 6
@@ -28,7 +28,7 @@ class Phase:
     last: int
     reduce: bool
 
-    def to_document(self) -> dict[str, Any]:
+    def to_document(self) -> TimelinePhase:
         return {
             "label": {"en": self.en, "zh": self.zh},
             "first": self.first,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from ...topology.network import DEVICE_KINDS
 from ..sentences import words
 from ..sentences.names import name_link
 from .apart import distinguish_labels
+from .timeline_types import LinkRow
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -24,14 +25,14 @@ _NETWORK = ("infiniband", "ethernet")
 Pair = tuple[str, str]
 
 
-def list_link_kinds(trace: Trace) -> list[dict[str, Any]]:
+def list_link_kinds(trace: Trace) -> list[dict[str, object]]:
     """One entry per kind of link in use, the most used first: kind, product name, bandwidth (B/s, one direction).
 
     Args:
         trace: The run.
     """
     links = trace.topology.links
-    best: dict[str, tuple[float, dict[str, Any]]] = {}
+    best: dict[str, tuple[float, dict[str, object]]] = {}
     for link in np.flatnonzero(trace.link_busy > 0).tolist():
         cable = links.cables[links.cable[link]]
         share = float(trace.link_busy[link])
@@ -54,7 +55,7 @@ class Group:
     share: float
 
 
-def build_rows(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
+def build_rows(trace: Trace, drawing: Drawing) -> list[LinkRow]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so.
 
     Args:
@@ -139,9 +140,7 @@ def _list_pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int
     return src, dst
 
 
-def _build_row(
-    drawing: Drawing, group: Group, texts: tuple[Pair, Pair], hot: bool, used_ids: set[int]
-) -> dict[str, Any]:
+def _build_row(drawing: Drawing, group: Group, texts: tuple[Pair, Pair], hot: bool, used_ids: set[int]) -> LinkRow:
     (en, zh), (note, note_zh) = texts
     link_ids = _map_links(drawing, group.links, used_ids)
     return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": link_ids, "hot": hot}

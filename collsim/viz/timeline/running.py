@@ -23,7 +23,7 @@ _MOST_LINES = 40
 _COLUMNS = ("step", "src", "dst", "chunk", "into", "reduce")
 
 
-def trace_source_lines(trace: Trace) -> dict[str, Any] | None:
+def trace_source_lines(trace: Trace) -> dict[str, object] | None:
     """`lines` of source, and for each step `at`, the line that yields it, and `note`, the counters that stand in it.
 
     None for a schedule that no function of the registry writes (a file's, a learner's), or one of too many steps.
@@ -73,7 +73,7 @@ def _sort_transfers(schedule: Schedule) -> list[np.ndarray[Any, Any]]:
 
 def _follow_generator(
     function: Callable[..., Any], schedule: Schedule, options: dict[str, Any]
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Run the generator once more, and note where it stands."""
     generator = call_claim(function, schedule.ranks, options)
     lines, first = _get_source(function)

@@ -4,7 +4,7 @@ alone."""
 from __future__ import annotations
 
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -84,7 +84,7 @@ def describe_slowdown(factor: float) -> Pair:
     return f"{factor:.3g} × its time alone", f"用时为单独运行的 {factor:.3g} 倍"
 
 
-def describe_groups(whole: Whole) -> list[dict[str, Any]]:
+def describe_groups(whole: Whole) -> list[dict[str, object]]:
     """One entry per collective: letter, label, note, its slots, when it runs and when it would have ended alone, s.
 
     Args:
@@ -96,7 +96,7 @@ def describe_groups(whole: Whole) -> list[dict[str, Any]]:
 
 def _describe_group(
     number: int, part: Trace, placement: npt.NDArray[np.int64], first: int, factor: float
-) -> dict[str, Any]:
+) -> dict[str, object]:
     begin = float(part.timing.step_start.min(initial=part.time))
     (en, zh), (note, note_zh) = name_collective(part, placement), describe_slowdown(factor)
     return {
@@ -152,7 +152,7 @@ def build_bands(whole: Whole) -> list[Phase]:
     return [Phase(names, names, 0, whole.schedule.steps - 1, adds)]
 
 
-def describe_state(whole: Whole) -> dict[str, Any]:
+def describe_state(whole: Whole) -> dict[str, object]:
     """Who holds what at the start, what a finished cell is, and how many contributions it has: one number per slot.
 
     Args:

@@ -7,9 +7,10 @@ backward pass of a bucket's layers) are one box. Only the last microbatch's coll
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from ...train import DDP, ParameterServer
 from ...train.parallel.buckets import rebuild_buckets
@@ -36,8 +37,81 @@ KINDS = ("weights", "other", "gradients", "activations")
 _MOST_MOMENTS = 240
 _TOUCH = 1e-9  # of the step's time: what is nearer touches
 
+Span = list[int | str | float]  # lane, stream, begin, end
 
-def build_step_document(trace: StepTrace) -> dict[str, Any]:
+
+class DrawnBox(TypedDict):
+    """Tasks of one lane that follow one another at once: seconds, and the names of the first and the last."""
+
+    lane: int
+    stream: str
+    kind: str
+    bucket: int
+    micro: int
+    t0: float
+    t1: float
+    name: str
+    last: str
+
+
+#: A collective of the last microbatch: seconds, bytes, and between which layers its tensors lie.
+CollectiveRow = TypedDict(
+    "CollectiveRow",
+    {
+        "task": int,
+        "name": str,
+        "kind": str,
+        "pattern": str,
+        "bucket": int,
+        "nbytes": int,
+        "ready": float,
+        "begin": float,
+        "end": float,
+        "exposed": float,
+        "tensors": int,
+        "from": str,
+        "to": str,
+    },
+)
+
+
+class SendPattern(TypedDict):
+    """Who sends to whom: places in the group; servers come behind the ranks."""
+
+    pairs: list[list[int]]
+    adds: bool
+    servers: int
+    ranks: int
+    label: str
+
+
+class MemoryCurve(TypedDict):
+    """Bytes of each of `kinds` over time (seconds), of the fullest lane."""
+
+    lane: int
+    kinds: list[str]
+    t: list[float]
+    bytes: list[list[float]]
+    peak: int
+
+
+class StepDocument(TypedDict):
+    """What `step.js` draws."""
+
+    schema: str
+    time: float
+    ranks: int
+    micro_batch: int
+    lanes: list[dict[str, int]]
+    boxes: list[DrawnBox]
+    waits: list[list[float]]
+    chain: list[Span]
+    collectives: list[CollectiveRow]
+    memory: MemoryCurve
+    held: list[dict[str, int]]
+
+
+def build_step_document(trace: StepTrace) -> StepDocument:
     """Everything that is drawn of a step: plain numbers, texts and lists.
 
     Args:
@@ -61,7 +135,7 @@ def build_step_document(trace: StepTrace) -> dict[str, Any]:
 # ---- boxes ----------------------------------------------------------------------------------------------------------
 
 
-def build_boxes(trace: StepTrace) -> list[dict[str, Any]]:
+def build_boxes(trace: StepTrace) -> list[DrawnBox]:
     """One for each run of tasks that belong together, lane by lane: kind, bucket (-1 for none), micro, t0, t1, and for
     computing the names of its first and last layer.
 
@@ -70,9 +144,9 @@ def build_boxes(trace: StepTrace) -> list[dict[str, Any]]:
     """
     of_layer = map_layers_to_buckets(trace)
     synchronised = {task.microbatch for task in trace.step.tasks if task.bucket >= 0}
-    boxes: list[dict[str, Any]] = []
+    boxes: list[DrawnBox] = []
     for lane in range(len(trace.step.lanes)):
-        last: dict[str, dict[str, Any]] = {}
+        last: dict[str, DrawnBox] = {}
         for number, task in enumerate(trace.step.tasks):
             if lane in task.lanes and trace.end[number] > trace.begin[number]:
                 box = _build_box(trace, number, lane, of_layer if task.microbatch in synchronised else {})
@@ -87,7 +161,7 @@ def build_boxes(trace: StepTrace) -> list[dict[str, Any]]:
     return boxes
 
 
-def _build_box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> dict[str, Any]:
+def _build_box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> DrawnBox:
     task = trace.step.tasks[number]
     kind, bucket = task.kind, task.bucket
     if task.kind == "backward":
@@ -112,8 +186,8 @@ def _build_box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int
     }
 
 
-def _can_merge(a: dict[str, Any], b: dict[str, Any], near: float) -> bool:
-    alike = all(a[key] == b[key] for key in ("kind", "bucket", "micro"))
+def _can_merge(a: DrawnBox, b: DrawnBox, near: float) -> bool:
+    alike = (a["kind"], a["bucket"], a["micro"]) == (b["kind"], b["bucket"], b["micro"])
     return alike and a["stream"] == COMPUTE and b["t0"] - a["t1"] <= near
 
 
@@ -149,7 +223,7 @@ def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
 # ---- collectives ----------------------------------------------------------------------------------------------------
 
 
-def describe_collectives(trace: StepTrace) -> list[dict[str, Any]]:
+def describe_collectives(trace: StepTrace) -> list[CollectiveRow]:
     """A row for each collective of the last microbatch that is on the network of the GPUs: its task, name, kind, bytes,
     when it was ready, began and ended, and the seconds of it in which GPUs wait.
 
@@ -173,7 +247,7 @@ def _find_last_collectives(trace: StepTrace) -> Iterator[tuple[int, StepTask]]:
 
 def _describe_collective(
     trace: StepTrace, number: int, task: StepTask, layout: Sequence[Sequence[int]], layers: Sequence[str]
-) -> dict[str, Any]:
+) -> CollectiveRow:
     begin, end = float(trace.begin[number]), float(trace.end[number])
     ready = max((float(trace.end[a]) for a in task.dependencies), default=begin)
     if 0 <= task.bucket < len(layout):
@@ -203,21 +277,19 @@ def _list_layer_names(trace: StepTrace) -> list[str]:
     return [layer.name for layer in trace.step.model.layers for _ in layer.tensors]
 
 
-def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
+def build_critical_chain(trace: StepTrace) -> list[Span]:
     """The critical chain as spans that touch: [lane, stream, begin, end].
 
     Args:
         trace: The step of training.
     """
-    spans: list[list[Any]] = []
+    spans: list[Span] = []
     for number in trace.critical_path:
         task, a, b = trace.step.tasks[number], float(trace.begin[number]), float(trace.end[number])
         if b <= a:
             continue
         if len(task.lanes) == 1 or not spans:
-            lane = task.lanes[0]
-        else:
-            lane = spans[-1][0]
+            lane = task.lanes[0]  # else the chain stays on the lane where it is
         if spans and spans[-1][:2] == [lane, task.stream]:
             spans[-1][3] = b
         else:
@@ -225,7 +297,7 @@ def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
     return spans
 
 
-def describe_patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
+def describe_patterns(trace: StepTrace) -> dict[str, SendPattern]:
     """Who sends to whom in each kind of collective of the step, by kind and what it moves: pairs of places in the group
     (a server comes behind the ranks), whether it adds up, and the group.
 
@@ -233,7 +305,7 @@ def describe_patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
         trace: The step of training.
     """
     network = CollectiveModel(trace.topology, trace.request.collectives, trace.request.algorithm)
-    pattern_by_name: dict[str, dict[str, Any]] = {}
+    pattern_by_name: dict[str, SendPattern] = {}
     for _, task in _find_last_collectives(trace):
         key = name_pattern(task.kind, task.name)
         if key not in pattern_by_name:
@@ -251,7 +323,7 @@ def name_pattern(kind: str, name: str) -> str:
     return f"{kind} {name.rstrip('0123456789 ')}"
 
 
-def _describe_pattern(plan: Schedule) -> dict[str, Any]:
+def _describe_pattern(plan: Schedule) -> SendPattern:
     pairs: set[tuple[int, int]] = set()
     adds = False
     for step in plan.each_step():
@@ -270,7 +342,7 @@ def _describe_pattern(plan: Schedule) -> dict[str, Any]:
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
 
-def describe_memory(trace: StepTrace) -> dict[str, Any]:
+def describe_memory(trace: StepTrace) -> MemoryCurve:
     """What the fullest lane's GPUs hold over time, in groups: `t` and a list of bytes for each of `kinds`.
 
     Args:
@@ -290,7 +362,7 @@ def describe_memory(trace: StepTrace) -> dict[str, Any]:
     }
 
 
-def _sum_by_group(nbytes: np.ndarray[Any, Any], kinds: Sequence[str]) -> np.ndarray[Any, Any]:
+def _sum_by_group(nbytes: npt.NDArray[np.float64], kinds: Sequence[str]) -> npt.NDArray[np.float64]:
     """(moments, kinds) bytes as (moments, groups)."""
     sums = np.zeros((len(nbytes), len(KINDS)))
     for column, kind in enumerate(kinds):
@@ -298,13 +370,13 @@ def _sum_by_group(nbytes: np.ndarray[Any, Any], kinds: Sequence[str]) -> np.ndar
     return sums
 
 
-def _choose_moments(total: np.ndarray[Any, Any]) -> list[int]:
+def _choose_moments(total: npt.NDArray[np.float64]) -> list[int]:
     """Moments that are drawn: evenly many of them, with the first, the last and the fullest."""
     every = max(1, -(-len(total) // _MOST_MOMENTS))
     return sorted({*range(0, len(total), every), len(total) - 1, int(np.argmax(total))})
 
 
-def list_peak_memory(trace: StepTrace) -> list[dict[str, Any]]:
+def list_peak_memory(trace: StepTrace) -> list[dict[str, int]]:
     """For each GPU, in the order of ranks, what it holds in its fullest moment, in groups.
 
     Args:

@@ -17,7 +17,7 @@ from ..hosts.figures import format_printed_trace
 from ..hosts.page import build_offline_page, wrap_in_frame
 from ..hosts.show import require_language
 from ..timeline.document import build_encoded_timeline
-from .document import build_step_document, build_step_source
+from .document import CollectiveRow, build_step_document, build_step_source
 
 if TYPE_CHECKING:
     from ...train import StepTrace
@@ -62,7 +62,7 @@ class StepAnimation:
                 raise CollsimError(message, name=name)
 
     @cached_property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """What the page draws: the step, which collective is open, and the players inside, by name."""
         step = build_step_document(self.trace)
         rows = sorted(step["collectives"], key=lambda row: (-(row["bucket"] >= 0), -row["exposed"], -row["end"]))
@@ -100,10 +100,11 @@ class StepAnimation:
         return f"<StepAnimation of {self.trace!r}>"
 
 
-def _build_players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _build_players(trace: StepTrace, rows: list[CollectiveRow]) -> dict[str, object]:
     """The timelines of the collectives that matter most; equal ones are run once."""
     player_of: dict[Any, Any] = {}
-    players, transfers_left = {}, MOST_TRANSFERS
+    players: dict[str, object] = {}
+    transfers_left = MOST_TRANSFERS
     for row in rows:
         task = trace.step.tasks[row["task"]]
         group = trace.step.get_ranks(task)
@@ -118,7 +119,7 @@ def _build_players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, An
     return players
 
 
-def _build_player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) -> dict[str, Any]:
+def _build_player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) -> dict[str, object]:
     trace_inside = simulate(plan, trace.topology, nbytes, engine="event", ranks=list(group))
     summary = {"label": plan.label, "steps": plan.steps, "seconds": trace_inside.time}
     try:

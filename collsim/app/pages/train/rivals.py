@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.train import StepTrace
 from collsim.train.step_explanation import write_sentences
-from collsim.viz.training.document import build_step_document, describe_patterns
+from collsim.viz.training.document import SendPattern, StepDocument, build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, ignore_progress
@@ -44,8 +44,8 @@ class RacedStep:
     sent: int
     memory: int
     why: Pair
-    document: dict[str, object]
-    patterns: dict[str, dict[str, object]]
+    document: StepDocument
+    patterns: dict[str, SendPattern]
 
 
 @dataclass(frozen=True)

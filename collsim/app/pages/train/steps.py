@@ -17,7 +17,7 @@ from collsim.train.step_explanation import explain_change, write_sentences
 from collsim.train.workload.collective_model import CollectiveModel
 from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.document import build_encoded_timeline
-from collsim.viz.training.document import build_step_document
+from collsim.viz.training.document import CollectiveRow, StepDocument, build_step_document
 
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
@@ -61,7 +61,7 @@ class StepShown:
     place: str
     figures: dict[str, Any]
     said: dict[str, Pair]
-    document: dict[str, Any]
+    document: StepDocument
     ghost: list[list[float]]
     changes: tuple[ChangedStep, ...]
     curve: tuple[tuple[int, float], ...]
@@ -245,8 +245,13 @@ def _layout(now: StepTrace, cap: int) -> tuple[int, ...]:
 # ---- one collective of it ------------------------------------------------------------------------------------------
 
 
-def named(rows: Sequence[dict[str, Any]], wanted: str) -> dict[str, Any] | None:
-    """The collective of a name; for "" the one that GPUs wait for longest, buckets before others; None for none."""
+def find_collective(rows: Sequence[CollectiveRow], wanted: str) -> CollectiveRow | None:
+    """The collective of a name; for "" the one that GPUs wait for longest, buckets before others; None for none.
+
+    Args:
+        rows: The collectives of the step.
+        wanted: Name of the collective; "" for the one that matters most.
+    """
     if wanted:
         return next((row for row in rows if row["name"] == wanted), None)
     return max(rows, key=lambda row: (row["bucket"] >= 0, row["exposed"], row["end"]), default=None)

@@ -162,7 +162,7 @@ def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingCho
     if choice.open == "none":
         chosen = None
     else:
-        chosen = steps.named(rows, choice.open)
+        chosen = steps.find_collective(rows, choice.open)
     if choice.open not in ("", "none") and chosen is None:
         known = ", ".join(row["name"] for row in rows[:8])
         draw_mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
