@@ -86,7 +86,7 @@ def build_html_document(lang: str, title: str, policy: str, head: str, body: str
     return DOCUMENT.format(code=code, policy=policy, title=title, head=head, body=body)
 
 
-def encode_inline_json(value: Any) -> str:
+def encode_inline_json(value: object) -> str:
     """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN.
 
     Args:
@@ -118,7 +118,7 @@ def _build_background_css(theme: str | None) -> str:
 
 
 def build_standalone_page(
-    timeline: Mapping[str, Any] | str,
+    timeline: Mapping[str, object] | str,
     lang: str = "en",
     theme: str | None = None,
     *,
@@ -140,7 +140,7 @@ def build_standalone_page(
     if lang not in LANGUAGES:
         raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
     if isinstance(timeline, str):
-        data: Mapping[str, Any] = json.loads(timeline)
+        data: Mapping[str, object] = json.loads(timeline)
     else:
         data = timeline
     options = {"lang": lang, "theme": theme, "view": view, "t": t}
@@ -148,7 +148,7 @@ def build_standalone_page(
 
 
 def build_offline_page(
-    script: str, data: Mapping[str, Any], title: str, options: Mapping[str, Any], style: str = ""
+    script: str, data: Mapping[str, object], title: str, options: Mapping[str, Any], style: str = ""
 ) -> str:
     """Return one HTML file in which ``script`` draws ``data`` into the element ``player``, and loads nothing.
 
@@ -177,7 +177,7 @@ def build_offline_page(
 
 
 def build_notebook_frame(
-    timeline: Mapping[str, Any] | str,
+    timeline: Mapping[str, object] | str,
     lang: str = "en",
     theme: str | None = None,
     *,

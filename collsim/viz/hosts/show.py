@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ class Animation:
         options = {key: value for key, value in self.options.items() if key != "height"}
         return create_widget_class()(timeline=encode(self.timeline), lang=self.lang, **options)
 
-    def save(self, path: Any, **options: Any) -> Path:
+    def save(self, path: str | PathLike[str], **options: Any) -> Path:
         """As `save(trace, path)`, in the language of this animation.
 
         Args:
@@ -85,7 +86,7 @@ def _convert_errors(call: Callable[[], str]) -> str:
 # ---- files
 
 
-def save(trace: Trace, path: Any, **options: Any) -> Path:
+def save(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 
     `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from .geometry import Point, center_box
 from .sheet import NodeDevices, Sheet
@@ -64,7 +64,7 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
     _draw_sockets(sheet, node, scale_point, scale)
 
 
-def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Any, scale: float) -> None:
+def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Callable[[float, float], Point], scale: float) -> None:
     """Sockets left and right of the squares, half-way up."""
     cpus = node.get_devices("cpu")
     for c in cpus:

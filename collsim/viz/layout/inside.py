@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,9 @@ import numpy.typing as npt
 from ...topology import Topology
 from .geometry import Box
 from .rack import draw_rack, is_rack
-from .reduction import Picture, build_node_picture, sum_bandwidths
+from .reduction import Carried, Picture, build_node_picture, sum_bandwidths
 from .row_of_nodes import arrange_side_by_side
-from .shapes import StageLayout
+from .shapes import Label, Panel, StageLayout
 from .sheet import NodeDevices, Sheet, build_panel, finish_sheet, name_insides
 
 Ints = npt.NDArray[np.int64]
@@ -49,8 +48,8 @@ class Insides:
     stage: StageLayout
     strip: list[Box]
     nodes: list[int]
-    labels: list[list[Any]]
-    panels: list[Any]
+    labels: list[list[Label]]
+    panels: list[Panel]
     endpoints: list[list[int]]
     first: list[int]
     bandwidth: npt.NDArray[np.float64]
@@ -65,7 +64,7 @@ class _Alike:
     links: list[Ints]
 
 
-def build_insides(topology: Topology, carried: npt.NDArray[Any], count: int) -> tuple[list[Insides], Ints]:
+def build_insides(topology: Topology, carried: Carried, count: int) -> tuple[list[Insides], Ints]:
     """How nodes look from inside, and for each link of the topology its number in the timeline, -1 for those that are
     not drawn there.
 
@@ -96,7 +95,7 @@ def _group_alike_nodes(topology: Topology) -> list[_Alike]:
     node = devices.node
     local = np.zeros(len(devices), np.int64)
     inner = np.where(node[links.src] == node[links.dst], node[links.src], -1)
-    groups: dict[tuple[Any, ...], _Alike] = {}
+    groups: dict[tuple[object, ...], _Alike] = {}
     for k in range(int(node.max(initial=-1)) + 1):
         members, inner_links = np.flatnonzero(node == k), np.flatnonzero(inner == k)
         local[members] = np.arange(len(members))
@@ -112,7 +111,7 @@ def _group_alike_nodes(topology: Topology) -> list[_Alike]:
     return list(groups.values())
 
 
-def _build_shared_picture(topology: Topology, alike: _Alike, carried: npt.NDArray[Any]) -> tuple[Picture, Ints]:
+def _build_shared_picture(topology: Topology, alike: _Alike, carried: Carried) -> tuple[Picture, Ints]:
     """The first of them as a picture, with what any of them uses; and for each of its links the one that is drawn."""
     used = np.zeros(len(topology.links), np.int64)
     used[alike.links[0]] = np.sum([carried[links] > 0 for links in alike.links], axis=0)
@@ -142,7 +141,7 @@ def _arrange_node(picture: Picture, topology: Topology) -> tuple[StageLayout, Sh
 def _describe_insides(
     topology: Topology,
     alike: _Alike,
-    carried: npt.NDArray[Any],
+    carried: Carried,
     stage: StageLayout,
     sheet: Sheet,
     node: NodeDevices,

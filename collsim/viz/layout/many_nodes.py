@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ...topology import Topology
 from .geometry import Box, Point
 from .levels import find_levels, place_fabric_on_top
 from .reduction import Picture
-from .shapes import StageLayout
+from .shapes import Label, StageLayout
 from .sheet import Sheet, finish_sheet
 
 _IN_A_ROW = 64
@@ -57,7 +56,7 @@ def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
     return finish_sheet(sheet, None)
 
 
-def _name_ranks(topology: Topology, node: int, *, with_node: bool) -> Any:
+def _name_ranks(topology: Topology, node: int, *, with_node: bool) -> Label:
     """`8–15` for a node with these ranks, its number where they are not in a row; both where there is room."""
     ranks_on_node = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
     if len(ranks_on_node) and ranks_on_node[-1] - ranks_on_node[0] == len(ranks_on_node) - 1:

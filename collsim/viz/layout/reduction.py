@@ -8,7 +8,6 @@ the way to the screen: bytes of links that were merged are added, and a link ins
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,8 @@ from ...topology.network import DEVICE_KINDS
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: Bytes on each link, or whether it is used at all.
+Carried = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 
 #: Beyond so many nodes, ranks, or ranks of more than two nodes, a node is one box.
 MOST_NODES, MOST_RANKS, MOST_RANKS_IN_ROW = 4, 128, 32
@@ -67,7 +68,7 @@ class Picture:
         return [sorted(n) for n in near]
 
 
-def build_picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Picture:
+def build_picture(topology: Topology, carried: Carried | None = None) -> Picture:
     """The drawn part of a topology.
 
     Args:
@@ -173,7 +174,7 @@ def _find_idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> n
     return idle
 
 
-def _build_folded_picture(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -> Picture:
+def _build_folded_picture(topology: Topology, nodes: int, carried: Carried | None) -> Picture:
     """A box per node; helpers and the fabric's switches stay what they are."""
     node = topology.devices.node
     alone = np.flatnonzero(node < 0)
@@ -188,7 +189,7 @@ def _build_folded_picture(topology: Topology, nodes: int, carried: npt.NDArray[A
     return _merge_devices(topology, device_of, "cluster", carried)
 
 
-def build_node_picture(topology: Topology, members: Ints, carried: npt.NDArray[Any]) -> Picture:
+def build_node_picture(topology: Topology, members: Ints, carried: Carried) -> Picture:
     """The inside of one node, whose devices are `members`.
 
     Args:
@@ -209,7 +210,7 @@ def _merge_devices(
     topology: Topology,
     device_of: Ints,
     shape: str,
-    carried: npt.NDArray[Any] | None,
+    carried: Carried | None,
     first: npt.NDArray[np.intp] | None = None,
 ) -> Picture:
     """`first`: the device that gives each box its name and kind; None for the lowest of those in it."""
@@ -269,7 +270,7 @@ def _merge_links(
     return drawn, link_of, np.flatnonzero(drawn)[np.sort(lead)]
 
 
-def sum_bandwidths(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
+def sum_bandwidths(bandwidth: Floats, link: Ints, count: int, carried: Carried | None) -> Floats:
     """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in
     use is that of the busiest of them: a folded thing shows its maximum, never its mean alone.
 

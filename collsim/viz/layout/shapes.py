@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...topology import Topology
 from .geometry import Box, Point, center_box, draw_straight, split_directions
-from .reduction import Picture, build_picture
+from .reduction import Carried, Picture, build_picture
 
 Text = dict[str, str]
+Label = str | Text  # a text that is the same in both languages, or one for each
 Facts = Mapping[str, Any]
 NO_FACTS: Facts = MappingProxyType({})
 SHORT = {"aggregation": "agg"}
@@ -57,7 +57,7 @@ class StageLayout:
 
     picture: Picture
     boxes: list[Box]
-    labels: list[Any]
+    labels: list[Label]
     lines: list[list[Point]] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
     w: float = 0.0
@@ -75,7 +75,7 @@ class StageLayout:
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
 
 
-def lay_out(topology: Topology, carried: npt.NDArray[Any] | None = None) -> StageLayout:
+def lay_out(topology: Topology, carried: Carried | None = None) -> StageLayout:
     """Place everything that is drawn of a topology.
 
     Args:
@@ -120,7 +120,7 @@ def arrange(picture: Picture, facts: Facts = NO_FACTS) -> StageLayout:
     return crop_stage(stage)
 
 
-def label_device(picture: Picture, device: int) -> Any:
+def label_device(picture: Picture, device: int) -> Label:
     """What is written on a device: the rank's number, the server, or what it is.
 
     Args:

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Any
 
 from .geometry import Box, Point, draw_straight, split_directions
 from .reduction import Picture
-from .shapes import SHORT, Panel, StageLayout, crop_stage, label_device
+from .shapes import SHORT, Label, Panel, StageLayout, crop_stage, label_device
 
 #: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
 #: machine).
@@ -77,7 +76,7 @@ class Sheet:
     boxes: dict[int, Box] = field(default_factory=dict)
     bends: dict[tuple[int, int], list[Point]] = field(default_factory=dict)
     left_hand: set[tuple[int, int]] = field(default_factory=set)
-    names: dict[int, Any] = field(default_factory=dict)
+    names: dict[int, Label] = field(default_factory=dict)
     panels: list[Panel] = field(default_factory=list)
 
     def add_cable(self, a: int, b: int, *corners: Point, left_hand: bool = False) -> None:

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ...errors import CollsimError, Sentence
 from ..sentences import words
@@ -30,7 +31,7 @@ from .still import get_text
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
-    from PIL.ImageFont import FreeTypeFont
+    from PIL.ImageFont import FreeTypeFont, ImageFont
 
     from ...simulate import Trace
 
@@ -154,11 +155,11 @@ class Film:
     time: float
     scale: float
     size: tuple[int, int]
-    t0: Any
-    t1: Any
-    step: Any
+    t0: npt.NDArray[np.float64]
+    t1: npt.NDArray[np.float64]
+    step: npt.NDArray[np.int64]
     font: str | None
-    first: Any  # where the hops of each transfer begin in `hops`, if the timeline has them
+    first: npt.NDArray[np.int64] | None  # where the hops of each transfer begin in `hops`, if the timeline has them
     still: dict[int, Image] = field(default_factory=dict)  # what does not move, of the step drawn last
 
     @classmethod
@@ -268,7 +269,7 @@ class Film:
     def _to_pixels(self, x: float, y: float) -> tuple[float, float]:
         return x * self.scale, y * self.scale + _HEAD * _FINE
 
-    def _get_font(self, size: float) -> FreeTypeFont | Any:
+    def _get_font(self, size: float) -> FreeTypeFont | ImageFont:
         from PIL import ImageFont
 
         pixels = max(6.0, size * _FINE)
@@ -396,7 +397,7 @@ class Film:
             )
 
 
-def _find_first_hops(document: Timeline) -> Any:
+def _find_first_hops(document: Timeline) -> npt.NDArray[np.int64] | None:
     if "hops" not in document:
         return None
     counts = np.diff(document["routes"]["start"])[document["transfers"]["route"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from . import palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 MOST = len(palette.SERIES)  # as many as there are colours
 _POINTS = 8.0  # height of a name
@@ -59,7 +60,7 @@ def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
     return sorted(order[:MOST])
 
 
-def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dict[int, Any]:
+def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dict[int, Line2D]:
     """Draw them; those that are named, by number. `rest` names the others, with `{count}` in it.
 
     Args:
@@ -90,7 +91,7 @@ def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dic
     return drawn
 
 
-def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> None:
+def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Line2D]) -> None:
     """The name of each line beside its end, in its colour, apart from one another; the others' count above.
 
     To be called when scales and limits are set. Names stand outside of the Axes, so their figure must have a layout

@@ -7,7 +7,7 @@ always ink dots, the prediction a blue line, NCCL's tuner grey dashes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -279,7 +279,7 @@ def crossover(result: Crossover, ax: Axes | None = None, lang: str = "en") -> Ax
 # ---- parts
 
 
-def _require_columns(table: Any, columns: set[str], maker: str) -> None:
+def _require_columns(table: pd.DataFrame, columns: set[str], maker: str) -> None:
     missing, what = columns - set(getattr(table, "columns", ())), Sentence("the table has no row")
     if missing:
         what = Sentence("the table has no column {missing}", missing=", ".join(sorted(missing)))

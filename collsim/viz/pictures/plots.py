@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ __all__ = [
     "winner_map",
 ]
 
+Floats = npt.NDArray[np.float64]
 _DPI = 110
 _MOST_BARS = 24
 _MOST_LANES = 64
@@ -436,7 +437,7 @@ def _choose_time_unit(seconds: float) -> tuple[str, float]:
     )
 
 
-def _sum_carried_bytes(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+def _sum_carried_bytes(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
     """(seconds, bytes so far) of the busiest of some links: the integral of its rate."""
     link = int(links[np.argmax(trace.link_bytes[links])])
     usage = trace.usage(link)

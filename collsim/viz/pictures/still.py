@@ -4,6 +4,7 @@ busy share."""
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from math import sqrt
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..layout.geometry import Box
 from ..sentences import words
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from ...simulate import Trace
 
+Floats = npt.NDArray[np.float64]
 LATIN = ("Source Sans 3", "Segoe UI", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
 CHINESE = (
     "Noto Sans CJK SC",
@@ -133,7 +136,7 @@ def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
     return figure
 
 
-def get_text(value: Any, lang: str) -> str:
+def get_text(value: str | Mapping[str, str], lang: str) -> str:
     """A text of the timeline in one language; plain strings are the same in both.
 
     Args:
@@ -296,7 +299,7 @@ def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
     busy = [i for i in range(len(paths)) if part[i] > 0]
     use = {i: palette.classify_use(part[i]) for i in busy}
 
-    def draw(chosen: list[int], widths: list[float], colors: Any, zorder: int = 2) -> None:
+    def draw(chosen: list[int], widths: list[float], colors: str | list[str], zorder: int = 2) -> None:
         _draw_lines(ax, [paths[i] for i in chosen], widths, colors, zorder)
 
     draw(idle, [width[i] for i in idle], palette.IDLE)
@@ -313,7 +316,7 @@ def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
         )
 
 
-def _draw_lines(ax: Axes, paths: list[Any], widths: list[float], colors: Any, zorder: int) -> None:
+def _draw_lines(ax: Axes, paths: list[Floats], widths: list[float], colors: str | list[str], zorder: int) -> None:
     from matplotlib.collections import LineCollection
 
     if paths:
@@ -329,7 +332,7 @@ def _draw_number(
     ax.text(*point, str(number), ha="center", va="center", bbox=disc, **style)
 
 
-def _find_middle(path: Any) -> tuple[float, float]:
+def _find_middle(path: Floats) -> tuple[float, float]:
     """The point half-way along a polyline."""
     step = np.hypot(*np.diff(path, axis=0).T)
     half = step.sum() / 2

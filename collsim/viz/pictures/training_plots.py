@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...train import StepTrace
+    from ...train.workload.step_graph import StepTask
 
 _WORDS = {
     "compute": ("computing", "计算"),
@@ -85,7 +86,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     return _clean_axes(ax, "x", lang)
 
 
-def _get_colour(task: Any) -> str:
+def _get_colour(task: StepTask) -> str:
     if task.is_compute:
         return {"forward": _FORWARD, "backward": _BACKWARD}.get(task.kind, _OTHER)
     if task.bucket >= 0:

@@ -9,12 +9,15 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import CollsimError
 from .still import CHINESE, find_fonts
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from ...topology import Topology
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches, A4
@@ -37,7 +40,7 @@ def draw_pdf(
     facts: Sequence[str],
     items: Sequence[Item],
     plan: str = "",
-    drawing: Callable[[Any], Any] | None = None,
+    drawing: Callable[[Axes], Axes] | None = None,
 ) -> bytes:
     """Draw a sheet as a PDF.
 
@@ -133,7 +136,7 @@ def _break_pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
         yield page
 
 
-def _draw_facts_page(heading: str, facts: Sequence[str], plan: str, drawing: Callable[[Any], Any] | None) -> Any:
+def _draw_facts_page(heading: str, facts: Sequence[str], plan: str, drawing: Callable[[Axes], Axes] | None) -> Figure:
     """What is given, the schedule as text, and below them the picture of the machine."""
     from matplotlib.figure import Figure
 
@@ -196,7 +199,7 @@ def _split_words(text: str) -> Iterator[str]:
         yield word
 
 
-def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Any], Any] | None:
+def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Axes], Axes] | None:
     """A function that draws the machine in given Axes; None where it is too large to be drawn.
 
     Args:
@@ -205,8 +208,9 @@ def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Any], Any
     """
     from matplotlib.figure import Figure
 
-    def draw(ax: Any) -> Any:
-        return topology.draw(ax=ax, lang=lang)
+    def draw(ax: Axes) -> Axes:
+        drawn: Axes = topology.draw(ax=ax, lang=lang)
+        return drawn
 
     try:
         draw(Figure().add_subplot())

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from ...train import StepTrace
 
 Floats = npt.NDArray[np.float64]
+TaskBox = list[int | float | str]  # 1 on the network, number, begin, end, description
 SCHEMA = "collsim.lab/1"
 _PASSES = ("forward", "backward", "dgrad", "wgrad")
 
 
-def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, Any]:
+def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, object]:
     """What is drawn: the predicted steps and, where it was measured, what every rank did and how late steps came.
 
     Args:
@@ -33,7 +34,7 @@ def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> d
     """
     schedule, table = predicted.schedule, predicted.schedule.transfers
     arrival = predicted.finish - _get_route_latency(predicted)
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "schema": SCHEMA,
         "ranks": schedule.ranks,
         "names": [schedule.who(e) for e in range(schedule.endpoints)],
@@ -75,7 +76,7 @@ def _build_boxes(
     return boxes
 
 
-def _describe_measurement(trace: RealTrace) -> dict[str, Any]:
+def _describe_measurement(trace: RealTrace) -> dict[str, object]:
     schedule, frame, table = trace.schedule, trace.beside, trace.schedule.transfers
     columns = schedule.steps, table, trace.start, trace.came, trace.finish
     fitted = calibrated_prediction(trace)
@@ -108,7 +109,7 @@ def build_lab_step_document(
     measured: RealStep | None = None,
     sizes: Sequence[tuple[int, float, float | None]] = (),
     chosen: int = 0,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A step of training: the boxes of the prediction and, where it was measured, of every process; and for each
     bucket size (bytes, predicted s, measured s or None) the time.
 
@@ -119,7 +120,7 @@ def build_lab_step_document(
         chosen: Index of the bucket size that is open.
     """
     numbers, lanes = _number_tasks(predicted), predicted.step.lanes
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "schema": SCHEMA,
         "number": _choose_number_kind(predicted),
         "predicted": {
@@ -174,13 +175,13 @@ def _number_tasks(trace: StepTrace) -> list[int]:
     return numbers
 
 
-def _build_lane_boxes(trace: StepTrace, lane: int, numbers: list[int]) -> list[list[Any]]:
+def _build_lane_boxes(trace: StepTrace, lane: int, numbers: list[int]) -> list[TaskBox]:
     """The boxes of the ranks of one lane as they are predicted."""
     is_in_lane = np.array([lane in task.lanes for task in trace.step.tasks])
     return _build_step_boxes(trace, np.where(is_in_lane, trace.begin, np.nan), trace.end, numbers)
 
 
-def _build_step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: list[int]) -> list[list[Any]]:
+def _build_step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: list[int]) -> list[TaskBox]:
     """Of each task that takes time and that a rank takes part in: 1 on the network, its number (-1: none), begin, end,
     and what it is."""
     boxes = []

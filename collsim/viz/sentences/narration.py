@@ -7,7 +7,7 @@ algorithm's own line (`says=`) takes the place of the first sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 4  # pairs that a sentence names one by one
 Pair = tuple[str, str]
 Mask = npt.NDArray[np.bool_]
+Longs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 def narrate(trace: Trace) -> list[Pair]:
@@ -34,7 +35,7 @@ def narrate(trace: Trace) -> list[Pair]:
         trace: The run.
     """
     sentences: list[Pair] = []
-    time_texts: dict[tuple[Any, ...], Pair] = {}
+    time_texts: dict[tuple[object, ...], Pair] = {}
     parties_of: dict[bytes, Parties | None] = {}
     for moment in iterate_moments(trace):
         first = _describe_moves(trace, moment, parties_of)
@@ -118,7 +119,7 @@ def _describe_irregular(trace: Trace, moment: Moment) -> Pair:
     )
 
 
-def _number_pairs(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _number_pairs(trace: Trace, src: Longs, dst: Longs) -> npt.NDArray[np.int64]:
     """A number for each pair of endpoints, ordered by sender."""
     return np.asarray(src.astype(np.int64) * trace.schedule.endpoints + dst, np.int64)
 
@@ -147,16 +148,15 @@ class Parties(NamedTuple):
     """Who sends to whom in some transfers: transfers of each sender, and to how many others each sends."""
 
     who: Senders
-    each: npt.NDArray[Any]
+    each: Longs
     fan: int
     rings: Receivers | None
     whom: Receivers
 
 
-def _find_parties(
-    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]
-) -> Parties | None:
+def _find_parties(trace: Trace, src: Longs, dst: Longs, channel: Longs) -> Parties | None:
     """Who sends to whom; None where they follow no pattern."""
+    src, dst = src.astype(np.int64), dst.astype(np.int64)
     senders, each = np.unique(src, return_counts=True)
     who = _describe_senders(trace, senders, np.unique(dst))
     rings = _find_channel_rings(trace, src, dst, channel)
@@ -221,7 +221,7 @@ def _mark_finished(chunks: Pair) -> Pair:
     return f"{count} finished {rest}", zh.replace("的 chunk", "的已完成 chunk")
 
 
-def _count_receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> int:
+def _count_receivers(trace: Trace, src: Longs, dst: Longs) -> int:
     """To how many others each sender sends, where it is the same for all; else 1."""
     pairs = np.unique(_number_pairs(trace, src, dst))
     each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
@@ -230,14 +230,14 @@ def _count_receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any])
     return 1
 
 
-def _is_even(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> bool:
+def _is_even(trace: Trace, src: Longs, dst: Longs) -> bool:
     """Whether every sender sends each of its receivers as many chunks as the others."""
     pairs, count = np.unique(_number_pairs(trace, src, dst), return_counts=True)
     begins = np.flatnonzero(np.diff(pairs // trace.schedule.endpoints, prepend=-1))
     return bool((np.minimum.reduceat(count, begins) == np.maximum.reduceat(count, begins)).all())
 
 
-def _describe_senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
+def _describe_senders(trace: Trace, senders: Longs, receivers: Longs) -> Senders | None:
     n = trace.schedule.ranks
     if len(senders) == 1:
         en, zh = name_endpoint(trace.schedule, int(senders[0]))
@@ -255,7 +255,7 @@ def _describe_senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.ND
     return Senders(*name_ranks(trace.schedule, senders.tolist()), True)
 
 
-def _describe_chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str = " each") -> Pair:
+def _describe_chunks(nbytes: npt.NDArray[np.int64], each: Longs, one_each: str = " each") -> Pair:
     """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
     small, large = int(nbytes.min()), int(nbytes.max())
     few, many = int(each.min()), int(each.max())
@@ -288,9 +288,7 @@ class Receivers(NamedTuple):
     which: bool = True  # the words end with the receiver, so that `, which` can follow
 
 
-def _describe_receivers(
-    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None
-) -> Receivers | None:
+def _describe_receivers(trace: Trace, src: Longs, dst: Longs, rings: Receivers | None = None) -> Receivers | None:
     """Whom some transfers go to, in words; None without a pattern. `rings`: the answer where channels are rings of
     their own."""
     n, schedule = trace.schedule.ranks, trace.schedule
@@ -317,7 +315,7 @@ def _describe_receivers(
     return _describe_many_receivers(trace, a, b)
 
 
-def _describe_single_receivers(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
+def _describe_single_receivers(a: Longs, b: Longs, n: int) -> Receivers:
     """Each sender has one receiver of its own: the next rank, a partner at some distance, the next one of a ring."""
     if ((b - a) % n == 1).all():
         return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
@@ -355,7 +353,7 @@ def _describe_single_receivers(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int)
     return Receivers(en, "向各自的伙伴 ", ("the receiver", "接收方"))
 
 
-def _describe_many_receivers(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
+def _describe_many_receivers(trace: Trace, a: Longs, b: Longs) -> Receivers | None:
     """Each sender has the same number of receivers: all others, all servers, its children ..."""
     n, endpoints = trace.schedule.ranks, trace.schedule.endpoints
     each = np.unique(np.unique(a, return_counts=True)[1])
@@ -381,9 +379,7 @@ def _describe_many_receivers(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[A
     return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
 
 
-def _find_channel_rings(
-    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]
-) -> Receivers | None:
+def _find_channel_rings(trace: Trace, src: Longs, dst: Longs, channel: Longs) -> Receivers | None:
     """Several channels, each of them a ring of its own order through all ranks."""
     channels = np.unique(channel)
     if (
@@ -399,7 +395,7 @@ def _find_channel_rings(
     )
 
 
-def _is_one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+def _is_one_ring(a: Longs, b: Longs) -> bool:
     onward = dict(zip(a.tolist(), b.tolist(), strict=True))
     rank, seen = 0, set()
     while rank in onward and rank not in seen:

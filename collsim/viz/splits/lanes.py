@@ -62,7 +62,7 @@ def build_pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, A
     }
 
 
-def _compare_pipeline_formulas(pipe: Pipeline, timing: PipelineTiming) -> list[dict[str, Any]] | None:
+def _compare_pipeline_formulas(pipe: Pipeline, timing: PipelineTiming) -> list[dict[str, object]] | None:
     """What formulas say beside what was drawn, of GPU 0; None where no formula holds."""
     form = timing.formulas
     if form is None:
@@ -119,7 +119,7 @@ def _add_products(numbers: str) -> str:
     return f"{total:.10g}"
 
 
-def _describe_rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[str, Any]:
+def _describe_rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[str, object]:
     passes = [(action, a, b) for action, moment, a, b in timing.passes if moment == rank]
     together = {(a, b): [run[0] for run in passes if run[1:] == (a, b)] for _, a, b in passes}
     boxes = [
@@ -158,7 +158,7 @@ def _find_part(entry: Sequence[Any], action: Any) -> int:
 # ---- FSDP -----------------------------------------------------------------------------------------------------------
 
 
-def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
+def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, object]:
     """A step under FSDP on its first GPU: computing, the network, and bytes of gathered weights and whole gradients.
 
     Args:
@@ -239,12 +239,12 @@ def take_last_of_moment(rows: list[list[float]]) -> list[list[float]]:
     return list({row[0]: row for row in rows}.values())
 
 
-def _compare_sharding_formulas(trace: StepTrace, busy: float, level: list[list[float]]) -> list[dict[str, Any]]:
+def _compare_sharding_formulas(trace: StepTrace, busy: float, level: list[list[float]]) -> list[dict[str, object]]:
     """What a formula says beside what was drawn; without a formula where there is none."""
     form = get_formulas(trace)
     gathers = sum(task.kind == "allgather" for task in trace.step.tasks)
     reduces = sum(task.kind == "reduce_scatter" for task in trace.step.tasks)
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, object]] = [
         {"name": "exposed", "form": "", "value": trace.exposed, "unit": "s"},
         {"name": "busy", "form": "", "calls": [gathers, reduces], "value": busy, "unit": "s"},
     ]

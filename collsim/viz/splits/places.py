@@ -32,7 +32,7 @@ def build_splits_source() -> str:
     return bundle_modules("viz/splits/splitmap.js")
 
 
-def build_split_document(trace: StepTrace, room: float | None = None) -> dict[str, Any]:
+def build_split_document(trace: StepTrace, room: float | None = None) -> dict[str, object]:
     """Everything that is drawn of the step that is open.
 
     Args:
@@ -59,9 +59,9 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
     }
 
 
-def _list_sends(trace: StepTrace) -> list[list[dict[str, Any]]]:
+def _list_sends(trace: StepTrace) -> list[list[dict[str, object]]]:
     """Of each stage what one of its GPUs sends: a row for each way of splitting and kind of link."""
-    rows_of_stage: list[list[dict[str, Any]]] = [[] for _ in trace.step.lanes]
+    rows_of_stage: list[list[dict[str, object]]] = [[] for _ in trace.step.lanes]
     rows: list[Any] = list(trace.count_crossing_bytes().itertuples())
     for row in sorted(rows, key=lambda row: (row.lane, STRATEGIES.index(row.way), -row.bandwidth)):
         sent = {"nbytes": row.nbytes, "bandwidth": row.bandwidth, "time": row.time}
@@ -69,7 +69,7 @@ def _list_sends(trace: StepTrace) -> list[list[dict[str, Any]]]:
     return rows_of_stage
 
 
-def _describe_memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
+def _describe_memory(trace: StepTrace, room: float | None) -> dict[str, object]:
     """What the fullest GPU holds in its fullest moment, its stage, and what a GPU has."""
     fast, lanes = trace.costs.speed, trace.step.lanes
     peaks = [trace.memory.peak(ranks[0]) for ranks in lanes]
@@ -88,7 +88,7 @@ def _describe_memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
 # ---- the step on the first and the last stage -----------------------------------------------------------------------
 
 
-def _describe_drawn_stages(trace: StepTrace) -> dict[str, Any]:
+def _describe_drawn_stages(trace: StepTrace) -> dict[str, object]:
     """The step on a GPU of the first stage and on one of the last: its passes (begin, end, microbatch, kind), its
     collectives (begin, end, way), what it holds from each moment on, in the order of `kinds`, and the most of that.
     Between the two moments of `cut` nothing is drawn; None where everything is."""
@@ -159,13 +159,13 @@ def _list_memory_levels(trace: StepTrace, lane: int, kinds: list[str], cut: list
     return [*(row for row in last if row[0] < cut[0]), *before, *(row for row in last if row[0] > cut[1])]
 
 
-def build_splits_table(frame: pd.DataFrame) -> dict[str, Any]:
+def build_splits_table(frame: pd.DataFrame) -> dict[str, object]:
     """A search as columns of plain values, the calls that make its splits, and the parts of their time.
 
     Args:
         frame: A table as `train.search` returns it, a row for each split.
     """
-    out: dict[str, Any] = {name: frame[name].tolist() for name in (*COLUMNS, "recompute", "parallel")}
+    out: dict[str, object] = {name: frame[name].tolist() for name in (*COLUMNS, "recompute", "parallel")}
     out["data"] = frame["data_parallel"].tolist()
     out["parts"] = [[round(value, 6) for value in row] for row in frame[list(PARTS)].to_numpy().tolist()]
     return out

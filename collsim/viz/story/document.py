@@ -43,7 +43,7 @@ def encode_story() -> str:
     return json.dumps(build_story_document(), allow_nan=False, separators=(",", ":"))
 
 
-def build_story_document() -> dict[str, Any]:
+def build_story_document() -> dict[str, object]:
     """Everything that the page needs, as plain numbers."""
     return {
         "ranks": list(RANKS),
@@ -60,7 +60,7 @@ def build_story_document() -> dict[str, Any]:
     }
 
 
-def _evaluate_costs(name: str, options: Mapping[str, Any]) -> list[dict[str, float]]:
+def _evaluate_costs(name: str, options: Mapping[str, object]) -> list[dict[str, float]]:
     """The claimed time for each number of ranks, in units of alpha, of S beta and of S gamma."""
     cost = algorithms()[name].cost
     units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
@@ -103,7 +103,7 @@ def _time_ring_on_cards(channels: int) -> dict[str, float]:
     return {"channels": channels, "time": run.time, "cards": count_cards(run)}
 
 
-def _time_training_step(bucket: str | None) -> dict[str, Any]:
+def _time_training_step(bucket: str | None) -> dict[str, object]:
     """A step of DDP with such buckets, and the time without overlap."""
     if bucket is None:
         parallel = ddp()
@@ -121,7 +121,7 @@ def _time_training_step(bucket: str | None) -> dict[str, Any]:
     }
 
 
-def _list_boxes(step_trace: StepTrace) -> list[list[Any]]:
+def _list_boxes(step_trace: StepTrace) -> list[list[str | int | float]]:
     """Stream, kind, bucket, begin and end of every box of the first lane."""
     return [[b["stream"], b["kind"], b["bucket"], b["t0"], b["t1"]] for b in build_boxes(step_trace) if b["lane"] == 0]
 

@@ -29,7 +29,7 @@ from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...simulate.together import Together, Whole
 from ..layout.geometry import flatten_points
-from ..layout.shapes import StageLayout, lay_out
+from ..layout.shapes import Label, StageLayout, lay_out
 from ..sentences import words
 from ..sentences.causes import describe_bottleneck
 from ..sentences.names import name_endpoint
@@ -210,7 +210,7 @@ def _convert_arrays(value: Any) -> Any:
     return value
 
 
-def _encode_document(value: Any) -> str:
+def _encode_document(value: object) -> str:
     """JSON of a document whose columns may be arrays."""
     if isinstance(value, dict):
         return (
@@ -333,7 +333,14 @@ def _hash_run(trace: Trace) -> str:
     digest = hashlib.sha256(
         f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode()
     )
-    columns: list[Any] = [links.src, links.dst, links.bandwidth, links.alpha, trace.link_bytes, trace.timing.step_end]
+    columns: list[npt.ArrayLike] = [
+        links.src,
+        links.dst,
+        links.bandwidth,
+        links.alpha,
+        trace.link_bytes,
+        trace.timing.step_end,
+    ]
     for p in s.patterns:
         columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus, p.width])]
     for array in columns:
@@ -360,7 +367,9 @@ def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, object]:
     what = layout.picture
     rank_of = {int(there): here for here, there in enumerate(trace.placement)}  # the ranks that the schedule uses
     endpoints = [rank_of.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
-    columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")}
+    columns: dict[str, object] = {
+        k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")
+    }
     if what.shape == "cluster":
         columns["holds"] = list_ranks_in_devices(trace, layout)
         columns["bars"] = drawing.build_bars(trace)
@@ -374,7 +383,7 @@ def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, object]:
     }
 
 
-def _label_devices(trace: Trace, layout: StageLayout, endpoints: list[int]) -> list[Any]:
+def _label_devices(trace: Trace, layout: StageLayout, endpoints: list[int]) -> list[Label]:
     labels = list(layout.labels)
     for d, endpoint in enumerate(endpoints):
         if endpoint >= trace.schedule.ranks:
@@ -389,7 +398,7 @@ def _describe_links(drawing: Drawing, lines: list[LinkRow]) -> dict[str, object]
     for number, entry in enumerate(lines):
         for link in entry["links"]:
             row[link] = number
-    columns: dict[str, Any] = {
+    columns: dict[str, list[Any]] = {
         "src": what.src.tolist(),
         "dst": what.dst.tolist(),
         "kind": list(what.link_kind),
@@ -420,7 +429,7 @@ def _list_routes(trace: Trace, drawing: Drawing) -> tuple[TimelineRoutes, npt.ND
 
 def _list_flows(
     trace: Trace, drawing: Drawing, routes: TimelineRoutes, route: npt.NDArray[np.int64]
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
 
@@ -463,7 +472,7 @@ def _list_flows(
 
 def _list_transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, object]:
     t = trace.schedule.transfers
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         name: t[name][order].astype(int) for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
     }
     columns["bytes"] = trace.slot_bytes[t["chunk"]][order]
@@ -523,10 +532,10 @@ def _describe_state(trace: Trace) -> dict[str, object]:
     s = trace.schedule
     kind = collective(s.collective)
     whole = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
-    initial: Any = kind.before
+    initial: object = kind.before
     if initial not in ("all", "own", "root") or (initial != "own" and not whole):
         initial = np.argwhere(kind.mark_initial_slots(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
-    wanted: Any = kind.after
+    wanted: object = kind.after
     if wanted not in ("all", "own", "root") or (wanted != "own" and not whole):
         wanted = np.argwhere(kind.find_expected_contributions(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
     return {"held": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}

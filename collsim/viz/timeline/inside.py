@@ -56,14 +56,14 @@ class Drawing:
                 columns["path"] += [[]] * len(what.src)
         return columns
 
-    def build_bars(self, trace: Trace) -> list[list[dict[str, Any]]]:
+    def build_bars(self, trace: Trace) -> list[list[dict[str, object]]]:
         """For each box of the stage that stands for a node: what joins the ranks in it, and what leaves it, with the
         links of each.
 
         Args:
             trace: The run.
         """
-        bars: list[list[dict[str, Any]]] = [[] for _ in self.stage.boxes]
+        bars: list[list[dict[str, object]]] = [[] for _ in self.stage.boxes]
         if not self.insides:
             return bars
         links, node = trace.topology.links, trace.topology.devices.node
@@ -137,7 +137,7 @@ def list_ranks_in_devices(trace: Trace, layout: StageLayout) -> list[list[int]]:
     return ranks_of
 
 
-def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
+def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, object]]:
     """How nodes are drawn that are opened: one entry for all that are alike.
 
     Args:
@@ -152,7 +152,7 @@ def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
 
 def _describe_inside(
     inside: Insides, rank_of: dict[int, int], boxes: list[int], box_of: dict[int, int]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     what, stage, panel = inside.stage.picture, inside.stage, inside.stage.panels[0]
     nodes = [
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType, GeneratorType
 from typing import Any
 
@@ -43,7 +43,7 @@ def trace_source_lines(trace: Trace) -> dict[str, object] | None:
     return _follow_generator(entry.function, s, {**defaults, **dict(s.options), **topologies})
 
 
-def makes_same_transfers(short: Callable[..., Any], schedule: Schedule) -> bool:
+def makes_same_transfers(short: Callable[[int], Iterable[Step]], schedule: Schedule) -> bool:
     """Does the short form make the transfers of a schedule, step by step?
 
     Args:
@@ -72,7 +72,7 @@ def _sort_transfers(schedule: Schedule) -> list[np.ndarray[Any, Any]]:
 
 
 def _follow_generator(
-    function: Callable[..., Any], schedule: Schedule, options: dict[str, Any]
+    function: Callable[..., object], schedule: Schedule, options: dict[str, object]
 ) -> dict[str, object] | None:
     """Run the generator once more, and note where it stands."""
     generator = call_claim(function, schedule.ranks, options)
@@ -98,7 +98,7 @@ def _follow_generator(
     return {"lines": lines, "at": lines_of_steps, "note": notes}
 
 
-def _get_source(function: Callable[..., Any]) -> tuple[list[str], int]:
+def _get_source(function: Callable[..., object]) -> tuple[list[str], int]:
     """The lines of a function from its `def` on, and the number of the first."""
     source, first_number = inspect.getsourcelines(function)
     head = next(k for k, line in enumerate(source) if line.lstrip().startswith("def "))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from ..timeline.document import build_encoded_timeline
 from .document import CollectiveRow, build_step_document, build_step_source
 
 if TYPE_CHECKING:
+    from ...schedule import Schedule
     from ...train import StepTrace
 
 #: Collectives that can be opened in a file, those that GPUs wait for longest first, and transfers of all of them.
@@ -79,7 +81,7 @@ class StepAnimation:
     def _repr_html_(self) -> str:
         return wrap_in_frame(self.page, int(self.options.get("height", 900)), "collsim training step")
 
-    def save(self, path: Any) -> Path:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write `x.html`.
 
         Args:
@@ -102,7 +104,7 @@ class StepAnimation:
 
 def _build_players(trace: StepTrace, rows: list[CollectiveRow]) -> dict[str, object]:
     """The timelines of the collectives that matter most; equal ones are run once."""
-    player_of: dict[Any, Any] = {}
+    player_of: dict[tuple[object, ...], dict[str, object]] = {}
     players: dict[str, object] = {}
     transfers_left = MOST_TRANSFERS
     for row in rows:
@@ -119,7 +121,7 @@ def _build_players(trace: StepTrace, rows: list[CollectiveRow]) -> dict[str, obj
     return players
 
 
-def _build_player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) -> dict[str, object]:
+def _build_player(trace: StepTrace, plan: Schedule, nbytes: int, group: tuple[int, ...]) -> dict[str, object]:
     trace_inside = simulate(plan, trace.topology, nbytes, engine="event", ranks=list(group))
     summary = {"label": plan.label, "steps": plan.steps, "seconds": trace_inside.time}
     try:
