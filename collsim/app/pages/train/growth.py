@@ -57,7 +57,8 @@ def estimate_growth(choice: TrainingChoice) -> float:
         choice: The step of training that is chosen.
     """
     layers = len(cs.model(choice.model).layers) / 100
-    return 0.5 + 2 * len(NODES) * _SECONDS * layers + 4 * (_CABLE + _SECONDS * layers)
+    seconds = 0.5 + 2 * len(NODES) * _SECONDS * layers + 4 * (_CABLE + _SECONDS * layers)
+    return seconds + 2 * len(NODES) * steps.estimate_link_runs(choice)
 
 
 def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> GrownStep:

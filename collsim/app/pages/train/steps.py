@@ -132,7 +132,9 @@ def expected(choice: TrainingChoice) -> float:
         tasks = len(run(bare(choice)).step.tasks)
     runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
     beside = _SHARED if choice.timing == "shared" else 1
-    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside + _estimate_link_runs(choice)
+    # each switch changes the bytes or the links of all buckets, so that all of them run once more
+    on_links = estimate_link_runs(choice, CAPS) + (1 + len(CHANGES)) * estimate_link_runs(choice)
+    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside + on_links
 
 
 def needs_engine(choice: TrainingChoice) -> bool:
@@ -153,18 +155,22 @@ def _build_allreduce(choice: TrainingChoice) -> tuple[CollectiveModel, Ranks, St
     return CollectiveModel(topology), tuple(range(topology.ranks)), task
 
 
-def _estimate_link_runs(choice: TrainingChoice) -> float:
-    """Seconds of the event engine for the allreduces of DDP that run on the links, once for each size of a bucket."""
+def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> float:
+    """Seconds of the event engine for the allreduces of DDP where NCCL's model predicts none: each size of a bucket
+    runs on the links once.
+
+    Args:
+        choice: the step.
+        caps: bytes that close a bucket; those of the step where none are given.
+    """
     if choice.way != "ddp" or _is_predicted(choice):
         return 0.0
     network, group, task = _build_allreduce(choice)
     transfers = network.build_schedule(group, task)
     cost = cs.expected_cost(transfers, network.topology, task.nbytes, engine="event", ranks=list(group))
     model = cs.model(choice.model)
-    caps = {cap: buckets.rebuild_buckets(model, cap, cap) for cap in {*CAPS, _bucket_bytes(choice)}}
-    sizes = {sum(model.tensors[tensor][0] for tensor in bucket) for layout in caps.values() for bucket in layout}
-    # each switch changes the bytes or the links of all buckets, so that all of them run once more
-    return cost.seconds * (len(sizes) + len(CHANGES) * len(caps[_bucket_bytes(choice)]))
+    layouts = [buckets.rebuild_buckets(model, cap, cap) for cap in caps or [_bucket_bytes(choice)]]
+    return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})
 
 
 def shown(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
@@ -258,8 +264,8 @@ def find_collective(rows: Sequence[CollectiveRow], wanted: str) -> CollectiveRow
 
 
 def expected_opened(choice: TrainingChoice, task: int) -> float:
-    """Seconds that `opened` should take: most of it goes into the picture."""
-    return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16)
+    """Seconds that `opened` should take: most of it goes into the picture, unless the step runs on the links."""
+    return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16) + estimate_link_runs(choice)
 
 
 def opened(choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress) -> CollectiveOpened:
