@@ -223,3 +223,32 @@ def test_a_distance_is_said_as_percent_or_factor(distance, said):
 def test_a_run_that_cannot_be_is_a_sentence():
     with pytest.raises(CollsimError, match="2 sizes and 1 times"):
         replace(get_published_run("a100-8"), nbytes=(1, 2), times=(1.0,))
+
+
+def test_large_calls_alone_do_not_name_a_protocol_of_small_ones():
+    """NVIDIA/nccl-tests issue 112: 9.84 of 24 GB/s at 1 GiB were ACS; with LL a ring has half of its rate, too, but at
+    this size nothing tells it from a slow link."""
+    sizes = [2**30, 2**32]
+    usual = cs.nccl.predict("allreduce", TWO, sizes[0]).time
+    gap = explain_gap(create_run("allreduce", TWO, sizes, [2.4 * usual, 2.4 * 4 * usual]))
+    assert "ll" not in {c.key for c in gap.candidates}
+    with_small = explain_gap(create_run("allreduce", TWO, [2**10, *sizes], [1e-4, 2.4 * usual, 9.6 * usual]))
+    assert "ll" in {c.key for c in with_small.candidates}
+
+
+def test_a_lost_nvlink_is_named():
+    """Azure/azhpc-diagnostics issue 73: the rate falls with the links that are left. Three of twelve here."""
+    facts = cs.nccl.read_facts(cs.machine("dgx-a100"))
+    slower = replace(facts, link_rate=facts.link_rate * 9 / 12)
+    times = [cs.nccl.predict("allreduce", slower, n).time for n in SIZES]
+    gap = explain_gap(create_run("allreduce", facts, SIZES, times))
+    assert gap.candidates[0].key == "nvlink_lost"
+    assert gap.candidates[0].distance == pytest.approx(0, abs=0.01)
+
+
+def test_host_staging_is_named_for_what_a_machine_without_p2p_really_gave():
+    """NVIDIA/nccl-tests issue 228: an A100 box with NCCL_P2P_LEVEL=LOC has 9 to 20 GB/s where it has 220."""
+    times = [1.75 * n / 9.2e9 + 4e-5 for n in (2**26, 2**28, 2**30)]
+    gap = explain_gap(create_run("allreduce", cs.machine("dgx-a100"), [2**26, 2**28, 2**30], times))
+    assert gap.candidates[0].key == "p2p_off"
+    assert gap.verdict == "explained"

@@ -242,6 +242,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "gap.pcie_older": ("PCIe ran one generation slower", "PCIe 低了一代"),
     "gap.pcie_width": ("the GPUs had half of their PCIe lanes", "GPU 只有一半 PCIe 通道"),
     "gap.two_sockets": ("the GPUs sat on two sockets", "GPU 分布在两个 CPU 插槽"),
+    "gap.wrong_interface": ("the host's own Ethernet was used", "用了主机自己的以太网，而不是高速网卡"),
+    "gap.acs": (
+        "PCI ACS or an IOMMU sent peer traffic through the root complex",
+        "PCI ACS 或 IOMMU 让对等流量绕经根复合体",
+    ),
+    "gap.nvlink_lost": (
+        "one to three NVLink or xGMI links of a GPU were down",
+        "每块 GPU 有一到三条 NVLink 或 xGMI 链路断开",
+    ),
     "gap.shared_uplink": ("the GPUs shared the uplink of a PCIe switch", "GPU 共用一个 PCIe 交换机的上行链路"),
     "gap.half_nvlink": ("half of the GPU's own links were in use", "GPU 自身的互连只用了一半"),
     "gap.nvls_off": ("NVLink SHARP (NVLS) was off", "NVLink SHARP（NVLS）被关闭"),
