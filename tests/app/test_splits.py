@@ -16,7 +16,7 @@ from collsim.app.pages.split import split as page
 from collsim.app.shell import results
 from collsim.cli import app as commands
 from collsim.train.step_explanation import describe_waits
-from collsim.viz.splits import places
+from collsim.viz.splits import split_document
 
 
 def opened(name, **query):
@@ -200,7 +200,7 @@ def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
         totals = [sum(held) for _, *held in row["held"]]
         assert max(totals) == pytest.approx(row["most"])
         assert row["most"] == sum(trace.memory.peak(trace.step.lanes[lane][0]).values())
-    monkeypatch.setattr(places, "MOST_PASSES", 3)
+    monkeypatch.setattr(split_document, "MOST_PASSES", 3)
     cut = searched.show_step(choice).document["drawn"]
     low, high = cut["cut"]
     assert 0 < low < high < trace.time

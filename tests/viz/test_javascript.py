@@ -12,7 +12,7 @@ from collsim.viz.real.document import build_lab_source
 from collsim.viz.route.route import build_route_source
 from collsim.viz.simple.simple import build_simple_source
 from collsim.viz.splits.lanes import build_lanes_source
-from collsim.viz.splits.places import build_splits_source
+from collsim.viz.splits.split_document import build_splits_source
 from collsim.viz.story.document import build_story_source
 from collsim.viz.training.document import build_rivals_source, build_step_source
 

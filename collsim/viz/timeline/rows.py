@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
 from ..sentences.names import name_link
-from .apart import distinguish_labels
+from .distinguishing_labels import distinguish_labels
 from .timeline_types import LinkRow
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collsim.train.parallel.strategy_parser import parse_strategy
 from collsim.train.step_explanation import describe_waits
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
-from collsim.viz.splits.places import build_split_document, build_splits_table
+from collsim.viz.splits.split_document import build_split_document, build_splits_table
 
 from ...jobs.worker import ReportProgress
 from ...scenario.address import PageAddress, Word

@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
 from collsim.viz.sentences.words import format_decimal_bytes
-from collsim.viz.splits.places import build_splits_source
+from collsim.viz.splits.split_document import build_splits_source
 
 from ...scenario.mistakes import write_sentence
 from ...scenario.snippets import quote_word
