@@ -100,8 +100,10 @@ def test_the_citation_names_the_package():
 
 
 def test_the_limits_in_the_security_page_are_those_of_the_server():
+    from collsim.app.jobs.computation import SHORT
     from collsim.app.jobs.worker_pool import MOST_JOBS, MOST_PER_CLIENT
-    from collsim.app.server.clients import ClientLimits
+    from collsim.app.server import connections
+    from collsim.app.server.clients import LONGEST_DELAY, ClientLimits
     from collsim.app.server.messages import LIMITS
     from collsim.app.server.rerun_queue import BUDGET, HEAVY_PATIENCE, PATIENCE, REST, SLOTS
     from collsim.app.server.usage import HALF_LIFE, TIMES_THE_MEAN
@@ -112,13 +114,21 @@ def test_the_limits_in_the_security_page_are_those_of_the_server():
     assert all(limit.nbytes == 16 for limit in LIMITS.values() if limit not in (runs, files))
     upload = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     for row in (
+        f"| connections | {limits.pages * connections.CONNECTIONS_PER_PAGE} |",
+        f"| {connections.HEAD_BYTES >> 10} KiB, within {connections.HEAD_SECONDS:g} s; "
+        f"{connections.PIPELINED_REQUESTS} requests in one connection",
+        f"| {connections.FRAMES_PER_MESSAGE} a message, {connections.WAITING_MESSAGES} messages that the app has not read, "
+        f"{connections.CONTROL_BURST} pings and pongs at once and one a second |",
+        f"| {limits.requests_per_page * limits.pages:g} per second, "
+        f"{limits.requests_at_once_per_page * limits.pages:,} at once | | they wait, at most {LONGEST_DELAY:g} s; ",
+        f"| {limits.openings_per_page * limits.pages:g} a minute, {2 * limits.pages} at once |",
         f"| pages open | {limits.pages} | {limits.pages_in_all} |",
         f"| {limits.messages_per_page * limits.pages:g} per second, {limits.messages_at_once_per_page * limits.pages} at once; "
         f"1 in two seconds beyond the budget | {limits.messages_in_all:g} per second |",
         f"| 1 | {SLOTS} | they wait, at most {PATIENCE:g} s; ",
         f"| {BUDGET:g} (what was used a minute ago counts half)",
         f"one that waits for {HEAVY_PATIENCE:g} s is refused",
-        f"| {MOST_PER_CLIENT} | {MOST_JOBS}, ",
+        f"| {MOST_PER_CLIENT} | {MOST_JOBS}, two of up to {SHORT:g} s ",
         f"| {upload} MB a file, {limits.upload_bytes >> 20} MiB at a time | {limits.upload_bytes_in_all >> 20} MiB |",
         f"| {runs.nbytes >> 10} KiB and {runs.fields:,} fields to run the page again; "
         f"{files.nbytes >> 10} KiB and {files.fields} fields to ask where files go; 16 bytes of any other type |",
