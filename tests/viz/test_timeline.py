@@ -12,6 +12,22 @@ from collsim.topology import machine
 from collsim.topology.spec import parse_topology
 from collsim.viz.pictures.still import compute_shares
 from collsim.viz.timeline.document import SCHEMA, build_encoded_timeline, build_timeline, decode, dump_json, encode
+from collsim.viz.timeline.timeline_types import (
+    LinkRow,
+    LogicalView,
+    Timeline,
+    TimelineCause,
+    TimelineDevices,
+    TimelineFigures,
+    TimelineLinks,
+    TimelineMeta,
+    TimelinePanel,
+    TimelinePhase,
+    TimelineRoutes,
+    TimelineStage,
+    TimelineSteps,
+    TimelineTransfers,
+)
 
 KINDS = {"gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host"}
 
@@ -373,3 +389,29 @@ def test_what_is_sent_from_columns_is_the_timeline(name, options, topology, engi
     trace = cs.simulate(cs.schedule(name, topology=place, **options), place, 1_000_003, engine=engine)
     made = build_timeline(trace)
     assert decode(build_encoded_timeline(trace)) == made == json.loads(json.dumps(made))
+
+
+NESTED = {
+    "meta": TimelineMeta,
+    "stage": TimelineStage,
+    "devices": TimelineDevices,
+    "links": TimelineLinks,
+    "routes": TimelineRoutes,
+    "transfers": TimelineTransfers,
+    "steps": TimelineSteps,
+    "logical": LogicalView,
+    "figures": TimelineFigures,
+    "bottleneck": TimelineCause,
+}
+LISTED = {"panels": TimelinePanel, "rows": LinkRow, "phases": TimelinePhase}
+
+
+@pytest.mark.parametrize("machine", ["dgx-a100", "pcie-8gpu"])
+def test_the_timeline_has_the_keys_of_its_type(machine):
+    topology = cs.machine(machine, nodes=2)
+    document = build_timeline(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "1MiB"))
+    typed = [(document, Timeline)]
+    typed += [(document[name], kind) for name, kind in NESTED.items()]
+    typed += [(entry, kind) for name, kind in LISTED.items() for entry in document[name]]
+    for entry, kind in typed:
+        assert kind.__required_keys__ <= entry.keys() <= kind.__required_keys__ | kind.__optional_keys__, kind

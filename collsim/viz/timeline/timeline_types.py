@@ -3,8 +3,6 @@
 Times are seconds, sizes bytes, coordinates CSS pixels.
 """
 
-from __future__ import annotations
-
 from typing import NotRequired, TypedDict
 
 #: A text in English and Chinese, `{"en": ..., "zh": ...}`.
