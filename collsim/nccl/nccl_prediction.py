@@ -306,7 +306,10 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
             f"the GPUs of a node exchange data over its {facts.nics * facts.ranks / facts.hosts:g} network cards",
         )
     graph_search = build_graph_search(facts, p2p_level, parse_cross_nic(settings["NCCL_CROSS_NIC"]))
+    all_cards = facts.nics
     facts = _restrict_cards(facts, graph_search)
+    if facts.nics < all_cards:
+        notes += (f"NCCL's rings use {facts.nics:g} of the {all_cards:g} network cards of a node",)
     notes += _note_guessed_gpu(facts) + _note_plugin(facts)
     most_channels = None
     if read_text(settings["NCCL_MAX_NCHANNELS"]):

@@ -16,6 +16,7 @@ def test_one_gpu_of_a_node_has_the_card_next_to_it():
     assert {card for channel in rings.channels for card in (channel.entry_card, channel.exit_card)} == {0}
     prediction = predict("allreduce", machine, GB, ranks=2)
     assert prediction.facts.nics == 1
+    assert "NCCL's rings use 1 of the 8 network cards of a node" in prediction.notes
     assert prediction.busbw < 12.5e9
 
 
