@@ -481,6 +481,8 @@ def _compare_ways(
     ]
     show(table, f"{model} on {network.name}")
     print(f"the best of: {frame.attrs['search']}")
+    if frame.attrs["collectives"] == "links":
+        print("collectives take what the links alone take: no launch, no protocol (NCCL's model knows not all of them)")
     for row in rows:
         if row["error"] is not None:
             print(f"{row['parallel']}: {row['error']}")

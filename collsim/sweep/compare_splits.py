@@ -14,6 +14,8 @@ from .steps import list_splits
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..train import ParallelStrategy
+
 #: Bytes that close a bucket of ddp, as they are tried beside torch's own rule (None): from many small allreduces to a
 #: single one.
 BUCKETS = (None, "1MiB", "5MiB", "10MiB", "50MiB", "100MiB", "500MiB")
@@ -50,7 +52,9 @@ def compare_splits(
         execution: `executor` and `progress` of `sweep`.
 
     Returns:
-        A row for each split, the fastest first; `attrs["search"]` says what was tried.
+        A row for each split, the fastest first; `attrs["search"]` says what was tried, and
+        `attrs["collectives"]` what timed all of them. Where one of them uses
+        collectives that NCCL's model does not know, the links alone time all of them, unless `collectives=` says so.
 
     Raises:
         CollsimError: For unknown names, and options with several values.
@@ -59,6 +63,8 @@ def compare_splits(
         parallel = list_usual_splits(topology)
     groups = [list_splits(split) for split in list_pairs(parallel)]
     every = [split for group in groups for split in group]
+    if any(has_no_prediction(split) for split in every):  # then the links time all of them: one model for one table
+        options = {"collectives": "links", **options}
     frame = sweep(model=model, topology=topology, parallel=every, **options, **execution)
     if len(frame) != len(every):
         raise CollsimError("compare takes one value of each option of a training step; a sweep takes several")
@@ -66,7 +72,23 @@ def compare_splits(
     for group in groups:
         rows.append(_select_best(frame.iloc[first : first + len(group)]))
         first += len(group)
-    return _build_table(rows, [split.label for split in every])
+    table = _build_table(rows, [split.label for split in every])
+    table.attrs["collectives"] = options.get("collectives", "nccl")
+    return table
+
+
+def has_no_prediction(split: ParallelStrategy) -> bool:
+    """Say whether a split uses collectives that NCCL's model does not know.
+
+    Args:
+        split: A way of splitting.
+
+    Returns:
+        True for a parameter server, and for copies from GPU to GPU without NCCL.
+    """
+    from ..train import DataParallel, ParameterServer
+
+    return isinstance(split, ParameterServer) or (isinstance(split, DataParallel) and not split.nccl)
 
 
 def _select_best(tried: pd.DataFrame) -> dict[str, Any]:

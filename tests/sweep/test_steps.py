@@ -120,7 +120,7 @@ def test_every_way_is_the_fastest_of_all_that_the_table_says_was_tried():
     for row in table.itertuples():
         own = [way for way in tried if way.label.partition("(")[0] == row.parallel.partition("(")[0]]
         assert row.tried == len(own)
-        assert row.time == min(step("vgg16", BOX, way, batch=256).time for way in own)
+        assert row.time == min(step("vgg16", BOX, way, batch=256, collectives="links").time for way in own)
 
 
 def test_two_steps_differ_by_what_moved():
@@ -194,3 +194,34 @@ def test_ranks_that_are_none_are_a_row_with_its_reason():
     table = cs.sweep(model="resnet18", topology=BOX, micro_batch=1, ranks=[1.5, np.int64(4), 4])
     assert "must be a list of ranks" in table.error[0]
     assert table.time[1] == table.time[2] > 0
+
+
+def test_splits_are_compared_by_one_model_with_all_of_their_work():
+    """NCCL's model knows no parameter server, so the links time all of them; servers update the weights, and workers copy
+    gradients into messages and weights out of them, as DDP does with its buckets."""
+    box = cs.machine("pcie-8gpu")
+    table = cs.compare("resnet50", box, batch=256)
+    asked = {"batch": 256, "collectives": "links"}
+    times = {
+        "parameter_server(servers=8)": step("resnet50", box, cs.parameter_server(8), **asked).time,
+        "data_parallel()": step("resnet50", box, cs.data_parallel(), **asked).time,
+    }
+    for row in table.itertuples():
+        if row.parallel in times:
+            assert row.time == times[row.parallel]
+    tasks = {
+        name: step("resnet50", box, split, **asked).tasks
+        for name, split in (("ddp", cs.ddp()), ("ps", cs.parameter_server()))
+    }
+    work = {name: frame[frame.kind == "optimizer"].memory_bytes.sum() for name, frame in tasks.items()}
+    assert work["ps"] == work["ddp"] > 0
+    assert table.parallel[0].startswith("ddp"), "a server that does the same work over a longer way is not the fastest"
+    predicted = cs.compare("resnet50", box, batch=256, parallel=["ddp", "data_parallel"])
+    assert (table.attrs["collectives"], predicted.attrs["collectives"]) == ("links", "nccl")
+    assert predicted.time[0] == step("resnet50", box, cs.ddp(), batch=256).time
+
+
+def test_shards_of_a_server_are_updated_side_by_side():
+    one, eight = (step("resnet50", BOX, cs.parameter_server(n), batch=256).tasks for n in (1, 8))
+    update = [float(frame[frame.kind == "optimizer"].memory_bytes.iloc[0]) for frame in (one, eight)]
+    assert update[0] == 8 * update[1] > 0

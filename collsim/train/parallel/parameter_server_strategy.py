@@ -1,7 +1,9 @@
 """A parameter server: workers push gradients and pull weights; one server, or several with a shard of the weights each.
 
 Sources: Li et al. 2014 (OSDI), sections 3 and 5; Jiang et al. 2020 (OSDI; BytePS). Gradients go in the groups that
-`ddp` would make of them, while the backward pass goes on. What servers spend on the update is not modelled.
+`ddp` would make of them, while the backward pass goes on. Each server updates its shard of the weights, as fast as a
+GPU of the machine would; a server with slower memory takes longer. Workers copy gradients into messages, and weights
+out of them, as DDP does with its buckets.
 Asynchronous workers do not wait for one another: in the long run a step lasts as long as the slower of a worker
 (compute, push, pull) and the servers (all workers' pushes and pulls).
 """
@@ -23,6 +25,7 @@ from .strategy import (
     add_backward,
     add_forward,
     add_gradient_allocations,
+    add_optimizer,
     count_resident_bytes,
 )
 
@@ -69,8 +72,11 @@ class ParameterServer(ParallelStrategy):
             sends = _Pushes(self, asked, out, micro) if micro == asked.accumulate - 1 else None
             numbers = add_backward(out, asked, 0, micro, passed, sends.ready if sends else None)
             first = first or numbers
-            pulled = tuple(sends.pushed) if sends else ()
-        last = out.add_task("wait", "copy", (0,), dependencies=pulled)
+            if sends is not None:
+                sends.copy_out()
+                pulled = tuple(sends.pushed)
+        out.add_task("wait", "copy", (0,), dependencies=pulled)
+        last = add_optimizer(out, asked, 0, name="update on the server", shards=self.servers)
         add_gradient_allocations(out, asked, 0, first, last)
         if not self.synchronous:
             name, options = self.algorithm
@@ -107,6 +113,7 @@ class _Pushes:
         while len(self.pushed) < len(self.layout) and min(self.layout[len(self.pushed)]) >= self.left:
             number = len(self.pushed)
             size = sum(model.tensors[i][0] for i in self.layout[number])
+            task = self.copy(number, size, f"into group {number}")
             name, options = self.parallel.algorithm
             ranks = () if self.parallel.synchronous else self.asked.ranks[:1]
             more: TaskOptions = {
@@ -119,6 +126,24 @@ class _Pushes:
                 "bucket": number,
             }
             self.pushed.append(self.out.add_task(f"group {number}", "allreduce", (0,), **more))
+
+    def copy(self, number: int, nbytes: int, name: str, after: tuple[int, ...] = ()) -> int:
+        """Copy the tensors of a group into one message, or out of it: a kernel for each."""
+        return self.out.add_task(
+            name,
+            "copy",
+            (0,),
+            dependencies=after,
+            microbatch=self.micro,
+            bucket=number,
+            memory_bytes=2.0 * nbytes,
+            ops=len(self.layout[number]),
+        )
+
+    def copy_out(self) -> None:
+        """Copy the weights of each group to where the model has them, as soon as they were pulled."""
+        for number, push in enumerate(self.pushed):
+            self.copy(number, self.out.tasks[push].nbytes, f"out of group {number}", (push,))
 
 
 @check_keywords

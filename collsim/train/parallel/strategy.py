@@ -132,11 +132,11 @@ def add_backward(
 
 
 def add_optimizer(
-    out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer"
+    out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer", shards: int = 1
 ) -> int:
-    """The optimizer's step over all parameters."""
+    """The optimizer's step over all parameters, or over one of so many equal parts of them."""
     moved = (OPTIMIZERS[asked.optimizer][1] + (2 if find_itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
-    return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=float(moved), ops=1)
+    return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=moved / shards, ops=1)
 
 
 def add_gradient_allocations(out: StepBuilder, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
