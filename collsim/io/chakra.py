@@ -65,7 +65,7 @@ _ATTRIBUTES = {
 
 
 @cache
-def _messages() -> dict[str, Any]:
+def _build_message_classes() -> dict[str, Any]:
     """The message classes of the schema (the part that is used here), made by protobuf."""
     try:
         descriptor_pb2, descriptor_pool, message_factory = (
@@ -99,15 +99,19 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
     """Write a schedule as Chakra traces `name.0.et`, `name.1.et` ... beside `path` (name.et), one per endpoint.
 
     Args:
+        schedule: What is written.
+        path: Of the files, `name.et`.
         nbytes: nccl-tests' size.
+        itemsize: Bytes of an element; chunks are cut between elements.
 
-    Raises CollsimError without a size, without protobuf, or for more than two million transfers.
+    Raises:
+        CollsimError: Without a size, without protobuf, or for more than two million transfers.
     """
     if nbytes is None:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        why = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
-        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
+        message = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
+        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     trace = ChakraTrace(schedule.endpoints)
     trace.schedule(
         schedule, compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints)
@@ -123,7 +127,7 @@ class ChakraTrace:
     """
 
     def __init__(self, endpoints: int):
-        self.kinds = _messages()
+        self.kinds = _build_message_classes()
         self.nodes: list[list[Any]] = [[] for _ in range(endpoints)]
 
     def add(self, endpoint: int, kind: int, name: str, deps: Iterable[int] = (), **values: Any) -> int:
@@ -138,9 +142,9 @@ class ChakraTrace:
                 one = node.attr.add(name=key)
                 setattr(one, _ATTRIBUTES.get(key, "int32_val"), value)
         except ValueError as error:  # protobuf's, of a number beyond 64 bits
-            why = "{name}: {figures} is more than a Chakra trace has room for; write it as .json"
+            message = "{name}: {figures} is more than a Chakra trace has room for; write it as .json"
             figures = ", ".join(f"{key}={value!r:.60}" for key, value in (times | values).items())
-            raise CollsimError(why, name=name, figures=figures) from error
+            raise CollsimError(message, name=name, figures=figures) from error
         self.nodes[endpoint].append(node)
         return number
 
@@ -170,18 +174,18 @@ class ChakraTrace:
             with create_file(place) as file:
                 for message in (self.kinds["GlobalMetadata"](version=_VERSION), *own):
                     data = message.SerializeToString()
-                    file.write(_varint(len(data)) + data)
+                    file.write(_encode_varint(len(data)) + data)
         return files
 
 
-def roofline(flops: float, nbytes: float) -> dict[str, int]:
+def compute_roofline(flops: float, nbytes: float) -> dict[str, int]:
     """Attributes of which ASTRA-sim's roofline makes a time: operations, and bytes of memory that are read and written
     (Workload.cc, issue_comp; Roofline.cc). It divides operations by a rate that is 0 where there are none, and passes
     over nodes without bytes, so each is at least 1: time is then bytes / memory bandwidth, as it should be."""
     return {"num_ops": max(1, round(flops)), "tensor_size": max(1, round(nbytes))}
 
 
-def _varint(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -234,7 +238,7 @@ class _Messages:
                 held = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
                 name = f"{'add' if adds else 'copy'} into {into}"
                 size = self.sizes[chunk]  # an addition reads two and writes one, four bytes an element
-                more = roofline(size / 4, 3 * size) if adds else roofline(0, 2 * size)
+                more = compute_roofline(size / 4, 3 * size) if adds else compute_roofline(0, 2 * size)
                 done = self.add(dst, COMP, name, [*deps, *held, *([done] if src != dst else [])], **more)
             written[dst, into] = [done]
         for key, last in written.items():
@@ -254,10 +258,10 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
 
     Raises FormatError for a file that is cut or is no Chakra trace.
     """
-    kinds = _messages()
+    kinds = _build_message_classes()
     data = read_bytes(path)
     found = []
-    for number, part in enumerate(_messages_in(path, data)):
+    for number, part in enumerate(_split_messages(path, data)):
         node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
         try:
             node.ParseFromString(part)
@@ -276,7 +280,7 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _messages_in(path: Any, data: bytes) -> Iterator[bytes]:
+def _split_messages(path: Any, data: bytes) -> Iterator[bytes]:
     at = count = 0
     while at < len(data):
         length = shift = 0

@@ -33,24 +33,30 @@ def write_chrome_trace(
     """Write a trace for Perfetto.
 
     Args:
-        counters: number of links (the busiest ones) whose rate is shown.
-        flows: arrows from sends to receives.
-        limit: most transfers that are written. Raises CollsimError beyond it.
+        trace: What is written.
+        path: Of the file.
+        counters: Number of links (the busiest ones) whose rate is shown.
+        flows: Draw arrows from sends to receives?
+        limit: Most transfers that are written.
+
+    Raises:
+        CollsimError: For more transfers than `limit`.
     """
     if len(trace.schedule) > limit:
-        why = "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same"
-        raise CollsimError(why, label=trace.schedule.label, transfers=len(trace.schedule), limit=limit)
+        message = "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same"
+        raise CollsimError(message, label=trace.schedule.label, transfers=len(trace.schedule), limit=limit)
     facts = {k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}
     with create_file(path) as file:
         head = json.dumps(facts, default=str).encode()
         file.write(b'{"displayTimeUnit":"ns","otherData":' + head + b',"traceEvents":[\n')
-        for number, event in enumerate(_events(trace, counters, flows)):
-            file.write(b",\n" if number else b"")
+        for number, event in enumerate(_list_events(trace, counters, flows)):
+            if number:
+                file.write(b",\n")
             file.write(json.dumps(event, separators=(",", ":"), allow_nan=False).encode())
         file.write(b"\n]}\n")
 
 
-def _events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, Any]]:
+def _list_events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, Any]]:
     table = trace.schedule.transfers
     start, finish = trace.start, trace.finish
     away = np.flatnonzero(table["src"] != table["dst"])
@@ -58,19 +64,19 @@ def _events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, Any]
     sides = {}
     names: dict[tuple[int, int], str] = {}
     for number, (side, rows) in enumerate((("src", away), ("dst", away), ("src", local))):
-        lanes = _lanes(table[side][rows], table["channel"][rows], start[rows], finish[rows])
+        lanes = _assign_lanes(table[side][rows], table["channel"][rows], start[rows], finish[rows])
         word = ("send", "receive", "local")[number]
         thread = (table["channel"][rows].astype(np.int64) * 3 + number) * 1_000_000 + lanes + 1
         sides[word] = (rows, thread)
         places = zip(*(a.tolist() for a in (table[side][rows], thread, table["channel"][rows], lanes)), strict=True)
         for pid, tid, channel, lane in set(places):
             names[pid, tid] = f"channel {channel} {word}" + (f" ({lane + 1})" if lane else "")
-    yield from _names(trace, names)
-    yield from _slices(trace, sides, flows)
-    yield from _counters(trace, away, counters)
+    yield from _list_names(trace, names)
+    yield from _list_slices(trace, sides, flows)
+    yield from _list_counters(trace, away, counters)
 
 
-def _names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[dict[str, Any]]:
+def _list_names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[dict[str, Any]]:
     """Metadata: what processes and threads are called, and their order."""
     s = trace.schedule
     for pid in range(s.endpoints):
@@ -82,7 +88,7 @@ def _names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[dict[s
         yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid}}
 
 
-def _lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
+def _assign_lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
     """The lane of each transfer: those of one endpoint and channel that overlap get different ones."""
     lane = np.zeros(len(start), np.int64)
     busy: dict[tuple[int, int], list[tuple[float, int]]] = {}
@@ -97,12 +103,12 @@ def _lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
     return lane
 
 
-def _slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, Any]]:
+def _list_slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, Any]]:
     for word, (rows, thread) in sides.items():
         for k, tid in zip(rows.tolist(), thread.tolist(), strict=True):
             yield (event := _slice(trace, word, k, tid))
             if flows and word in ("send", "receive"):
-                yield _arrow(trace, word, k, event)
+                yield _build_arrow(trace, word, k, event)
 
 
 def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, Any]:
@@ -117,13 +123,13 @@ def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, Any]:
         "cat": "reduce" if adds else "copy",
         "pid": int(row[own]),
         "tid": tid,
-        "ts": _short(trace.start[k] * _US),
-        "dur": _short((trace.finish[k] - trace.start[k]) * _US),
+        "ts": _round_microseconds(trace.start[k] * _US),
+        "dur": _round_microseconds((trace.finish[k] - trace.start[k]) * _US),
         "args": {**facts, "bytes": int(trace.slot_bytes[chunk])},
     }
 
 
-def _arrow(trace: Trace, word: str, k: int, event: dict[str, Any]) -> dict[str, Any]:
+def _build_arrow(trace: Trace, word: str, k: int, event: dict[str, Any]) -> dict[str, Any]:
     """The beginning of a transfer's arrow in its send, or the end of it in the middle of its receive."""
     about = {"id": k, "name": "transfer", "cat": "transfer", "pid": event["pid"], "tid": event["tid"]}
     if word == "send":
@@ -132,11 +138,11 @@ def _arrow(trace: Trace, word: str, k: int, event: dict[str, Any]) -> dict[str, 
         "ph": "f",
         "bp": "e",
         **about,
-        "ts": _short(trace.start[k] * _US + (trace.finish[k] - trace.start[k]) * _US / 2),
+        "ts": _round_microseconds(trace.start[k] * _US + (trace.finish[k] - trace.start[k]) * _US / 2),
     }
 
 
-def _counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
+def _list_counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
     """The rate of the busiest links over time: each transfer spreads its bytes evenly over the time that it takes."""
     used = np.flatnonzero(trace.link_bytes > 0)
     chosen = used[np.argsort(-trace.link_busy[used], kind="stable")][: max(0, most)]
@@ -166,12 +172,12 @@ def _counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
                 "name": name,
                 "pid": pid,
                 "tid": 0,
-                "ts": _short(ts * _US),
+                "ts": _round_microseconds(ts * _US),
                 "args": {"GB/s": round(max(0.0, value), 6)},
             }
 
 
-def _short(us: float) -> float:
+def _round_microseconds(us: float) -> float:
     """Microseconds to the picosecond."""
     return round(float(us), 6)
 

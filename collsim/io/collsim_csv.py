@@ -32,14 +32,14 @@ _NUMBERS = ("step", "src", "dst", "chunk", "into", "channel")
 _MOST_ROWS = 5 * MOST_ELEMENTS
 
 
-def facts_of(schedule: Schedule) -> dict[str, Any]:
+def build_facts(schedule: Schedule) -> dict[str, Any]:
     """What a schedule is besides its transfers; options that JSON cannot hold are left out."""
     found = {name: getattr(schedule, name) for name in FACTS}
     found["options"] = {k: v for k, v in schedule.options.items() if isinstance(v, (str, int, float, bool, type(None)))}
     return found
 
 
-def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
+def freeze_rows(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     """A Schedule from facts and steps. Raises FormatError for facts that cannot be, and for steps that freeze
     refuses."""
     name, what = facts.get("name", "imported"), facts.get("collective")
@@ -87,7 +87,7 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     return made
 
 
-def waits_of(schedule: Schedule) -> list[list[int]]:
+def list_waits(schedule: Schedule) -> list[list[int]]:
     """For every transfer the transfers that it waits for, by number."""
     assert schedule.depends is not None
     start, row = (a.tolist() for a in schedule.depends)
@@ -98,8 +98,8 @@ def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
     """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each
     transfer."""
     if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
-        why = "expected a list of transfers for each of the {transfers} transfers"
-        refuse(path, "depends", why, transfers=len(schedule))
+        message = "expected a list of transfers for each of the {transfers} transfers"
+        refuse(path, "depends", message, transfers=len(schedule))
     rows = [
         parse_whole_number(path, Sentence("transfer {transfer}", transfer=k), "depends", other, 0, k - 1)
         for k, listed in enumerate(waits)
@@ -121,17 +121,17 @@ def read_csv(
     first, _, rest = text.partition("\n")
     offset = 0
     if first.startswith("#"):
-        facts, text, offset = _facts(path, first), rest, 1
+        facts, text, offset = _parse_facts(path, first), rest, 1
     facts.update({k: v for k, v in (("collective", collective), ("ranks", ranks), ("root", root)) if v is not None})
-    table, lines, waits = _table(path, text, offset)
+    table, lines, waits = _parse_table(path, text, offset)
     if "collective" not in facts:
         refuse(path, "", "no line of facts, so say what it is for: collective='allreduce'")
     facts.setdefault("ranks", int(max(table[:, 1:3].max(initial=0) + 1, 1)))
-    made = frozen(path, facts, _steps(path, table, lines))
+    made = freeze_rows(path, facts, _build_steps(path, table, lines))
     return made if waits is None else with_waits(path, made, waits)
 
 
-def _facts(path: Any, line: str) -> dict[str, Any]:
+def _parse_facts(path: Any, line: str) -> dict[str, Any]:
     try:
         facts = json.loads(line.lstrip("# "))
     except (ValueError, RecursionError):
@@ -143,7 +143,7 @@ def _facts(path: Any, line: str) -> dict[str, Any]:
     return facts
 
 
-def _table(
+def _parse_table(
     path: Any, text: str, offset: int
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int], list[list[str]] | None]:
     """(rows, 7): step, src, dst, chunk, into, reduce, channel; the line of each row; and its `after`, where there is
@@ -160,9 +160,9 @@ def _table(
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(lines) >= _MOST_ROWS:
-                why = "more than {most:,} transfers"
-                refuse(path, Sentence("line {line}", line=reader.line_num + offset), why, most=_MOST_ROWS)
-            rows.extend(_row(path, cells, place, reader.line_num + offset))
+                message = "more than {most:,} transfers"
+                refuse(path, Sentence("line {line}", line=reader.line_num + offset), message, most=_MOST_ROWS)
+            rows.extend(_parse_row(path, cells, place, reader.line_num + offset))
             lines.append(reader.line_num + offset)
             if "after" in place:
                 waits.append([x for x in cells[place["after"]].split(";") if x.strip()])
@@ -174,11 +174,13 @@ def _table(
 def _check_header(path: Any, header: list[str], line: int) -> None:
     missing = [name for name in COLUMNS[:6] if name not in header and name != "into"]
     if missing or set(header) - set(COLUMNS) or len(set(header)) != len(header):
-        why = "the header is {header!r}; expected {columns}"
-        refuse(path, Sentence("line {line}", line=line), why, header=",".join(header)[:80], columns=",".join(COLUMNS))
+        message = "the header is {header!r}; expected {columns}"
+        refuse(
+            path, Sentence("line {line}", line=line), message, header=",".join(header)[:80], columns=",".join(COLUMNS)
+        )
 
 
-def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[int]:
+def _parse_row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[int]:
     """The numbers of a row in the order of the table."""
     where = Sentence("line {line}", line=line)
     if len(cells) == len(place) >= 6 and cells[place["op"]] in _OPS:
@@ -187,10 +189,10 @@ def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[
             step, src, dst, chunk, into, channel = map(int, numbers)
             if channel <= MOST_CHANNEL:
                 return [step, src, dst, chunk, into, _OPS[cells[place["op"]]], channel]
-    return list(_careful_row(path, cells, place, where))
+    return list(_parse_row_carefully(path, cells, place, where))
 
 
-def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: Words) -> Iterator[int]:
+def _parse_row_carefully(path: Any, cells: list[str], place: dict[str, int], where: Words) -> Iterator[int]:
     """The same for a row with blanks, empty cells, capital letters or mistakes."""
     if len(cells) != len(place):
         refuse(path, where, "{cells} values; the header has {columns}", cells=len(cells), columns=len(place))
@@ -205,17 +207,17 @@ def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: Word
     yield parse_whole_number(path, where, "channel", cell["channel"], 0, MOST_CHANNEL) if cell.get("channel") else 0
 
 
-def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:
+def _build_steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:
     number = table[:, 0]
     jump = np.diff(number, prepend=-1)
     bad = np.flatnonzero((jump < 0) | (jump > 1))
     if len(number) and number[0] != 0:
-        why = "the first step is {number}; steps rise from 0 without gaps"
-        refuse(path, Sentence("line {line}", line=lines[0]), why, number=number[0])
+        message = "the first step is {number}; steps rise from 0 without gaps"
+        refuse(path, Sentence("line {line}", line=lines[0]), message, number=number[0])
     if len(bad):
         row = int(bad[0])
-        why = "step {number} after step {before}; steps rise from 0 without gaps"
-        refuse(path, Sentence("line {line}", line=lines[row]), why, number=number[row], before=number[row - 1])
+        message = "step {number} after step {before}; steps rise from 0 without gaps"
+        refuse(path, Sentence("line {line}", line=lines[row]), message, number=number[row], before=number[row - 1])
     ends = [*np.flatnonzero(jump).tolist(), len(number)] if len(number) else []
     for begin, end in pairwise(ends):
         _, src, dst, chunk, into, adds, channel = table[begin:end].T.astype(np.int32)
@@ -225,15 +227,15 @@ def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[in
 def write_csv(schedule: Schedule, path: Any) -> None:
     """Write a schedule as CSV: facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
     if len(schedule) > _MOST_ROWS:
-        why = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"
-        raise FormatError(why, label=schedule.label, transfers=len(schedule), most=_MOST_ROWS)
-    write_text(path, _lines(schedule))
+        message = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"
+        raise FormatError(message, label=schedule.label, transfers=len(schedule), most=_MOST_ROWS)
+    write_text(path, _list_lines(schedule))
 
 
-def _lines(schedule: Schedule) -> Iterator[str]:
-    waits = None if schedule.depends is None else iter(waits_of(schedule))
+def _list_lines(schedule: Schedule) -> Iterator[str]:
+    waits = None if schedule.depends is None else iter(list_waits(schedule))
     columns = COLUMNS if waits is not None else COLUMNS[:-1]
-    facts = json.dumps({"collsim": 1, **facts_of(schedule)})
+    facts = json.dumps({"collsim": 1, **build_facts(schedule)})
     yield f"# {guard_json(facts)}\n{','.join(columns)}\n"
     for number, step in enumerate(schedule.each_step()):
         table = [getattr(step, name).tolist() for name in ("src", "dst", "chunk", "into", "reduce", "channel")]
@@ -242,7 +244,7 @@ def _lines(schedule: Schedule) -> Iterator[str]:
             yield f"{number},{s},{d},{c},{i},{'reduce' if adds else 'copy'},{ch}{after}\n"
 
 
-def _looks(head: str) -> bool:
+def _is_csv_schedule(head: str) -> bool:
     return '"collsim"' in head.partition("\n")[0] or head.lower().startswith("step,src,dst,")
 
 
@@ -254,7 +256,7 @@ register(
         "a row per transfer: step,src,dst,chunk,into,op,channel",
         read_csv,
         write_csv,
-        _looks,
+        _is_csv_schedule,
         (("collective", "what the schedule is for, where the file does not say"),),
         chinese="每次传输一行：step,src,dst,chunk,into,op,channel",
     )

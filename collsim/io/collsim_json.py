@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import FormatError, Sentence
 from ..files import MOST_ELEMENTS, parse_whole_number, read_json, refuse, write_text
 from ..schedule import Schedule, Step
-from .collsim_csv import facts_of, frozen, waits_of, with_waits
+from .collsim_csv import build_facts, freeze_rows, list_waits, with_waits
 from .formats import Format, register
 
 _COLUMNS = ["src", "dst", "chunk", "into", "op", "channel"]
@@ -33,19 +33,19 @@ def read_collsim_json(path: Any) -> Schedule:
     if not isinstance(data, dict) or data.get("format") != _NAME:
         refuse(path, "", 'expected an object with "format": "{name}"', name=_NAME)
     if data.get("version") != _VERSION:
-        why = "version {version!r}; this collsim reads version {known}"
-        refuse(path, "", why, version=data.get("version"), known=_VERSION)
+        message = "version {version!r}; this collsim reads version {known}"
+        refuse(path, "", message, version=data.get("version"), known=_VERSION)
     columns, steps = data.get("columns", _COLUMNS), data.get("steps")
     if columns != _COLUMNS or not isinstance(steps, list):
         refuse(path, "", "expected columns {columns} and a list of steps", columns=_COLUMNS)
-    made = frozen(path, data, (_step(path, number, step) for number, step in enumerate(steps)))
+    made = freeze_rows(path, data, (_build_step(path, number, step) for number, step in enumerate(steps)))
     return with_waits(path, made, data["depends"]) if data.get("depends") is not None else made
 
 
-def _step(path: Any, number: int, given: Any) -> Step:
+def _build_step(path: Any, number: int, given: Any) -> Step:
     where = Sentence("step {number}", number=number + 1)
     pattern = given if isinstance(given, dict) else {"transfers": given}
-    rows = _rows(path, where, pattern.get("transfers"))
+    rows = _build_rows(path, where, pattern.get("transfers"))
     columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
     adds = np.array([r[4] == "reduce" for r in rows], bool)
@@ -56,11 +56,11 @@ def _step(path: Any, number: int, given: Any) -> Step:
     return Step(src, dst, chunk, into, adds, channel, times, shift, modulus, width)
 
 
-def _rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
+def _build_rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
     """The transfers of a step, every value in its range. Raises FormatError naming the step and the row."""
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
-        why = "expected rows of {count} values: {columns}"
-        refuse(path, where, why, count=len(_COLUMNS), columns=", ".join(_COLUMNS))
+        message = "expected rows of {count} values: {columns}"
+        refuse(path, where, message, count=len(_COLUMNS), columns=", ".join(_COLUMNS))
     wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
     if wrong is not None:
         refuse(path, where, "op={op!r}; expected copy or reduce", op=str(wrong)[:20])
@@ -76,28 +76,28 @@ def write_collsim_json(schedule: Schedule, path: Any) -> None:
     """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:
-        why = "{label} has {rows:,} rows; JSON takes {most:,}"
-        raise FormatError(why, label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10)
-    write_text(path, _parts(schedule))
+        message = "{label} has {rows:,} rows; JSON takes {most:,}"
+        raise FormatError(message, label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10)
+    write_text(path, _split_parts(schedule))
 
 
-def _parts(schedule: Schedule) -> Iterator[str]:
-    head = {"format": _NAME, "version": _VERSION, **facts_of(schedule), "columns": _COLUMNS}
+def _split_parts(schedule: Schedule) -> Iterator[str]:
+    head = {"format": _NAME, "version": _VERSION, **build_facts(schedule), "columns": _COLUMNS}
     yield json.dumps(head, indent=1)[:-2] + ',\n "steps": ['
     for number, p in enumerate(schedule.patterns):
         op = np.where(p.reduce, "reduce", "copy")
         rows = list(zip(*(a.tolist() for a in (p.src, p.dst, p.chunk, p.into, op, p.channel)), strict=True))
-        more = (
-            {"times": p.times, "shift": p.shift, "modulus": p.modulus}
-            if p.times > 1
-            else {"width": p.width}
-            if p.width > 1
-            else {}
-        )
-        yield f"{',' if number else ''}\n  {json.dumps({**more, 'transfers': rows} if more else rows)}"
+        step: Any = rows
+        if p.times > 1:
+            step = {"times": p.times, "shift": p.shift, "modulus": p.modulus, "transfers": rows}
+        elif p.width > 1:
+            step = {"width": p.width, "transfers": rows}
+        if number:
+            yield ","
+        yield f"\n  {json.dumps(step)}"
     yield "\n ]"
     if schedule.depends is not None:
-        yield f',\n "depends": {json.dumps(waits_of(schedule))}'
+        yield f',\n "depends": {json.dumps(list_waits(schedule))}'
     yield "\n}\n"
 
 

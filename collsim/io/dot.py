@@ -19,12 +19,12 @@ _MOST_TRANSFERS = 20_000
 def write_dot(schedule: Schedule, path: Any) -> None:
     """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, too many for a picture."""
     if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
-        why = "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks"
-        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=_MOST_TRANSFERS)
-    write_text(path, (f"{line}\n" for line in _lines(schedule)))
+        message = "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks"
+        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=_MOST_TRANSFERS)
+    write_text(path, (f"{line}\n" for line in _list_lines(schedule)))
 
 
-def _lines(schedule: Schedule) -> Iterator[str]:
+def _list_lines(schedule: Schedule) -> Iterator[str]:
     title = schedule.label.replace("\\", "\\\\").replace('"', '\\"')
     yield f'digraph "{title}" {{'
     yield '  rankdir=LR; node [shape=box, fontname="Helvetica", fontsize=10]; edge [fontname="Helvetica", fontsize=9];'

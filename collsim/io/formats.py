@@ -55,27 +55,34 @@ _FORMATS: dict[str, Format] = {}
 
 
 def register(entry: Format) -> Format:
-    """Add a format (or replace the one of that name)."""
+    """Add a format, or replace the one of that name.
+
+    Args:
+        entry: The format.
+
+    Returns:
+        The same.
+    """
     _FORMATS[entry.name] = entry
     return entry
 
 
-def _known() -> dict[str, Format]:
-    load_plugins("collsim.formats", _plugged)
+def _load_formats() -> dict[str, Format]:
+    load_plugins("collsim.formats", _add_plugin)
     return _FORMATS
 
 
-def _plugged(entry: Callable[[], Any]) -> None:
+def _add_plugin(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that calls `register`, a Format, or a list of them."""
     register_into(_FORMATS, lambda: _add(entry()))
 
 
-def _add(found: Any) -> None:
-    for one in list_entries(found):
-        if not isinstance(one, Format):
-            raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
-        if _FORMATS.get(one.name) is not one:
-            register(one)
+def _add(things: Any) -> None:
+    for entry in list_entries(things):
+        if not isinstance(entry, Format):
+            raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=entry)
+        if _FORMATS.get(entry.name) is not entry:
+            register(entry)
 
 
 def formats() -> Catalog[Format]:
@@ -84,7 +91,7 @@ def formats() -> Catalog[Format]:
     Returns:
         A mapping from names to formats, which prints as a table.
     """
-    return Catalog(dict(sorted(_known().items())), _describe_format)
+    return Catalog(dict(sorted(_load_formats().items())), _describe_format)
 
 
 def _describe_format(entry: Format) -> Row:
@@ -98,64 +105,115 @@ def _describe_format(entry: Format) -> Row:
 
 
 def load(path: Any, format: str | None = None, **options: Any) -> Any:
-    """What a file holds: a Schedule, a Topology, a table of measurements, an NCCL log, or (from `.py`) an Algorithm.
+    """Load a file. The suffix says which format it is; where several share one, the beginning of the file does.
 
-    The suffix says which format it is; where several share one, the beginning of the file does.
-    Raises FormatError for a file that is none of them or is damaged, CollsimError for an unknown `format`.
+    Args:
+        path: Of the file.
+        format: Its name, where neither says it.
+        options: Of the reader.
+
+    Returns:
+        A Schedule, a Topology, a table of measurements, an NCCL log, or (from `.py`) an Algorithm.
+
+    Raises:
+        FormatError: For a file that is none of them or is damaged.
+        CollsimError: For an unknown `format`.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.load("examples/algorithm.xml")  # doctest: +SKIP
     """
     name = str(require_path(path))
     if format is None and (name.endswith(".py") or ".py:" in name):
         return load_algorithm(name)
-    entry = _named(format) if format is not None else _guess(path)
+    if format is not None:
+        entry = _find_format(format)
+    else:
+        entry = _guess(path)
     if entry.read is None:
-        why = "{name} can be written but not read; it can be read: {known}"
-        raise CollsimError(why, name=entry.name, known=_listed(e for e in _known().values() if e.read))
+        message = "{name} can be written but not read; it can be read: {known}"
+        raise CollsimError(message, name=entry.name, known=_format_names(e for e in _load_formats().values() if e.read))
     with within(find_memory_limit(FILE_MEMORY)):
         return entry.read(path, **options)
 
 
 def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Path:
-    """Write a Schedule, a Topology, a Trace or a table to a file, in the format of its suffix (or `format=`); whole or
-    not at all.
+    """Write a thing to a file, whole or not at all.
 
-    Returns where it is. Raises CollsimError for a thing or suffix that no format takes.
+    Args:
+        thing: A Schedule, a Topology, a Trace or a table.
+        path: Of the file; its suffix says the format.
+        format: Its name, where the suffix does not say it.
+        options: Of the writer.
+
+    Returns:
+        The path.
+
+    Raises:
+        CollsimError: For a thing or suffix that no format takes.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.save(cs.schedule("allreduce_ring", ranks=4), "ring.xml")  # doctest: +SKIP
     """
-    place = require_path(path)
-    _writer(_kind(thing), path, format)(thing, path, **options)
-    return place
+    target = require_path(path)
+    _find_writer(_find_kind(thing), path, format)(thing, path, **options)
+    return target
 
 
 def require_writable(holds: str, path: Any) -> Path:
-    """The path as a Path, before there is anything to write: some format writes what it `holds` (`schedule`, `trace`
-    ...) to its suffix, and its place can be written to. Raises CollsimError otherwise."""
-    place = require_path(path)
-    require_writable_file(place)
-    _writer(holds, path, None)
-    return place
+    """Check that something can be written to a file, before there is anything to write.
+
+    Args:
+        holds: What will be written: `schedule`, `trace` ...
+        path: Of the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        CollsimError: No format writes that to its suffix, or nothing can be written there.
+    """
+    target = require_path(path)
+    require_writable_file(target)
+    _find_writer(holds, path, None)
+    return target
 
 
-def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
+def _find_writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
     if format is not None:
-        entry = _named(format)
+        entry = _find_format(format)
         if entry.write is None or entry.holds != holds:
-            able = _listed(e for e in _known().values() if e.write and e.holds == holds)
-            why = "{name} cannot be written from a {holds}; what can: {able}"
-            raise CollsimError(why, name=entry.name, holds=holds, able=able)
+            able = _format_names(e for e in _load_formats().values() if e.write and e.holds == holds)
+            message = "{name} cannot be written from a {holds}; what can: {able}"
+            raise CollsimError(message, name=entry.name, holds=holds, able=able)
         return entry.write
-    writer = next((e.write for e in _by_suffix(path) if e.write is not None and e.holds == holds), None)
+    writer = next((e.write for e in _list_by_suffix(path) if e.write is not None and e.holds == holds), None)
     if writer is not None:
         return writer
-    known = sorted({s for e in _known().values() if e.write and e.holds == holds for s in e.suffixes})
-    why = "no format writes a {holds} to {name!r}; its suffixes: {known}"
-    raise CollsimError(why, holds=holds, name=Path(name_of(path)).name, known=", ".join(known) or Sentence("none"))
+    known = sorted({s for e in _load_formats().values() if e.write and e.holds == holds for s in e.suffixes})
+    message = "no format writes a {holds} to {name!r}; its suffixes: {known}"
+    raise CollsimError(message, holds=holds, name=Path(to_text(path)).name, known=", ".join(known) or Sentence("none"))
 
 
 def convert(
     source: Any, target: Any, *, read_as: str | None = None, write_as: str | None = None, **options: Any
 ) -> Any:
-    """Load one file and save it as another; returns what was in it.
+    """Load one file and save it as another. A log is converted as the schedule that it describes.
 
-    Options go to the writer (`nbytes=` for formats with bytes). A log is converted as the schedule that it describes.
+    Args:
+        source: The file that is read.
+        target: The file that is written.
+        read_as: Format of the source, where its suffix does not say it.
+        write_as: Format of the target, where its suffix does not say it.
+        options: Of the writer: `nbytes=` for formats with bytes.
+
+    Returns:
+        What was in the file.
+
+    Raises:
+        FormatError: The source is damaged.
+        CollsimError: No format reads the source or writes the target.
     """
     thing = load(source, read_as)
     if hasattr(thing, "schedule") and not isinstance(thing, (Schedule, Trace)):
@@ -164,12 +222,12 @@ def convert(
     return thing
 
 
-def name_of(path: Any) -> str:
+def to_text(path: Any) -> str:
     """A path as text."""
     return str(path)
 
 
-def _kind(thing: Any) -> str:
+def _find_kind(thing: Any) -> str:
     if isinstance(thing, Schedule):
         return "schedule"
     if isinstance(thing, Topology):
@@ -178,44 +236,44 @@ def _kind(thing: Any) -> str:
         return "trace"
     if hasattr(thing, "columns") and hasattr(thing, "iloc"):
         return "table"
-    why = "cannot save a {kind}; give a schedule, a topology, a trace or a table"
-    raise CollsimError(why, kind=type(thing).__name__)
+    message = "cannot save a {kind}; give a schedule, a topology, a trace or a table"
+    raise CollsimError(message, kind=type(thing).__name__)
 
 
-def _named(name: str) -> Format:
-    return _known()[require_word("format", name, _known())]
+def _find_format(name: str) -> Format:
+    return _load_formats()[require_word("format", name, _load_formats())]
 
 
-def _by_suffix(path: Any) -> list[Format]:
+def _list_by_suffix(path: Any) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
-    name = Path(name_of(path)).name.lower().removesuffix(".gz")
-    found = [entry for entry in _known().values() if name.endswith(entry.suffixes)]
-    return sorted(found, key=lambda entry: -max(len(s) for s in entry.suffixes if name.endswith(s)))
+    name = Path(to_text(path)).name.lower().removesuffix(".gz")
+    entries = [entry for entry in _load_formats().values() if name.endswith(entry.suffixes)]
+    return sorted(entries, key=lambda entry: -max(len(s) for s in entry.suffixes if name.endswith(s)))
 
 
 def _guess(path: Any) -> Format:
     text = read_head(path, _HEAD).decode("utf-8-sig", "replace")
-    sharing = [e for e in _by_suffix(path) if e.read is not None]
-    fitting = [e for e in sharing if _looks(e, text)]
+    sharing = [e for e in _list_by_suffix(path) if e.read is not None]
+    fitting = [e for e in sharing if _is_like(e, text)]
     if fitting:
         return fitting[0]
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:
-        tellable = [e for e in _known().values() if e.read is not None and e.looks is not Format.looks]
-        others = [e for e in tellable if _looks(e, text)]
+        tellable = [e for e in _load_formats().values() if e.read is not None and e.looks is not Format.looks]
+        others = [e for e in tellable if _is_like(e, text)]
         if others:
             return others[0]
-    written = next((e.name for e in _by_suffix(path) if e.read is None), None)
+    written = next((e.name for e in _list_by_suffix(path) if e.read is None), None)
     if written and not sharing:
-        why = "{name}: {written} files can be written, but not be loaded"
-        raise FormatError(why, name=Path(name_of(path)).name, written=written)
-    known = _listed(sharing or (e for e in _known().values() if e.read))
-    why = "{name}: its beginning does not look like any of: {known}; say which with format="
-    raise FormatError(why, name=Path(name_of(path)).name, known=known)
+        message = "{name}: {written} files can be written, but not be loaded"
+        raise FormatError(message, name=Path(to_text(path)).name, written=written)
+    known = _format_names(sharing or (e for e in _load_formats().values() if e.read))
+    message = "{name}: its beginning does not look like any of: {known}; say which with format="
+    raise FormatError(message, name=Path(to_text(path)).name, known=known)
 
 
-def _looks(entry: Format, text: str) -> bool:
+def _is_like(entry: Format, text: str) -> bool:
     """Does a file look like a format? One of another package that fails at it is passed over with a warning."""
     try:
         return bool(entry.looks(text))
@@ -229,5 +287,5 @@ def _looks(entry: Format, text: str) -> bool:
         return False
 
 
-def _listed(entries: Iterable[Format]) -> str:
+def _format_names(entries: Iterable[Format]) -> str:
     return ", ".join(sorted({f"{e.name} ({' '.join(e.suffixes)})" for e in entries}))

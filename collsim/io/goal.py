@@ -45,23 +45,26 @@ def write_goal(
     """Write a schedule as GOAL, its dependencies explicit: what sends a chunk waits for what wrote it.
 
     Args:
+        schedule: What is written.
+        path: Of the file.
         nbytes: nccl-tests' size; GOAL has bytes where schedules have chunks.
-        itemsize: chunks are cut between elements of so many bytes.
-        reduce_rate: bytes per second of an addition; without it additions take no time.
+        itemsize: Chunks are cut between elements of so many bytes.
+        reduce_rate: Bytes per second of an addition; without it additions take no time.
 
-    Raises CollsimError without a size, or for more than two million transfers.
+    Raises:
+        CollsimError: Without a size, or for more than two million transfers.
     """
     if nbytes is None:
         raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        why = "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}"
-        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
+        message = "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}"
+        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     sizes = compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
-    lines = _lines(schedule, sizes, reduce_rate)
-    write_text(path, _document(schedule, lines))
+    lines = _list_lines(schedule, sizes, reduce_rate)
+    write_text(path, _build_document(schedule, lines))
 
 
-def _document(schedule: Schedule, lines: list[list[str]]) -> Iterator[str]:
+def _build_document(schedule: Schedule, lines: list[list[str]]) -> Iterator[str]:
     yield f"// {schedule.label}, {schedule.collective}, by collsim\nnum_ranks {schedule.endpoints}\n"
     for rank, own in enumerate(lines):
         yield f"\nrank {rank} {{\n" + "".join(f"{line}\n" for line in own) + "}\n"
@@ -84,7 +87,7 @@ class _Writer:
         return label
 
 
-def _lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> list[list[str]]:
+def _list_lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> list[list[str]]:
     w = _Writer(schedule.endpoints)
     for number, step in enumerate(schedule.each_step()):
         columns = (step.src, step.dst, step.chunk, step.into, step.reduce, step.channel)
@@ -99,7 +102,7 @@ def _lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> l
                 w.read[src, chunk].append(label)
         written: dict[tuple[int, int], list[str]] = defaultdict(list)
         for (src, dst, chunk, into, adds, _), (_, _, _, sources) in zip(rows, reads, strict=True):
-            label = _arrival(w, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
+            label = _add_arrival(w, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
             written[dst, into] += [label] if written[dst, into] or not adds else [*w.wrote.get((dst, into), []), label]
         for key, labels in written.items():
             w.wrote[key] = [w.task(key[0], "calc 0", labels)] if len(labels) > 8 else labels
@@ -107,7 +110,7 @@ def _lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> l
     return w.lines
 
 
-def _arrival(
+def _add_arrival(
     w: _Writer,
     number: int,
     row: tuple[int, int, int, int, bool],
@@ -141,7 +144,7 @@ _NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za
 def read_goal(path: Any) -> list[GoalTask]:
     """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do
     not match."""
-    text = _without_comments(path, read_text(path))
+    text = _strip_comments(path, read_text(path))
     tasks: dict[tuple[int, str], GoalTask] = {}
     needs: dict[tuple[int, str], list[str]] = defaultdict(list)
     ranks, rank = None, -1
@@ -166,17 +169,17 @@ def read_goal(path: Any) -> list[GoalTask]:
         elif rank >= 0 and (need := _NEEDS.fullmatch(line)) is not None:
             needs[rank, need[1]].append(need[2])
         else:
-            why = (
+            message = (
                 "{line!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a requires b'"
             )
-            refuse(path, where, why, line=line[:60])
+            refuse(path, where, message, line=line[:60])
     if ranks is None or rank >= 0:
         refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
     _match(path, tasks)
     return _with_needs(path, tasks, needs)
 
 
-def _without_comments(path: Any, text: str) -> str:
+def _strip_comments(path: Any, text: str) -> str:
     """The same lines without `/* */`. Raises FormatError for half a million of them."""
     if text.count("/*") > _MOST_COMMENTS:
         refuse(path, "", "more than {most:,} comments", most=_MOST_COMMENTS)
@@ -207,8 +210,10 @@ def _match(path: Any, tasks: dict[tuple[int, str], GoalTask]) -> None:
         sent, received = ends["send"][key], ends["recv"][key]
         if [t.amount for t in sent] != [t.amount for t in received]:
             src, dst, tag = key
-            why = "rank {src} sends {sent} messages to {dst} with tag {tag}, which receives {received}, or other sizes"
-            refuse(path, "", why, src=src, sent=len(sent), dst=dst, tag=tag, received=len(received))
+            message = (
+                "rank {src} sends {sent} messages to {dst} with tag {tag}, which receives {received}, or other sizes"
+            )
+            refuse(path, "", message, src=src, sent=len(sent), dst=dst, tag=tag, received=len(received))
 
 
 def _with_needs(

@@ -23,7 +23,7 @@ from ..errors import Sentence, Words
 from ..files import parse_whole_number, read_json, refuse
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
-from .collsim_csv import frozen
+from .collsim_csv import freeze_rows
 from .formats import Format, register
 
 _MAKERS: dict[str, Callable[..., Step]] = {"copy": copy, "reduce": reduce}
@@ -56,10 +56,10 @@ class AddressMap:
 def read_msccl_tools(path: Any) -> Schedule:
     """The schedule of a synthesized algorithm. Raises FormatError with the step and the send that cannot be."""
     data = read_json(path)
-    if not isinstance(data, dict) or _type(data) != "algorithm":
-        refuse(path, "", "expected an object of msccl_type 'algorithm', found {kind!r}", kind=_type(data))
-    ranks, addresses = _addresses(path, data)
-    layout = _layout(path, addresses, ranks)
+    if not isinstance(data, dict) or _get_type(data) != "algorithm":
+        refuse(path, "", "expected an object of msccl_type 'algorithm', found {kind!r}", kind=_get_type(data))
+    ranks, addresses = _parse_addresses(path, data)
+    layout = _build_address_map(path, addresses, ranks)
     steps = _Sends(path, addresses, layout, ranks).steps(data)
     facts = {
         "name": str(data.get("name", "msccl_tools")),
@@ -68,14 +68,14 @@ def read_msccl_tools(path: Any) -> Schedule:
         "chunks": layout.chunks,
         "root": layout.root,
     }
-    return frozen(path, facts, steps)
+    return freeze_rows(path, facts, steps)
 
 
-def _type(data: Any) -> Any:
+def _get_type(data: Any) -> Any:
     return (data.get("msccl_type") or data.get("sccl_type")) if isinstance(data, dict) else type(data).__name__
 
 
-def _object(path: Any, data: dict[str, Any], key: str) -> dict[str, Any]:
+def _parse_object(path: Any, data: dict[str, Any], key: str) -> dict[str, Any]:
     value = data.get(key)
     if not isinstance(value, dict):
         refuse(path, key, "expected an object")
@@ -91,34 +91,34 @@ def _list(path: Any, where: Words, value: Any) -> list[Any]:
 # ---- the collective
 
 
-def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
+def _parse_addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
     """(ranks, addresses in order), every address cut into the instance's pieces."""
-    given = _object(path, data, "collective")
+    given = _parse_object(path, data, "collective")
     ranks = parse_whole_number(path, "collective", "nodes", given.get("nodes"), 2, _MOST_RANKS)
     pieces = parse_whole_number(
-        path, "instance", "chunks", _object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES
+        path, "instance", "chunks", _parse_object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES
     )
     found: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
     for i, chunk in enumerate(_list(path, "collective, chunks", given.get("chunks"))):
         where = Sentence("collective, chunk {i}", i=i)
         if not isinstance(chunk, dict):
             refuse(path, where, "expected an object with pre, post and addr")
-        before, after = (_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
+        before, after = (_parse_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
         found[parse_whole_number(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
     if sorted(found) != list(range(len(found))) or not found:
         refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(found)[:8])
     if len(found) * pieces * ranks > _MOST_CELLS:
-        why = "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
-        refuse(path, "", why, found=len(found) * pieces, ranks=ranks, most=_MOST_CELLS)
-    return ranks, [_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
+        message = "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
+        refuse(path, "", message, found=len(found) * pieces, ranks=ranks, most=_MOST_CELLS)
+    return ranks, [_parse_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
 
 
-def _ranks(path: Any, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
+def _parse_ranks(path: Any, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
     listed = _list(path, Sentence("{where}, {key}", where=where, key=key), value)
     return tuple(sorted({parse_whole_number(path, where, key, r, 0, ranks - 1) for r in listed}))
 
 
-def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
+def _parse_address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
     """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same
     ranks."""
     where, after = Sentence("address {number}", number=number), chunks[0][1]
@@ -130,39 +130,45 @@ def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[i
     return Address(before, after, len(chunks) > 1)
 
 
-def _layout(path: Any, addresses: list[Address], ranks: int) -> AddressMap:
+def _build_address_map(path: Any, addresses: list[Address], ranks: int) -> AddressMap:
     """Which collective has these conditions, and where its addresses lie in our buffers."""
     everyone = tuple(range(ranks))
     sums = any(a.sums for a in addresses)
     to_all = all(a.after == everyone for a in addresses)
     if not (to_all or all(len(a.after) == 1 for a in addresses)) or sums != all(a.sums for a in addresses):
-        return _unknown(path)
+        return _map_unknown(path)
     if sums and any(a.before != everyone for a in addresses):
-        return _unknown(path)
+        return _map_unknown(path)
     sources, targets = [a.before[0] for a in addresses], [a.after[0] for a in addresses]
     one_source, one_target = len(set(sources)) == 1, len(set(targets)) == 1
-    if sums and (to_all or one_target):
-        return _in_order("allreduce" if to_all else "reduce", 0 if to_all else targets[0], len(addresses))
-    if not sums and to_all and one_source:
-        return _in_order("broadcast", sources[0], len(addresses))
-    if sums or to_all:
-        return _blocks(path, "reduce_scatter" if sums else "allgather", 0, targets if sums else sources, ranks)
+    if sums and to_all:
+        return _map_in_order("allreduce", 0, len(addresses))
+    if sums and one_target:
+        return _map_in_order("reduce", targets[0], len(addresses))
+    if sums:
+        return _map_blocks(path, "reduce_scatter", 0, targets, ranks)
+    if to_all and one_source:
+        return _map_in_order("broadcast", sources[0], len(addresses))
+    if to_all:
+        return _map_blocks(path, "allgather", 0, sources, ranks)
     if one_source:
-        return _blocks(path, "scatter", sources[0], targets, ranks)
-    return _blocks(path, "gather", targets[0], sources, ranks) if one_target else _pairs(path, sources, targets, ranks)
+        return _map_blocks(path, "scatter", sources[0], targets, ranks)
+    if one_target:
+        return _map_blocks(path, "gather", targets[0], sources, ranks)
+    return _map_pairs(path, sources, targets, ranks)
 
 
-def _unknown(path: Any) -> AddressMap:
+def _map_unknown(path: Any) -> AddressMap:
     refuse(
         path, "collective", "its conditions are those of no collective that is known here (a scan, or one made by hand)"
     )
 
 
-def _in_order(name: str, root: int, count: int) -> AddressMap:
+def _map_in_order(name: str, root: int, count: int) -> AddressMap:
     return AddressMap(name, root, count, [(a, a, a) for a in range(count)])
 
 
-def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> AddressMap:
+def _map_blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> AddressMap:
     """Each rank owns as many addresses as any other; its block holds them in their order."""
     per, rest = divmod(len(owner), ranks)
     seen = [0] * ranks
@@ -171,12 +177,12 @@ def _blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> Ad
         place.append((rank * per + seen[rank],) * 3)
         seen[rank] += 1
     if rest or set(seen) != {per}:
-        why = "{name} with {least} to {most} addresses per rank; expected as many on each"
-        refuse(path, "collective", why, name=name, least=min(seen), most=max(seen))
+        message = "{name} with {least} to {most} addresses per rank; expected as many on each"
+        refuse(path, "collective", message, name=name, least=min(seen), most=max(seen))
     return AddressMap(name, root, len(owner), place)
 
 
-def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> AddressMap:
+def _map_pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> AddressMap:
     """alltoall: read in the target's block at the source, written into the source's block after all that is sent,
     relayed after both."""
     per, rest = divmod(len(sources), ranks * ranks)
@@ -264,8 +270,8 @@ class _Sends:
 
     def _send(self, number: int, send: Any) -> tuple[int, int, int]:
         if not isinstance(send, list) or len(send) < 3:
-            why = "send {send}; expected [address, src, dst]"
-            refuse(self.path, Sentence("step {number}", number=number), why, send=str(send)[:60])
+            message = "send {send}; expected [address, src, dst]"
+            refuse(self.path, Sentence("step {number}", number=number), message, send=str(send)[:60])
         where = Sentence("step {number}, send {send}", number=number, send=str(send)[:60])
         address = parse_whole_number(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
         src, dst = (

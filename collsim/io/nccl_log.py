@@ -68,40 +68,54 @@ class NcclJob:
     def schedule(
         self, collective: str = "allreduce", algorithm: Pattern | None = None, root: int = 0, pieces: int = 1
     ) -> Schedule:
-        """What this job does for a collective: along its rings (default), or for allreduce along its trees.
+        """Build what this job does for a collective.
 
         Args:
-            pieces: parts of each channel's share that follow each other through a chain or tree.
+            collective: Its name.
+            algorithm: `"ring"` (the default where the log has rings), or for allreduce `"tree"`.
+            root: Of a broadcast or reduce.
+            pieces: Parts of each channel's share that follow each other through a chain or tree.
 
-        Raises CollsimError where the log has no rings or trees, or NCCL has no such pattern for the collective.
+        Returns:
+            The schedule.
+
+        Raises:
+            CollsimError: Where the log has no rings or trees, or NCCL has no such pattern for the collective.
         """
         kind = find_collective(collective)
-        chosen = algorithm or ("ring" if self.rings else "tree")
-        self._require(chosen, kind.name, root, pieces)
-        found = self.rings if chosen == "ring" else self.trees
-        order = enumerate(sorted(found))
-        parts = [_channel(kind.name, self.ranks, len(found), c, found[k], chosen, root, pieces) for c, k in order]
-        blocks = self.ranks if chosen == "ring" and kind.name in _IN_BLOCKS else pieces
-        shape: dict[str, Any] = {
-            "chunks": len(found) * blocks,
-            "root": root if kind.rooted else 0,
-            "options": {"channels": len(found)},
-        }
-        return freeze(f"nccl_{chosen}", kind.name, self.ranks, together(*parts), **shape)
+        pattern: Pattern = "tree"
+        if algorithm is not None:
+            pattern = algorithm
+        elif self.rings:
+            pattern = "ring"
+        self._require(pattern, kind.name, root, pieces)
+        graphs, blocks = self.trees, pieces
+        if pattern == "ring":
+            graphs = self.rings
+            if kind.name in _IN_BLOCKS:
+                blocks = self.ranks
+        parts = [
+            _build_channel(kind.name, self.ranks, len(graphs), c, graphs[k], pattern, root, pieces)
+            for c, k in enumerate(sorted(graphs))
+        ]
+        shape: dict[str, Any] = {"chunks": len(graphs) * blocks, "options": {"channels": len(graphs)}}
+        if kind.rooted:
+            shape["root"] = root
+        return freeze(f"nccl_{pattern}", kind.name, self.ranks, together(*parts), **shape)
 
     def _require(self, chosen: str, collective: str, root: int, pieces: int) -> None:
         if chosen not in _ABLE:
             raise CollsimError(describe_unknown("algorithm of a job", chosen, _ABLE))
         able = _ABLE[chosen]
         if collective not in able:
-            why = "NCCL has no {chosen} for {name}; it has one for {able}"
-            raise CollsimError(why, chosen=chosen, name=collective, able=", ".join(able))
+            message = "NCCL has no {chosen} for {name}; it has one for {able}"
+            raise CollsimError(message, chosen=chosen, name=collective, able=", ".join(able))
         if not 0 <= root < self.ranks or pieces < 1:
-            why = "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more"
-            raise CollsimError(why, root=root, pieces=pieces, last=self.ranks - 1)
+            message = "root={root}, pieces={pieces}: root is 0 to {last} and pieces 1 or more"
+            raise CollsimError(message, root=root, pieces=pieces, last=self.ranks - 1)
         if not (self.rings if chosen == "ring" else self.trees):
-            why = "the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH"
-            raise CollsimError(why, chosen=chosen)
+            message = "the log has no {chosen}s; log them with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH"
+            raise CollsimError(message, chosen=chosen)
 
     def __str__(self) -> str:
         via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
@@ -113,18 +127,18 @@ class NcclJob:
 # ---- schedules
 
 
-def _channel(
+def _build_channel(
     name: str, n: int, channels: int, c: int, order: tuple[int, ...], pattern: str, root: int, pieces: int
 ) -> Iterator[Step]:
     """The steps of one channel on its share of the buffer."""
     if pattern == "tree":
-        return _tree(order, np.arange(pieces) * channels + c, c)
+        return _build_tree(order, np.arange(pieces) * channels + c, c)
     if name in ("broadcast", "reduce"):
-        return _chain(name, order, root, np.arange(pieces) * channels + c, c)
-    return _ring(name, np.array(order), channels, c)
+        return _build_chain(name, order, root, np.arange(pieces) * channels + c, c)
+    return _build_ring(name, np.array(order), channels, c)
 
 
-def _ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iterator[Step]:
+def _build_ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iterator[Step]:
     """Reduce-scatter and allgather around a ring: block b of the buffer belongs to rank b, the channel's part of it is
     b * channels + c.
 
@@ -140,7 +154,7 @@ def _ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iter
         yield copy(order, after, order[(place - k) % n] * channels + c, channel=c)
 
 
-def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
+def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
     """Broadcast from the root around the ring; reduce towards it (src/device/broadcast.h, reduce.h)."""
     ranks = np.roll(np.array(order), -order.index(root) - (name == "reduce"))
     make = reduce if name == "reduce" else copy
@@ -148,7 +162,7 @@ def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any,
     yield from pipeline_chunks(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
 
-def _tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
+def _build_tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
     """Up the tree with sums, down with results (src/device/all_reduce.h runTreeUpDown)."""
     rank, above = np.arange(len(parent)), np.array(parent)
     depth = measure_depths(above)
@@ -194,7 +208,7 @@ class _Communicators:
         return job
 
     def largest(self) -> _Lines:
-        return max([*self.unnamed, *self.named.values()], key=lambda job: (_size(job), len(job.rings)))
+        return max([*self.unnamed, *self.named.values()], key=lambda job: (_parse_size(job), len(job.rings)))
 
 
 def read_nccl_log(path: Any) -> NcclJob:
@@ -214,22 +228,22 @@ def read_nccl_log(path: Any) -> NcclJob:
         if comm is not None:
             sizes.append(int(comm[3]))
             nodes = int(comm[4] or 0) if int(comm[3]) == max(sizes) else nodes
-        _note(path, number, text, jobs.job(_thread(head), text))
+        _note(path, number, text, jobs.job(_find_thread(head), text))
     job = jobs.largest()
-    ranks = _size(job)
+    ranks = _parse_size(job)
     if not ranks:
         refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
-    return NcclJob(ranks, nodes, version, _rings(path, job, ranks), _trees(path, job, ranks), job.transports)
+    return NcclJob(ranks, nodes, version, _list_rings(path, job, ranks), _list_trees(path, job, ranks), job.transports)
 
 
-def _thread(head: str) -> str:
+def _find_thread(head: str) -> str:
     """`host:pid:tid` of what stands before `NCCL INFO`: it is followed by `[device]`, and MPI's tag may be glued to
     it."""
     words = head.split()
     return words[-2].rpartition(">:")[2] if len(words) > 1 else ""
 
 
-def _size(job: _Lines) -> int:
+def _parse_size(job: _Lines) -> int:
     members = [r for ring in job.rings.values() for r in ring]
     members += [r for step in job.next.values() for r in step]
     members += [r for tree in job.trees.values() for r in tree]
@@ -251,17 +265,17 @@ def _note(path: Any, number: int, text: str, job: _Lines) -> None:
         job.transports[int(via[1]), int(via[2]), int(via[3])] = via[4]
     else:
         return
-    if _largest(text) >= _MOST_RANKS:
+    if _find_largest(text) >= _MOST_RANKS:
         refuse(path, Sentence("line {line}", line=number), "a rank beyond {last}", last=_MOST_RANKS - 1)
 
 
-def _largest(text: str) -> int:
+def _find_largest(text: str) -> int:
     """The largest rank of a line (text in brackets are channels and devices)."""
     plain = re.sub(r"\[[^][]*\]|via .*|^.*? :", " ", text)
     return max((int(x) for x in re.findall(r"\d{1,8}", plain)), default=0)
 
 
-def _rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
+def _list_rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
     """Every ring whole: as printed, or from every rank's neighbours where the line was cut."""
     found = {}
     for channel in sorted({*job.rings, *job.next}):
@@ -272,10 +286,10 @@ def _rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
                 continue  # cut, and nobody logged its neighbours
         if sorted(order) != list(range(ranks)):
             missing = sorted(set(range(ranks)) - set(order))[:3]
-            why = Sentence("visits {visited} of {ranks} ranks", visited=len(order), ranks=ranks) + (
+            message = Sentence("visits {visited} of {ranks} ranks", visited=len(order), ranks=ranks) + (
                 Sentence(" (not {missing})", missing=", ".join(map(str, missing))) if missing else ""
             )
-            refuse(path, Sentence("ring of channel {channel}", channel=channel), why)
+            refuse(path, Sentence("ring of channel {channel}", channel=channel), message)
         found[channel] = tuple(order)
     return found
 
@@ -288,21 +302,21 @@ def _walk(after: dict[int, int]) -> list[int]:
     return order
 
 
-def _trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
+def _list_trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
     """Every tree whole; trees that not all ranks logged are left out."""
     found = {}
     for channel, parents in sorted(job.trees.items()):
         if len(parents) < ranks:
             continue
         parent = tuple(parents.get(r, -2) for r in range(ranks))
-        if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _reaches_root(parent):
-            why = "is not a tree: one rank has no parent, and every other one leads there"
-            refuse(path, Sentence("tree of channel {channel}", channel=channel), why)
+        if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _has_path_to_root(parent):
+            message = "is not a tree: one rank has no parent, and every other one leads there"
+            refuse(path, Sentence("tree of channel {channel}", channel=channel), message)
         found[channel] = parent
     return found
 
 
-def _reaches_root(parent: tuple[int, ...]) -> bool:
+def _has_path_to_root(parent: tuple[int, ...]) -> bool:
     above = np.array(parent)
     if (above >= len(parent)).any():
         return False
@@ -313,7 +327,7 @@ def _reaches_root(parent: tuple[int, ...]) -> bool:
     return bool((above < 0).all())
 
 
-def _looks(head: str) -> bool:
+def _is_nccl_log(head: str) -> bool:
     """A long job's rings may come far behind what its ranks say of themselves; a table of nccl-tests may have a few
     lines of NCCL."""
     patterns = any(word in head for word in ("Channel 0", "Trees [", "Ring 0"))
@@ -328,7 +342,7 @@ register(
         "NCCL_DEBUG=INFO log: a job's rings, trees and transports",
         read_nccl_log,
         None,
-        _looks,
+        _is_nccl_log,
         chinese="NCCL_DEBUG=INFO 的日志：作业的环、树和传输方式",
     )
 )

@@ -82,17 +82,24 @@ _HALF = ("time", "algbw", "busbw", "wrong")
 
 
 def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
-    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is
-    no table.
+    """Read the tables of a log of nccl-tests.
 
     Args:
-        collective, ranks: what was run, where the log does not say (older versions do not print the test's name).
+        path: Of the log.
+        collective: What was run, where the log does not say (older versions do not print the test's name).
+        ranks: How many ranks ran, where the log does not say.
+
+    Returns:
+        The rows of all tables, in SI units.
+
+    Raises:
+        FormatError: Naming the line of a damaged row, or if there is no table.
     """
     rows: list[Row] = []
     seen = _Header(find_collective(collective).name if collective is not None else None, ranks)
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = _TAG.sub("", raw.strip())
-        row = None if line.startswith("#") else _row(path, number, line)
+        row = None if line.startswith("#") else _parse_row(path, number, line)
         if row is None:
             seen.note(line)
         else:
@@ -103,7 +110,7 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
     if not rows:
         refuse(path, "", _NO_ROW)
     _infer_collectives(rows)
-    return _frame(rows)
+    return _build_frame(rows)
 
 
 def _infer_collectives(rows: list[Row]) -> None:
@@ -140,7 +147,9 @@ def infer_collective(rows: list[Row]) -> str | None:
     has_root = fastest["root"] is not None and fastest["root"] >= 0
     rounding = _PRINTED * (1 + factor) / fastest["algbw"]
     if has_root:
-        return ("reduce" if reduces else "broadcast") if abs(factor - 1) <= rounding else None
+        if abs(factor - 1) > rounding:
+            return None
+        return {True: "reduce", False: "broadcast"}[reduces]
     if not reduces:
         return None
     if factor > 1 + rounding or (ranks == 2 and abs(factor - 1) <= rounding):
@@ -176,7 +185,7 @@ class _Header:
         return {"table": self.table, "collective": self.collective, "ranks": self.given_ranks or self.ranks or None}
 
 
-def _row(path: Any, number: int, line: str) -> Row | None:
+def _parse_row(path: Any, number: int, line: str) -> Row | None:
     """A data row, or None for any other line."""
     tokens = [t for t in line.split()[:64] if not _STAMP.fullmatch(t)]
     if len(tokens) < 4 or not (tokens[0].isdigit() and tokens[1].isdigit()) or tokens[2] not in TYPES:
@@ -201,19 +210,19 @@ def _row(path: Any, number: int, line: str) -> Row | None:
         "dtype": TYPES[tokens[2]],
         "redop": redop,
         "root": None if root is None else parse_whole_number(path, where, "root", root, -1),
-        **_half(path, where, rest[: min(4, half)], ""),
+        **_parse_half(path, where, rest[: min(4, half)], ""),
     }
-    return {**row, **_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
+    return {**row, **_parse_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
 
 
-def _half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
+def _parse_half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
     *figures, wrong = tokens
     columns = zip(("time", "algbw", "busbw"), figures, (_US, _GB, _GB), strict=True)
     found = {f"{prefix}{column}": parse_real_number(path, where, column, text) * unit for column, text, unit in columns}
     return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else parse_real_number(path, where, "#wrong", wrong)}
 
 
-def _frame(rows: list[Row]) -> pd.DataFrame:
+def _build_frame(rows: list[Row]) -> pd.DataFrame:
     import pandas as pd
 
     columns = [
@@ -242,21 +251,25 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
     if parse_whole_number(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
         refuse(path, "", "version {version}; this collsim reads versions up to 3", version=data["version"])
     arguments = data.get("args")
-    test = _TEST.search(" ".join(map(str, arguments[:2]))) if isinstance(arguments, list) else None
+    facts: Row = {"table": 0, "collective": None, "ranks": None}
+    if isinstance(arguments, list) and (test := _TEST.search(" ".join(map(str, arguments[:2])))):
+        facts["collective"] = TESTS[test[1]]
     config = data.get("config")
-    devices = config.get("devices") if isinstance(config, dict) else None
-    ranks = len(devices) if isinstance(devices, list) and devices else None
-    facts = {"table": 0, "collective": TESTS[test[1]] if test else None, "ranks": ranks}
-    rows = [{**facts, **_result(path, Sentence("result {number}", number=k), r)} for k, r in enumerate(data["results"])]
+    if isinstance(config, dict) and isinstance(devices := config.get("devices"), list):
+        facts["ranks"] = len(devices) or None
+    rows = [
+        {**facts, **_build_result(path, Sentence("result {number}", number=k), r)}
+        for k, r in enumerate(data["results"])
+    ]
     if not rows:
         refuse(path, "", "no results")
-    return _frame(rows)
+    return _build_frame(rows)
 
 
-def _result(path: Any, where: Words, result: Any) -> Row:
+def _build_result(path: Any, where: Words, result: Any) -> Row:
     if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
-        why = "expected an object with size, count, type (one of {types}) and out_of_place"
-        refuse(path, where, why, types=", ".join(TYPES))
+        message = "expected an object with size, count, type (one of {types}) and out_of_place"
+        refuse(path, where, message, types=", ".join(TYPES))
     row = {
         "nbytes": parse_whole_number(path, where, "size", result.get("size"), 0, 2**60),
         "count": parse_whole_number(path, where, "count", result.get("count"), 0, 2**60),
@@ -264,18 +277,18 @@ def _result(path: Any, where: Words, result: Any) -> Row:
         "redop": str(result.get("redop", "none"))[:20],
         "root": parse_whole_number(path, where, "root", result.get("root", -1), -1),
     }
-    row |= _half_of(path, where, result, "out_of_place", "")
-    return row if result.get("in_place") is None else row | _half_of(path, where, result, "in_place", "in_place_")
+    row |= _build_half(path, where, result, "out_of_place", "")
+    return row if result.get("in_place") is None else row | _build_half(path, where, result, "in_place", "in_place_")
 
 
-def _half_of(path: Any, where: Words, result: Row, key: str, prefix: str) -> dict[str, float]:
+def _build_half(path: Any, where: Words, result: Row, key: str, prefix: str) -> dict[str, float]:
     half = result.get(key)
     if not isinstance(half, dict):
         refuse(path, where, "expected {key} to be an object with time, alg_bw, bus_bw", key=key)
     wrong = half.get("nwrong", "N/A")
     time = half.get("time", half.get("cpu_time"))
     values = [str(v) for v in (time, half.get("alg_bw"), half.get("bus_bw"), "N/A" if wrong is None else wrong)]
-    return _half(path, Sentence("{where}, {key}", where=where, key=key), values, prefix)
+    return _parse_half(path, Sentence("{where}, {key}", where=where, key=key), values, prefix)
 
 
 # ---- out
@@ -298,25 +311,25 @@ def write_nccl_tests(table: pd.DataFrame, path: Any) -> None:
     collsim has one time per size, so both halves are the same, and #wrong is 0. Raises CollsimError for a table without
     the columns collective, ranks, nbytes and time.
     """
-    write_text(path, _text(_checked(table)))
+    write_text(path, _format_text(_select_measured_rows(table)))
 
 
-def _checked(table: pd.DataFrame) -> pd.DataFrame:
+def _select_measured_rows(table: pd.DataFrame) -> pd.DataFrame:
     missing = [c for c in ("collective", "ranks", "nbytes", "time") if c not in table.columns]
     if missing:
-        why = "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {missing}"
-        raise CollsimError(why, missing=", ".join(missing))
+        message = "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {missing}"
+        raise CollsimError(message, missing=", ".join(missing))
     table = table[table["time"].notna()]
     if not len(table):
         raise CollsimError("no row of the table has a time")
     unknown = sorted({str(c) for c in table["collective"]} - set(TESTS.values()))
     if unknown:
-        why = "nccl-tests has no test for {unknown}; it has {tests}"
-        raise CollsimError(why, unknown=", ".join(unknown), tests=", ".join(TESTS.values()))
+        message = "nccl-tests has no test for {unknown}; it has {tests}"
+        raise CollsimError(message, unknown=", ".join(unknown), tests=", ".join(TESTS.values()))
     return table
 
 
-def _groups(table: pd.DataFrame) -> Iterator[tuple[Row, list[Row]]]:
+def _group_rows(table: pd.DataFrame) -> Iterator[tuple[Row, list[Row]]]:
     keys = [
         k
         for k in ("table", "collective", "algorithm", "options", "topology", "ranks", "dtype", "engine")
@@ -329,8 +342,8 @@ def _groups(table: pd.DataFrame) -> Iterator[tuple[Row, list[Row]]]:
         yield {k: rows[0][k] for k in keys}, rows
 
 
-def _text(table: pd.DataFrame) -> Iterator[str]:
-    for facts, rows in _groups(table):
+def _format_text(table: pd.DataFrame) -> Iterator[str]:
+    for facts, rows in _group_rows(table):
         test = next(t for t, c in TESTS.items() if c == facts["collective"])
         sizes = [int(r["nbytes"]) for r in rows]
         yield f"# Collective test starting: {test}\n"
@@ -343,9 +356,9 @@ def _text(table: pd.DataFrame) -> Iterator[str]:
             yield f"# Simulated by collsim: {facts['algorithm']}\n"
         yield from _HEAD
         for row in rows:
-            yield _line(row)
+            yield _format_line(row)
         yield "# Out of bounds values : 0 OK\n"
-        yield f"# Avg bus bandwidth    : {sum(_bandwidths(r)[1] for r in rows) / len(rows) / _GB:g} \n#\n"
+        yield f"# Avg bus bandwidth    : {sum(_compute_bandwidths(r)[1] for r in rows) / len(rows) / _GB:g} \n#\n"
         yield f"# Collective test concluded: {test}\n\n"
 
 
@@ -362,59 +375,70 @@ _HEAD = (
 )
 
 
-def _line(row: Row) -> str:
+def _format_line(row: Row) -> str:
     kind = find_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
     short = next((t for t, ours in TYPES.items() if ours == dtype), "float")
-    nbytes, count = _size(row, dtype)
-    redop = _redop(row, kind.reduces)
-    root = row.get("root")
-    root = int(root) if root is not None and root == root else 0 if kind.rooted else -1
+    nbytes, count = _compute_size(row, dtype)
+    redop = _format_redop(row, kind.reduces)
+    root = int(_get_number(row, "root", {True: 0, False: -1}[kind.rooted]))
     halves = []
     for prefix in ("", "in_place_"):
-        algbw, busbw = _bandwidths(row, prefix)
-        time = _value(row, f"{prefix}time", row["time"])
-        wrong = _value(row, f"{prefix}wrong", 0.0 if not (prefix and kind.has_separate_result) else math.nan)
-        said = "N/A" if math.isnan(wrong) else f"{wrong:g}"
-        halves.append(f"  {number(time / _US, 7)}  {number(algbw / _GB, 6)}  {number(busbw / _GB, 6)}  {said:>6}")
+        algbw, busbw = _compute_bandwidths(row, prefix)
+        time = _get_number(row, f"{prefix}time", row["time"])
+        wrong = _get_number(row, f"{prefix}wrong", 0.0 if not (prefix and kind.has_separate_result) else math.nan)
+        wrong_text = f"{wrong:g}"
+        if math.isnan(wrong):
+            wrong_text = "N/A"
+        halves.append(f"  {number(time / _US, 7)}  {number(algbw / _GB, 6)}  {number(busbw / _GB, 6)}  {wrong_text:>6}")
     return f"{nbytes:12d}  {count:12d}  {short:>8}  {redop:>6}  {root:6d}{''.join(halves)}\n"
 
 
-def _redop(row: Row, reduces: bool) -> str:
-    given = row.get("redop")
-    return given if isinstance(given, str) else "sum" if reduces else "none"
+def _format_redop(row: Row, reduces: bool) -> str:
+    redop = row.get("redop")
+    if isinstance(redop, str):
+        return redop
+    return {True: "sum", False: "none"}[reduces]
 
 
-def _size(row: Row, dtype: str) -> tuple[int, int]:
+def _compute_size(row: Row, dtype: str) -> tuple[int, int]:
     """The size and count columns: what was read, or what nccl-tests would make of this size."""
     if row.get("count") is not None and row["count"] == row["count"]:
         return int(row["nbytes"]), int(row["count"])
     kind = find_collective(row["collective"])
     count, nbytes = kind.nccl_tests_count(int(row["nbytes"]), int(row["ranks"]), find_itemsize(dtype))
-    return (nbytes, count) if count else (int(row["nbytes"]), count)
+    if not count:
+        return int(row["nbytes"]), count
+    return nbytes, count
 
 
-def _value(row: Row, name: str, default: float) -> float:
+def _get_number(row: Row, name: str, default: float) -> float:
     value = row.get(name)
-    return default if value is None or (value != value and "wrong" not in name) else float(value)
+    if value is None or (value != value and "wrong" not in name):
+        return default
+    return float(value)
 
 
-def _bandwidths(row: Row, prefix: str = "") -> tuple[float, float]:
+def _compute_bandwidths(row: Row, prefix: str = "") -> tuple[float, float]:
     """algbw and busbw: of the row, or from its time (nccl-tests doc/PERFORMANCE.md)."""
-    time = _value(row, f"{prefix}time", float(row["time"]))
-    algbw = _value(row, f"{prefix}algbw", row["nbytes"] / time if time else 0.0)
-    return algbw, _value(row, f"{prefix}busbw", algbw * find_collective(row["collective"]).busbw(int(row["ranks"])))
+    time = _get_number(row, f"{prefix}time", float(row["time"]))
+    algbw = _get_number(row, f"{prefix}algbw", row["nbytes"] / time if time else 0.0)
+    return algbw, _get_number(
+        row, f"{prefix}busbw", algbw * find_collective(row["collective"]).busbw(int(row["ranks"]))
+    )
 
 
 def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
     """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for several algorithms or topologies."""
-    if len(groups := list(_groups(_checked(table)))) > 1:
-        why = "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first"
-        raise CollsimError(why, groups=len(groups))
-    write_text(path, json.dumps(_document(*groups[0]), indent=2) + "\n")
+    if len(groups := list(_group_rows(_select_measured_rows(table)))) > 1:
+        message = (
+            "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first"
+        )
+        raise CollsimError(message, groups=len(groups))
+    write_text(path, json.dumps(_build_document(*groups[0]), indent=2) + "\n")
 
 
-def _document(facts: Row, rows: list[Row]) -> Row:
+def _build_document(facts: Row, rows: list[Row]) -> Row:
     results = [_as_result(row) for row in rows]
     mean = sum(r["out_of_place"]["bus_bw"] for r in results) / len(results)
     return {
@@ -423,7 +447,7 @@ def _document(facts: Row, rows: list[Row]) -> Row:
         "args": [next(t for t, c in TESTS.items() if c == facts["collective"])],
         "env": {},
         "nccl_version": 0,
-        "config": {"devices": [_device(r) for r in range(int(facts["ranks"]))]},
+        "config": {"devices": [_build_device(r) for r in range(int(facts["ranks"]))]},
         "results": results,
         "out_of_bounds": {"count": 0, "okay": "true"},
         "average_bus_bandwidth": {"bandwidth": mean, "okay": "true"},
@@ -432,7 +456,7 @@ def _document(facts: Row, rows: list[Row]) -> Row:
     }
 
 
-def _device(rank: int) -> Row:
+def _build_device(rank: int) -> Row:
     simulated = {"hostname": "collsim", "device": rank, "device_hex": "0000:00:00", "device_info": "simulated"}
     return {"rank": rank, "group": 0, "pid": 0, **simulated}
 
@@ -440,31 +464,31 @@ def _device(rank: int) -> Row:
 def _as_result(row: Row) -> Row:
     kind = find_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
-    nbytes, count = _size(row, dtype)
+    nbytes, count = _compute_size(row, dtype)
     return {
         "size": nbytes,
         "count": count,
         "type": next((t for t, ours in TYPES.items() if ours == dtype), "float"),
-        "redop": _redop(row, kind.reduces),
+        "redop": _format_redop(row, kind.reduces),
         "root": "0" if kind.rooted else "-1",
-        "out_of_place": _timed(row, "") | {"nwrong": "0"},
-        "in_place": _timed(row, "in_place_") | {"nwrong": "N/A" if kind.has_separate_result else "0"},
+        "out_of_place": _build_figures(row, "") | {"nwrong": "0"},
+        "in_place": _build_figures(row, "in_place_") | {"nwrong": "N/A" if kind.has_separate_result else "0"},
     }
 
 
-def _timed(row: Row, prefix: str) -> Row:
-    algbw, busbw = _bandwidths(row, prefix)
-    time = _value(row, f"{prefix}time", float(row["time"]))
+def _build_figures(row: Row, prefix: str) -> Row:
+    algbw, busbw = _compute_bandwidths(row, prefix)
+    time = _get_number(row, f"{prefix}time", float(row["time"]))
     return {"time": time / _US, "alg_bw": algbw / _GB, "bus_bw": busbw / _GB}
 
 
-def _looks_text(head: str) -> bool:
+def _is_text_output(head: str) -> bool:
     return "nThread" in head or "out-of-place" in head or any(test in head for test in TESTS) or _has_row(head)
 
 
 def _has_row(head: str) -> bool:
     try:
-        return any(_row("", k, _TAG.sub("", line.strip())) for k, line in enumerate(head.splitlines()[:2000]))
+        return any(_parse_row("", k, _TAG.sub("", line.strip())) for k, line in enumerate(head.splitlines()[:2000]))
     except FormatError:
         return True
 
@@ -481,7 +505,7 @@ register(
         "the tables of all_reduce_perf and its siblings",
         read_nccl_tests,
         write_nccl_tests,
-        _looks_text,
+        _is_text_output,
         _ABOUT,
         chinese="all_reduce_perf 及同类程序打印的表格",
     )

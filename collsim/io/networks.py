@@ -42,8 +42,8 @@ def read_yaml(path: Any, **options: Any) -> Topology:
         for sign in re.findall(r"[\[{\]}]", line):
             depth += 1 if sign in "[{" else -1
             if depth > _DEEPEST:
-                why = "brackets nested more than {most} deep"
-                refuse(path, Sentence("line {line}", line=number), why, most=_DEEPEST)
+                message = "brackets nested more than {most} deep"
+                refuse(path, Sentence("line {line}", line=number), message, most=_DEEPEST)
     return load_topology(path, **options)
 
 
@@ -59,9 +59,16 @@ def write_astra(topology: Topology, path: Any) -> None:
     """Write a network of ASTRA-sim's, or a ring, switch, fully connected network, torus or hypercube of equal cables,
     as its network YAML.
 
-    Raises CollsimError for any other network: ASTRA-sim's analytical backend has no words for it.
+    Args:
+        topology: What is written.
+        path: Of the file.
+
+    Raises:
+        CollsimError: For any other network: ASTRA-sim's analytical backend has no words for it.
     """
-    dims = _loaded(topology) or [(kind, size, *_uniform(topology)) for kind, size in _dimensions(topology)]
+    dims = _load_dimensions(topology) or [
+        (kind, size, *_find_uniform(topology)) for kind, size in _list_dimensions(topology)
+    ]
     columns: list[tuple[str, list[Any]]] = [
         ("topology", [kind for kind, *_ in dims]),
         ("npus_count", [size for _, size, *_ in dims]),
@@ -73,7 +80,7 @@ def write_astra(topology: Topology, path: Any) -> None:
     write_text(path, f"# {topology.name.splitlines()[0]}, written by collsim\n{text}")
 
 
-def _loaded(topology: Topology) -> list[tuple[str, int, float, float]]:
+def _load_dimensions(topology: Topology) -> list[tuple[str, int, float, float]]:
     """(kind, size, B/s, s) of every dimension of a network from an ASTRA-sim file that it can still say."""
     links, dims = topology.links, []
     for i, (kind, size) in enumerate(topology.facts.get("dimensions", ())):
@@ -84,18 +91,18 @@ def _loaded(topology: Topology) -> list[tuple[str, int, float, float]]:
     return dims if all(same) else []
 
 
-def _dimensions(topology: Topology) -> list[tuple[str, int]]:
+def _list_dimensions(topology: Topology) -> list[tuple[str, int]]:
     """(kind, size) of every dimension, the fastest first. A hypercube is rings of two, a torus rings with its last
     dimension first."""
-    dims, expected = _plain(topology)
+    dims, expected = _list_plain_dimensions(topology)
     small = not dims or any(size < 2 for _, size in dims)
     if small or len(topology.links) != expected or topology.endpoints != topology.ranks:
-        why = "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that"
-        raise CollsimError(why, name=topology.name, shape=topology.shape)
+        message = "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that"
+        raise CollsimError(message, name=topology.name, shape=topology.shape)
     return dims
 
 
-def _plain(topology: Topology) -> tuple[list[tuple[str, int]], int]:
+def _list_plain_dimensions(topology: Topology) -> tuple[list[tuple[str, int]], int]:
     """The dimensions that the shape has, and how many links such a network would have."""
     n, shape = topology.ranks, topology.shape
     if shape in _ONE_DIMENSION:
@@ -103,23 +110,23 @@ def _plain(topology: Topology) -> tuple[list[tuple[str, int]], int]:
         return [(word, n)], links(n)
     if shape == "hypercube":
         return [("Ring", 2)] * (n.bit_length() - 1), n * (n.bit_length() - 1)
-    if shape == "torus" and (sizes := _torus(topology)):
+    if shape == "torus" and (sizes := _build_torus(topology)):
         dims = [("Ring", size) for size in reversed(sizes) if size > 1]
         return dims, sum(2 * n if size > 2 else n for _, size in dims)
-    why = "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them"
-    raise CollsimError(why, name=topology.name)
+    message = "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them"
+    raise CollsimError(message, name=topology.name)
 
 
-def _torus(topology: Topology) -> list[int]:
+def _build_torus(topology: Topology) -> list[int]:
     sizes = list(topology.facts.get("dims", ()))
     return sizes if sizes and int(np.prod(sizes)) == topology.ranks else []
 
 
-def _uniform(topology: Topology) -> tuple[float, float]:
+def _find_uniform(topology: Topology) -> tuple[float, float]:
     rates, delays = np.unique(topology.links.bandwidth), np.unique(topology.links.alpha)
     if len(rates) != 1 or len(delays) != 1:
-        why = "{name} has {rates} bandwidths and {delays} alphas; ASTRA-sim's networks have one per dimension"
-        raise CollsimError(why, name=topology.name, rates=len(rates), delays=len(delays))
+        message = "{name} has {rates} bandwidths and {delays} alphas; ASTRA-sim's networks have one per dimension"
+        raise CollsimError(message, name=topology.name, rates=len(rates), delays=len(delays))
     return float(rates[0]), float(delays[0])
 
 
@@ -131,61 +138,65 @@ def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
     of endpoints.
 
     Args:
-        speed: of each host, for programs that compute.
+        topology: What is written.
+        path: Of the file.
+        speed: Of each host, for programs that compute.
 
-    Raises CollsimError beyond 250,000 routes (500 endpoints).
+    Raises:
+        CollsimError: Beyond 250,000 routes (500 endpoints).
     """
     n = topology.endpoints
     if n * (n - 1) > _MOST_ROUTES:
-        why = "{name} has {n} endpoints; SimGrid's full routing is written for at most {most}"
-        raise CollsimError(why, name=topology.name, n=n, most=int(_MOST_ROUTES**0.5))
+        message = "{name} has {n} endpoints; SimGrid's full routing is written for at most {most}"
+        raise CollsimError(message, name=topology.name, n=n, most=int(_MOST_ROUTES**0.5))
     if not re.fullmatch(r"\d+(\.\d+)?[kMGTPE]?f", speed):
         raise CollsimError("speed={speed!r} is not SimGrid's; write for example '1Gf'", speed=speed)
-    write_text(path, (f"{line}\n" for line in _simgrid(topology, speed)))
+    write_text(path, (f"{line}\n" for line in _build_simgrid(topology, speed)))
 
 
-def _simgrid(topology: Topology, speed: str) -> Iterator[str]:
+def _build_simgrid(topology: Topology, speed: str) -> Iterator[str]:
     yield "<?xml version='1.0'?>"
     yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
     yield '<platform version="4.1">'
     yield f"  <!-- {topology.name.replace('--', '- -')} -->"
     yield '  <zone id="collsim" routing="Full">'
     for r in range(topology.endpoints):
-        yield f'    <host id="{_host(topology, r)}" speed="{speed}"/>'
+        yield f'    <host id="{_name_host(topology, r)}" speed="{speed}"/>'
     links, names = topology.links, topology.devices.name
     ids = [quoteattr(f"{k}: {names[links.src[k]]} to {names[links.dst[k]]}") for k in range(len(links))]
     for k, name in enumerate(ids):
         rate, delay = f"{links.bandwidth[k]:.12g}Bps", f"{links.alpha[k]:.12g}s"
         yield f'    <link id={name} bandwidth="{rate}" latency="{delay}" sharing_policy="SHARED"/>'
-    yield from _simgrid_routes(topology, ids)
+    yield from _list_simgrid_routes(topology, ids)
     yield "  </zone>"
     yield "</platform>"
 
 
-def _simgrid_routes(topology: Topology, ids: list[str]) -> Iterator[str]:
+def _list_simgrid_routes(topology: Topology, ids: list[str]) -> Iterator[str]:
     src, dst = np.nonzero(~np.eye(topology.endpoints, dtype=bool))
     routes = topology.routes(src, dst)
     for pair, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
         hops = "".join(f"<link_ctn id={ids[k]}/>" for k in routes[pair].tolist())
-        yield f'    <route src="{_host(topology, a)}" dst="{_host(topology, b)}" symmetrical="NO">{hops}</route>'
+        ends = f'src="{_name_host(topology, a)}" dst="{_name_host(topology, b)}"'
+        yield f'    <route {ends} symmetrical="NO">{hops}</route>'
 
 
-def _host(topology: Topology, endpoint: int) -> str:
+def _name_host(topology: Topology, endpoint: int) -> str:
     return f"rank{endpoint}" if endpoint < topology.ranks else f"helper{endpoint - topology.ranks}"
 
 
 # ---- the registry
 
 
-def _looks_astra(head: str) -> bool:
+def _is_astra_network(head: str) -> bool:
     return re.search(r"^npus_count\s*:", head, re.MULTILINE) is not None
 
 
-def _looks_xml(head: str) -> bool:
+def _is_topology_xml(head: str) -> bool:
     return "<system" in head
 
 
-def _looks_topo_m(head: str) -> bool:
+def _is_topo_matrix(head: str) -> bool:
     return (
         re.search(r"^[ \t\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
     )
@@ -202,7 +213,7 @@ register(
         "ASTRA-sim's network (written: ring, switch, fully connected, torus, hypercube)",
         read_yaml,
         write_astra,
-        _looks_astra,
+        _is_astra_network,
         chinese="ASTRA-sim 的网络（可写：ring、switch、全连接、torus、hypercube）",
     )
 )
@@ -214,7 +225,7 @@ register(
         "NCCL_TOPO_FILE, also RCCL's",
         read_topology,
         None,
-        _looks_xml,
+        _is_topology_xml,
         chinese="NCCL_TOPO_FILE，RCCL 的也可以",
     )
 )
@@ -226,7 +237,7 @@ register(
         "nvidia-smi topo -m as pasted",
         read_topology,
         None,
-        _looks_topo_m,
+        _is_topo_matrix,
         chinese="粘贴的 nvidia-smi topo -m 输出",
     )
 )

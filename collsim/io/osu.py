@@ -87,32 +87,41 @@ class _Table:
 
 
 def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
-    """The rows of all tables of a log, in SI units. Raises FormatError naming the line of a damaged row, or if there is
-    no table.
+    """Read the tables of a log of the OSU micro-benchmarks.
 
     Args:
-        collective: what was run, where the title is missing.
-        ranks: how many ranks ran; OSU does not print it. Without it sizes are OSU's own and there is no busbw.
+        path: Of the log.
+        collective: What was run, where the title is missing.
+        ranks: How many ranks ran; OSU does not print it. Without it sizes are OSU's own and there is no busbw.
+
+    Returns:
+        The rows of all tables, in SI units.
+
+    Raises:
+        FormatError: Naming the line of a damaged row, or if there is no table.
     """
-    given = find_collective(collective).name if collective is not None else None
-    count = None if ranks is None else parse_count(ranks, "ranks")
-    rows = list(_rows(path, _Table(collective=given), given, count))
+    name = count = None
+    if collective is not None:
+        name = find_collective(collective).name
+    if ranks is not None:
+        count = parse_count(ranks, "ranks")
+    rows = list(_parse_rows(path, _Table(collective=name), name, count))
     if not rows:
-        why = (
+        message = (
             "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency"
         )
-        refuse(path, "", why)
-    return _frame(rows)
+        refuse(path, "", message)
+    return _build_frame(rows)
 
 
-def _rows(path: Any, seen: _Table, given: str | None, ranks: int | None) -> Iterator[dict[str, Any]]:
+def _parse_rows(path: Any, seen: _Table, given: str | None, ranks: int | None) -> Iterator[dict[str, Any]]:
     found = 0
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = raw.strip()
         if not (seen.columns and _ROW.match(line)):
             _note(path, number, line[:_LONGEST], seen, given)
             continue
-        yield _row(path, number, line, seen, ranks)
+        yield _parse_row(path, number, line, seen, ranks)
         found += 1
         if found > _MOST_ROWS:
             refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
@@ -126,10 +135,10 @@ def _note(path: Any, number: int, line: str, seen: _Table, given: str | None) ->
         seen.collective = given or TESTS.get(name)
     elif _COLUMNS.match(line):
         seen.number = max(seen.number, 0)
-        seen.columns = _columns(path, number, line)
+        seen.columns = _parse_columns(path, number, line)
 
 
-def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
+def _parse_columns(path: Any, number: int, line: str) -> tuple[str, ...]:
     """What the columns after the size hold; a column of no use to us is ''."""
     heads = re.split(r"\s{2,}|(?<=\))\s+|\t", re.sub(r"^#?\s*Size\s", "", line, flags=re.I).strip())
     found = []
@@ -145,12 +154,12 @@ def _columns(path: Any, number: int, line: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
+def _parse_row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
     where, tokens = Sentence("line {line}", line=number), line.split()[:64]
     if len(tokens) <= len(seen.columns):
-        why = "{count} values, but the table has {columns} columns; is the file truncated?"
-        refuse(path, where, why, count=len(tokens), columns=len(seen.columns) + 1)
-    values = _values(path, where, seen, tokens[1:])
+        message = "{count} values, but the table has {columns} columns; is the file truncated?"
+        refuse(path, where, message, count=len(tokens), columns=len(seen.columns) + 1)
+    values = _parse_values(path, where, seen, tokens[1:])
     block = parse_whole_number(path, where, "size", tokens[0], 0, 2**60)
     nbytes = block * ranks if ranks is not None and seen.collective in _PER_RANK else block
     timed = values["time"] > 0
@@ -160,7 +169,7 @@ def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> 
     return {**facts, "nbytes": nbytes, "block": block, **values, "algbw": algbw, "busbw": algbw * factor}
 
 
-def _values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict[str, float]:
+def _parse_values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict[str, float]:
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens, strict=False):
         if kind:
@@ -168,7 +177,7 @@ def _values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict
     return values
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _build_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     columns = [
@@ -188,7 +197,7 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _looks(head: str) -> bool:
+def _is_osu_output(head: str) -> bool:
     return any(_TITLE.match(line.strip()[:_LONGEST]) for line in head.splitlines()[:2000])
 
 
@@ -204,7 +213,7 @@ register(
         "OSU micro-benchmarks: osu_allreduce and its siblings",
         read_osu,
         None,
-        _looks,
+        _is_osu_output,
         _OPTIONS,
         chinese="OSU micro-benchmarks：osu_allreduce 及同类程序",
     )

@@ -30,7 +30,7 @@ _TEX = {
 _TEX |= {c: "\\" + c for c in "&%$#_{}"}
 
 
-def shown(column: str, value: Any) -> str:
+def format_page_cell(column: str, value: Any) -> str:
     """A value with its unit, as people write it; an empty cell for nothing."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
@@ -45,26 +45,28 @@ def shown(column: str, value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:
+def _format_cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:
     """Header and rows; columns that say nothing are left out unless asked for."""
     if len(table) > _MOST_ROWS:
         raise CollsimError("the table has {rows:,} rows; a page takes {most:,}", rows=len(table), most=_MOST_ROWS)
     missing = [c for c in columns or () if c not in table.columns]
     if missing:
-        why = "no column {missing}; there are {columns}"
-        raise CollsimError(why, missing=", ".join(map(repr, missing)), columns=", ".join(map(str, table.columns)))
-    names = columns or [str(c) for c in table.columns if c not in _LEFT_OUT and any(_says(value) for value in table[c])]
-    return names, [[shown(n, row[n]) for n in names] for row in table.to_dict("records")]
+        message = "no column {missing}; there are {columns}"
+        raise CollsimError(message, missing=", ".join(map(repr, missing)), columns=", ".join(map(str, table.columns)))
+    names = columns or [
+        str(c) for c in table.columns if c not in _LEFT_OUT and any(_has_content(value) for value in table[c])
+    ]
+    return names, [[format_page_cell(n, row[n]) for n in names] for row in table.to_dict("records")]
 
 
-def _says(value: Any) -> bool:
+def _has_content(value: Any) -> bool:
     """Is there anything to show?"""
     return value is not None and value not in ({}, "{}") and value == value
 
 
 def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None) -> None:
     """Write a table as Markdown. Raises CollsimError for columns that it does not have."""
-    names, rows = _cells(table, columns)
+    names, rows = _format_cells(table, columns)
     texts = [[c.replace("\\", "\\\\").replace("|", "\\|") for c in row] for row in [names, *rows]]
     lines = ["| " + " | ".join(row) + " |" for row in texts]
     numeric = [n in (*_TIMES, *_RATES, *_SIZES) or str(table[n].dtype).startswith(("int", "float")) for n in names]
@@ -76,29 +78,29 @@ def write_latex(
     table: pd.DataFrame, path: Any, *, columns: list[str] | None = None, caption: str = "", label: str = ""
 ) -> None:
     """Write a table as LaTeX (needs the booktabs package). Raises CollsimError for columns that it does not have."""
-    names, rows = _cells(table, columns)
-    write_text(path, (f"{line}\n" for line in _latex(names, rows, caption, label)))
+    names, rows = _format_cells(table, columns)
+    write_text(path, (f"{line}\n" for line in _format_latex(names, rows, caption, label)))
 
 
-def _latex(names: list[str], rows: list[list[str]], caption: str, label: str) -> Iterator[str]:
+def _format_latex(names: list[str], rows: list[list[str]], caption: str, label: str) -> Iterator[str]:
     yield "\\begin{table}"
     yield "  \\centering"
     yield f"  \\begin{{tabular}}{{{'l' * len(names)}}}"
     yield "    \\toprule"
     for number, row in enumerate([names, *rows]):
-        yield "    " + " & ".join(_escaped(c) for c in row) + " \\\\"
+        yield "    " + " & ".join(_escape_latex(c) for c in row) + " \\\\"
         if number == 0:
             yield "    \\midrule"
     yield "    \\bottomrule"
     yield "  \\end{tabular}"
     if caption:
-        yield f"  \\caption{{{_escaped(caption)}}}"
+        yield f"  \\caption{{{_escape_latex(caption)}}}"
     if label:
         yield f"  \\label{{{label}}}"
     yield "\\end{table}"
 
 
-def _escaped(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in bind_units(text))
 
 

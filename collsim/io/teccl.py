@@ -22,7 +22,7 @@ from typing import Any
 from ..errors import Sentence
 from ..files import read_json, refuse
 from ..schedule import Schedule, Step, copy
-from .collsim_csv import frozen
+from .collsim_csv import freeze_rows
 from .formats import Format, register
 
 _VIA = r"(?: via switches [0-9, \[\]]+)?"
@@ -60,30 +60,30 @@ def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
     data = read_json(path)
     if not isinstance(data, dict):
         refuse(path, "", "expected an object with keys like '6-Flows'")
-    flows, demands = _flows(path, data), _demands(path, data)
-    flows = flows or _flows_of_paths(path, data)
+    flows, demands = _parse_flows(path, data), _parse_demands(path, data)
+    flows = flows or _list_path_flows(path, data)
     if not flows:
         refuse(path, "", "no flows; expected a list under a key like '6-Flows'")
     nodes = sorted({node for f in flows for node in (f.a, f.b, f.source)})
-    wanted = demands or _settled(flows)
-    what = collective or _collective(path, wanted, len(nodes))
+    wanted = demands or _find_final_nodes(flows)
+    what = collective or _find_collective(path, wanted, len(nodes))
     if what not in ("allgather", "alltoall"):
         refuse(path, "", "collective={what!r}; TE-CCL makes allgather and alltoall", what=what)
-    return _allgather(path, flows, nodes) if what == "allgather" else _alltoall(path, flows, nodes, wanted)
+    return _build_allgather(path, flows, nodes) if what == "allgather" else _build_alltoall(path, flows, nodes, wanted)
 
 
-def _value(data: dict[str, Any], word: str, kind: type) -> Any:
+def _find_value(data: dict[str, Any], word: str, kind: type) -> Any:
     """The value whose key ends like `word` and that has a type."""
     return next((v for k, v in data.items() if word in k.lower() and isinstance(v, kind)), kind())
 
 
-def _flows(path: Any, data: dict[str, Any]) -> list[Flow]:
+def _parse_flows(path: Any, data: dict[str, Any]) -> list[Flow]:
     found = []
-    for line in _value(data, "flow", list):
+    for line in _find_value(data, "flow", list):
         match = _FLOW.fullmatch(line) if isinstance(line, str) else None
         if match is None:
-            why = "expected 'Chunk C from S traveled over A->B in epoch E'"
-            refuse(path, Sentence("flow {line!r}", line=str(line)[:80]), why)
+            message = "expected 'Chunk C from S traveled over A->B in epoch E'"
+            refuse(path, Sentence("flow {line!r}", line=str(line)[:80]), message)
         chunk, source, a, b, volume, epoch = match.groups()
         try:
             part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
@@ -95,36 +95,36 @@ def _flows(path: Any, data: dict[str, Any]) -> list[Flow]:
     return sorted(found)
 
 
-def _demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]:
+def _parse_demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]:
     """(source, chunk) -> the nodes that want it."""
     wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for key in _value(data, "path", dict):
+    for key in _find_value(data, "path", dict):
         match = _DEMAND.fullmatch(key)
         if match is None:
-            why = "expected 'Demand at D for chunk C from S met by epoch E'"
-            refuse(path, Sentence("demand {key!r}", key=key[:80]), why)
+            message = "expected 'Demand at D for chunk C from S met by epoch E'"
+            refuse(path, Sentence("demand {key!r}", key=key[:80]), message)
         at, chunk, source, _ = (int(x) for x in match.groups())
         wanted[source, chunk].add(at)
     return wanted
 
 
-def _flows_of_paths(path: Any, data: dict[str, Any]) -> list[Flow]:
+def _list_path_flows(path: Any, data: dict[str, Any]) -> list[Flow]:
     """The flows that the paths of the demands use, each once."""
     found = set()
-    for key, hops in _value(data, "path", dict).items():
+    for key, hops in _find_value(data, "path", dict).items():
         match = _DEMAND.fullmatch(key)
         assert match is not None  # _demands has looked
         for hop in hops if isinstance(hops, list) else [hops]:
             step = _HOP.fullmatch(hop) if isinstance(hop, str) else None
             if step is None:
-                why = "hop {hop!r}; expected 'A->B in epoch E'"
-                refuse(path, Sentence("demand {key!r}", key=key), why, hop=str(hop)[:60])
+                message = "hop {hop!r}; expected 'A->B in epoch E'"
+                refuse(path, Sentence("demand {key!r}", key=key), message, hop=str(hop)[:60])
             a, b, epoch = (int(x) for x in step.groups())
             found.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
     return sorted(found)
 
 
-def _settled(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
+def _find_final_nodes(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
     """Without demands: where each chunk comes to rest. A copied chunk rests wherever it went, a moved one where more
     came than left."""
     into: dict[tuple[int, int], dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
@@ -142,7 +142,7 @@ def _settled(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
     return wanted
 
 
-def _collective(path: Any, wanted: dict[tuple[int, int], set[int]], n: int) -> str:
+def _find_collective(path: Any, wanted: dict[tuple[int, int], set[int]], n: int) -> str:
     counts = {len(nodes) for nodes in wanted.values()}
     if counts == {n - 1}:
         return "allgather"
@@ -170,7 +170,7 @@ class _Steps:
         return [copy(src, dst, chunk, into) for src, dst, chunk, into in columns]
 
 
-def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
+def _build_allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
     rank = {node: r for r, node in enumerate(nodes)}
     per = 1 + max(f.chunk for f in flows)
     _require_room(path, len(nodes) ** 2 * per)
@@ -179,34 +179,36 @@ def _allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
     for f in flows:
         key = (f.source, f.chunk, f.a)
         if key not in has:
-            refuse(path, _said(f), "node {a} does not hold this chunk yet", a=f.a)
+            refuse(path, _describe_flow(f), "node {a} does not hold this chunk yet", a=f.a)
         if (f.source, f.chunk, f.b) in has:
             continue  # a second copy of what is there changes nothing
         slot = rank[f.source] * per + f.chunk
         steps.add(has[key], rank[f.a], rank[f.b], slot, slot)
         has[f.source, f.chunk, f.b] = has[key] + 1
     facts = {"name": "teccl_allgather", "collective": "allgather", "ranks": len(nodes), "chunks": len(nodes) * per}
-    return frozen(path, facts, steps.steps())
+    return freeze_rows(path, facts, steps.steps())
 
 
-def _alltoall(path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]) -> Schedule:
+def _build_alltoall(
+    path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]
+) -> Schedule:
     rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
     pieces = lcm(*(f.volume.denominator for f in flows))
-    goal_of = {key: _goal(path, key, wanted[key], rank) for key in sorted(wanted)}
+    goal_of = {key: _find_goal(path, key, wanted[key], rank) for key in sorted(wanted)}
     places: dict[tuple[int, int], list[int]] = defaultdict(list)
     for (source, chunk), goal in goal_of.items():
         places[source, goal].append(chunk)
     per = max(map(len, places.values())) * pieces
     if pieces > _MOST_PIECES:
-        why = "volumes need {pieces} pieces per chunk; at most {most} are cut"
-        refuse(path, "", why, pieces=pieces, most=_MOST_PIECES)
+        message = "volumes need {pieces} pieces per chunk; at most {most} are cut"
+        refuse(path, "", message, pieces=pieces, most=_MOST_PIECES)
     _require_room(path, n * (2 * n * per + n * n * per))
     first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in places.items() for k, c in enumerate(cs)}
     target = {(s, c, p): at + p for (s, c), at in first.items() for p in range(pieces)}
-    return _moved(path, flows, rank, pieces, per, target, goal_of)
+    return _move_chunks(path, flows, rank, pieces, per, target, goal_of)
 
 
-def _goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int, int]) -> int:
+def _find_goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int, int]) -> int:
     """The node that wants a chunk."""
     where = Sentence("chunk {chunk} from {source}", chunk=key[1], source=key[0])
     if len(goals) != 1:
@@ -217,7 +219,7 @@ def _goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int, int]
     return goal
 
 
-def _moved(
+def _move_chunks(
     path: Any,
     flows: list[Flow],
     rank: dict[int, int],
@@ -241,8 +243,8 @@ def _moved(
         ready = [entry for entry in here if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
-            why = "node {a} holds {share} of this chunk by then"
-            refuse(path, _said(f), why, a=f.a, share=Fraction(len(ready), pieces))
+            message = "node {a} holds {share} of this chunk by then"
+            refuse(path, _describe_flow(f), message, a=f.a, share=Fraction(len(ready), pieces))
         for entry in ready[: int(count)]:
             here.remove(entry)
             key = f.source, f.chunk, entry[1]
@@ -254,7 +256,7 @@ def _moved(
         for k in range(per):
             steps.add(0, r, r, r * per + k, chunks + r * per + k)
     facts = {"name": "teccl_alltoall", "collective": "alltoall", "ranks": n, "chunks": chunks}
-    return frozen(path, facts, steps.steps())
+    return freeze_rows(path, facts, steps.steps())
 
 
 def _require_room(path: Any, slots: int) -> None:
@@ -262,9 +264,9 @@ def _require_room(path: Any, slots: int) -> None:
         refuse(path, "", "{slots:,} slots in all; at most {most:,} are made", slots=slots, most=_MOST_SLOTS)
 
 
-def _said(f: Flow) -> Sentence:
-    why = "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}"
-    return Sentence(why, chunk=f.chunk, source=f.source, a=f.a, b=f.b, epoch=f.epoch)
+def _describe_flow(f: Flow) -> Sentence:
+    message = "flow of chunk {chunk} from {source} over {a}->{b} in epoch {epoch}"
+    return Sentence(message, chunk=f.chunk, source=f.source, a=f.a, b=f.b, epoch=f.epoch)
 
 
 register(

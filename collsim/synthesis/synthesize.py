@@ -187,8 +187,8 @@ def _parse_ranks(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
     """How many ranks take part, and the root. Raises CollsimError for what the topology does not have."""
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
     if n > topology.ranks or n < 2:
-        why = "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2"
-        raise CollsimError(why, n=n, name=topology.name, ranks=topology.ranks)
+        message = "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2"
+        raise CollsimError(message, n=n, name=topology.name, ranks=topology.ranks)
     root = parse_count(root, "root", least=0)
     if root >= n:
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)

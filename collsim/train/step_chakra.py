@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import CollsimError
 from ..files import create_file
-from ..io.chakra import COLLECTIVE, COMP, ChakraTrace, roofline
+from ..io.chakra import COLLECTIVE, COMP, ChakraTrace, compute_roofline
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from .step_request import get_collective_model
@@ -79,7 +79,7 @@ class _ChakraWriter:
 
     def box(self, i: int, task: StepTask) -> dict[int, set[int]]:
         """Computing: a node on each of its GPUs."""
-        more = {**roofline(task.flops, task.memory_bytes), **self.moments(i)}
+        more = {**compute_roofline(task.flops, task.memory_bytes), **self.moments(i)}
         gpus = [self.number[rank] for lane in task.lanes for rank in self.step.lanes[lane]]
         name = f"{task.name} {task.kind}"
         return {gpu: {self.trace.add(gpu, COMP, name, self.waits(i, gpu), **more)} for gpu in gpus}

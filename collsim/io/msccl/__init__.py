@@ -17,9 +17,9 @@ from ...files import refuse
 from ...schedule import Schedule
 from ..formats import Format, register
 from .compile import compile_schedule
-from .interpret import InterpretedRun, Meaning, Order, interpret, meaning_of
+from .interpret import InterpretedRun, Meaning, Order, find_meaning, interpret
 from .lower import lower
-from .program import Program, at, over_limits, parse, write
+from .program import Program, at, describe_excess, parse, write
 
 __all__ = ["read_msccl", "write_msccl"]
 
@@ -28,70 +28,81 @@ _MOST_WORK = 10_000_000  # instructions run to find a root
 
 
 def read_msccl(path: Any, *, collective: str | None = None, root: int | None = None, strict: bool = False) -> Schedule:
-    """The schedule of an MSCCL XML file; it verifies, or the file is refused.
+    """Read the schedule of an MSCCL XML file; it verifies, or the file is refused.
 
     Args:
-        collective: what a program of kind `custom` should do.
-        root: root of a broadcast or reduce; without it, the rank for which the program is right.
-        strict: refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu) too.
+        path: Of the file.
+        collective: What a program of kind `custom` should do.
+        root: Of a broadcast or reduce; without it, the rank for which the program is right.
+        strict: Refuse programs beyond the runtime's limits (256 steps per thread block, 216 thread blocks per gpu) too.
 
-    Raises FormatError naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its
-    partner, a read of what was never written and a wrong result. Warns where a step waits for one that does not signal
-    (hasdep=0), and of a race: a result that is right in one order of the thread blocks but not in another.
+    Returns:
+        The schedule.
+
+    Raises:
+        FormatError: Naming gpu, thread block and step for a malformed file, a deadlock, a send or receive without its
+            partner, a read of what was never written and a wrong result.
+
+    Warns:
+        UserWarning: Where a step waits for one that does not signal (hasdep=0), and of a race: a result that is right
+            in one order of the thread blocks but not in another.
     """
-    program = _parsed(path, strict)
-    kind = meaning_of(program, path, collective)
+    program = _parse_file(path, strict)
+    kind = find_meaning(program, path, collective)
     _require_rank(program, root)
     _warn_of_silence(program, path)
     run = _run_of_layouts(program, path, kind, root)
     _warn_of_races(program, path, run.meaning)
-    return _lowered(program, path, run)
+    return _lower_program(program, path, run)
 
 
-def _parsed(path: Any, strict: bool) -> Program:
+def _parse_file(path: Any, strict: bool) -> Program:
     program = parse(path)
-    too_much = over_limits(program) if strict else None
-    if too_much is not None:
-        refuse(path, "", too_much)
+    if strict and (excess := describe_excess(program)) is not None:
+        refuse(path, "", excess)
     return program
 
 
 def _require_rank(program: Program, root: int | None) -> None:
     if root is not None and not 0 <= root < program.ranks:
-        why = "root={root} is not a rank; with {ranks} ranks it is 0 to {last}"
-        raise CollsimError(why, root=root, ranks=program.ranks, last=program.ranks - 1)
+        message = "root={root} is not a rank; with {ranks} ranks it is 0 to {last}"
+        raise CollsimError(message, root=root, ranks=program.ranks, last=program.ranks - 1)
 
 
 def _run_of_layouts(program: Program, path: Any, kind: Collective, root: int | None) -> InterpretedRun:
     """The run in the first placement that the program is meant for; it has to be right in each of them."""
-    known = (root if root is not None else program.root) if kind.rooted else 0
+    known: int | None = 0
+    if kind.rooted:
+        known = program.root
+        if root is not None:
+            known = root
     runs: list[InterpretedRun] = []
     for inplace in program.layouts:
-        meanings = [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _roots(program, path, known)]
+        meanings = [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _find_roots(program, path, known)]
         try:
             runs.append(_run(program, path, meanings))
         except FormatError as error:
             if not runs:
                 raise
-            why = '{error}. In place it is right; out of place, which outofplace="1" promises, it is not'
-            raise FormatError(why, error=error) from None
+            message = '{error}. In place it is right; out of place, which outofplace="1" promises, it is not'
+            raise FormatError(message, error=error) from None
     return runs[0]
 
 
-def _lowered(program: Program, path: Any, run: InterpretedRun) -> Schedule:
+def _lower_program(program: Program, path: Any, run: InterpretedRun) -> Schedule:
     try:
         return lower(program, run)
     except FormatError as error:
         refuse(path, "", error)
 
 
-def _instructions(program: Program) -> int:
+def _count_instructions(program: Program) -> int:
     return sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
 
 
-def _roots(program: Program, path: Any, known: int | None) -> list[int]:
+def _find_roots(program: Program, path: Any, known: int | None) -> list[int]:
     """The root if it is known, else every rank: MSCCL files do not say."""
-    if known is None and program.ranks * _instructions(program) > _MOST_WORK:
+    if known is None and program.ranks * _count_instructions(program) > _MOST_WORK:
         refuse(path, "", "too large to find its root by trying all {ranks} ranks; give root=", ranks=program.ranks)
     return list(range(program.ranks)) if known is None else [known]
 
@@ -119,18 +130,18 @@ def _warn_of_silence(program: Program, path: Any) -> None:
                     continue
                 other, number = step.waits
                 if last[other] < number:
-                    why = (
+                    message = (
                         f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the "
                         "runtime would hang"
                     )
-                    warnings.warn(f"{Path(path).name}, {at(g, b, s)} {why}", stacklevel=3)
+                    warnings.warn(f"{Path(path).name}, {at(g, b, s)} {message}", stacklevel=3)
                     return
 
 
 def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
     """Run it again in other orders: a program whose result depends on which thread block is faster lacks a
     dependency."""
-    for first in _orders(program):
+    for first in _list_orders(program):
         try:
             interpret(program, path, meaning, first=first)
         except FormatError as error:
@@ -140,9 +151,9 @@ def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
             return
 
 
-def _orders(program: Program) -> tuple[Order, ...]:
+def _list_orders(program: Program) -> tuple[Order, ...]:
     """The orders of thread blocks that a program of its size is tried in."""
-    size = _instructions(program)
+    size = _count_instructions(program)
     many = 1 + max((len(gpu.blocks) for gpu in program.gpus), default=0)
     luck = random.Random(0)
     orders: tuple[Order, ...] = (
@@ -153,7 +164,11 @@ def _orders(program: Program) -> tuple[Order, ...]:
     )
     if size < 1_000:
         orders += orders[1:2] * 8
-    return orders[: len(orders) if size < 5_000 else 2 if size < _MOST_RACED else 0]
+    if size < 5_000:
+        return orders
+    if size < _MOST_RACED:
+        return orders[:2]
+    return ()
 
 
 def write_msccl(
@@ -162,18 +177,22 @@ def write_msccl(
     """Write a schedule as MSCCL XML, so that GPUs can run it: `MSCCL_XML_FILES=my.xml NCCL_ALGO=MSCCL,RING,TREE`.
 
     Args:
+        schedule: What is written.
+        path: Of the file.
+        name: Of the program; that of the schedule unless given.
         protocol: Simple, LL or LL128; that of the file it was read from unless given.
-        inplace: send and receive buffer are one (the default); alltoall is always out of place.
+        inplace: Send and receive buffer are one (the default); alltoall is always out of place.
 
-    Raises ScheduleError for a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's
-    limits, or one that does not do what its collective promises.
+    Raises:
+        ScheduleError: For a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's
+            limits, or one that does not do what its collective promises.
     """
     protocol = protocol or schedule.options.get("protocol", "Simple")
     try:
         program = compile_schedule(schedule, name=name, protocol=protocol, inplace=inplace)
     except FormatError as error:
-        why = "{label} makes no program that is right: {error}"
-        raise ScheduleError(why, label=schedule.label, error=error) from error
+        message = "{label} makes no program that is right: {error}"
+        raise ScheduleError(message, label=schedule.label, error=error) from error
     write(program, path)
 
 

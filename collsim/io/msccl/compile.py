@@ -20,7 +20,7 @@ from ...collective import collective
 from ...errors import FormatError, ScheduleError, describe_unknown
 from ...schedule import Schedule, Step
 from .interpret import COLLECTIVES, Meaning, interpret
-from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, over_limits
+from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
 
 _MOST_TRANSFERS = 2_000_000
 _SLOTS_IN_FLIGHT = 4  # messages that a connection holds under the Simple protocol (NCCL_STEPS / MSCCL_SLICESTEPS)
@@ -53,23 +53,31 @@ class Operation:
 def compile_schedule(
     schedule: Schedule, *, name: str | None = None, protocol: str = "Simple", inplace: bool | None = None
 ) -> Program:
-    """The program of a schedule, checked against the runtime's limits and run on symbols before it is handed out.
+    """Compile a schedule to a program, checked against the runtime's limits and run on symbols before it is returned.
 
     Args:
-        inplace: input and output share memory (the default, except for alltoall which has no such form).
+        schedule: What is compiled.
+        name: Of the program; that of the schedule unless given.
+        protocol: Simple, LL or LL128.
+        inplace: Input and output share memory (the default, except for alltoall which has no such form).
 
-    Raises ScheduleError for a schedule that MSCCL cannot express, or FormatError if the schedule is wrong in itself.
+    Returns:
+        The program.
+
+    Raises:
+        ScheduleError: For a schedule that MSCCL cannot express.
+        FormatError: If the schedule is wrong in itself.
     """
     kind = collective(schedule.collective)
     _require_expressible(schedule, kind.name, protocol)
     together = not kind.has_separate_result and (inplace is None or inplace)
     meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
-    operations = list(_operations(schedule, _Memory(schedule, meaning)))
-    programs = (_assembled(schedule, operations, pairing) for pairing in (True, False))
-    return _first_right(schedule, programs, meaning, (name or schedule.name, protocol, (together,)))
+    operations = list(_list_operations(schedule, _Memory(schedule, meaning)))
+    programs = (_assemble(schedule, operations, pairing) for pairing in (True, False))
+    return _choose_first_right(schedule, programs, meaning, (name or schedule.name, protocol, (together,)))
 
 
-def _first_right(
+def _choose_first_right(
     schedule: Schedule, programs: Iterator[Program], meaning: Meaning, head: tuple[str, str, tuple[bool, ...]]
 ) -> Program:
     """The first program, with name, protocol and layouts of `head`, that is right; else what is wrong with the
@@ -77,7 +85,7 @@ def _first_right(
     failed: FormatError | None = None
     for program in programs:
         program.name, program.protocol, program.layouts = head
-        too_much = over_limits(program)
+        too_much = describe_excess(program)
         if too_much is not None:
             raise ScheduleError("{label} is beyond MSCCL: {too_much}", label=schedule.label, too_much=too_much)
         try:
@@ -96,13 +104,13 @@ def _require_expressible(schedule: Schedule, kind: str, protocol: str) -> None:
         known = describe_unknown("collective", kind, COLLECTIVES)
         raise ScheduleError("{label}: MSCCL has no such collective: {unknown}", label=label, unknown=known)
     if schedule.endpoints > schedule.ranks:
-        why = "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone"
-        raise ScheduleError(why, label=label, helpers=schedule.endpoints - schedule.ranks)
+        message = "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone"
+        raise ScheduleError(message, label=label, helpers=schedule.endpoints - schedule.ranks)
     if protocol not in ("Simple", "LL", "LL128"):
         raise ScheduleError(describe_unknown("protocol", protocol, ("Simple", "LL", "LL128")))
     if len(schedule) > _MOST_TRANSFERS:
-        why = "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}"
-        raise ScheduleError(why, label=label, transfers=len(schedule), most=_MOST_TRANSFERS)
+        message = "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}"
+        raise ScheduleError(message, label=label, transfers=len(schedule), most=_MOST_TRANSFERS)
 
 
 class _Memory:
@@ -146,26 +154,26 @@ class _Memory:
 # ---- operations in the order of the steps
 
 
-def _operations(schedule: Schedule, memory: _Memory) -> Iterator[Operation]:
+def _list_operations(schedule: Schedule, memory: _Memory) -> Iterator[Operation]:
     """All instructions, in an order in which they may run: in each step what is sent, then what is local, then what is
     received."""
-    yield from _copies(memory.prologue(), -1)
+    yield from _list_copies(memory.prologue(), -1)
     for number, step in enumerate(schedule.each_step()):
-        messages = list(_messages(step, memory))
+        messages = list(_merge_messages(step, memory))
         for src, dst, channel, a, b, count, _ in messages:
             yield Operation(src, "s", dst, channel, a, b, count, number)
-        yield from _local(step, memory, number)
+        yield from _list_local_copies(step, memory, number)
         for src, dst, channel, a, b, count, reduces in messages:
             yield Operation(dst, "rrc" if reduces else "r", src, channel, b if reduces else a, b, count, number)
-    yield from _copies(memory.epilogue(), schedule.steps)
+    yield from _list_copies(memory.epilogue(), schedule.steps)
 
 
-def _copies(moves: Iterator[tuple[int, Span, Span]], number: int) -> Iterator[Operation]:
-    for gpu, a, b, count in _runs(sorted(moves)):
+def _list_copies(moves: Iterator[tuple[int, Span, Span]], number: int) -> Iterator[Operation]:
+    for gpu, a, b, count in _split_runs(sorted(moves)):
         yield Operation(gpu, "cpy", -1, 0, a, b, count, number)
 
 
-def _runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span, int]]:
+def _split_runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span, int]]:
     """Neighbouring moves of the same key joined, up to the runtime's largest count."""
     at = 0
     while at < len(moves):
@@ -181,7 +189,7 @@ def _runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span
         at += count
 
 
-def _messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span, Span, int, bool]]:
+def _merge_messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span, Span, int, bool]]:
     """(src, dst, channel, from, to, count, reduces) of a step, connections in the order of their first row."""
     away = np.flatnonzero(step.src != step.dst)
     groups: dict[tuple[int, int, int, bool], list[tuple[Any, Span, Span]]] = defaultdict(list)
@@ -189,14 +197,14 @@ def _messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span
         key = int(step.src[k]), int(step.dst[k]), int(step.channel[k]), bool(step.reduce[k])
         groups[key].append((key, memory.span(int(step.chunk[k])), memory.span(int(step.into[k]))))
     for moves in groups.values():
-        for key, a, b, count in _runs(sorted(moves)):
+        for key, a, b, count in _split_runs(sorted(moves)):
             yield (*key[:3], a, b, count, key[3])
 
 
-def _local(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
+def _list_local_copies(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
     """Copies and reduces within a gpu: who reads goes before who overwrites; in a circle, values go through scratch
     first."""
-    todo = [_within(step, k, memory, number) for k in np.flatnonzero(step.src == step.dst).tolist()]
+    todo = [_build_local_operation(step, k, memory, number) for k in np.flatnonzero(step.src == step.dst).tolist()]
     aside = memory.schedule.slots
     while todo:
         free = _free(todo)
@@ -211,7 +219,7 @@ def _local(step: Step, memory: _Memory, number: int) -> Iterator[Operation]:
         first.src = spare
 
 
-def _within(step: Step, k: int, memory: _Memory, number: int) -> Operation:
+def _build_local_operation(step: Step, k: int, memory: _Memory, number: int) -> Operation:
     """Transfer `k` of a step, from a gpu to itself, as one instruction."""
     kind = "re" if step.reduce[k] else "cpy"
     src, dst = memory.span(int(step.chunk[k])), memory.span(int(step.into[k]))
@@ -263,15 +271,15 @@ class _Assembly:
         return number
 
 
-def _assembled(schedule: Schedule, operations: list[Operation], pairing: bool) -> Program:
+def _assemble(schedule: Schedule, operations: list[Operation], pairing: bool) -> Program:
     gpus = [_Assembly() for _ in range(schedule.ranks)]
-    for gpu, channel, peer_from, peer_to in _pairs(operations, pairing):
+    for gpu, channel, peer_from, peer_to in _list_pairs(operations, pairing):
         shared = gpus[gpu].block("recv", peer_from, channel)
         gpus[gpu].owner["send", peer_to, channel] = shared
         gpus[gpu].blocks[shared].send = peer_to
     for op in operations:
         _place(gpus[op.gpu], op)
-    sizes = [_sizes(operations, g) for g in range(schedule.ranks)]
+    sizes = [_list_sizes(operations, g) for g in range(schedule.ranks)]
     made = [GpuProgram(size, gpu.blocks) for size, gpu in zip(sizes, gpus, strict=True)]
     for part in made:
         for block in part.blocks:
@@ -281,22 +289,22 @@ def _assembled(schedule: Schedule, operations: list[Operation], pairing: bool) -
     return Program("", schedule.collective, schedule.chunks, made, root=schedule.root)
 
 
-def _sizes(operations: list[Operation], gpu: int) -> dict[str, int]:
+def _list_sizes(operations: list[Operation], gpu: int) -> dict[str, int]:
     """Chunks in use of each buffer."""
     spans = [span for op in operations if op.gpu == gpu for span in op.reads() + op.writes()]
     return {b: max((offset + 1 for buffer, offset in spans if buffer == b), default=0) for b in "ios"}
 
 
-def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, int, int]]:
+def _list_pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, int, int]]:
     """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and,
     where a channel would have too many thread blocks, others in the order in which they are first used."""
     taken: set[tuple[int, int, str, int]] = set()
-    passed = _passed(operations) if fuse else {}
+    passed = _count_forwards(operations) if fuse else {}
     for gpu, channel, a, b in sorted(passed, key=lambda k: -passed[k]):
         if not {(gpu, channel, "recv", a), (gpu, channel, "send", b)} & taken:
             taken |= {(gpu, channel, "recv", a), (gpu, channel, "send", b)}
             yield gpu, channel, a, b
-    for (gpu, channel), peers in _peers(operations).items():
+    for (gpu, channel), peers in _list_peers(operations).items():
         sends = [p for p in peers["send"] if (gpu, channel, "send", p) not in taken]
         receives = [p for p in peers["recv"] if (gpu, channel, "recv", p) not in taken]
         shared = len(peers["send"]) - len(sends)
@@ -304,7 +312,7 @@ def _pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, int, 
             yield from ((gpu, channel, a, b) for a, b in zip(receives, sends, strict=False))
 
 
-def _peers(operations: list[Operation]) -> dict[tuple[int, int], dict[str, dict[int, None]]]:
+def _list_peers(operations: list[Operation]) -> dict[tuple[int, int], dict[str, dict[int, None]]]:
     """For each (gpu, channel) whom it sends to and receives from, in the order in which they are first used."""
     ends: dict[tuple[int, int], dict[str, dict[int, None]]] = defaultdict(lambda: {"send": {}, "recv": {}})
     for op in operations:
@@ -313,30 +321,34 @@ def _peers(operations: list[Operation]) -> dict[tuple[int, int], dict[str, dict[
     return ends
 
 
-def _passed(operations: list[Operation]) -> dict[tuple[int, int, int, int], int]:
+def _count_forwards(operations: list[Operation]) -> dict[tuple[int, int, int, int], int]:
     """How often a gpu, on a channel, passes on to one peer just what it received from another."""
     passed: dict[tuple[int, int, int, int], int] = defaultdict(int)
     holds: dict[tuple[int, Span], Operation] = {}
     for op in operations:
         before = holds.get((op.gpu, op.src)) if op.type == "s" else None
-        if before is not None and before.peer >= 0 and _same_span(before, op):
+        if before is not None and before.peer >= 0 and _has_same_span(before, op):
             passed[op.gpu, op.channel, before.peer, op.peer] += 1
         holds.update(((op.gpu, span), op) for span in op.writes())
     return passed
 
 
-def _same_span(received: Operation, sent: Operation) -> bool:
+def _has_same_span(received: Operation, sent: Operation) -> bool:
     return (received.dst, received.count, received.channel) == (sent.src, sent.count, sent.channel)
 
 
 def _place(gpu: _Assembly, op: Operation) -> None:
     """Append an operation to its thread block, with the dependencies it needs; fuse a send into the receive just before
     it."""
-    side = "local" if op.peer < 0 else "send" if op.type == "s" else "recv"
+    side = "recv"
+    if op.peer < 0:
+        side = "local"
+    elif op.type == "s":
+        side = "send"
     number = gpu.block(side, op.peer, op.channel)
-    before = _before(gpu, op)
+    before = _list_predecessors(gpu, op)
     previous = gpu.last.get(number)
-    if op.type == "s" and previous is not None and _fits(previous, op, before):
+    if op.type == "s" and previous is not None and _is_fitting(previous, op, before):
         received, place = previous
         gpu.blocks[number].steps[place.step].type = "rcs" if received.type == "r" else "rrcs"
         gpu.last.pop(number)
@@ -353,14 +365,14 @@ def _place(gpu: _Assembly, op: Operation) -> None:
 def _append(gpu: _Assembly, op: Operation, number: int, before: list[_Place]) -> _Place:
     """Its instruction waits for the last of its dependencies; `nop`s in front of it wait for the others."""
     block, knows = gpu.blocks[number], gpu.knows[number]
-    for other, step in _missing(before, knows, number):
+    for other, step in _list_missing(before, knows, number):
         block.steps.append(Instruction("nop", ("i", -1), ("o", -1), 0, (other, step)))
     waits = block.steps.pop().waits if block.steps and block.steps[-1].type == "nop" else None
     block.steps.append(Instruction(op.type, op.src, op.dst, op.count, waits))
     return _Place(number, len(block.steps) - 1, dict(knows))
 
 
-def _before(gpu: _Assembly, op: Operation) -> list[_Place]:
+def _list_predecessors(gpu: _Assembly, op: Operation) -> list[_Place]:
     """What must be finished before an operation: who wrote what it reads or overwrites, who read what it overwrites."""
     found = [gpu.writer[span] for span in op.reads() + op.writes() if span in gpu.writer]
     for span in op.writes():
@@ -368,14 +380,14 @@ def _before(gpu: _Assembly, op: Operation) -> list[_Place]:
     return found
 
 
-def _fits(previous: tuple[Operation, _Place], op: Operation, before: list[_Place]) -> bool:
+def _is_fitting(previous: tuple[Operation, _Place], op: Operation, before: list[_Place]) -> bool:
     """Does a send pass on exactly what its thread block's last instruction received?"""
     received, place = previous
     same = (received.dst, received.count) == (op.src, op.count)
     return received.type in ("r", "rrc") and same and all(p is place for p in before)
 
 
-def _missing(before: list[_Place], knows: dict[int, int], own: int) -> list[tuple[int, int]]:
+def _list_missing(before: list[_Place], knows: dict[int, int], own: int) -> list[tuple[int, int]]:
     """(thread block, step) to wait for that a thread block does not know to be finished; what follows from another one
     is left out."""
     wanted: dict[int, _Place] = {}

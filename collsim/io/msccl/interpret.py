@@ -69,7 +69,11 @@ class Meaning:
     def size(self, buffer: str) -> int:
         """Chunks that the collective itself gives a buffer (scratch: none)."""
         small = {"i": self.kind.before == "own", "o": self.kind.after == "own"}
-        return 0 if buffer == "s" else self.per if small[buffer] else self.chunks
+        if buffer == "s":
+            return 0
+        if small[buffer]:
+            return self.per
+        return self.chunks
 
     def start(self) -> Iterator[tuple[Cell, int, int]]:
         """(cell, rank, slot) of everything that is there before the first step."""
@@ -83,7 +87,7 @@ class Meaning:
         contributor, chunk = self.kind.find_expected_contributions(self.ranks, self.chunks, self.root)
         for rank, slot in zip(*(contributor != NOTHING).nonzero(), strict=True):
             r, s = int(rank), int(slot)
-            before = self.chunks if self.kind.after == "peer" else r * self.per if self.kind.after == "own" else 0
+            before = {"peer": self.chunks, "own": r * self.per}.get(self.kind.after, 0)
             yield self.cell(r, "o", s - before), s, int(contributor[r, s]), int(chunk[r, s])
 
 
@@ -96,18 +100,18 @@ class InterpretedRun:
     order: list[tuple[Spot, Spot | None]]
 
 
-def meaning_of(program: Program, path: Any, name: str | None = None) -> Collective:
+def find_meaning(program: Program, path: Any, name: str | None = None) -> Collective:
     """The collective that a program is for. Raises FormatError for `custom` and others that say nothing about a
     result."""
     word = (name or program.collective).lower()
     word = _WORDS.get(word, word)
     if word not in COLLECTIVES:
-        why = "coll={word!r} does not say what the result should be; give collective=, one of {collectives}"
-        refuse(path, "<algo>", why, word=word, collectives=", ".join(COLLECTIVES))
+        message = "coll={word!r} does not say what the result should be; give collective=, one of {collectives}"
+        refuse(path, "<algo>", message, word=word, collectives=", ".join(COLLECTIVES))
     kind = collective(word)
     if kind.has_blocks and program.chunks % program.ranks:
-        why = "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs"
-        refuse(path, "<algo>", why, chunks=program.chunks, ranks=program.ranks, word=word)
+        message = "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs"
+        refuse(path, "<algo>", message, chunks=program.chunks, ranks=program.ranks, word=word)
     return kind
 
 
@@ -117,11 +121,18 @@ def interpret(
     """Run a program once.
 
     Args:
-        depth: number of messages that a connection holds before a sender waits (None: any number).
-        first: of the thread blocks that can run, the one for which this is smallest goes on; without it, in turns.
+        program: What runs.
+        path: Of its file, for errors.
+        meaning: What it should do.
+        depth: Number of messages that a connection holds before a sender waits (None: any number).
+        first: Of the thread blocks that can run, the one for which this is smallest runs; without it, in turns.
 
-    Raises FormatError naming gpu, thread block and step for a deadlock, a message nobody receives, a read of what was
-    never written, and a wrong result.
+    Returns:
+        What happened.
+
+    Raises:
+        FormatError: Naming gpu, thread block and step for a deadlock, a message nobody receives, a read of what was
+            never written, and a wrong result.
     """
     machine = _Machine(program, path, meaning, depth)
     machine.run(first)
@@ -207,9 +218,9 @@ class _Machine:
         sender, moving = self.receive(spot, tb) if step.receives else (None, [])
         if step.reads:
             read = self.read(spot, step, step.src, "srcoff")
-            moving = _added(moving, read) if step.receives else read
+            moving = _add_contributions(moving, read) if step.receives else read
         if step.type in ("re", "ra"):
-            moving = _added(moving, self.read(spot, step, step.dst, "dstoff"))
+            moving = _add_contributions(moving, self.read(spot, step, step.dst, "dstoff"))
         if step.writes:
             cells = self.cells(spot, step, step.dst, "dstoff")
             self.value.update(zip(cells, moving, strict=True))
@@ -223,15 +234,15 @@ class _Machine:
         sender, moving = self.flying[tb.recv, spot[0], tb.channel].popleft()
         count = tb.steps[spot[2]].count
         if len(moving) != count:
-            why = "receives {count} chunks, but {sender} sends {sent}"
-            refuse(self.path, at(*spot), why, count=count, sender=at(*sender), sent=len(moving))
+            message = "receives {count} chunks, but {sender} sends {sent}"
+            refuse(self.path, at(*spot), message, count=count, sender=at(*sender), sent=len(moving))
         return sender, moving
 
     def cells(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[Cell]:
         buffer, offset = operand
         size = max(self.program.gpus[spot[0]].sizes[buffer], self.meaning.size(buffer))
         if offset + step.count > size:
-            why = Sentence(
+            message = Sentence(
                 "{name}={offset} with cnt={count} is beyond the {buffer} buffer, which has {size} chunks",
                 name=name,
                 offset=offset,
@@ -239,7 +250,7 @@ class _Machine:
                 buffer=BUFFERS[buffer],
                 size=size,
             )
-            refuse(self.path, at(*spot), why)
+            refuse(self.path, at(*spot), message)
         return [self.meaning.cell(spot[0], buffer, offset + k) for k in range(step.count)]
 
     def read(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[int]:
@@ -250,8 +261,8 @@ class _Machine:
         return [self.value[cell] for cell in cells]
 
     def refuse_unwritten(self, spot: Spot, step: Instruction, where: Words) -> NoReturn:
-        why = "undefined read: {type} reads {where}, in which nothing was written yet"
-        refuse(self.path, at(*spot), why, type=step.type, where=where)
+        message = "undefined read: {type} reads {where}, in which nothing was written yet"
+        refuse(self.path, at(*spot), message, type=step.type, where=where)
 
     @staticmethod
     def named(buffer: str, chunk: int) -> Sentence:
@@ -274,13 +285,13 @@ class _Machine:
         while key not in chain:
             chain[key] = len(chain)
             spot = (*key, self.now[key])
-            why, key = self.waits_for(spot)
-            says.append(Sentence("{at} ({type}) waits for {why}", at=at(*spot), type=self.step(spot).type, why=why))
+            message, key = self.waits_for(spot)
+            says.append(Sentence("{at} ({type}) waits for {why}", at=at(*spot), type=self.step(spot).type, why=message))
         circle = says[chain[key] :]
         shown = circle if len(circle) <= 6 else [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
         raise FormatError(
             "{path}: deadlock: {shown}; and so round in a circle",
-            path=_file(self.path),
+            path=_name_file(self.path),
             shown=join_words(shown, "{first}; {then}"),
         )
 
@@ -303,8 +314,8 @@ class _Machine:
     def sender(self, spot: Spot, gpu: int, receiver: int, channel: int) -> tuple[int, int]:
         """The thread block of `gpu` that should send what an instruction waits for."""
         if (sender := self.unfinished(gpu, receiver, channel, "send")) is None:
-            why = "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}"
-            refuse(self.path, at(*spot), why, type=self.step(spot).type, gpu=gpu, channel=channel)
+            message = "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}"
+            refuse(self.path, at(*spot), message, type=self.step(spot).type, gpu=gpu, channel=channel)
         return sender
 
     def unfinished(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
@@ -337,16 +348,18 @@ class _Machine:
         wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of)
         last = self.writer.get(cell)
         if cell not in self.value:
-            why = "wrong result: nothing writes {what}; {wants} there"
-            refuse(self.path, at(gpu), why, what=what, wants=wants)
-        has = _contributions(self.program, self.meaning, self.order, cell)
+            message = "wrong result: nothing writes {what}; {wants} there"
+            refuse(self.path, at(gpu), message, what=what, wants=wants)
+        has = _count_contributions(self.program, self.meaning, self.order, cell)
         where = at(gpu) if last is None else at(*last)
         by = Sentence("no step writes it") if last is None else Sentence("this step writes it last")
-        why = "wrong result: {what} ends as {has}, but {wants}; {by}"
-        refuse(self.path, where, why, what=what, has=has, wants=wants, by=by)
+        message = "wrong result: {what} ends as {has}, but {wants}; {by}"
+        refuse(self.path, where, message, what=what, has=has, wants=wants, by=by)
 
 
-def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell) -> Words:
+def _count_contributions(
+    program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell
+) -> Words:
     """What a cell holds at the end, exactly: `2·r0 + r1`; only the values that can reach it are followed."""
     value: dict[Cell, Terms] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
     sent: dict[Spot, list[Terms]] = {}
@@ -370,9 +383,9 @@ def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, S
     return format_terms(value[asked])
 
 
-def _added(a: list[int], b: list[int]) -> list[int]:
+def _add_contributions(a: list[int], b: list[int]) -> list[int]:
     return [min(MANY, x + y) for x, y in zip(a, b, strict=True)]
 
 
-def _file(path: Any) -> str:
+def _name_file(path: Any) -> str:
     return Path(path).name

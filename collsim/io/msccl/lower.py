@@ -41,12 +41,12 @@ def lower(program: Program, run: InterpretedRun) -> Schedule:
     """
     kind = run.meaning.kind
     if run.meaning.inplace or kind.has_separate_result:
-        return _schedule(program, run, _layout(program, run.meaning))
+        return _schedule(program, run, _build_layout(program, run.meaning))
     try:
-        schedule = _schedule(program, run, _layout(program, replace(run.meaning, inplace=True)))
+        schedule = _schedule(program, run, _build_layout(program, replace(run.meaning, inplace=True)))
         verify(schedule)
     except ScheduleError:
-        return _schedule(program, run, _layout(program, run.meaning))
+        return _schedule(program, run, _build_layout(program, run.meaning))
     return schedule
 
 
@@ -64,10 +64,10 @@ class SlotNumbers:
     last: list[tuple[Slot, int]] = field(default_factory=list)
 
 
-def _layout(program: Program, meaning: Meaning) -> SlotNumbers:
+def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
     kind, chunks = meaning.kind, meaning.chunks
     natural = kind.slots(chunks)
-    largest = _used(program)
+    largest = _count_used_slots(program)
     one_input = meaning.inplace or kind.has_separate_result
     apart = kind.has_separate_result and not meaning.inplace
     inputs = 0 if one_input else max(largest["i"], meaning.size("i"))
@@ -88,7 +88,9 @@ def _layout(program: Program, meaning: Meaning) -> SlotNumbers:
 
     layout = SlotNumbers(slot, scratch + largest["s"])
     if inputs:
-        used = {(g, s.src[1] + k) for g, s in _steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)}
+        used = {
+            (g, s.src[1] + k) for g, s in _list_steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)
+        }
         starts = {(g, offset): at for (g, _, offset), _, at in meaning.start()}
         layout.first = [((g, starts[g, o]), natural + o) for g, o in sorted(used) if (g, o) in starts]
     if kind.has_separate_result and meaning.inplace:
@@ -96,17 +98,17 @@ def _layout(program: Program, meaning: Meaning) -> SlotNumbers:
     return layout
 
 
-def _used(program: Program) -> dict[str, int]:
+def _count_used_slots(program: Program) -> dict[str, int]:
     """Chunks of each buffer that some step uses (files may declare more)."""
     largest = dict.fromkeys("ios", 0)
-    for _, step in _steps(program):
+    for _, step in _list_steps(program):
         for used, (buffer, offset) in ((step.reads, step.src), (step.writes, step.dst)):
             if used:
                 largest[buffer] = max(largest[buffer], offset + step.count)
     return largest
 
 
-def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
+def _list_steps(program: Program) -> Iterator[tuple[int, Instruction]]:
     for g, gpu in enumerate(program.gpus):
         for block in gpu.blocks:
             for step in block.steps:
@@ -278,8 +280,8 @@ class _Lowering:
             past.pending += self.finish[spot[0], *step.waits]
             self.waits += len(past.pending)
             if self.waits > _MOST_WAITS:
-                why = "more than {most:,} dependencies, nops counted with all that they wait for"
-                raise FormatError(why, most=_MOST_WAITS)
+                message = "more than {most:,} dependencies, nops counted with all that they wait for"
+                raise FormatError(message, most=_MOST_WAITS)
         done: list[tuple[int, int]] = []
         outgoing = self.slots(spot, step.src, step.count) if step.type == "s" else []
         if step.receives:
@@ -369,23 +371,23 @@ class _Past:
 
 def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:
     if layout.end * program.ranks > _MOST_SLOTS:
-        why = "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all"
-        raise FormatError(why, name=program.name, slots=layout.end, ranks=program.ranks, most=_MOST_SLOTS)
+        message = "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all"
+        raise FormatError(message, name=program.name, slots=layout.end, ranks=program.ranks, most=_MOST_SLOTS)
     boxed: set[Spot] = set()
     for _ in range(2):
         lowering = _Lowering(program, run, layout, boxed)
         lowering.walk()
-        steps, circular = _levels(lowering.graph)
+        steps, circular = _compute_levels(lowering.graph)
         if not circular:
             break
         boxed = {lowering.message[node] for node in circular if node in lowering.message}
     else:
-        why = "{name}: no order of its messages was found; this is a mistake in collsim, please report the file"
-        raise CollsimError(why, name=program.name)
+        message = "{name}: no order of its messages was found; this is a mistake in collsim, please report the file"
+        raise CollsimError(message, name=program.name)
     meaning = run.meaning
-    rows, depends = _rows(lowering.graph, steps)
+    rows, depends = _build_rows(lowering.graph, steps)
     made = freeze(
-        _identifier(program.name),
+        _build_identifier(program.name),
         meaning.kind.name,
         meaning.ranks,
         rows,
@@ -399,11 +401,11 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
     return replace(made, depends=depends)
 
 
-def _identifier(name: str) -> str:
+def _build_identifier(name: str) -> str:
     return "".join(c if c.isalnum() or c in "_-." else "_" for c in name)
 
 
-def _levels(graph: _Graph) -> tuple[list[int], set[int]]:
+def _compute_levels(graph: _Graph) -> tuple[list[int], set[int]]:
     """The earliest step of every node; or the nodes that would each have to come before the other."""
     g: nx.DiGraph[int] = nx.DiGraph()
     g.add_nodes_from(range(len(graph.nodes)))
@@ -421,7 +423,7 @@ def _levels(graph: _Graph) -> tuple[list[int], set[int]]:
     return [level[group[node]] for node in range(len(graph.nodes))], set()
 
 
-def _rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | None]:
+def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | None]:
     """The transfers of every step, those of one step in the order in which the program did them; and what each waits
     for.
 
@@ -445,11 +447,11 @@ def _rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | None]:
         parts += waits * len(node.src)
     start = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).astype(np.int64)
     if start[-1] > _MOST_WAITS:
-        return [_step(rows) for rows in table], None
-    return [_step(rows) for rows in table], (start, np.concatenate(parts) if parts else np.zeros(0, np.int64))
+        return [_build_step(rows) for rows in table], None
+    return [_build_step(rows) for rows in table], (start, np.concatenate(parts) if parts else np.zeros(0, np.int64))
 
 
-def _step(rows: list[tuple[int, int, int, int, bool, int]]) -> Step:
+def _build_step(rows: list[tuple[int, int, int, int, bool, int]]) -> Step:
     columns = np.array([r[:4] + r[5:] for r in rows], np.int32).T.copy()
     src, dst, chunk, into, channel = columns
     return Step(src, dst, chunk, into, np.array([r[4] for r in rows], bool), channel)

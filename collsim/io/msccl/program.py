@@ -181,8 +181,10 @@ class _Builder:
         self.ranks = self._number(a, "ngpus", 1, 2**16, where)
         chunks = self._chunks(a)
         if not a.get("coll"):
-            why = "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall"
-            refuse(self.path, where, why)
+            message = (
+                "no attribute 'coll'; expected allreduce, allgather, reduce_scatter, broadcast, reduce or alltoall"
+            )
+            refuse(self.path, where, message)
         inplace = self._number(a, "inplace", 0, 1, where, 0)
         outofplace = self._number(a, "outofplace", 0, 1, where, 1 - inplace)
         layouts = tuple(x for x, meant in ((True, inplace), (False, outofplace)) if meant) or (False,)
@@ -195,8 +197,8 @@ class _Builder:
     def _chunks(self, a: dict[str, str]) -> int:
         chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, "<algo>")
         if chunks * self.ranks > _MOST_CHUNKS:
-            why = "{ranks} gpus of {chunks} chunks are more than {most:,} chunks in all"
-            refuse(self.path, "<algo>", why, ranks=self.ranks, chunks=chunks, most=_MOST_CHUNKS)
+            message = "{ranks} gpus of {chunks} chunks are more than {most:,} chunks in all"
+            refuse(self.path, "<algo>", message, ranks=self.ranks, chunks=chunks, most=_MOST_CHUNKS)
         return chunks
 
     def _gpu(self, a: dict[str, str]) -> None:
@@ -236,34 +238,34 @@ class _Builder:
 
     def _instruction(self, a: dict[str, str], where: Words) -> Instruction:
         if (kind := a.get("type", "")) not in TYPES:
-            why = "type {kind!r} is unknown; expected one of {types}"
-            refuse(self.path, where, why, kind=kind[:20], types=", ".join(TYPES))
+            message = "type {kind!r} is unknown; expected one of {types}"
+            refuse(self.path, where, message, kind=kind[:20], types=", ".join(TYPES))
         src, dst = (self._slot(a, side, where) for side in ("src", "dst"))
         return Instruction(kind, src, dst, self._number(a, "cnt", -1, 2**20, where))
 
     def _waits(self, a: dict[str, str], where: Words) -> tuple[int, int] | None:
         block, step = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
         if (block < 0) != (step < 0):
-            why = "depid={waits} and deps={dependency}: both are -1 or none"
-            refuse(self.path, where, why, waits=block, dependency=step)
+            message = "depid={waits} and deps={dependency}: both are -1 or none"
+            refuse(self.path, where, message, waits=block, dependency=step)
         return (block, step) if block >= 0 else None
 
     def _slot(self, a: dict[str, str], side: str, where: Words) -> tuple[str, int]:
         buffer = a.get(f"{side}buf", "i")
         if buffer not in BUFFERS:
-            why = "{side}buf={buffer!r} is unknown; expected i, o or s"
-            refuse(self.path, where, why, side=side, buffer=buffer[:20])
+            message = "{side}buf={buffer!r} is unknown; expected i, o or s"
+            refuse(self.path, where, message, side=side, buffer=buffer[:20])
         return buffer, self._number(a, f"{side}off", -1, 2**31 - 1, where, -1)
 
     def _check(self, step: Instruction, tb: Block, where: Words) -> None:
         if step.type != "nop" and step.count < 1:
             refuse(self.path, where, "cnt={count}; a {type} moves at least 1 chunk", count=step.count, type=step.type)
         if step.sends and tb.send < 0:
-            why = "a {type} sends, but the thread block has no peer to send to (send=-1)"
-            refuse(self.path, where, why, type=step.type)
+            message = "a {type} sends, but the thread block has no peer to send to (send=-1)"
+            refuse(self.path, where, message, type=step.type)
         if step.receives and tb.recv < 0:
-            why = "a {type} receives, but the thread block has no peer to receive from (recv=-1)"
-            refuse(self.path, where, why, type=step.type)
+            message = "a {type} receives, but the thread block has no peer to receive from (recv=-1)"
+            refuse(self.path, where, message, type=step.type)
         for used, name, (_, offset) in ((step.reads, "srcoff", step.src), (step.writes, "dstoff", step.dst)):
             if used and offset < 0:
                 refuse(self.path, where, "{name}={offset}; a {type} uses it", name=name, offset=offset, type=step.type)
@@ -273,8 +275,8 @@ class _Builder:
             refuse(self.path, "", "no <algo> element")
         missing = next((g for g in range(self.ranks) if g not in self.gpus), None)
         if missing is not None:
-            why = "no <gpu id={missing}>; ngpus={ranks} needs ids 0 to {last}"
-            refuse(self.path, "", why, missing=missing, ranks=self.ranks, last=self.ranks - 1)
+            message = "no <gpu id={missing}>; ngpus={ranks} needs ids 0 to {last}"
+            refuse(self.path, "", message, missing=missing, ranks=self.ranks, last=self.ranks - 1)
         for g in range(self.ranks):
             self.gpus[g].blocks = self._in_order(g)
         self.program.gpus = [self.gpus[g] for g in range(self.ranks)]
@@ -300,15 +302,15 @@ class _Builder:
             self._require_dependencies(g, b, gpu.blocks)
 
     def _refuse_second(self, where: Words, side: str, peer: int, channel: int, other: int) -> None:
-        why = "{side}={peer} on channel {channel} is already that of thread block {other}; a connection has one"
-        refuse(self.path, where, why, side=side, peer=peer, channel=channel, other=other)
+        message = "{side}={peer} on channel {channel} is already that of thread block {other}; a connection has one"
+        refuse(self.path, where, message, side=side, peer=peer, channel=channel, other=other)
 
     def _require_dependencies(self, gpu: int, block: int, blocks: list[Block]) -> None:
         for s, step in enumerate(blocks[block].steps):
             tb, number = step.waits or (block, -1)
             if tb >= len(blocks) or number >= len(blocks[tb].steps):
-                why = "waits for step {number} of thread block {block}, which does not exist"
-                refuse(self.path, at(gpu, block, s), why, number=number, block=tb)
+                message = "waits for step {number} of thread block {block}, which does not exist"
+                refuse(self.path, at(gpu, block, s), message, number=number, block=tb)
 
 
 # ---- writing
@@ -316,17 +318,17 @@ class _Builder:
 
 def write(program: Program, path: Any) -> None:
     """Write a program as XML, attributes in the order of msccl-tools."""
-    write_text(path, (f"{line}\n" for line in _lines(program)))
+    write_text(path, (f"{line}\n" for line in _list_lines(program)))
 
 
-def _lines(p: Program) -> Iterator[str]:
-    yield _head(p)
+def _list_lines(p: Program) -> Iterator[str]:
+    yield _format_head(p)
     for g, gpu in enumerate(p.gpus):
-        yield from _gpu_lines(g, gpu)
+        yield from _list_gpu_lines(g, gpu)
     yield "</algo>"
 
 
-def _gpu_lines(g: int, gpu: GpuProgram) -> Iterator[str]:
+def _list_gpu_lines(g: int, gpu: GpuProgram) -> Iterator[str]:
     sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
     yield f'  <gpu id="{g}" {sizes}>'
     for b, block in enumerate(gpu.blocks):
@@ -336,11 +338,11 @@ def _gpu_lines(g: int, gpu: GpuProgram) -> Iterator[str]:
 
 def _block_lines(b: int, block: Block) -> Iterator[str]:
     yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
-    yield from (_step_line(s, step) for s, step in enumerate(block.steps))
+    yield from (_format_step(s, step) for s, step in enumerate(block.steps))
     yield "    </tb>"
 
 
-def _head(p: Program) -> str:
+def _format_head(p: Program) -> str:
     extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
     extra += f' root="{p.root}"' if p.root else ""
     size = f'nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}"'
@@ -348,34 +350,34 @@ def _head(p: Program) -> str:
     return f'<algo name={quoteattr(p.name)} proto="{p.protocol}" {size} coll="{p.collective}" {places}{extra}>'
 
 
-def _step_line(number: int, step: Instruction) -> str:
+def _format_step(number: int, step: Instruction) -> str:
     waits = step.waits or (-1, -1)
     ends = f'srcbuf="{step.src[0]}" srcoff="{step.src[1]}" dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}"'
     order = f'depid="{waits[0]}" deps="{waits[1]}" hasdep="{int(step.signals)}"'
     return f'      <step s="{number}" type="{step.type}" {ends} cnt="{step.count}" {order}/>'
 
 
-def over_limits(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
+def describe_excess(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
     most = limits or ProgramLimits()
     if program.channels > most.channels:
         return Sentence("{channels} channels; the runtime has {most}", channels=program.channels, most=most.channels)
-    return next(filter(None, (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))), None)
+    return next(filter(None, (_describe_gpu_excess(g, gpu, most) for g, gpu in enumerate(program.gpus))), None)
 
 
-def _gpu_over_limits(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:
+def _describe_gpu_excess(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:
     if len(gpu.blocks) > most.blocks:
-        why = "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}"
-        return Sentence(why, gpu=g, blocks=len(gpu.blocks), most=most.blocks)
+        message = "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}"
+        return Sentence(message, gpu=g, blocks=len(gpu.blocks), most=most.blocks)
     on_channel: Counter[int] = Counter()
     for b, block in enumerate(gpu.blocks):
         on_channel[block.channel] += 1
         if on_channel[block.channel] > most.blocks_per_channel:
-            why = "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels"
-            return Sentence(why, gpu=g, most=most.blocks_per_channel, channel=block.channel)
+            message = "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels"
+            return Sentence(message, gpu=g, most=most.blocks_per_channel, channel=block.channel)
         if len(block.steps) > most.steps:
-            why = "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels"
-            return Sentence(why, at=at(g, b), steps=len(block.steps), most=most.steps)
+            message = "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels"
+            return Sentence(message, at=at(g, b), steps=len(block.steps), most=most.steps)
         if any(s.count > most.count for s in block.steps):
             return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
     return None
