@@ -211,11 +211,11 @@ def test_chakra_traces_match_end_to_end(schedule, tmp_path):
 def test_chakra_says_which_package_it_needs(tmp_path, monkeypatch):
     from collsim.io import chakra
 
-    chakra._messages.cache_clear()
+    chakra._build_message_classes.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf.descriptor_pb2", None)
     with pytest.raises(cs.CollsimError, match="protobuf"):
         save(schedules()[0], tmp_path / "a.et", nbytes=SIZE)
-    chakra._messages.cache_clear()
+    chakra._build_message_classes.cache_clear()
 
 
 def test_a_chakra_file_that_is_cut_is_refused(tmp_path):
