@@ -87,7 +87,7 @@ def _split_parts(schedule: Schedule) -> Iterator[str]:
     for number, p in enumerate(schedule.patterns):
         op = np.where(p.reduce, "reduce", "copy")
         rows = list(zip(*(a.tolist() for a in (p.src, p.dst, p.chunk, p.into, op, p.channel)), strict=True))
-        step: Any = rows
+        step: object = rows
         if p.times > 1:
             step = {"times": p.times, "shift": p.shift, "modulus": p.modulus, "transfers": rows}
         elif p.width > 1:

@@ -77,7 +77,7 @@ def _add_plugin(entry: Callable[[], Any]) -> None:
     register_into(_FORMATS, lambda: _add(entry()))
 
 
-def _add(things: Any) -> None:
+def _add(things: object) -> None:
     for entry in list_entries(things):
         if not isinstance(entry, Format):
             raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=entry)
