@@ -40,7 +40,7 @@ from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .steps import HELPER_PLACES, HelperPlace
-from .topology.network import usual_channels
+from .topology.network import choose_channels
 from .topology_names import TopologyLike, resolve_topology
 from .units import parse_count
 
@@ -242,7 +242,7 @@ class Algorithm:
         option, topology = self.options.get("channels"), options.get("topology")
         if option is None or option.kind != "count" or "channels" in options or not hasattr(topology, "orders"):
             return options
-        usual = usual_channels(topology, n)
+        usual = choose_channels(topology, n)
         return {**options, "channels": usual} if usual > 1 else options
 
     def _complete_options(self, n: int, options: dict[str, Any]) -> dict[str, Any]:

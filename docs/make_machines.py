@@ -3,7 +3,7 @@ are current."""
 
 from pathlib import Path
 
-from collsim.topology.files.tables import machine_tables
+from collsim.topology.files.tables import build_machine_tables
 
 #: A page for each language.
 PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "machines.md"), ("zh", "machines.zh.md"))}
@@ -13,7 +13,7 @@ MARK = "<!-- catalogue -->\n"
 def page(lang: str = "en") -> str:
     """The page, in English (`en`) or Chinese (`zh`), with the tables made anew."""
     before = PAGES[lang].read_text(encoding="utf-8").split(MARK)[0]
-    return f"{before}{MARK}{machine_tables(lang).strip()}\n"
+    return f"{before}{MARK}{build_machine_tables(lang).strip()}\n"
 
 
 if __name__ == "__main__":

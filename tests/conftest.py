@@ -35,7 +35,7 @@ def catalogues_as_shipped():
     """What a test registers (a student's file does) is gone after it: the next draws from `algorithms()`."""
     machines = import_module("collsim.topology.machines")
     machines.machines()  # all there are, so that none is taken out again
-    kept = [(catalogue, dict(catalogue)) for catalogue in (registry._REGISTRY, machines._FOUND)]
+    kept = [(catalogue, dict(catalogue)) for catalogue in (registry._REGISTRY, machines._CATALOGUE)]
     yield
     for catalogue, before in kept:
         catalogue.clear()

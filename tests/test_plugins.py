@@ -210,7 +210,7 @@ for listed, name in ((cs.algorithms, 'broadcast_one_by_one'), (cs.machines, 'exa
 
 def test_threads_that_ask_at_the_same_time_all_find_what_packages_add(tmp_path):
     slow = "import time, collsim as cs\ntime.sleep(0.5)\nfrom dataclasses import replace\n"
-    slow += "from collsim.topology.machines import _FOUND\nthing = replace(_FOUND['dgx-a100'], name='mine')\n"
+    slow += "from collsim.topology.machines import _CATALOGUE\nthing = replace(_CATALOGUE['dgx-a100'], name='mine')\n"
     place = package(tmp_path / "here", "collsim.machines", "broken:thing", slow)
     code = """
 import threading, time, collsim as cs

@@ -6,7 +6,7 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks, together
-from collsim.topology.network import ring_orders
+from collsim.topology.network import build_ring_orders
 from collsim.trees import (
     broadcast_down,
     build_node_chains,
@@ -25,7 +25,9 @@ def _trees(n, per_node, topology, pattern, channels):
     nodes = count_nodes(n, per_node, topology)
     pair = build_node_chains(n, nodes, pattern)
     return [
-        rename_ranks(tree, order) for order in order_chains(ring_orders(topology, n, channels), nodes) for tree in pair
+        rename_ranks(tree, order)
+        for order in order_chains(build_ring_orders(topology, n, channels), nodes)
+        for tree in pair
     ]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, reduce, repeat
-from collsim.topology.network import ring_orders
+from collsim.topology.network import build_ring_orders
 
 
 @algorithm(
@@ -28,7 +28,7 @@ from collsim.topology.network import ring_orders
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_ring(n, channels=1, topology=None):
-    order = ring_orders(topology, n, channels)
+    order = build_ring_orders(topology, n, channels)
     src, dst = order.ravel(), np.roll(order, -1, axis=1).ravel()
     channel, position = np.divmod(np.arange(channels * n), n)
     first = channel * n + position

@@ -5,7 +5,7 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, pipeline_chunks
-from collsim.topology.network import ring_orders
+from collsim.topology.network import build_ring_orders
 
 
 @algorithm(
@@ -27,7 +27,9 @@ from collsim.topology.network import ring_orders
     chunks=lambda n, chunks, channels: chunks * channels,
 )
 def broadcast_chain(n, root=0, chunks=1, channels=1, topology=None):
-    order = np.array([np.roll(ring, -int(np.argmax(ring == root))) for ring in ring_orders(topology, n, channels)])
+    order = np.array(
+        [np.roll(ring, -int(np.argmax(ring == root))) for ring in build_ring_orders(topology, n, channels)]
+    )
     lane = np.arange(channels)
     rounds = [copy(order[:, i], order[:, i + 1], chunk=lane, channel=lane) for i in range(n - 1)]
     yield from pipeline_chunks(rounds, chunks, stride=channels)

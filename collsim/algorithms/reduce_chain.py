@@ -4,7 +4,7 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks, reduce
-from collsim.topology.network import ring_orders
+from collsim.topology.network import build_ring_orders
 
 
 @algorithm(
@@ -28,7 +28,7 @@ from collsim.topology.network import ring_orders
     chunks=lambda n, chunks, channels: chunks * channels,
 )
 def reduce_chain(n, root=0, chunks=1, channels=1, topology=None):
-    rings = ring_orders(topology, n, channels)
+    rings = build_ring_orders(topology, n, channels)
     order = np.array(
         [np.roll(ring, -1 - int(np.argmax(ring == root))) for ring in rings]
     )  # from the rank after the root to the root

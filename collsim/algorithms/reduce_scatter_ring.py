@@ -4,7 +4,7 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import reduce, repeat
-from collsim.topology.network import ring_orders
+from collsim.topology.network import build_ring_orders
 
 
 @algorithm(
@@ -26,7 +26,7 @@ from collsim.topology.network import ring_orders
     most_ranks=2**24,
 )
 def reduce_scatter_ring(n, channels=1, topology=None):
-    order = ring_orders(topology, n, channels)
+    order = build_ring_orders(topology, n, channels)
     lane = np.arange(channels)[:, None]
     following = np.roll(order, -1, axis=1)
     if np.array_equal(order, np.broadcast_to(np.arange(n), order.shape)):

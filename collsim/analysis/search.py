@@ -19,7 +19,7 @@ from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
-from ..topology.network import channels_offered
+from ..topology.network import count_offered_channels
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
 from .differences import require_one_collective
@@ -227,7 +227,7 @@ def _run_variants(
 
 
 def _list_channel_counts(topology: Topology) -> list[int]:
-    offered = channels_offered(topology)
+    offered = count_offered_channels(topology)
     return sorted({c for c in _CHANNELS if c <= offered} | {offered})
 
 

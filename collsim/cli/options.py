@@ -17,8 +17,8 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
 from collsim.registry import get_algorithm, load_algorithm
 from collsim.simulate import Engine
-from collsim.topology.assumed import assumptions
-from collsim.topology.files.effects import sentences
+from collsim.topology.assumed import list_assumptions
+from collsim.topology.files.effects import describe_effects
 from collsim.topology_names import resolve_topology
 
 from .streams import print_note
@@ -180,7 +180,7 @@ def _parse_count_or_word(text: str | None) -> int | str | None:
 
 def print_assumptions(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
     """What a file did not say, with what another value would make of the answer, to stderr."""
-    for line, _ in sentences(network, time):
+    for line, _ in describe_effects(network, time):
         print_note("collsim: " + re.sub(r"say (\w+)=[.]{3}", r"give --\1", line))
 
 
@@ -191,7 +191,7 @@ def _read_topology(file: Path, options: dict[str, Any], assumed: bool) -> cs.Top
         network = cs.load_topology(file, **options)
     later: tuple[str, ...] = ("\0",)  # no message ends in that
     if not assumed:
-        later = tuple(map(str, assumptions(network))) or later
+        later = tuple(map(str, list_assumptions(network))) or later
     for note in notes:
         if not str(note.message).endswith(later):
             print_note(f"collsim: {note.message}")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import CollsimError, describe_unknown, join_words
 from ..simulate.trace import views
 from ..topology import Topology
-from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
+from ..topology.calibrated import LinkFigures, Measured, Residue, calibrate_links
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
 from .machine.fabric_cost import compute_fabric_cost
@@ -211,7 +211,7 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)
     known = replace(known, links=compute_link_figures(machine, links))
-    return Calibration(calibrated(machine, known), links, known, residuals)
+    return Calibration(calibrate_links(machine, known), links, known, residuals)
 
 
 def _usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:

@@ -9,9 +9,9 @@ from functools import cached_property
 from ..errors import CollsimError, Sentence, describe_unknown
 from ..keywords import check_keywords
 from ..topology import Topology
-from ..topology.assumed import assumptions
+from ..topology.assumed import list_assumptions
 from ..topology.calibrated import Measured
-from ..topology.files.effects import sentences
+from ..topology.files.effects import describe_effects
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .bayesian_update import MeasuredTimes, update_prediction
@@ -273,9 +273,9 @@ def predict(
     prediction = _predict_call(request, machine, nbytes)
     if measured is not None:
         prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
-    if not isinstance(machine, Topology) or not assumptions(machine):
+    if not isinstance(machine, Topology) or not list_assumptions(machine):
         return prediction
-    effects = sentences(machine, lambda variant: _predict_call(request, variant, nbytes).time)
+    effects = describe_effects(machine, lambda variant: _predict_call(request, variant, nbytes).time)
     return replace(prediction, notes=(*prediction.notes, *(english for english, _ in effects)))
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..topology.parts.sockets import usual_processor
+from ..topology.parts.sockets import choose_processor
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import GraphSearch
@@ -179,7 +179,7 @@ def compute_intra_bandwidth(facts: Facts) -> float:
 
 def get_socket_bandwidth(facts: Facts) -> float:
     """GB/s between the two sockets of a node, by NCCL's constants."""
-    usual = {"amd": "rome", "arm": "arm"}.get(facts.cpu) or usual_processor(facts.pcie)
+    usual = {"amd": "rome", "arm": "arm"}.get(facts.cpu) or choose_processor(facts.pcie)
     return c.SOCKET[usual]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..registry import Algorithm
 from ..topology import Topology
-from ..topology.network import channels_offered
+from ..topology.network import count_offered_channels
 from ..units import parse_count
 
 #: Chunks that are tried for an algorithm which pipelines: without them a tree would stand no chance.
@@ -32,7 +32,7 @@ class VariantSearch:
 
         Raises CollsimError for what is no number of 1 or more.
         """
-        offered = tuple(dict.fromkeys((1, channels_offered(topology))))
+        offered = tuple(dict.fromkeys((1, count_offered_channels(topology))))
         return cls(
             offered if channels is None else (parse_count(channels, "channels"),),
             PIPELINES if chunks is None else (parse_count(chunks, "chunks"),),

@@ -38,7 +38,7 @@ from ..files import read_text
 from ..registry import get_algorithm
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machines
-from ..topology.files.document import compose, value_of
+from ..topology.files.document import build_value, compose
 from ..units import size_range
 from .library import NCCL
 from .steps import SEVERAL, list_models, list_splits
@@ -77,7 +77,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
             message = "{name}, line {line}: key {value!r} is there twice, first in line {first}"
             raise FormatError(message, name=name, line=line, value=key.value, first=lines[str(key.value)])
     try:
-        plan = value_of(node)
+        plan = build_value(node)
     except FormatError as error:
         raise FormatError("{name}, {error}", name=name, error=error) from None
     known: tuple[str, ...] = (*KEYS, "model")

@@ -21,7 +21,7 @@ from .generic import (
     tree,
 )
 from .machines import machine, machines
-from .network import Cable, Devices, Hop, Links, Routes, Topology, ring_orders
+from .network import Cable, Devices, Hop, Links, Routes, Topology, build_ring_orders
 
 __all__ = [
     "NETWORKS",
@@ -32,6 +32,7 @@ __all__ = [
     "Links",
     "Routes",
     "Topology",
+    "build_ring_orders",
     "dragonfly",
     "fat_tree",
     "fully_connected",
@@ -43,7 +44,6 @@ __all__ = [
     "mesh",
     "parse_topology_text",
     "ring",
-    "ring_orders",
     "star",
     "switch",
     "torus",

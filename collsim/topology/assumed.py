@@ -73,6 +73,6 @@ class FromText:
     options: tuple[tuple[str, Any], ...]
 
 
-def assumptions(topology: Topology) -> tuple[Assumption, ...]:
+def list_assumptions(topology: Topology) -> tuple[Assumption, ...]:
     """What was assumed of a topology; nothing where all was given."""
     return tuple(topology.facts.get("assumed", ()))

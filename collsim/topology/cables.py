@@ -49,12 +49,12 @@ _PCIE_LANE = {
 _PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16, 6: 96e9 / 16}
 
 
-def pcie(generation: int, lanes: int = 16) -> Cable:
+def build_pcie(generation: int, lanes: int = 16) -> Cable:
     """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it."""
     if generation not in _PCIE_LANE:
-        why = "PCIe generation {generation!r} is unknown; known: {known}"
-        raise TopologyError(why, generation=generation, known=", ".join(map(str, _PCIE_LANE)))
-    alpha, why = _PCIE_ALPHA[generation]
+        message = "PCIe generation {generation!r} is unknown; known: {known}"
+        raise TopologyError(message, generation=generation, known=", ".join(map(str, _PCIE_LANE)))
+    alpha, message = _PCIE_ALPHA[generation]
     nominal = {1: 4e9, 2: 8e9, 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
     return Cable(
         kind="pcie",
@@ -65,7 +65,7 @@ def pcie(generation: int, lanes: int = 16) -> Cable:
         effective=_PCIE_NCCL[generation] * lanes,
         width=lanes,
         source=f"bandwidth spec: {_PCIE_LANE[generation] / 1e9:.3f} GB/s per lane (PCI-SIG; {_ML}); effective: "
-        f"{_NCCL}; {why}",
+        f"{_NCCL}; {message}",
     )
 
 
@@ -83,10 +83,10 @@ _NVLINK = {  # generation: (GPUs, nominal per link, NCCL's per link)
 }
 
 
-def nvlink(generation: int, links: int) -> Cable:
+def build_nvlink(generation: int, links: int) -> Cable:
     """`links` bonded NVLinks of a generation."""
     gpus, nominal, effective = _NVLINK[generation]
-    alpha, why = _NVLINK_ALPHA
+    alpha, message = _NVLINK_ALPHA
     return Cable(
         kind="nvlink",
         label=f"NVLink {generation} ×{links}",
@@ -97,7 +97,7 @@ def nvlink(generation: int, links: int) -> Cable:
         width=links,
         source=f"bandwidth spec: {nominal / 1e9:g} GB/s per link of {gpus} ({_ML}); effective: {effective / 1e9:g} "
         "per link, "
-        f"{_NCCL}; {why}",
+        f"{_NCCL}; {message}",
     )
 
 
@@ -160,7 +160,7 @@ _XGMI = (
 )
 
 
-def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
+def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
     """AMD Infinity Fabric between two GPUs: `gcn` is their architecture, `"942"` (or `"gfx942"`) for MI300X."""
     short = gcn.lower().removeprefix("gfx")
     short = "910" if short.startswith(("90a", "910")) else "" if short.startswith("90") else short
@@ -173,11 +173,11 @@ def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
         nominal=nominal * links,
         effective=rccl * links,
         width=links,
-        source=_xgmi_source(what, nominal, rccl),
+        source=_describe_xgmi_source(what, nominal, rccl),
     )
 
 
-def _xgmi_source(what: str, nominal: float, rccl: float) -> str:
+def _describe_xgmi_source(what: str, nominal: float, rccl: float) -> str:
     known = what == "MI300"
     rough = f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
     bandwidth = f"bandwidth spec: 64 GB/s per peer link ({_ML})" if known else f"bandwidth {rough}"
@@ -186,7 +186,7 @@ def _xgmi_source(what: str, nominal: float, rccl: float) -> str:
     return f"{bandwidth}; effective: {plans}; alpha order of magnitude: as NVLink"
 
 
-def ici(gigabytes: float, what: str, source: str) -> Cable:
+def build_ici(gigabytes: float, what: str, source: str) -> Cable:
     """A TPU's link to a neighbour: GB/s, one direction."""
     return Cable(
         kind="ici",
@@ -206,11 +206,11 @@ _SOCKET_ALPHA = (
 )
 
 
-def socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: str, lanes: int = 16) -> Cable:
+def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: str, lanes: int = 16) -> Cable:
     """The link between two sockets: `links` of `lanes` lanes at `gigatransfers` per second; `nccl` is its model's
     GB/s."""
     nominal = gigatransfers * 1e9 * lanes / 8 * links
-    alpha, why = _SOCKET_ALPHA
+    alpha, message = _SOCKET_ALPHA
     return Cable(
         kind="upi",
         label=f"{label} ×{links}",
@@ -221,11 +221,11 @@ def socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: 
         width=links,
         source=f"bandwidth by {links} links of {lanes} lanes at {gigatransfers:g} GT/s, the class of {cpu}, order of "
         "magnitude: the number of links depends on the board; "
-        f"effective: {nccl:g}, {_NCCL}; {why}",
+        f"effective: {nccl:g}, {_NCCL}; {message}",
     )
 
 
-def dram(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
+def build_memory(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
     """Memory of one socket. Reads and writes share the channels; each direction is given the whole."""
     rate = megatransfers * 1e6 * 8 * channels
     return Cable(
@@ -260,17 +260,17 @@ class Nic:
     sharp: bool = False
 
 
-def _infiniband(name: str, rate: float, effective: float, alpha: float, why: str) -> Nic:
-    source = f"bandwidth spec: {rate * 8 / 1e9:g} Gbit/s data rate ({_ML}); {why}"
+def _build_infiniband(name: str, rate: float, effective: float, alpha: float, message: str) -> Nic:
+    source = f"bandwidth spec: {rate * 8 / 1e9:g} Gbit/s data rate ({_ML}); {message}"
     cable = Cable("infiniband", f"IB {name.upper()}", rate, alpha, source, nominal=rate, effective=effective)
     return Nic(f"ib-{name}", cable, sharp=name != "edr")
 
 
-def _ethernet(gigabits: int, rdma: bool) -> Nic:
+def _build_ethernet(gigabits: int, rdma: bool) -> Nic:
     rate = gigabits * 1e9 / 8
     name, label = (f"roce-{gigabits}", f"RoCE {gigabits}G") if rdma else (f"tcp-{gigabits}", f"TCP {gigabits}G")
-    share, alpha, why = _ROCE if rdma else _TCP
-    source = f"bandwidth spec: {gigabits} Gbit/s line rate; {why}"
+    share, alpha, message = _ROCE if rdma else _TCP
+    source = f"bandwidth spec: {gigabits} Gbit/s line rate; {message}"
     return Nic(name, Cable("ethernet", label, rate, alpha, source, nominal=rate, effective=rate * share), rdma)
 
 
@@ -293,9 +293,9 @@ _HDR_WHY = (
 
 #: Network cards by name, for `machine(nic=...)`.
 NICS: dict[str, Nic] = {
-    nic.name: nic
-    for nic in (
-        _infiniband(
+    find_nic.name: find_nic
+    for find_nic in (
+        _build_infiniband(
             "edr",
             12.5e9,
             12.17e9,
@@ -303,23 +303,23 @@ NICS: dict[str, Nic] = {
             f"effective: osu_bw host 12.17 GB/s ({_EXCALIBUR}); alpha measured: host latency 0.87 to 1.02 µs over "
             f"two cables ({_ABCI}; {_EXCALIBUR})",
         ),
-        _infiniband("hdr", 25e9, 24.69e9, 0.6e-6, _HDR_WHY),
-        _infiniband(
+        _build_infiniband("hdr", 25e9, 24.69e9, 0.6e-6, _HDR_WHY),
+        _build_infiniband(
             "ndr",
             50e9,
             48.9e9,
             0.6e-6,
             "effective: NCCL busbw 48.9 GB/s per NIC (xxrjun/nccl-tests-cluster); alpha order of magnitude: as HDR",
         ),
-        _infiniband(
+        _build_infiniband(
             "xdr",
             100e9,
             97e9,
             0.6e-6,
             "effective: order of magnitude, as the share of NDR; alpha order of magnitude: as HDR",
         ),
-        *(_ethernet(g, True) for g in (25, 50, 100, 200, 400, 800)),
-        *(_ethernet(g, False) for g in (1, 10, 25, 40, 50, 100, 200, 400)),
+        *(_build_ethernet(g, True) for g in (25, 50, 100, 200, 400, 800)),
+        *(_build_ethernet(g, False) for g in (1, 10, 25, 40, 50, 100, 200, 400)),
         Nic(
             "efa-100",
             Cable(
@@ -377,12 +377,12 @@ NICS: dict[str, Nic] = {
 }
 
 
-def nic(name: object) -> Nic:
+def find_nic(name: object) -> Nic:
     """A network card by name. Raises TopologyError with the nearest names."""
     return name if isinstance(name, Nic) else NICS[require_word("NIC", name, NICS, TopologyError)]
 
 
-def at(cable: Cable, rates: str) -> Cable:
+def apply_rates(cable: Cable, rates: str) -> Cable:
     """The cable with its nominal or its effective rate as the one that simulations use."""
     if rates == "nominal" or cable.effective is None:
         return cable

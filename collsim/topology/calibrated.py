@@ -46,12 +46,12 @@ class Residue:
 
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.factors) or list(self.sizes) != sorted(set(self.sizes)):
-            why = "residue of {collective}: {sizes} ascending sizes and as many factors are wanted"
-            raise TopologyError(why, collective=self.collective, sizes=len(self.sizes))
+            message = "residue of {collective}: {sizes} ascending sizes and as many factors are wanted"
+            raise TopologyError(message, collective=self.collective, sizes=len(self.sizes))
         for name, values in (("sizes", self.sizes), ("factors", self.factors)):
             if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
-                why = "residue of {collective}: {name} must be numbers above 0"
-                raise TopologyError(why, collective=self.collective, name=name)
+                message = "residue of {collective}: {name} must be numbers above 0"
+                raise TopologyError(message, collective=self.collective, name=name)
 
 
 @dataclass(frozen=True)
@@ -76,52 +76,52 @@ class Measured:
     def __post_init__(self) -> None:
         sizes = self.fitted_on.get("sizes")
         if not isinstance(sizes, list) or len(sizes) != 2 or not all(isinstance(size, int) for size in sizes):
-            why = "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured"
-            raise TopologyError(why, sizes=sizes)
+            message = "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured"
+            raise TopologyError(message, sizes=sizes)
         for name in ("ranks", "collectives"):
             if not isinstance(self.fitted_on.get(name), list):
-                why = "fitted_on: {name}={value!r} must be a list of what was measured"
-                raise TopologyError(why, name=name, value=self.fitted_on.get(name))
+                message = "fitted_on: {name}={value!r} must be a list of what was measured"
+                raise TopologyError(message, name=name, value=self.fitted_on.get(name))
         if missing := [name for name in ("gpu", "nodes", "inside", "net", "gdr") if name not in self.fitted_on]:
-            why = "fitted_on: {missing} is missing: what the machine was when it was measured"
-            raise TopologyError(why, missing=", ".join(missing))
+            message = "fitted_on: {missing} is missing: what the machine was when it was measured"
+            raise TopologyError(message, missing=", ".join(missing))
 
 
 _SOURCE = "calibrated to a log of one's own"
 
 
-def calibrated(topology: Topology, found: Measured) -> Topology:
+def calibrate_links(topology: Topology, measured: Measured) -> Topology:
     """The same machine whose links carry what was measured. Raises TopologyError for a kind of link that it does not
     have."""
     kinds = sorted({c.kind for c in topology.links.cables})
-    if strange := sorted(set(found.links) - set(kinds)):
-        why = "{name} has no links of that kind: {unknown}"
-        raise TopologyError(why, name=topology.name, unknown=describe_unknown("kind", strange[0], kinds))
+    if strange := sorted(set(measured.links) - set(kinds)):
+        message = "{name} has no links of that kind: {unknown}"
+        raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", strange[0], kinds))
     name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
     before = len(topology.facts.get("calls", ()))
-    facts = MappingProxyType({**topology.facts, "calibration": found, "calls before": before})
-    return replace(topology, name=name, links=_measured(topology.links, found), facts=facts)
+    facts = MappingProxyType({**topology.facts, "calibration": measured, "calls before": before})
+    return replace(topology, name=name, links=_apply_measured(topology.links, measured), facts=facts)
 
 
-def _measured(links: Links, found: Measured) -> Links:
+def _apply_measured(links: Links, measured: Measured) -> Links:
     """Links that carry what was measured; what had been given a share of its cable keeps the share."""
-    cables = tuple(_changed(cable, found) for cable in links.cables)
+    cables = tuple(_calibrate_cable(cable, measured) for cable in links.cables)
     share = links.bandwidth / np.array([c.bandwidth for c in links.cables])[links.cable]
-    turned = np.array([c.kind in found.links for c in links.cables], bool)[links.cable]
+    turned = np.array([c.kind in measured.links for c in links.cables], bool)[links.cable]
     rate = np.where(turned, share * np.array([c.bandwidth for c in cables])[links.cable], links.bandwidth)
     delay = np.where(turned, np.array([c.alpha for c in cables])[links.cable], links.alpha)
     return Links(links.src, links.dst, delay, rate, links.cable, cables)
 
 
-def _changed(cable: Cable, found: Measured) -> Cable:
-    if cable.kind not in found.links:
+def _calibrate_cable(cable: Cable, measured: Measured) -> Cable:
+    if cable.kind not in measured.links:
         return cable
-    said, nominal = found.links[cable.kind], cable.nominal or cable.bandwidth
+    figures, nominal = measured.links[cable.kind], cable.nominal or cable.bandwidth
     before = cable.source.removeprefix(f"{_SOURCE}; before: ")
     return replace(
         cable,
-        bandwidth=nominal * said.carries,
+        bandwidth=nominal * figures.carries,
         nominal=nominal,
-        alpha=said.alpha,
+        alpha=figures.alpha,
         source=f"{_SOURCE}; before: {before}",
     )

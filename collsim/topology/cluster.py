@@ -59,7 +59,7 @@ class Leg(NamedTuple):
     card_out: int
     card_in: int
     into: Local
-    said: str
+    description: str
 
 
 class Hurt(NamedTuple):
@@ -113,8 +113,8 @@ class ClusterRouter:
         without any."""
         local = self.machine.of_kind("memory")
         if not local:
-            why = "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')"
-            raise TopologyError(why, name=self.machine.name)
+            message = "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')"
+            raise TopologyError(message, name=self.machine.name)
         which, node = np.divmod(np.arange(count), self.nodes)
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
@@ -168,12 +168,14 @@ class ClusterRouter:
 
     def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
         """The same with links (numbered as now) gone."""
-        original = np.arange(self._link_count) if self._kept is None else np.flatnonzero(self._kept >= 0)
+        original = (
+            np.arange(self._link_count) if self._link_numbers is None else np.flatnonzero(self._link_numbers >= 0)
+        )
         gone = self.lost | frozenset(original[lost].tolist())
         return ClusterRouter(self.machine, self.nodes, self.fabric, self.policy, gone)
 
     @cached_property
-    def _kept(self) -> Longs | None:
+    def _link_numbers(self) -> Longs | None:
         """Number now of each original link, -1 for the lost; None while nothing is lost."""
         if not self.lost:
             return None
@@ -234,18 +236,18 @@ class ClusterRouter:
             src, dst = self._stand_ins(src, dst, starts, ends)
         (node, a), (goal, b) = _split(src, size), _split(dst, size)
         legs, which = self._legs(node, a, goal, b)
-        hops = _local([leg.out for leg in legs], which, node * self._local_links)
+        hops = _look_up_local([leg.out for leg in legs], which, node * self._local_links)
         through = np.array([leg.card_out >= 0 for leg in legs], bool)
         if through.any():
             away = slice(None) if through.all() else np.flatnonzero(through[which])
             fabric = self._through_fabric(legs, which, node, goal, away)
-            into = _local([leg.into for leg in legs], which, goal * self._local_links)
+            into = _look_up_local([leg.into for leg in legs], which, goal * self._local_links)
             for hop in [*hops, fabric[0]] if stands else []:
                 hop[starts] = -1
             for hop in [fabric[-1], *into] if stands else []:
                 hop[ends] = -1
             hops += [*fabric, *into]
-        return [column for hop in hops if len((column := _squeezed(hop, self._kept)).link)]
+        return [column for hop in hops if len((column := _squeeze_hop(hop, self._link_numbers)).link)]
 
     def _legs(self, node: Ints, a: Ints, goal: Ints, b: Ints) -> tuple[list[Leg], Longs]:
         """The different ways between local devices that these pairs need, and which of them each pair takes. Raises
@@ -256,7 +258,7 @@ class ClusterRouter:
             code = (np.where(node != goal, np.int32(size), np.int32(0)) + a) * size + b
         else:
             code = np.ravel_multi_index((node != goal, state[node], a, state[goal], b), shape)
-        first, which = _distinct(code, prod(shape))
+        first, which = _find_distinct(code, prod(shape))
         keys = np.stack(np.unravel_index(code[first], shape), axis=1).tolist()
         return [self._leg(tuple(key), int(i)) for key, i in zip(keys, first, strict=True)], which
 
@@ -276,9 +278,9 @@ class ClusterRouter:
         cards = len(self.cards)
         out, into = (np.array([leg[i] for leg in legs], np.int32)[which[away]] for i in (1, 2))
         src, dst = node[away] * cards + out, goal[away] * cards + into
-        ways = self.fabric.ways(src, dst)
+        ways = self.fabric.find_links(src, dst)
         if self._fabric_repair is not None:
-            ways = self._repaired(ways, src, dst, np.arange(len(which))[away])
+            ways = self._repair_routes(ways, src, dst, np.arange(len(which))[away])
         hops = []
         for way in ways.T:
             hop = np.full(len(which), -1, np.int32)
@@ -286,7 +288,7 @@ class ClusterRouter:
             hops.append(hop)
         return hops
 
-    def _repaired(self, ways: Longs, src: Longs, dst: Longs, pair: Longs) -> Longs:
+    def _repair_routes(self, ways: Longs, src: Longs, dst: Longs, pair: Longs) -> Longs:
         """The same ways, but shortest ones over what is left for those that would cross a lost link."""
         assert self.fabric is not None
         assert self._fabric_repair is not None
@@ -299,20 +301,20 @@ class ClusterRouter:
         link |= {(y, x): 2 * i + 1 for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
         new: dict[int, list[int]] = {}
         for i in broken.tolist():
-            at, goal, new[i] = int(src[i]), int(dst[i]), []
-            while at != goal:
-                then = int(ways_left.find_next_hops(goal)[at])
+            device, goal, new[i] = int(src[i]), int(dst[i]), []
+            while device != goal:
+                then = int(ways_left.find_next_hops(goal)[device])
                 if then < 0:
                     raise NoWay(
                         int(pair[i]), Sentence("no way is left through the fabric {fabric!r}", fabric=self.fabric.name)
                     )
-                new[i].append(link[at, then])
-                at = then
+                new[i].append(link[device, then])
+                device = then
         width = max(ways.shape[1], *(len(w) for w in new.values()))
         table = np.full((len(ways), width), -1, np.int64)
         table[:, : ways.shape[1]] = ways
-        for i, found in new.items():
-            table[i] = [*found, *[-1] * (width - len(found))]
+        for i, route in new.items():
+            table[i] = [*route, *[-1] * (width - len(route))]
         return table
 
     # ---- one pair of local devices
@@ -320,13 +322,15 @@ class ClusterRouter:
     def _leg(self, key: tuple[int, ...], pair: int) -> Leg:
         if key not in self.legs:
             away, state, a, goal_state, b = key
-            self.legs[key] = self._remote(state, a, goal_state, b) if away else self._inside(state, a, b)
+            self.legs[key] = (
+                self._find_remote_leg(state, a, goal_state, b) if away else self._find_inside_leg(state, a, b)
+            )
         leg = self.legs[key]
         if isinstance(leg, Sentence):
             raise NoWay(pair, leg)
         return leg
 
-    def _inside(self, state: int, a: int, b: int) -> Leg | Sentence:
+    def _find_inside_leg(self, state: int, a: int, b: int) -> Leg | Sentence:
         """Inside one node: direct where P2P is allowed, else through the receiver's host memory."""
         if a == b:
             return Leg((), -1, -1, (), "")
@@ -335,18 +339,18 @@ class ClusterRouter:
         if kinds[a] != "gpu" or kinds[b] != "gpu":
             if path is not None:
                 return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
-            other = self._remote(state, a, state, b)
+            other = self._find_remote_leg(state, a, state, b)
             if isinstance(other, Leg):
                 return other
             return Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
-        if path is not None and self._own_links(path):
+        if path is not None and self._uses_chip_links(path):
             return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):
-            return Leg(path.links, -1, -1, (), f"{self._word(path)}, GPUDirect P2P")
-        memory = self._memory(state, b)
+            return Leg(path.links, -1, -1, (), f"{self._describe_path(path)}, GPUDirect P2P")
+        memory = self._find_memory(state, b)
         there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
         if there is None or back is None:
-            other = self._remote(state, a, state, b)
+            other = self._find_remote_leg(state, a, state, b)
             return (
                 other
                 if isinstance(other, Leg)
@@ -357,8 +361,8 @@ class ClusterRouter:
                     )
                 )
             )
-        why = f"{self._word(path)}, {self._why_not(path)}" if path else "no direct path"
-        return Leg((*there.links, *back.links), -1, -1, (), f"{why}: staged through host memory (SHM)")
+        message = f"{self._describe_path(path)}, {self._explain_no_p2p(path)}" if path else "no direct path"
+        return Leg((*there.links, *back.links), -1, -1, (), f"{message}: staged through host memory (SHM)")
 
     def _ends(self, a: int, b: int) -> Sentence:
         return Sentence("{a} and {b}", a=self.machine.devices[a], b=self.machine.devices[b])
@@ -366,26 +370,26 @@ class ClusterRouter:
     def _p2p(self, path: Path) -> bool:
         return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)
 
-    def _why_not(self, path: Path) -> str:
+    def _explain_no_p2p(self, path: Path) -> str:
         if path.type > NVB and not self.machine.p2p_over_pcie:
             return "the driver allows no P2P over PCIe"
         return "P2P is off" if self.policy.p2p == LOC else f"beyond the P2P level {LEVELS[self.policy.p2p]}"
 
-    def _own_links(self, path: Path) -> bool:
+    def _uses_chip_links(self, path: Path) -> bool:
         """TPU chips route by themselves: no GPUDirect, and nothing that could switch it off."""
         return self.machine.joints[path.links[0] // 2][2].kind == "ici"
 
-    def _memory(self, state: int, device: int) -> int | None:
+    def _find_memory(self, state: int, device: int) -> int | None:
         near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
         return near[0] if near else None
 
-    def _remote(self, state: int, a: int, goal_state: int, b: int) -> Leg | Sentence:
+    def _find_remote_leg(self, state: int, a: int, goal_state: int, b: int) -> Leg | Sentence:
         """To another node: which cards, and how to reach them."""
         card_in = self.card_of(goal_state, b)
-        own = self.card_of(state, a)
-        if self.fabric is None or card_in is None or own is None:
+        own_card = self.card_of(state, a)
+        if self.fabric is None or card_in is None or own_card is None:
             return Sentence("no network card with a working cable")
-        card_out, out = own, self._to_card(state, a, own)
+        card_out, out = own_card, self._to_card(state, a, own_card)
         lanes = self.fabric.lanes
         if lanes is not None and lanes[card_out] != lanes[card_in]:
             wanted = [
@@ -395,13 +399,13 @@ class ClusterRouter:
             if better is not None:
                 card_out, out = better
             elif self.fabric.separate:
-                why = "cards {own} and {other} are on lanes that nothing joins, and PXN is not used"
-                return Sentence(why, own=own, other=card_in)
+                message = "cards {own} and {other} are on lanes that nothing joins, and PXN is not used"
+                return Sentence(message, own=own_card, other=card_in)
         into = self._from_card(goal_state, card_in, b)
         if out is None or into is None:
             return Sentence("no path between its device and its network card")
-        said = f"through card {card_out} ({out[1]}) and card {card_in} ({into[1]})"
-        return Leg(out[0], card_out, card_in, into[0], said)
+        texts = f"through card {card_out} ({out[1]}) and card {card_in} ({into[1]})"
+        return Leg(out[0], card_out, card_in, into[0], texts)
 
     def _in_lane(self, state: int, a: int, wanted: list[int]) -> tuple[int, tuple[Local, str] | None] | None:
         """A card of the lane: one's own within PXB, or with PXN over NVLink through the GPU beside it."""
@@ -463,12 +467,12 @@ class ClusterRouter:
             return path.links, "from host memory" if sending else "to host memory"
         if self._gdr(seen, sending):
             return path.links, f"{LEVELS[seen.type]}, GPUDirect RDMA"
-        staged = self._staged(state, ends, self._memory(state, device))
+        staged = self._stage_through_memory(state, ends, self._find_memory(state, device))
         if staged is None:
             return None
         return staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
 
-    def _staged(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
+    def _stage_through_memory(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
         """Links into host memory and out of it again; None where there is no way."""
         paths = self._paths[state]
         if memory is None or (into := paths.best(ends[0], memory)) is None:
@@ -478,25 +482,25 @@ class ClusterRouter:
 
     # ---- words
 
-    def words(self, src: int, dst: int) -> str:
+    def describe_route(self, src: int, dst: int) -> str:
         """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged."""
         size = len(self.machine.devices)
         (node, a), (goal, b) = divmod(src, size), divmod(dst, size)
         state = self._hurt[1]
-        return self._leg((int(node != goal), int(state[node]), a, int(state[goal]), b), 0).said
+        return self._leg((int(node != goal), int(state[node]), a, int(state[goal]), b), 0).description
 
-    def _word(self, path: Path) -> str:
+    def _describe_path(self, path: Path) -> str:
         """`NV12 in nvidia-smi, NVL in NCCL`."""
-        tool = "rocm-smi" if (word := smi_word(self.machine, path)) == "XGMI" else "nvidia-smi"
+        tool = "rocm-smi" if (word := find_smi_word(self.machine, path)) == "XGMI" else "nvidia-smi"
         return f"{word} in {tool}, {LEVELS[path.type]} in NCCL"
 
 
-def smi_word(machine: Machine, path: Path) -> str:
+def find_smi_word(machine: Machine, path: Path) -> str:
     """nvidia-smi topo -m's word for a path between two devices; NV# counts links at the first; NVB has its PCIe
     word."""
-    said = machine.words.get((path.devices[0], path.devices[-1]))
-    if said:
-        return said
+    word_of_file = machine.words.get((path.devices[0], path.devices[-1]))
+    if word_of_file:
+        return word_of_file
     if path.type == NVL:
         cable = machine.joints[path.links[0] // 2][2]
         return "XGMI" if cable.kind == "xgmi" else f"NV{cable.width}"
@@ -506,7 +510,7 @@ def smi_word(machine: Machine, path: Path) -> str:
             frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"),
         )
         around = plain.best(path.devices[0], path.devices[-1])
-        return smi_word(machine, around) if around else "no word"
+        return find_smi_word(machine, around) if around else "no word"
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
         return machine.bridge if path.type != SYS else "SYS"
     return LEVELS[path.type] if path.type != LOC else "X"
@@ -514,37 +518,37 @@ def smi_word(machine: Machine, path: Path) -> str:
 
 def _split(device: Longs, size: int) -> tuple[Ints, Ints]:
     """Node and local device: divmod, which numpy does many times slower."""
-    at = device.astype(np.int32)
-    node = at // size
-    return node, at - node * size
+    numbers = device.astype(np.int32)
+    node = numbers // size
+    return node, numbers - node * size
 
 
-def _distinct(code: npt.NDArray[Any], most: int) -> tuple[Longs, Longs]:
+def _find_distinct(code: npt.NDArray[Any], most: int) -> tuple[Longs, Longs]:
     """Where each different code below `most` is first, in the order of the codes, and for all which of them they
     are."""
     if most > 1000 + 4 * len(code):
         _, first, which = np.unique(code, return_index=True, return_inverse=True)
         return first, which.ravel()
-    place = np.full(most, -1, np.int64)
-    place[code[::-1]] = np.arange(len(code))[::-1]
-    used = np.flatnonzero(place >= 0)
-    first = place[used]
-    place[used] = np.arange(len(used))
-    return first, place[code]
+    position = np.full(most, -1, np.int64)
+    position[code[::-1]] = np.arange(len(code))[::-1]
+    used = np.flatnonzero(position >= 0)
+    first = position[used]
+    position[used] = np.arange(len(used))
+    return first, position[code]
 
 
-def _local(ways: list[Local], which: Longs, offset: Ints) -> list[Ints]:
+def _look_up_local(ways: list[Local], which: Longs, offset: Ints) -> list[Ints]:
     """Local ways looked up per pair and moved to their node, hop by hop; -1 where shorter."""
     hops = []
     for i in range(max((len(way) for way in ways), default=0)):
         link = np.array([way[i] if i < len(way) else -1 for way in ways], np.int32)
-        found = link[which]
-        found += offset if link.min() >= 0 else np.where(found >= 0, offset, 0)
-        hops.append(found)
+        links = link[which]
+        links += offset if link.min() >= 0 else np.where(links >= 0, offset, 0)
+        hops.append(links)
     return hops
 
 
-def _squeezed(link: Ints, number: Longs | None) -> Column:
+def _squeeze_hop(link: Ints, number: Longs | None) -> Column:
     """One hop without the pairs that do not make it, links numbered as now."""
     pair = None
     if len(link) and link.min() < 0:

@@ -26,7 +26,7 @@ from .network import Cable, Floats, Links, Router, Topology
 Call = tuple[str, dict[str, Any]]
 
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
-_TIMES = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
+_MULTIPLE = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
 _PERCENT = re.compile(r"(\d*\.?\d+)\s*%")
 
 
@@ -44,54 +44,60 @@ def with_link(
 ) -> Topology:
     """Another bandwidth or alpha on the cable between devices a and b, both directions."""
     if bandwidth is None and alpha is None:
-        why = "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
-        raise TopologyError(why, a=a, b=b)
-    which = _between(topology, a, b)
+        message = "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
+        raise TopologyError(message, a=a, b=b)
+    which = _find_cable_links(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
     try:
         if bandwidth is not None:
-            factor = _factor(bandwidth)
+            factor = _parse_factor(bandwidth)
             rate[which] = rate[which] * factor if factor is not None else parse_cable_bandwidth(bandwidth)
         if alpha is not None:
             delay[which] = parse_cable_alpha(alpha)
     except CollsimError as error:
         way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'") if isinstance(bandwidth, str) else ""
-        why = "with_link({a!r}, {b!r}): {error}{way_out}"
-        raise TopologyError(why, a=a, b=b, error=error, way_out=way_out) from None
-    call = {"a": _device(topology, a), "b": _device(topology, b), **_given(bandwidth=bandwidth, alpha=alpha)}
+        message = "with_link({a!r}, {b!r}): {error}{way_out}"
+        raise TopologyError(message, a=a, b=b, error=error, way_out=way_out) from None
+    call = {
+        "a": _find_name(topology, a),
+        "b": _find_name(topology, b),
+        **_plain_arguments(bandwidth=bandwidth, alpha=alpha),
+    }
     now = {"bandwidth": format_bandwidth(rate[which][0]), "alpha": format_time(delay[which][0])}
-    given = {"bandwidth": bandwidth, "alpha": alpha}
-    said = [f"{k} {v if isinstance(v, str) else now[k]}" for k, v in given.items() if v is not None]
-    text = f"{_pair(topology, a, b)}: {', '.join(said)}"
-    return _changed(topology, _relabelled(topology.links, which, rate, delay), text, ("with_link", call))
+    values = {"bandwidth": bandwidth, "alpha": alpha}
+    changes = [f"{k} {v if isinstance(v, str) else now[k]}" for k, v in values.items() if v is not None]
+    text = f"{_format_pair(topology, a, b)}: {', '.join(changes)}"
+    return _record_edit(topology, _relabel_links(topology.links, which, rate, delay), text, ("with_link", call))
 
 
-def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
+def scale_links(topology: Topology, kind: str | None, by: float) -> Topology:
     """Bandwidth of every link of a kind times `by`."""
     if isinstance(by, bool) or not isinstance(by, Real) or not 0 < by < 1e12:
-        why = "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth"
-        raise TopologyError(why, by=by)
+        message = "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth"
+        raise TopologyError(message, by=by)
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-        why = "{name} has no links of that kind: {unknown}"
-        raise TopologyError(why, name=topology.name, unknown=describe_unknown("kind", kind, kinds))
+        message = "{name} has no links of that kind: {unknown}"
+        raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", kind, kinds))
     chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
-    cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
+    cables = tuple(_scale_cable(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
     new = Links(links.src, links.dst, links.alpha, rate, links.cable, cables)
-    return _changed(topology, new, f"{kind or 'every link'} ×{by:g}", ("scaled", _given(kind=kind, by=float(by))))
+    return _record_edit(
+        topology, new, f"{kind or 'every link'} ×{by:g}", ("scaled", _plain_arguments(kind=kind, by=float(by)))
+    )
 
 
-def without_link(topology: Topology, a: str | int, b: str | int) -> Topology:
+def remove_link(topology: Topology, a: str | int, b: str | int) -> Topology:
     """The cable between devices a and b is gone, both directions."""
     lost = np.zeros(len(topology.links), bool)
-    lost[_between(topology, a, b)] = True
-    call = {"a": _device(topology, a), "b": _device(topology, b)}
-    return _without(topology, lost, f"without {_pair(topology, a, b)}", ("without_link", call))
+    lost[_find_cable_links(topology, a, b)] = True
+    call = {"a": _find_name(topology, a), "b": _find_name(topology, b)}
+    return _remove_links(topology, lost, f"without {_format_pair(topology, a, b)}", ("without_link", call))
 
 
-def without_device(topology: Topology, device: str | int) -> Topology:
+def remove_device(topology: Topology, device: str | int) -> Topology:
     """All cables of a device are gone."""
     gone = topology.device(device)
     name = topology.devices.name[gone]
@@ -102,29 +108,36 @@ def without_device(topology: Topology, device: str | int) -> Topology:
             if here[0] < topology.ranks
             else Sentence("helper {helper}", helper=here[0] - topology.ranks)
         )
-        why = "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead"
-        raise TopologyError(why, name=topology.name, what=what, device=name)
+        message = "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead"
+        raise TopologyError(message, name=topology.name, what=what, device=name)
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
-    return _without(topology, lost, f"without {name}", ("without_device", {"device": name}))
+    return _remove_links(topology, lost, f"without {name}", ("without_device", {"device": name}))
 
 
-def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str, call: Call) -> Topology:
+def _remove_links(topology: Topology, lost: npt.NDArray[np.bool_], text: str, call: Call) -> Topology:
     old = topology.links
-    kept = ~lost
-    links = Links(old.src[kept], old.dst[kept], old.alpha[kept], old.bandwidth[kept], old.cable[kept], old.cables)
-    smaller = _changed(topology, links, said, call)
+    remaining = ~lost
+    links = Links(
+        old.src[remaining],
+        old.dst[remaining],
+        old.alpha[remaining],
+        old.bandwidth[remaining],
+        old.cable[remaining],
+        old.cables,
+    )
+    smaller = _record_edit(topology, links, text, call)
     if topology.router is not None:
         if not isinstance(topology.router, Repairs):
             raise TopologyError("{name} cannot lose links", name=topology.name)
         repaired = replace(smaller, router=topology.router.without(lost))
-        _require_ways(repaired)
+        _require_routes(repaired)
         return repaired
     paths = ShortestPaths.of_links(len(topology.devices), links)
     require_connected(smaller, paths)
     return replace(smaller, next_hop=paths)
 
 
-def _require_ways(topology: Topology) -> None:
+def _require_routes(topology: Topology) -> None:
     """All pairs where that is cheap, else every endpoint to and from the first of its node, of the next and of the
     whole."""
     n = topology.endpoints
@@ -136,15 +149,15 @@ def _require_ways(topology: Topology) -> None:
         node = topology.devices.node[topology.endpoint_device]
         _, first, which = np.unique(node, return_index=True, return_inverse=True)
         everyone = np.arange(n)
-        own = which.ravel()
-        for other in (first[own], first[(own + 1) % len(first)], np.zeros(n, np.int64)):
+        own_node = which.ravel()
+        for other in (first[own_node], first[(own_node + 1) % len(first)], np.zeros(n, np.int64)):
             topology.routes(everyone, other)
             topology.routes(other, everyone)
     except TopologyError as error:
-        raise TopologyError(_apart(topology) or error.sentence) from None
+        raise TopologyError(_explain_separation(topology) or error.sentence) from None
 
 
-def _apart(topology: Topology) -> Sentence | None:
+def _explain_separation(topology: Topology) -> Sentence | None:
     """Which ranks rank 0 still reaches both ways, and which it does not."""
     if topology.ranks > 4096:
         return None
@@ -161,86 +174,88 @@ def _apart(topology: Topology) -> Sentence | None:
     return Sentence(template, name=topology.name, near=format_ranks(near), far=format_ranks(far))
 
 
-def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:
-    one, two = topology.device(a), topology.device(b)
+def _find_cable_links(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:
+    first, second = topology.device(a), topology.device(b)
     links = topology.links
-    found = np.flatnonzero(((links.src == one) & (links.dst == two)) | ((links.src == two) & (links.dst == one)))
-    if not len(found):
-        near = sorted({topology.devices.name[d] for d in links.dst[links.src == one]})
-        beside = (
-            Sentence("; {name} is joined to {near}", name=topology.devices.name[one], near=", ".join(near[:8]))
+    between = np.flatnonzero(
+        ((links.src == first) & (links.dst == second)) | ((links.src == second) & (links.dst == first))
+    )
+    if not len(between):
+        near = sorted({topology.devices.name[d] for d in links.dst[links.src == first]})
+        neighbours = (
+            Sentence("; {name} is joined to {near}", name=topology.devices.name[first], near=", ".join(near[:8]))
             if near
             else ""
         )
-        why = "{name} has no link between {pair}{beside}"
-        raise TopologyError(why, name=topology.name, pair=_pair(topology, a, b), beside=beside)
-    return found
+        message = "{name} has no link between {pair}{beside}"
+        raise TopologyError(message, name=topology.name, pair=_format_pair(topology, a, b), beside=neighbours)
+    return between
 
 
-def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay: Floats) -> Links:
+def _relabel_links(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay: Floats) -> Links:
     """Links with their own Cable for the changed ones, so that its label and source say that it was changed."""
     cables, column = list(links.cables), links.cable.copy()
     for i in which:
-        new = _changed_cable(links.cables[links.cable[i]], float(rate[i]), float(delay[i]))
+        new = _change_cable(links.cables[links.cable[i]], float(rate[i]), float(delay[i]))
         if new not in cables:
             cables.append(new)
         column[i] = cables.index(new)
     return Links(links.src, links.dst, delay, rate, column, tuple(cables))
 
 
-def _changed_cable(old: Cable, rate: float, delay: float) -> Cable:
-    label = _named_by(old, rate, delay)
+def _change_cable(old: Cable, rate: float, delay: float) -> Cable:
+    label = _relabel_cable(old, rate, delay)
     nominal = rate * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
     return Cable(old.kind, label, rate, delay, f"changed by who asked; before: {old.source}", nominal=nominal)
 
 
-def _named_by(old: Cable, rate: float, delay: float) -> str:
+def _relabel_cable(old: Cable, rate: float, delay: float) -> str:
     """`NVLink 3 ×12 → 150 GB/s`: what the cable was, and what it carries now; its alpha where an edit changed that."""
     was, _, now = old.label.partition(" → ")
     latency = f", {format_time(delay)}" if "," in now or delay != old.alpha else ""
     return f"{was} → {format_bandwidth(rate)}{latency}"
 
 
-def _times(cable: Cable, by: float) -> Cable:
+def _scale_cable(cable: Cable, by: float) -> Cable:
     rates = {"bandwidth": cable.bandwidth, "nominal": cable.nominal, "effective": cable.effective}
     scaled: dict[str, Any] = {key: None if rate is None else rate * by for key, rate in rates.items()}
-    label = _named_by(cable, cable.bandwidth * by, cable.alpha)
+    label = _relabel_cable(cable, cable.bandwidth * by, cable.alpha)
     return replace(cable, label=label, source=f"×{by:g} by who asked; before: {cable.source}", **scaled)
 
 
-def _factor(bandwidth: object) -> float | None:
+def _parse_factor(bandwidth: object) -> float | None:
     """0.5 for "half"; 0.1 for "x0.1" or "10%"; None for a plain quantity."""
     if not isinstance(bandwidth, str):
         return None
     text = bandwidth.strip().lower()
     if text in _FACTORS:
         return _FACTORS[text]
-    match, percent = _TIMES.fullmatch(text), _PERCENT.fullmatch(text)
+    match, percent = _MULTIPLE.fullmatch(text), _PERCENT.fullmatch(text)
     if match is None and percent is None:
         return None
     factor = float(match[1]) if match else float(percent[1]) / 100  # type: ignore[index]
     if not 0 < factor < 1e9:
-        why = "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link"
-        raise CollsimError(why, bandwidth=bandwidth)
+        message = "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link"
+        raise CollsimError(message, bandwidth=bandwidth)
     return factor
 
 
-def _pair(topology: Topology, a: str | int, b: str | int) -> str:
+def _format_pair(topology: Topology, a: str | int, b: str | int) -> str:
     return f"{topology.devices.name[topology.device(a)]} – {topology.devices.name[topology.device(b)]}"
 
 
-def _device(topology: Topology, device: str | int) -> str:
+def _find_name(topology: Topology, device: str | int) -> str:
     return topology.devices.name[topology.device(device)]
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _plain_arguments(**arguments: Any) -> dict[str, Any]:
     """Arguments that were given, as plain numbers and texts."""
     return {k: v if isinstance(v, str) else float(v) for k, v in arguments.items() if v is not None}
 
 
-def _changed(topology: Topology, links: Links, said: str, call: Call) -> Topology:
+def _record_edit(topology: Topology, links: Links, text: str, call: Call) -> Topology:
     """With other links; `facts` keep what was said of each edit, and the calls that would make it again."""
-    edits, calls = (*topology.facts.get("edits", ()), said), (*topology.facts.get("calls", ()), call)
+    edits, calls = (*topology.facts.get("edits", ()), text), (*topology.facts.get("calls", ()), call)
     facts = MappingProxyType({**topology.facts, "edits": edits, "calls": calls})
     joint = "; " if topology.facts.get("edits") else ", "
-    return replace(topology, name=f"{topology.name}{joint}{said}", links=links, facts=facts)
+    return replace(topology, name=f"{topology.name}{joint}{text}", links=links, facts=facts)

@@ -15,17 +15,21 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
         return f"{names[0].capitalize()} to itself: a copy in its own memory; no link is crossed."
     hops = topology.route(a, b)
     way = " → ".join([hops[0].src, *(hop.dst for hop in hops)])
-    why = ""
+    description = ""
     if topology.router is not None:
-        why = topology.router.words(int(topology.endpoint_device[a]), int(topology.endpoint_device[b]))
+        ends = int(topology.endpoint_device[a]), int(topology.endpoint_device[b])
+        description = topology.router.describe_route(*ends)
+    if description:
+        description += ". "
     links = "1 link" if len(hops) == 1 else f"{len(hops)} links"
     return (
-        f"{names[0].capitalize()} to {names[1]}: {why + '. ' if why else ''}{way}. {links}: {_crossed(hops)}. "
-        f"{_limit(hops)}"
+        f"{names[0].capitalize()} to {names[1]}: {description}{way}. {links}: "
+        f"{_list_crossed(hops)}. "
+        f"{_describe_limit(hops)}"
     )
 
 
-def _crossed(hops: list[Hop]) -> str:
+def _list_crossed(hops: list[Hop]) -> str:
     """`2 × NVLink 3 ×12, ...`, in the order first met."""
     counts: dict[str, int] = {}
     for hop in hops:
@@ -33,7 +37,7 @@ def _crossed(hops: list[Hop]) -> str:
     return ", ".join(f"{n} of {label}" if n > 1 else label for label, n in counts.items())
 
 
-def _limit(hops: list[Hop]) -> str:
+def _describe_limit(hops: list[Hop]) -> str:
     slowest = min(hops, key=lambda hop: hop.bandwidth)
     latency = format_time(sum(hop.alpha for hop in hops))
     return (

@@ -69,16 +69,16 @@ class Fabric:
     def ports(self) -> int:
         return len(self.home)
 
-    def ways(self, src: Longs, dst: Longs) -> Longs:
+    def find_links(self, src: Longs, dst: Longs) -> Longs:
         """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter. Hops lie together
         in memory."""
-        one, two = self.home[src].astype(src.dtype), self.home[dst].astype(src.dtype)
-        inner = self.between(one, two, dst).T
+        first, second = self.home[src].astype(src.dtype), self.home[dst].astype(src.dtype)
+        inner = self.between(first, second, dst).T
         table = np.empty((len(inner) + 2, len(src)), src.dtype)
         table[0], table[-1] = 2 * src, 2 * dst + 1
         for hop, there in zip(table[1:-1], inner, strict=True):
             np.add(there, 2 * self.ports, out=hop)
-            hop[(there < 0) | (one == two)] = -1
+            hop[(there < 0) | (first == second)] = -1
         return table.T
 
     def ends(self) -> tuple[Longs, Longs]:
@@ -87,9 +87,9 @@ class Fabric:
         return np.concatenate([ports, self.a + self.ports]), np.concatenate([self.home, self.b]) + self.ports
 
 
-def nothing(one: Longs, two: Longs, port: Longs) -> Longs:
+def route_nothing(first: Longs, second: Longs, port: Longs) -> Longs:
     """One switch: no cables between switches."""
-    return np.full((len(one), 0), -1, np.int64)
+    return np.full((len(first), 0), -1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class UpDown:
 
     spines: int
 
-    def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
+    def __call__(self, first: Longs, second: Longs, port: Longs) -> Longs:
         spine = port % self.spines
-        return np.stack([2 * (one * self.spines + spine), 2 * (two * self.spines + spine) + 1]).T
+        return np.stack([2 * (first * self.spines + spine), 2 * (second * self.spines + spine) + 1]).T
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ class ThreeLayers:
     tops: int
     pods: int
 
-    def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
+    def __call__(self, source: Longs, target: Longs, port: Longs) -> Longs:
         up, top = port % self.ups, port // self.ups % self.tops
-        pod, goal = one // self.edges, two // self.edges
+        pod, goal = source // self.edges, target // self.edges
         first = self.pods * self.edges * self.ups
-        climb, fall = 2 * (one * self.ups + up), 2 * (two * self.ups + up) + 1
+        climb, fall = 2 * (source * self.ups + up), 2 * (target * self.ups + up) + 1
         over = 2 * (first + (pod * self.ups + up) * self.tops + top)
         down = 2 * (first + (goal * self.ups + up) * self.tops + top) + 1
         far = pod != goal
@@ -133,18 +133,18 @@ class Walk:
     link: Longs
     switches: int
 
-    def __call__(self, one: Longs, two: Longs, port: Longs) -> Longs:
-        at, two = one.astype(np.int64), two.astype(np.int64)
+    def __call__(self, source: Longs, target: Longs, port: Longs) -> Longs:
+        current, target = source.astype(np.int64), target.astype(np.int64)
         hops = []
-        while (moving := at != two).any():
-            then = np.where(moving, self.next_hop(at, two), at)
-            found = np.searchsorted(self.keys, at * self.switches + then)
-            hops.append(np.where(moving, self.link[np.minimum(found, len(self.keys) - 1)], -1))
-            at = then
-        return np.stack(hops).T if hops else nothing(one, two, port)
+        while (moving := current != target).any():
+            then = np.where(moving, self.next_hop(current, target), current)
+            position = np.searchsorted(self.keys, current * self.switches + then)
+            hops.append(np.where(moving, self.link[np.minimum(position, len(self.keys) - 1)], -1))
+            current = then
+        return np.stack(hops).T if hops else route_nothing(source, target, port)
 
 
-def _walk(a: Longs, b: Longs, switches: int, next_hop: NextHop) -> Walk:
+def _build_walk(a: Longs, b: Longs, switches: int, next_hop: NextHop) -> Walk:
     src, dst = np.stack([a, b], 1).ravel(), np.stack([b, a], 1).ravel()
     keys = src * switches + dst
     order = np.argsort(keys)
@@ -157,17 +157,17 @@ class _GroupsOfSwitches:
 
     groups: Groups
 
-    def __call__(self, at: Longs, goal: Longs) -> Longs:
+    def __call__(self, current: Longs, goal: Longs) -> Longs:
         p = self.groups.hosts
         first = p * self.groups.switches * (self.groups.switches * self.groups.cables + 1)
-        return self.groups(at + first, goal * p) - first
+        return self.groups(current + first, goal * p) - first
 
 
 # ---- builders: (nodes, cards per node, cable of a card, options) -> Fabric
 
 
 @dataclass
-class _Asked:
+class _FabricRequest:
     """What a fabric is built for, and the options that it has not yet taken."""
 
     name: str
@@ -194,8 +194,8 @@ class _Asked:
     def count(self, key: str, default: int) -> int:
         number = parse_count(self.take(key, default), key)
         if number >= 2**31:
-            why = "{key}={number:,} is too large; it is at most {last:,}"
-            raise TopologyError(why, key=key, number=number, last=2**31 - 1)
+            message = "{key}={number:,} is too large; it is at most {last:,}"
+            raise TopologyError(message, key=key, number=number, last=2**31 - 1)
         return number
 
     def uplink(self, times: float, trunk: bool = False) -> Cable:
@@ -214,142 +214,160 @@ class _Asked:
     def oversubscription(self) -> float:
         value = self.take("oversubscription", 1)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
-            why = "oversubscription={value} must be a number above 0; 2 halves the way up of every leaf"
-            raise TopologyError(why, value=format_value(value))
+            message = "oversubscription={value} must be a number above 0; 2 halves the way up of every leaf"
+            raise TopologyError(message, value=format_value(value))
         return float(value)
 
 
-def _one_switch(asked: _Asked) -> Fabric:
-    return Fabric("switch", ((1, "switch"),), np.zeros(asked.ports, np.int64), _NONE, _NONE, asked.cable, nothing)
+def _build_switch(request: _FabricRequest) -> Fabric:
+    return Fabric(
+        "switch", ((1, "switch"),), np.zeros(request.ports, np.int64), _NONE, _NONE, request.cable, route_nothing
+    )
 
 
-def _leaf_spine(asked: _Asked) -> Fabric:
-    radix = asked.count("radix", 40)
-    nodes_per_leaf = asked.count("nodes_per_leaf", min(max(1, radix // 2 // asked.cards), max(1, -(-asked.nodes // 2))))
-    down = nodes_per_leaf * asked.cards
-    home = np.arange(asked.ports) // down
-    return _two_layers(asked, home, down)
+def _build_leaf_spine(request: _FabricRequest) -> Fabric:
+    radix = request.count("radix", 40)
+    nodes_per_leaf = request.count(
+        "nodes_per_leaf", min(max(1, radix // 2 // request.cards), max(1, -(-request.nodes // 2)))
+    )
+    down = nodes_per_leaf * request.cards
+    home = np.arange(request.ports) // down
+    return _build_two_layers(request, home, down)
 
 
-def _rail(asked: _Asked) -> Fabric:
-    unit = asked.count("unit", min(32, asked.nodes))
-    node, card = np.divmod(np.arange(asked.ports), asked.cards)
-    fabric = _two_layers(asked, node // unit * asked.cards + card, unit)
-    return replace(fabric, lanes=tuple(range(asked.cards)))
+def _build_rail(request: _FabricRequest) -> Fabric:
+    unit = request.count("unit", min(32, request.nodes))
+    node, card = np.divmod(np.arange(request.ports), request.cards)
+    fabric = _build_two_layers(request, node // unit * request.cards + card, unit)
+    return replace(fabric, lanes=tuple(range(request.cards)))
 
 
-def _two_layers(asked: _Asked, home: Longs, down: int) -> Fabric:
-    ratio = asked.oversubscription()
+def _build_two_layers(request: _FabricRequest, home: Longs, down: int) -> Fabric:
+    ratio = request.oversubscription()
     leaves = int(home.max()) + 1
     spines = max(1, math.ceil(down / ratio - 1e-9))
-    asked.require(leaves + spines, leaves * spines)
+    request.require(leaves + spines, leaves * spines)
     leaf, spine = np.divmod(np.arange(leaves * spines), spines)
-    uplink = asked.uplink(down / ratio / spines)
-    return Fabric(asked.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, UpDown(spines))
+    uplink = request.uplink(down / ratio / spines)
+    return Fabric(
+        request.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, UpDown(spines)
+    )
 
 
-def _planes(asked: _Asked, planes: int | None = None) -> Fabric:
-    count = planes or asked.count("planes", 2)
-    if count > asked.cards:
-        why = "planes={count} is more than the {cards} network cards of a node; each plane needs a card"
-        raise TopologyError(why, count=count, cards=asked.cards)
-    home = np.arange(asked.ports) % asked.cards % count
-    lanes = tuple(card % count for card in range(asked.cards))
-    return Fabric(asked.name, ((count, "plane"),), home, _NONE, _NONE, asked.cable, nothing, lanes, separate=count > 1)
+def _build_planes(request: _FabricRequest, planes: int | None = None) -> Fabric:
+    count = planes or request.count("planes", 2)
+    if count > request.cards:
+        message = "planes={count} is more than the {cards} network cards of a node; each plane needs a card"
+        raise TopologyError(message, count=count, cards=request.cards)
+    home = np.arange(request.ports) % request.cards % count
+    lanes = tuple(card % count for card in range(request.cards))
+    return Fabric(
+        request.name, ((count, "plane"),), home, _NONE, _NONE, request.cable, route_nothing, lanes, separate=count > 1
+    )
 
 
-def _rail_only(asked: _Asked) -> Fabric:
-    return _planes(asked, asked.cards)
+def _build_rail_only(request: _FabricRequest) -> Fabric:
+    return _build_planes(request, request.cards)
 
 
-def _fat_tree(asked: _Asked) -> Fabric:
-    ratio = asked.oversubscription()
-    least = 2 * math.ceil((asked.ports / 2) ** (1 / 3) - 1e-9)
-    k = asked.count("radix", max(4, least + least % 2))
+def _build_fat_tree(request: _FabricRequest) -> Fabric:
+    ratio = request.oversubscription()
+    least = 2 * math.ceil((request.ports / 2) ** (1 / 3) - 1e-9)
+    k = request.count("radix", max(4, least + least % 2))
     half = k // 2
-    if k % 2 or half * half * k < asked.ports:
-        why = "a fat tree of switches with radix={k} ports holds {half:,} cards, not {ports:,}; use radix={least}"
-        raise TopologyError(why, k=k, half=half * half * k, ports=asked.ports, least=least)
-    pods = -(-asked.ports // (half * half))
+    if k % 2 or half * half * k < request.ports:
+        message = "a fat tree of switches with radix={k} ports holds {half:,} cards, not {ports:,}; use radix={least}"
+        raise TopologyError(message, k=k, half=half * half * k, ports=request.ports, least=least)
+    pods = -(-request.ports // (half * half))
     ups = max(1, math.ceil(half / ratio - 1e-9))
     layer_a, layer_b = pods * half, pods * ups
-    asked.require(layer_a + layer_b + ups * half, layer_a * ups + layer_b * half)
+    request.require(layer_a + layer_b + ups * half, layer_a * ups + layer_b * half)
     edge, up = np.divmod(np.arange(layer_a * ups), ups)
     agg, top = np.divmod(np.arange(layer_b * half), half)
     a = np.concatenate([edge, layer_a + agg])
     b = np.concatenate([layer_a + edge // half * ups + up, layer_a + layer_b + agg % ups * half + top])
     switches = ((layer_a, "edge"), (layer_b, "aggregation"), (ups * half, "core"))
-    uplink = asked.uplink(half / ratio / ups)
+    uplink = request.uplink(half / ratio / ups)
     return Fabric(
-        asked.name, switches, np.arange(asked.ports) // half, a, b, uplink, ThreeLayers(half, ups, half, pods)
+        request.name, switches, np.arange(request.ports) // half, a, b, uplink, ThreeLayers(half, ups, half, pods)
     )
 
 
-def _grid(asked: _Asked) -> Fabric:
-    wrap = asked.name == "torus"
-    dims = asked.take("dims", _nearly_square(asked.nodes))
+def _build_grid(request: _FabricRequest) -> Fabric:
+    wrap = request.name == "torus"
+    dims = request.take("dims", _factor_nearly_square(request.nodes))
     if not isinstance(dims, tuple | list):
-        why = "dims={dims} must be a list of sizes, for example dims={example}"
-        raise TopologyError(why, dims=format_value(dims), example=_nearly_square(asked.nodes))
+        message = "dims={dims} must be a list of sizes, for example dims={example}"
+        raise TopologyError(message, dims=format_value(dims), example=_factor_nearly_square(request.nodes))
     sizes = tuple(parse_count(d, "dims") for d in dims)
-    if math.prod(sizes) != asked.nodes:
-        why = "dims={dims} hold {product} nodes, not {nodes}; a {name} has one router per node"
+    if math.prod(sizes) != request.nodes:
+        message = "dims={dims} hold {product} nodes, not {nodes}; a {name} has one router per node"
         raise TopologyError(
-            why,
+            message,
             dims=format_value(tuple(dims)),
             product=format_value(math.prod(sizes)),
-            nodes=asked.nodes,
-            name=asked.name,
+            nodes=request.nodes,
+            name=request.name,
         )
-    asked.require(asked.nodes, asked.nodes * len(sizes))
-    node = np.arange(asked.nodes)
+    request.require(request.nodes, request.nodes * len(sizes))
+    node = np.arange(request.nodes)
     a, b, stride = [], [], 1
     for size in reversed(sizes):
         here = node // stride % size
-        has_next = np.full(asked.nodes, wrap and size > 2) | (here < size - 1)
+        has_next = np.full(request.nodes, wrap and size > 2) | (here < size - 1)
         a.append(node[has_next])
         b.append((node + ((here + 1) % size - here) * stride)[has_next])
         stride *= size
-    one, two = np.concatenate(a), np.concatenate(b)
-    home = np.arange(asked.ports) // asked.cards
-    walk = _walk(one, two, asked.nodes, Around(sizes, wrap))
-    return Fabric(asked.name, ((asked.nodes, "router"),), home, one, two, asked.uplink(asked.cards, trunk=True), walk)
+    ends_a, ends_b = np.concatenate(a), np.concatenate(b)
+    home = np.arange(request.ports) // request.cards
+    walk = _build_walk(ends_a, ends_b, request.nodes, Around(sizes, wrap))
+    return Fabric(
+        request.name,
+        ((request.nodes, "router"),),
+        home,
+        ends_a,
+        ends_b,
+        request.uplink(request.cards, trunk=True),
+        walk,
+    )
 
 
-def _dragonfly(asked: _Asked) -> Fabric:
-    p = asked.count("ports_per_switch", asked.cards)
-    needed = -(-asked.ports // p)
+def _build_dragonfly(request: _FabricRequest) -> Fabric:
+    p = request.count("ports_per_switch", request.cards)
+    needed = -(-request.ports // p)
     h = 1
     while 2 * h * (2 * h * h + 1) < needed:
         h += 1
-    a, h = asked.count("switches", 2 * h), asked.count("cables", h)
+    a, h = request.count("switches", 2 * h), request.count("cables", h)
     groups = a * h + 1
-    if a * groups * p < asked.ports:
-        why = "a dragonfly with switches={a}, cables={h} holds {cards:,} cards, not {ports:,}; use more switches"
-        raise TopologyError(why, a=a, h=h, cards=a * groups * p, ports=asked.ports)
-    asked.require(a * groups, a * groups * (a + h))
+    if a * groups * p < request.ports:
+        message = "a dragonfly with switches={a}, cables={h} holds {cards:,} cards, not {ports:,}; use more switches"
+        raise TopologyError(message, a=a, h=h, cards=a * groups * p, ports=request.ports)
+    request.require(a * groups, a * groups * (a + h))
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
     gx, wire = np.divmod(np.arange(groups * a * h), a * h)
     gy = (gx + wire + 1) % groups
     once = gx < gy
-    one = np.concatenate([group + np.tile(x, groups), (gx * a + wire // h)[once]])
-    two = np.concatenate([group + np.tile(y, groups), (gy * a + (groups - 2 - wire) // h)[once]])
-    walk = _walk(one, two, a * groups, _GroupsOfSwitches(Groups(p, a, h)))
-    return Fabric(asked.name, ((a * groups, "switch"),), np.arange(asked.ports) // p, one, two, asked.uplink(1), walk)
+    ends_a = np.concatenate([group + np.tile(x, groups), (gx * a + wire // h)[once]])
+    ends_b = np.concatenate([group + np.tile(y, groups), (gy * a + (groups - 2 - wire) // h)[once]])
+    walk = _build_walk(ends_a, ends_b, a * groups, _GroupsOfSwitches(Groups(p, a, h)))
+    return Fabric(
+        request.name, ((a * groups, "switch"),), np.arange(request.ports) // p, ends_a, ends_b, request.uplink(1), walk
+    )
 
 
 _NONE = np.zeros(0, np.int64)
-_BUILDERS: dict[str, Callable[[_Asked], Fabric]] = {
-    "switch": _one_switch,
-    "leaf-spine": _leaf_spine,
-    "fat-tree": _fat_tree,
-    "rail": _rail,
-    "rail-only": _rail_only,
-    "planes": _planes,
-    "torus": _grid,
-    "mesh": _grid,
-    "dragonfly": _dragonfly,
+_BUILDERS: dict[str, Callable[[_FabricRequest], Fabric]] = {
+    "switch": _build_switch,
+    "leaf-spine": _build_leaf_spine,
+    "fat-tree": _build_fat_tree,
+    "rail": _build_rail,
+    "rail-only": _build_rail_only,
+    "planes": _build_planes,
+    "torus": _build_grid,
+    "mesh": _build_grid,
+    "dragonfly": _build_dragonfly,
 }
 #: Keywords of `machine` that belong to one fabric or another.
 FABRIC_OPTIONS = ("radix", "nodes_per_leaf", "unit", "planes", "dims", "ports_per_switch", "switches", "cables")
@@ -367,22 +385,22 @@ FABRICS = {
 }
 
 
-def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
+def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
     """A fabric for nodes * cards ports. Raises TopologyError for an unknown name or option, or sizes that do not
     fit."""
     name = str(name).lower().replace("_", "-")
     if name not in _BUILDERS:
         raise TopologyError(describe_unknown("fabric", name, _BUILDERS))
-    asked = _Asked(name, nodes, cards, cable, dict(options))
-    built = _BUILDERS[name](asked)
-    left = {k: v for k, v in asked.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
+    request = _FabricRequest(name, nodes, cards, cable, dict(options))
+    built = _BUILDERS[name](request)
+    left = {k: v for k, v in request.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
     if left:
-        why = "fabric {name!r} has no option {left}; {name}: {options}"
-        raise TopologyError(why, name=name, left=", ".join(map(repr, left)), options=Sentence(FABRICS[name]))
+        message = "fabric {name!r} has no option {left}; {name}: {options}"
+        raise TopologyError(message, name=name, left=", ".join(map(repr, left)), options=Sentence(FABRICS[name]))
     return built
 
 
-def _nearly_square(nodes: int) -> tuple[int, ...]:
+def _factor_nearly_square(nodes: int) -> tuple[int, ...]:
     """Two factors as equal as can be: 12 is 3 × 4."""
     side = next(d for d in range(math.isqrt(nodes), 0, -1) if nodes % d == 0)
     return (side, nodes // side)

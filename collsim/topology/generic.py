@@ -25,7 +25,9 @@ from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, Ne
 
 BANDWIDTH = "25GB/s"
 ALPHA = "1us"
-_TEACHING = "default of generic networks, a round teaching value (25 GB/s is the rate of one HDR InfiniBand port)"
+_TEACHING_SOURCE = (
+    "default of generic networks, a round teaching value (25 GB/s is the rate of one HDR InfiniBand port)"
+)
 
 
 # ---- next hops: (device now, device to reach) -> next device
@@ -38,14 +40,14 @@ class Around:
     dims: tuple[int, ...]
     wrap: bool
 
-    def __call__(self, at: Longs, goal: Longs) -> Longs:
-        best = np.full(at.shape, np.iinfo(np.int64).max)
+    def __call__(self, current: Longs, goal: Longs) -> Longs:
+        best = np.full(current.shape, np.iinfo(np.int64).max)
         stride = 1
         for size in reversed(self.dims):
-            here, there = at // stride % size, goal // stride % size
+            here, there = current // stride % size, goal // stride % size
             clockwise = 2 * ((there - here) % size) <= size if self.wrap else there > here
             way = np.where(clockwise, 1, -1)
-            step = at + ((here + way) % size - here) * stride
+            step = current + ((here + way) % size - here) * stride
             best = np.where(here != there, np.minimum(best, step), best)
             stride *= size
         return best
@@ -57,11 +59,11 @@ class Through:
 
     middle: int
 
-    def __call__(self, at: Longs, goal: Longs) -> Longs:
-        return np.where(at == self.middle, goal, self.middle)
+    def __call__(self, current: Longs, goal: Longs) -> Longs:
+        return np.where(current == self.middle, goal, self.middle)
 
 
-def straight(at: Longs, goal: Longs) -> Longs:
+def go_straight(current: Longs, goal: Longs) -> Longs:
     """A cable to everybody."""
     return goal
 
@@ -73,23 +75,23 @@ class Heap:
     ranks: int
     arity: int
 
-    def __call__(self, at: Longs, goal: Longs) -> Longs:
-        up = np.where(at < self.ranks, (at - 1) // self.arity, 0)
+    def __call__(self, current: Longs, goal: Longs) -> Longs:
+        up = np.where(current < self.ranks, (current - 1) // self.arity, 0)
         child = goal.copy()
-        answer = np.where((goal >= self.ranks) & (at == 0), goal, up)
-        while (climbing := (child > at) & (child < self.ranks)).any():
+        answer = np.where((goal >= self.ranks) & (current == 0), goal, up)
+        while (climbing := (child > current) & (child < self.ranks)).any():
             parent = np.where(climbing, (child - 1) // self.arity, child)
-            answer = np.where(climbing & (parent == at), child, answer)
+            answer = np.where(climbing & (parent == current), child, answer)
             child = parent
         return answer
 
 
-def flip_a_bit(at: Longs, goal: Longs) -> Longs:
+def flip_bit(current: Longs, goal: Longs) -> Longs:
     """Hypercube: clear the highest bit that is set and must not be, else set the lowest that must be."""
-    wrong = at ^ goal
-    down = at & wrong
+    wrong = current ^ goal
+    down = current & wrong
     highest = np.left_shift(1, np.maximum(np.frexp(down.astype(np.float64))[1] - 1, 0))
-    return at ^ np.where(down > 0, highest, wrong & -wrong)
+    return current ^ np.where(down > 0, highest, wrong & -wrong)
 
 
 @dataclass(frozen=True)
@@ -98,17 +100,19 @@ class Clos:
 
     k: int
 
-    def __call__(self, at: Longs, goal: Longs) -> Longs:
+    def __call__(self, current: Longs, goal: Longs) -> Longs:
         half = self.k // 2
         hosts, layer = half * half * self.k, half * self.k
         edge, agg, core = hosts, hosts + layer, hosts + 2 * layer
         goal_edge, goal_pod = goal // half, goal // (half * half)
-        e, a, c = at - edge, at - agg, at - core
+        e, a, c = current - edge, current - agg, current - core
         from_edge = np.where(e == goal_edge, goal, agg + e // half * half + goal % half)
         from_agg = np.where(a // half == goal_pod, edge + goal_edge, core + a % half * half + goal_edge % half)
         from_core = agg + goal_pod * half + c // half
         return np.where(
-            at < edge, edge + at // half, np.where(at < agg, from_edge, np.where(at < core, from_agg, from_core))
+            current < edge,
+            edge + current // half,
+            np.where(current < agg, from_edge, np.where(current < core, from_agg, from_core)),
         )
 
 
@@ -123,19 +127,19 @@ class Groups:
     switches: int
     cables: int
 
-    def __call__(self, at: Longs, goal: Longs) -> Longs:
+    def __call__(self, current: Longs, goal: Longs) -> Longs:
         p, a, h = self.hosts, self.switches, self.cables
         groups = a * h + 1
         first = p * a * groups
         target = goal // p
-        s = at - first
+        s = current - first
         group, goal_group = s // a, target // a
         wire = (goal_group - group - 1) % groups
         gate = group * a + wire // h
         far = goal_group * a + (groups - 2 - wire) // h
         local = np.where(s == target, goal, first + target)
         away = np.where(s == gate, first + far, first + gate)
-        return np.where(at < first, first + at // p, np.where(group == goal_group, local, away))
+        return np.where(current < first, first + current // p, np.where(group == goal_group, local, away))
 
 
 # ---- the networks
@@ -145,27 +149,27 @@ class Groups:
 def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
     links."""
-    n = _ranks("ring", ranks, orders=2)
+    n = _parse_ranks("ring", ranks, orders=2)
     a = np.arange(n if n > 2 else n - 1)
     clockwise = np.arange(n, dtype=np.int32)
     orders = np.stack([clockwise, np.roll(clockwise[::-1], 1)])
-    return _network("ring", (n,), n, a, (a + 1) % n, Around((n,), True), bandwidth, alpha, orders=orders)
+    return _build_network("ring", (n,), n, a, (a + 1) % n, Around((n,), True), bandwidth, alpha, orders=orders)
 
 
 @check_keywords
 def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next."""
-    n = _ranks("line", ranks)
+    n = _parse_ranks("line", ranks)
     a = np.arange(n - 1)
-    return _network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
+    return _build_network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
 
 
 @check_keywords
 def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to rank 0, which is the hub and forwards what is not for it."""
-    n = _ranks("star", ranks)
+    n = _parse_ranks("star", ranks)
     spoke = np.arange(1, n)
-    return _network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
+    return _build_network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
 
 
 @check_keywords
@@ -184,12 +188,12 @@ def switch(
     Raises:
         TopologyError: for a number, rate or time that cannot be.
     """
-    n = _ranks("switch", ranks)
+    n = _parse_ranks("switch", ranks)
     if not isinstance(reduces, bool):
         raise TopologyError("switch(reduces={reduces!r}): give True or False", reduces=reduces)
     rank, extra = np.arange(n), ((1, "switch", "switch"),)
     options = {"reduces": True} if reduces else {}
-    network = _network(
+    network = _build_network(
         "switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=extra, options=options
     )
     if reduces:
@@ -200,51 +204,53 @@ def switch(
 @check_keywords
 def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable of its own between any two ranks: n-1 cables at each rank."""
-    n = _ranks("fully_connected", ranks)
+    n = _parse_ranks("fully_connected", ranks)
     _require_small("fully_connected", n, n * (n - 1) // 2, "use switch")
     a, b = np.triu_indices(n, 1)
-    return _network("fully_connected", (n,), n, a, b, straight, bandwidth, alpha)
+    return _build_network("fully_connected", (n,), n, a, b, go_straight, bandwidth, alpha)
 
 
 @check_keywords
 def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity."""
-    n = _ranks("tree", ranks)
+    n = _parse_ranks("tree", ranks)
     arity = parse_count(arity, "arity")
     child = np.arange(1, n)
     options = {} if arity == 2 else {"arity": arity}
-    return _network("tree", (n,), n, (child - 1) // arity, child, Heap(n, arity), bandwidth, alpha, options=options)
+    return _build_network(
+        "tree", (n,), n, (child - 1) // arity, child, Heap(n, arity), bandwidth, alpha, options=options
+    )
 
 
 @check_keywords
 def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64
     ranks."""
-    sizes = _dims("torus", dims)
-    return _grid("torus", sizes, True, bandwidth, alpha)
+    sizes = _parse_dims("torus", dims)
+    return _build_grid("torus", sizes, True, bandwidth, alpha)
 
 
 @check_keywords
 def mesh(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A line along every dimension; rank = row-major position, the last dimension fastest."""
-    sizes = _dims("mesh", dims)
-    return _grid("mesh", sizes, False, bandwidth, alpha)
+    sizes = _parse_dims("mesh", dims)
+    return _build_grid("mesh", sizes, False, bandwidth, alpha)
 
 
 @check_keywords
 def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable between ranks that differ in one bit. `ranks` is their number, a power of two (not the dimension)."""
-    n = _ranks("hypercube", ranks)
+    n = _parse_ranks("hypercube", ranks)
     if n & (n - 1):
-        why = (
+        message = (
             "hypercube({n}): the number of ranks must be a power of two; a cube of {n} dimensions is hypercube({ranks})"
         )
-        raise TopologyError(why, n=n, ranks=2 ** min(n, 40))
+        raise TopologyError(message, n=n, ranks=2 ** min(n, 40))
     _require_small("hypercube", n, n * (n.bit_length() - 1), "use fewer ranks")
     bits = np.arange(n.bit_length() - 1)
     a = np.repeat(np.arange(n), len(bits))
     b = a ^ np.left_shift(1, np.tile(bits, n))
-    return _network("hypercube", (n,), n, a[a < b], b[a < b], flip_a_bit, bandwidth, alpha)
+    return _build_network("hypercube", (n,), n, a[a < b], b[a < b], flip_bit, bandwidth, alpha)
 
 
 @check_keywords
@@ -264,7 +270,7 @@ def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     a = np.concatenate([host, up_a, np.repeat(agg, half)])
     b = np.concatenate([hosts + host // half, up_b, core])
     extra = ((layer, "edge", "switch"), (layer, "aggregation", "switch"), (half * half, "core", "switch"))
-    return _network("fat_tree", (k,), hosts, a, b, Clos(k), bandwidth, alpha, extra=extra)
+    return _build_network("fat_tree", (k,), hosts, a, b, Clos(k), bandwidth, alpha, extra=extra)
 
 
 @check_keywords
@@ -289,11 +295,13 @@ def dragonfly(
     gy = (gx + wire + 1) % groups
     near, far = gx * a + wire // h, gy * a + (groups - 2 - wire) // h
     once = gx < gy
-    one = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
-    two = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
+    ends_a = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
+    ends_b = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
     extra, facts = ((total, "switch", "switch"),), {"hosts": p, "switches": a, "cables": h}
     route = Groups(p, a, h)
-    return _network("dragonfly", (p, a, h), ranks, one, two, route, bandwidth, alpha, extra=extra, facts=facts)
+    return _build_network(
+        "dragonfly", (p, a, h), ranks, ends_a, ends_b, route, bandwidth, alpha, extra=extra, facts=facts
+    )
 
 
 #: The generic networks by name, for menus and for text such as `"ring(8, bandwidth=25GB/s)"`.
@@ -308,7 +316,7 @@ NETWORKS: MappingProxyType[str, Callable[..., Topology]] = MappingProxyType(
 # ---- making them
 
 
-def _network(
+def _build_network(
     shape: str,
     arguments: tuple[int, ...],
     ranks: int,
@@ -325,10 +333,10 @@ def _network(
 ) -> Topology:
     """A network of `ranks` GPUs and `extra` devices (count, name, kind), with a cable from each a[i] to b[i]; `facts`:
     what its shape cannot be drawn without."""
-    rate, delay = _quantities(shape, bandwidth, alpha)
+    rate, delay = _parse_rates(shape, bandwidth, alpha)
     source = "as given by who built this network"
     if rate == parse_bandwidth(BANDWIDTH) and delay == parse_time(ALPHA):
-        source = _TEACHING
+        source = _TEACHING_SOURCE
     cable = Cable("cable", format_bandwidth(rate), rate, delay, source, nominal=rate)
     counts = [ranks, *(count for count, _, _ in extra)]
     kinds = [DEVICE_KINDS.index("gpu"), *(DEVICE_KINDS.index(kind) for _, _, kind in extra)]
@@ -337,12 +345,12 @@ def _network(
         np.repeat(np.array(kinds, np.int8), counts),
         np.full(sum(counts), -1, np.int32),
     )
-    name = _name(shape, arguments, options or {}, rate, delay)
+    name = _format_name(shape, arguments, options or {}, rate, delay)
     return Topology(
         name=name,
         ranks=ranks,
         devices=devices,
-        links=both_ways(np.asarray(a), np.asarray(b), cable),
+        links=build_both_directions(np.asarray(a), np.asarray(b), cable),
         endpoint_device=np.arange(ranks, dtype=np.int32),
         next_hop=next_hop,
         shape=shape,
@@ -351,7 +359,7 @@ def _network(
     )
 
 
-def both_ways(a: Longs, b: Longs, cable: Cable) -> Links:
+def build_both_directions(a: Longs, b: Longs, cable: Cable) -> Links:
     """Links a[i] to b[i] and back, one cable: 2i and 2i+1."""
     src = np.stack([a, b], axis=1).ravel().astype(np.int32)
     dst = np.stack([b, a], axis=1).ravel().astype(np.int32)
@@ -365,7 +373,7 @@ def both_ways(a: Longs, b: Longs, cable: Cable) -> Links:
     )
 
 
-def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwidth, alpha: Duration) -> Topology:
+def _build_grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwidth, alpha: Duration) -> Topology:
     n = math.prod(dims)
     rank = np.arange(n)
     a, b = [], []
@@ -377,10 +385,10 @@ def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwidth, a
         b.append((rank + ((here + 1) % size - here) * stride)[has_next])
         stride *= size
     route, facts = Around(dims, wrap), {"dims": dims}
-    return _network(shape, dims, n, np.concatenate(a), np.concatenate(b), route, bandwidth, alpha, facts=facts)
+    return _build_network(shape, dims, n, np.concatenate(a), np.concatenate(b), route, bandwidth, alpha, facts=facts)
 
 
-def _ranks(shape: str, ranks: object, orders: int = 0) -> int:
+def _parse_ranks(shape: str, ranks: object, orders: int = 0) -> int:
     try:
         n = parse_count(ranks, "ranks")
     except CollsimError as error:
@@ -389,7 +397,7 @@ def _ranks(shape: str, ranks: object, orders: int = 0) -> int:
     return n
 
 
-def _dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
+def _parse_dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
     if len(dims) == 1 and isinstance(dims[0], tuple | list):
         dims = dims[0]
     if not dims:
@@ -406,20 +414,20 @@ def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: 
     require_extent(what, Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
 
 
-def _quantities(shape: str, bandwidth: Bandwidth, alpha: Duration) -> tuple[float, float]:
+def _parse_rates(shape: str, bandwidth: Bandwidth, alpha: Duration) -> tuple[float, float]:
     try:
         return parse_cable_bandwidth(bandwidth), parse_cable_alpha(alpha)
     except CollsimError as error:
         raise TopologyError("{shape}: {error}", shape=shape, error=error) from None
 
 
-def _name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate: float, delay: float) -> str:
+def _format_name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate: float, delay: float) -> str:
     """As it can be typed again; what is at its default is left out."""
-    said = [str(a) for a in arguments] + [f"{k}={v}" for k, v in options.items()]
+    parts = [str(a) for a in arguments] + [f"{k}={v}" for k, v in options.items()]
     if rate != parse_bandwidth(BANDWIDTH):
         text = f"{rate / 1e9:.12g}GB/s"
-        said.append(f"bandwidth={text if parse_bandwidth(text) == rate else repr(rate)}")
+        parts.append(f"bandwidth={text if parse_bandwidth(text) == rate else repr(rate)}")
     if delay != parse_time(ALPHA):
         texts = (f"{delay * per:.12g}{unit}" for unit, per in (("us", 1e6), ("ns", 1e9), ("ms", 1e3)))
-        said.append("alpha=" + next((text for text in texts if parse_time(text) == delay), repr(delay)))
-    return f"{shape}({', '.join(said)})"
+        parts.append("alpha=" + next((text for text in texts if parse_time(text) == delay), repr(delay)))
+    return f"{shape}({', '.join(parts)})"

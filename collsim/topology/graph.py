@@ -245,9 +245,9 @@ def require_connected(topology: Topology, paths: ShortestPaths) -> None:
     """Raise TopologyError, which names them, where ranks cannot reach one another over `paths`."""
     groups = paths.find_split(topology.endpoint_device.astype(np.int64))
     if groups is not None:
-        one, other = (format_ranks(group) for group in groups)
+        first, second = (format_ranks(group) for group in groups)
         message = "{name} is not connected: {one} and {other} cannot reach each other; add a link between them"
-        raise TopologyError(message, name=topology.name, one=one, other=other)
+        raise TopologyError(message, name=topology.name, one=first, other=second)
 
 
 def format_ranks(ranks: Iterable[int]) -> Sentence:
@@ -307,7 +307,7 @@ def _read_edges(graph: nx.Graph[Any], number: dict[Hashable, int]) -> dict[tuple
         cable = _parse_cable(a, b, data)
         forward, back = (number[a], number[b]), (number[b], number[a])
         for ends in [forward] if graph.is_directed() else [forward, back]:
-            cables[ends] = _bond(cables[ends], cable, a, b) if ends in cables else cable
+            cables[ends] = _bond_cables(cables[ends], cable, a, b) if ends in cables else cable
     return cables
 
 
@@ -362,7 +362,7 @@ def _get_text(data: dict[str, Any], name: str, default: str) -> str:
     return str(default if value is None else value) or default
 
 
-def _bond(cable: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
+def _bond_cables(cable: Cable, other: Cable, a: Hashable, b: Hashable) -> Cable:
     """Two cables between the same devices as one."""
     if cable.kind != other.kind:
         message = (

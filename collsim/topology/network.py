@@ -67,17 +67,17 @@ class Cable:
 
     def __post_init__(self) -> None:
         if not self.source:
-            why = "cable {label!r} has no source for its numbers; say where they come from"
-            raise TopologyError(why, label=self.label)
+            message = "cable {label!r} has no source for its numbers; say where they come from"
+            raise TopologyError(message, label=self.label)
         if not self.bandwidth > 0 or not np.isfinite(self.bandwidth):
-            why = "cable {label!r}: bandwidth={bandwidth!r} must be a finite rate above 0 B/s"
-            raise TopologyError(why, label=self.label, bandwidth=self.bandwidth)
+            message = "cable {label!r}: bandwidth={bandwidth!r} must be a finite rate above 0 B/s"
+            raise TopologyError(message, label=self.label, bandwidth=self.bandwidth)
         if not self.alpha >= 0 or not np.isfinite(self.alpha):
-            why = "cable {label!r}: alpha={alpha!r} must be 0 s or more"
-            raise TopologyError(why, label=self.label, alpha=self.alpha)
+            message = "cable {label!r}: alpha={alpha!r} must be 0 s or more"
+            raise TopologyError(message, label=self.label, alpha=self.alpha)
 
 
-class MadeNames(Sequence[str]):
+class ComputedNames(Sequence[str]):
     """Names made when asked for, so that a million devices need no million strings. Each kind has a length and says
     `name(i)`, i from 0."""
 
@@ -96,7 +96,7 @@ class MadeNames(Sequence[str]):
 
 
 @dataclass(frozen=True)
-class Names(MadeNames):
+class Names(ComputedNames):
     """Numbered names: `groups` are (how many, prefix), each counted from 0."""
 
     groups: tuple[tuple[int, str], ...]
@@ -105,11 +105,11 @@ class Names(MadeNames):
         return sum(count for count, _ in self.groups)
 
     def name(self, i: int) -> str:
-        at = i
+        rest = i
         for count, prefix in self.groups:
-            if 0 <= at < count:
-                return prefix + str(at)
-            at -= count
+            if 0 <= rest < count:
+                return prefix + str(rest)
+            rest -= count
         raise IndexError(i)
 
 
@@ -355,7 +355,7 @@ class Column(NamedTuple):
     link: Ints
 
 
-def in_rows(columns: Sequence[Column], pairs: int) -> Routes:
+def merge_columns(columns: Sequence[Column], pairs: int) -> Routes:
     """The same routes, those of a pair together."""
     hops = np.zeros(pairs, np.int64)
     for pair, _ in columns:
@@ -382,7 +382,7 @@ class Router(Protocol):
         """Routes between devices, hop by hop. Raises NoWay for the first pair that has none."""
         ...
 
-    def words(self, src: int, dst: int) -> str:
+    def describe_route(self, src: int, dst: int) -> str:
         """Why the route is what it is, in the words of nvidia-smi and NCCL; empty where there is nothing to say."""
         ...
 
@@ -497,7 +497,7 @@ class Topology:
 
         Raises TopologyError naming the first pair that cannot reach each other, or an endpoint that does not exist.
         """
-        return in_rows(self.columns(src, dst), np.size(src))
+        return merge_columns(self.columns(src, dst), np.size(src))
 
     def columns(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> list[Column]:
         """The same routes hop by hop, which is how they are found: for many pairs faster to sum over. Raises as
@@ -520,31 +520,33 @@ class Topology:
     def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
         """Ask the router, or walk all pairs at once, one link a turn."""
         goal = self.endpoint_device[dst].astype(np.int64)
-        at = self.endpoint_device[src].astype(np.int64)
+        current = self.endpoint_device[src].astype(np.int64)
         if self.router is not None:
             try:
-                return self.router.columns(at, goal)
+                return self.router.columns(current, goal)
             except NoWay as lost:
-                why = "{name}: {pair}; {reason}"
+                message = "{name}: {pair}; {reason}"
                 raise TopologyError(
-                    why, name=self.name, pair=self._pair(src[lost.pair], dst[lost.pair]), reason=lost.reason
+                    message, name=self.name, pair=self._pair(src[lost.pair], dst[lost.pair]), reason=lost.reason
                 ) from None
         assert self.next_hop is not None
-        found: list[Column] = []
-        moving = np.flatnonzero(at != goal)
+        columns: list[Column] = []
+        moving = np.flatnonzero(current != goal)
         while len(moving):
-            if len(found) > len(self.devices):
-                why = "{name}: the route from rank {src} to rank {dst} never arrives"
-                raise TopologyError(why, name=self.name, src=src[moving[0]], dst=dst[moving[0]])
-            nxt = self.next_hop(at[moving], goal[moving])
+            if len(columns) > len(self.devices):
+                message = "{name}: the route from rank {src} to rank {dst} never arrives"
+                raise TopologyError(message, name=self.name, src=src[moving[0]], dst=dst[moving[0]])
+            nxt = self.next_hop(current[moving], goal[moving])
             if (nxt < 0).any():
                 lost_pair = moving[np.argmax(nxt < 0)]
-                why = "{name}: {pair}; no links join them"
-                raise TopologyError(why, name=self.name, pair=self._pair(src[lost_pair], dst[lost_pair]))
-            found.append(Column(moving if len(moving) < len(at) else None, self.link_between(at[moving], nxt)))
-            at[moving] = nxt
+                message = "{name}: {pair}; no links join them"
+                raise TopologyError(message, name=self.name, pair=self._pair(src[lost_pair], dst[lost_pair]))
+            columns.append(
+                Column(moving if len(moving) < len(current) else None, self.link_between(current[moving], nxt))
+            )
+            current[moving] = nxt
             moving = moving[nxt != goal[moving]]
-        return found
+        return columns
 
     @cached_property
     def _link_keys(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -556,19 +558,19 @@ class Topology:
         """Ids of the links from devices `src` to neighbouring devices `dst`. Raises TopologyError where there is
         none."""
         keys, order = self._link_keys
-        asked = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
-        found = np.searchsorted(keys, asked)
+        wanted = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
+        position = np.searchsorted(keys, wanted)
         ok = (
-            (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == asked)
+            (position < len(keys)) & (keys[np.minimum(position, len(keys) - 1)] == wanted)
             if len(keys)
-            else np.zeros(asked.shape, bool)
+            else np.zeros(wanted.shape, bool)
         )
         if not np.all(ok):
-            lost = np.atleast_1d(asked)[np.argmin(np.atleast_1d(ok))]
+            lost = np.atleast_1d(wanted)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
-            why = "{name} has no link from {a} to {b}"
-            raise TopologyError(why, name=self.name, a=self.devices.name[a], b=self.devices.name[b])
-        return order[found].astype(np.int32)
+            message = "{name} has no link from {a} to {b}"
+            raise TopologyError(message, name=self.name, a=self.devices.name[a], b=self.devices.name[b])
+        return order[position].astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**{k: v for k, v in self.__dict__.items() if k != "_link_keys"}, "facts": dict(self.facts)}
@@ -590,8 +592,8 @@ class Topology:
         """Number of a device by name or number. Raises TopologyError with the nearest names."""
         if isinstance(name, int | np.integer):
             if not 0 <= name < len(self.devices):
-                why = "{name} has no device {device}; devices are 0 to {last}"
-                raise TopologyError(why, name=self.name, device=name, last=len(self.devices) - 1)
+                message = "{name} has no device {device}; devices are 0 to {last}"
+                raise TopologyError(message, name=self.name, device=name, last=len(self.devices) - 1)
             return int(name)
         try:
             return self.devices.name.index(str(name))
@@ -604,16 +606,16 @@ class Topology:
         """`"node0/gpu3 → node0/nvswitch"`."""
         return f"{self.devices.name[self.links.src[link]]} → {self.devices.name[self.links.dst[link]]}"
 
-    def endpoint(self, place: str | int) -> int:
+    def endpoint(self, name: str | int) -> int:
         """An endpoint by number, or by the name of the device it sits on. Raises TopologyError for a device without
         one."""
-        if isinstance(place, int | np.integer):
-            return int(place)
-        device = self.device(place)
+        if isinstance(name, int | np.integer):
+            return int(name)
+        device = self.device(name)
         here = np.flatnonzero(self.endpoint_device == device)
         if not len(here):
-            why = "{name}: no rank sits on {place!r}; ranks sit on {device!r}, ..."
-            raise TopologyError(why, name=self.name, place=place, device=self.devices.name[self.endpoint_device[0]])
+            message = "{name}: no rank sits on {place!r}; ranks sit on {device!r}, ..."
+            raise TopologyError(message, name=self.name, place=name, device=self.devices.name[self.endpoint_device[0]])
         return int(here[0])
 
     def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:
@@ -694,23 +696,23 @@ class Topology:
 
         Raises TopologyError naming ranks that can no longer reach each other.
         """
-        from .edits import without_link
+        from .edits import remove_link
 
-        return without_link(self, a, b)
+        return remove_link(self, a, b)
 
     def without_device(self, device: str | int) -> Topology:
         """The same with all cables of a device gone. Raises TopologyError if a rank sits on it or ranks are cut off."""
-        from .edits import without_device
+        from .edits import remove_device
 
-        return without_device(self, device)
+        return remove_device(self, device)
 
     @check_keywords
     def scaled(self, kind: str | None = None, by: float = 2.0) -> Topology:
         """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they
         are."""
-        from .edits import scaled
+        from .edits import scale_links
 
-        return scaled(self, kind, by)
+        return scale_links(self, kind, by)
 
     # ---- graphs
 
@@ -761,7 +763,7 @@ def _freeze(*arrays: npt.NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
-def channels_offered(topology: Topology | None, ranks: int | None = None) -> int:
+def count_offered_channels(topology: Topology | None, ranks: int | None = None) -> int:
     """Channels that a topology can use at full speed: one per ring order; 1 where it has none, or for fewer ranks than
     it has."""
     if topology is None or topology.orders is None or (ranks is not None and ranks != topology.ranks):
@@ -769,14 +771,14 @@ def channels_offered(topology: Topology | None, ranks: int | None = None) -> int
     return len(topology.orders)
 
 
-def usual_channels(topology: Topology | None, ranks: int | None = None) -> int:
+def choose_channels(topology: Topology | None, ranks: int | None = None) -> int:
     """Channels of a run that names no number: all that a machine offers, as NCCL does; one on a generic network, as in
     textbooks."""
     on_machine = topology is not None and topology.shape == "machine"
-    return channels_offered(topology, ranks) if on_machine else 1
+    return count_offered_channels(topology, ranks) if on_machine else 1
 
 
-def ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:
+def build_ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:
     """(channels, ranks): the order in which each channel's ring visits the ranks.
 
     A topology offers one order per channel it can use at full speed (another NIC, other NVLinks, the other way round);

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .network import MadeNames, Names
+from .network import ComputedNames, Names
 
 
 @dataclass(frozen=True, eq=False)
-class NodeNames(MadeNames):
+class NodeNames(ComputedNames):
     """`node3/gpu5`, then those of the switches, `fabric/leaf0`."""
 
     machine: tuple[str, ...]
@@ -26,14 +26,14 @@ class NodeNames(MadeNames):
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Number of a device by name, without making the names of the others."""
-        place, _, rest = str(value).partition("/")
-        number = place.removeprefix("node")
-        if place.startswith("node") and number.isdecimal() and int(number) < self.nodes and rest in self.machine:
+        head, _, rest = str(value).partition("/")
+        number = head.removeprefix("node")
+        if head.startswith("node") and number.isdecimal() and int(number) < self.nodes and rest in self.machine:
             return int(number) * len(self.machine) + self.machine.index(rest)
         before = self.nodes * len(self.machine)
         for count, prefix in self.switches:
             tail = rest.removeprefix(prefix)
-            if place == "fabric" and rest.startswith(prefix) and tail.isdecimal() and int(tail) < count:
+            if head == "fabric" and rest.startswith(prefix) and tail.isdecimal() and int(tail) < count:
                 return before + int(tail)
             before += count
         raise ValueError(value)

@@ -43,7 +43,7 @@ class HasMemory(Protocol):
         ...
 
 
-class _Joined(Sequence[str]):
+class _JoinedNames(Sequence[str]):
     """Two sequences of names, one after the other."""
 
     def __init__(self, first: Sequence[str], second: Sequence[str]):
@@ -65,11 +65,11 @@ def with_helpers(
     """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
     count = parse_count(count, "helpers", least=0)
     if count > _MOST_HELPERS:
-        why = "{count:,} helpers are more than {most:,}, the most that a topology may have"
-        raise TopologyError(why, count=count, most=_MOST_HELPERS)
+        message = "{count:,} helpers are more than {most:,}, the most that a topology may have"
+        raise TopologyError(message, count=count, most=_MOST_HELPERS)
     if not isinstance(on, str) or on not in HELPER_PLACES:
         raise TopologyError(describe_unknown("place for a helper", on, HELPER_PLACES))
-    if not all(_may_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
+    if not all(_can_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
         topology = replace(topology, endpoint_device=topology.endpoint_device[: topology.ranks])
     more = count - (topology.endpoints - topology.ranks)
     if more <= 0:
@@ -77,16 +77,16 @@ def with_helpers(
     if on == "host" and not isinstance(topology.router, HasMemory):
         return _with_hosts(topology, more)
     if not isinstance(topology.router, HasMemory):
-        devices = _reducing_devices(topology, count)
+        devices = _find_reducing_devices(topology, count)
     elif on == "host":
         devices = topology.router.memories(count)
     else:
-        devices = topology.router.reducing_switches(count, on, _nodes(topology, ranks))
+        devices = topology.router.reducing_switches(count, on, _find_nodes(topology, ranks))
     places = np.concatenate([topology.endpoint_device[: topology.ranks], devices])
     return replace(topology, endpoint_device=places.astype(np.int32))
 
 
-def _may_host(topology: Topology, device: int, on: HelperPlace) -> bool:
+def _can_host(topology: Topology, device: int, on: HelperPlace) -> bool:
     """Is this device one on which such a helper may sit?"""
     kind = DEVICE_KINDS[int(topology.devices.kind[device])]
     if on == "host":
@@ -97,7 +97,7 @@ def _may_host(topology: Topology, device: int, on: HelperPlace) -> bool:
     return on_machine and kind in {"nvswitch": ("nvswitch",), "fabric": ("switch",)}.get(on, ("nvswitch", "switch"))
 
 
-def _reducing_devices(topology: Topology, count: int) -> Ints:
+def _find_reducing_devices(topology: Topology, count: int) -> Ints:
     """The switches of a generic network that reduce: all helpers on the only one, or one on each."""
     if not topology.reducing:
         raise TopologyError(
@@ -113,14 +113,14 @@ def _reducing_devices(topology: Topology, count: int) -> Ints:
     return np.resize(np.array(topology.reducing, np.int32), count)
 
 
-def _nodes(topology: Topology, ranks: Sequence[int] | Longs | None) -> Longs | None:
+def _find_nodes(topology: Topology, ranks: Sequence[int] | Longs | None) -> Longs | None:
     """The nodes that these ranks are on."""
     if ranks is None:
         return None
     return np.unique(topology.devices.node[topology.endpoint_device[np.asarray(ranks, np.int64)]]).astype(np.int64)
 
 
-def _joins(topology: Topology) -> list[int]:
+def _find_joints(topology: Topology) -> list[int]:
     """Devices that one more host is cabled to, beside the new hosts in a network where all are joined."""
     n = topology.ranks
     if topology.shape == "switch":
@@ -139,13 +139,13 @@ def _joins(topology: Topology) -> list[int]:
 
 def _with_hosts(topology: Topology, more: int) -> Topology:
     """The same with more hosts. In a network where all are joined, each to those before it as well."""
-    joins = np.array(_joins(topology), np.int32)
+    joins = np.array(_find_joints(topology), np.int32)
     first = len(topology.devices)
     hosts = int((topology.devices.kind == DEVICE_KINDS.index("host")).sum())
     old, links = topology.devices, topology.links
     if not links.cables:
-        why = "{name} has no cable to copy for a helper; use switch({ranks})"
-        raise TopologyError(why, name=topology.name, ranks=topology.ranks)
+        message = "{name} has no cable to copy for a helper; use switch({ranks})"
+        raise TopologyError(message, name=topology.name, ranks=topology.ranks)
     among = more * (more - 1) // 2 if topology.shape == "fully_connected" else 0
     whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
     require_extent(
@@ -156,7 +156,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     )
     me = np.arange(first, first + more, dtype=np.int32)
     devices = Devices(
-        _Joined(old.name, [f"host{hosts + i}" for i in range(more)]),
+        _JoinedNames(old.name, [f"host{hosts + i}" for i in range(more)]),
         np.append(old.kind, np.full(more, DEVICE_KINDS.index("host"), np.int8)),
         np.append(old.node, np.full(more, -1, np.int32)),
     )

@@ -81,19 +81,22 @@ class Machine:
     chinese: str = ""
 
     @classmethod
-    def drawn(cls, plan: Plan, **facts: object) -> Machine:
+    def from_plan(cls, plan: Plan, **facts: object) -> Machine:
         """The machine of a plan."""
         return cls(devices=tuple(plan.devices), joints=tuple(plan.joints), **facts)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if not self.source:
-            why = "machine {name!r} has no source for its wiring; say where it comes from"
-            raise TopologyError(why, name=self.name)
+            message = "machine {name!r} has no source for its wiring; say where it comes from"
+            raise TopologyError(message, name=self.name)
         for a, b, cable in self.joints:
             if cable.kind not in _LINK_TYPE:
-                why = "{a} to {b}: {unknown}"
+                message = "{a} to {b}: {unknown}"
                 raise TopologyError(
-                    why, a=a, b=b, unknown=describe_unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE)
+                    message,
+                    a=a,
+                    b=b,
+                    unknown=describe_unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE),
                 )
 
     def __str__(self) -> str:
@@ -104,7 +107,7 @@ class Machine:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        return tuple(kind_of(name) for name in self.devices)
+        return tuple(find_kind(name) for name in self.devices)
 
     def of_kind(self, kind: str) -> list[int]:
         """Local device numbers of a kind, in order."""
@@ -116,11 +119,11 @@ class Machine:
         return self.of_kind("gpu") or self.of_kind("memory")
 
 
-def kind_of(name: str) -> str:
+def find_kind(name: str) -> str:
     """`"gpu3"` is a gpu."""
     if (kind := name.rstrip("0123456789")) not in DEVICE_KINDS:
-        why = "device {name!r}: a name is a kind and a number; kinds are {kinds}"
-        raise TopologyError(why, name=name, kinds=", ".join(DEVICE_KINDS))
+        message = "device {name!r}: a name is a kind and a number; kinds are {kinds}"
+        raise TopologyError(message, name=name, kinds=", ".join(DEVICE_KINDS))
     return kind
 
 
@@ -179,9 +182,9 @@ class MachinePaths:
         here = path.devices[-1]
         for there, link, cable in self.neighbours[here]:
             kind, next_kind = kinds[here], kinds[there]
-            if path.links and not _passes(kind, next_kind, cable, path):
+            if path.links and not _can_pass(kind, next_kind, cable, path):
                 continue
-            type_ = _type_after(path, kind, next_kind, cable)
+            type_ = _extend_type(path, kind, next_kind, cable)
             yield Path(type_, (*path.links, link), (*path.devices, there), min(path.bandwidth, cable.bandwidth))
 
     def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
@@ -192,7 +195,7 @@ class MachinePaths:
         return [goal for *key, goal in found if key == list(min(found)[:3])]
 
 
-def _passes(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:
+def _can_pass(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:
     """May data pass through a device of this kind? GPUs only as NVLink, NVLink, to a GPU, once; NICs and memories
     never.
 
@@ -205,7 +208,7 @@ def _passes(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:
     return kind not in ("nic", "memory", "host")
 
 
-def _type_after(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
+def _extend_type(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
     """NCCL's ncclTopoSetPaths: the type of a path grown by one link."""
     type_ = _LINK_TYPE[cable.kind]
     if kind == "pcie" and next_kind == "pcie":
@@ -217,7 +220,7 @@ def _type_after(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
     return max(path.type, type_)
 
 
-def server(
+def draw_server(
     *,
     sockets: int,
     switches: int,

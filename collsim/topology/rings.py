@@ -7,17 +7,17 @@ from .plan import Machine, MachinePaths
 _MOST_STEPS = 20_000
 
 
-def found_rings(plan: Machine) -> list[tuple[int, ...]]:
+def find_rings(plan: Machine) -> list[tuple[int, ...]]:
     """Local ranks in ring order, one per channel, the same in number and order whenever asked.
 
     With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are
     found one after the other, both ways round. Otherwise one ring in the order of the PCIe tree, so that neighbours in
     the tree are neighbours in the ring.
     """
-    return _link_rings(plan) or [_tree_order(plan)]
+    return _find_link_rings(plan) or [_order_by_tree(plan)]
 
 
-def _tree_order(plan: Machine) -> tuple[int, ...]:
+def _order_by_tree(plan: Machine) -> tuple[int, ...]:
     paths, sockets = MachinePaths(plan), plan.of_kind("cpu")
 
     def place(rank: int) -> tuple[int, ...]:
@@ -28,14 +28,14 @@ def _tree_order(plan: Machine) -> tuple[int, ...]:
     return tuple(sorted(range(len(plan.ranks)), key=place))
 
 
-def _link_rings(plan: Machine) -> list[tuple[int, ...]]:
+def _find_link_rings(plan: Machine) -> list[tuple[int, ...]]:
     rank = {plan.devices[device]: r for r, device in enumerate(plan.ranks)}
     free: dict[tuple[int, int], int] = {}
     for one, two, cable in plan.joints:
         if cable.kind in ("nvlink", "xgmi", "ici") and one in rank and two in rank:
             free[rank[one], rank[two]] = free[rank[two], rank[one]] = cable.width
     rings: list[tuple[int, ...]] = []
-    while len(rings) < 32 and (ring := _one_ring(len(rank), free)):
+    while len(rings) < 32 and (ring := _find_one_ring(len(rank), free)):
         back = (ring[0], *ring[:0:-1])
         steps = list(zip(ring, (*ring[1:], ring[0]), strict=True))
         times = min(free[step] for step in steps)
@@ -46,7 +46,7 @@ def _link_rings(plan: Machine) -> list[tuple[int, ...]]:
     return rings
 
 
-def _one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] | None:
+def _find_one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] | None:
     """A cycle through all n over links that are free, the widest tried first; None where there is none, or none is
     found soon."""
     if n < 2:

@@ -30,8 +30,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     """
     match = _CALL.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
-        why = "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'"
-        raise TopologyError(why, text=text[:80])
+        message = "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'"
+        raise TopologyError(message, text=text[:80])
     name, inside = match[1], match[2] or ""
     if name not in builders:
         raise TopologyError(describe_unknown("topology", name, builders))
@@ -40,12 +40,12 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     for part in filter(None, (p.strip() for p in inside.split(","))):
         key, equals, value = part.partition("=")
         if equals:
-            keywords[key.strip()] = _value(value.strip())
+            keywords[key.strip()] = _parse_value(value.strip())
         elif keywords:
-            why = "topology {text!r}: {part!r} comes after a keyword; write key=value"
-            raise TopologyError(why, text=text, part=part)
+            message = "topology {text!r}: {part!r} comes after a keyword; write key=value"
+            raise TopologyError(message, text=text, part=part)
         else:
-            values.append(_value(part))
+            values.append(_parse_value(part))
     builder = builders[name]
     parameters = inspect.signature(builder).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
@@ -53,12 +53,12 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     try:
         inspect.signature(builder).bind(*values, **keywords)
     except TypeError as error:
-        why = "topology {text!r}: {error}; {name} takes {signature}"
-        raise TopologyError(why, text=text, error=error, name=name, signature=inspect.signature(builder)) from error
+        message = "topology {text!r}: {error}; {name} takes {signature}"
+        raise TopologyError(message, text=text, error=error, name=name, signature=inspect.signature(builder)) from error
     return builder(*values, **keywords)
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """A whole number, a number, True, False, None, or the text itself (a quantity with its unit, or a word)."""
     words = {"true": True, "false": False, "none": None}
     bare = text.strip("\"'")

@@ -19,7 +19,7 @@ def make_cable(kind, rate):
 
 
 def draw_machine(plan, sm):
-    return Machine.drawn(plan, name="lot", title="lot", about="drawn by lot", source="drawn by lot", sm=sm)
+    return Machine.from_plan(plan, name="lot", title="lot", about="drawn by lot", source="drawn by lot", sm=sm)
 
 
 def draw_mesh(seed):

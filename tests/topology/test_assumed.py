@@ -11,8 +11,8 @@ from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
 from collsim.cli import app
-from collsim.topology.assumed import assumptions
-from collsim.topology.files.effects import again, effects, sentences
+from collsim.topology.assumed import list_assumptions
+from collsim.topology.files.effects import describe_effects, find_effects, read_again
 
 DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 # Two cards under the GPUs' switch and two on root ports of their own, as cards for storage are.
@@ -28,7 +28,7 @@ NIC3\tSYS\tSYS\tSYS\tSYS\tSYS\t X
 
 
 def options_of(topology):
-    return {one.option for one in assumptions(topology)}
+    return {one.option for one in list_assumptions(topology)}
 
 
 def test_everything_that_the_text_does_not_say_is_an_assumption_and_what_is_given_is_none():
@@ -41,14 +41,14 @@ def test_everything_that_the_text_does_not_say_is_an_assumption_and_what_is_give
 
 def test_the_effect_is_that_of_a_run_with_the_other_value():
     two = read(PCIE_8GPU, gpu="A100", nodes=2, p2p="sys")
-    found = {(e.assumption.option, e.value): e.factor for e in effects(two, ring)}
+    found = {(e.assumption.option, e.value): e.factor for e in find_effects(two, ring)}
     slow = read(PCIE_8GPU, gpu="A100", nodes=2, p2p="sys", nic="ib-edr")
     assert found["nic", "ib-edr"] == ring(slow) / ring(two) > 1.2
     assert found["pcie", 3] == ring(read(PCIE_8GPU, gpu="A100", nodes=2, p2p="sys", pcie=3)) / ring(two)
 
 
 def test_a_line_says_what_was_taken_how_to_give_it_and_what_another_would_make_of_it():
-    lines = dict(sentences(read(PCIE_8GPU, gpu="A100", nodes=2), ring))
+    lines = dict(describe_effects(read(PCIE_8GPU, gpu="A100", nodes=2), ring))
     line = next(line for line in lines if "NIC0, NIC1" in line)
     assert "taken for ib-hdr; say nic=... if it is another; if nic is ib-edr: 1.3x slower" in line
     assert "若 nic 为 ib-edr：用时为 1.3 倍" in lines[line]
@@ -57,14 +57,14 @@ def test_a_line_says_what_was_taken_how_to_give_it_and_what_another_would_make_o
 def test_what_makes_no_difference_to_the_answer_is_not_listed():
     one = read(PCIE_8GPU, gpu="A100")
     assert "nic" in options_of(one)
-    assert not any("NIC0" in line for line, _ in sentences(one, ring))  # nothing leaves the node
+    assert not any("NIC0" in line for line, _ in describe_effects(one, ring))  # nothing leaves the node
 
 
 def test_the_notes_of_a_prediction_have_them():
     two = read(PCIE_8GPU, gpu="A100", nodes=2)
     said = " ".join(cs.nccl.predict("allreduce", two, "1GiB").notes)
     for option, value in (("pcie", 3), ("nic", "ib-edr")):
-        other = cs.nccl.predict("allreduce", again(two, **{option: value}), "1GiB").time
+        other = cs.nccl.predict("allreduce", read_again(two, **{option: value}), "1GiB").time
         factor = other / cs.nccl.predict("allreduce", two, "1GiB").time
         assert (f"if {option} is {value}: {factor:.2g}x slower" in said) == (factor > 1.01), option
     assert "if pcie is 3: " in said
@@ -74,8 +74,8 @@ def test_cards_for_storage_do_not_carry_training_unless_asked():
     usual, every = read(WITH_STORAGE, nodes=2), read(WITH_STORAGE, nodes=2, nics="all")
     assert "nic2" not in usual.facts["asked"][0].devices
     assert "nic3" in every.facts["asked"][0].devices
-    assert "NIC" not in " ".join(str(one) for one in assumptions(every) if one.option == "nics")
-    told = next(one for one in assumptions(usual) if one.option == "nics")
+    assert "NIC" not in " ".join(str(one) for one in list_assumptions(every) if one.option == "nics")
+    told = next(one for one in list_assumptions(usual) if one.option == "nics")
     assert "nic2, nic3 are not beside a GPU" in str(told)
     assert len(read(WITH_STORAGE, nodes=2, nics=1).facts["asked"][0].of_kind("nic")) == 1
     with pytest.raises(cs.TopologyError, match="has 4 network cards"):
@@ -119,7 +119,7 @@ def test_real_files_list_what_they_do_not_say():
             warnings.simplefilter("ignore")
             machine = cs.load_topology(path)
         assert {"gpu", "pcie", "cpu"} <= options_of(machine)
-        found[path.name] = [one for one in effects(machine, ring) if not one.none]
+        found[path.name] = [one for one in find_effects(machine, ring) if not one.none]
     assert found
     assert any(found.values())  # NVSwitches alone do not change with these GPUs
 

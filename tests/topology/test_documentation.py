@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.topology import parse_topology_text
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.files import tables
-from collsim.topology.files.tables import machine_tables
+from collsim.topology.files.tables import build_machine_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {lang: (DOCS / name).read_text("utf-8") for lang, name in (("en", "machines.md"), ("zh", "machines.zh.md"))}
@@ -19,13 +19,13 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 @pytest.mark.parametrize("lang", PAGES)
 def test_the_tables_are_those_of_the_catalogue(lang):
-    assert PAGES[lang].split("<!-- catalogue -->\n")[1].strip() == machine_tables(lang).strip(), (
+    assert PAGES[lang].split("<!-- catalogue -->\n")[1].strip() == build_machine_tables(lang).strip(), (
         "run: python docs/make_machines.py"
     )
 
 
 def test_both_languages_have_the_same_rows_of_which_only_the_words_differ():
-    rows = [[cells(line) for line in machine_tables(lang).splitlines()] for lang in PAGES]
+    rows = [[cells(line) for line in build_machine_tables(lang).splitlines()] for lang in PAGES]
     assert len(rows[0]) == len(rows[1]) > 100
     for english, chinese in zip(*rows, strict=True):
         assert len(english) == len(chinese)
@@ -35,7 +35,7 @@ def test_both_languages_have_the_same_rows_of_which_only_the_words_differ():
 
 
 def test_every_machine_and_fabric_says_what_it_is_in_chinese():
-    parts = machine_tables("zh").split("\n\n")
+    parts = build_machine_tables("zh").split("\n\n")
     rows = [cells(line) for line in (*parts[1].splitlines()[2:], *parts[-1].splitlines()[2:])]
     assert len(rows) == len(cs.machines()) + len(FABRICS)
     assert [row[0] for row in rows if not CHINESE.search(row[1])] == []
@@ -45,8 +45,8 @@ def test_a_machine_without_chinese_words_is_on_the_chinese_page_with_its_english
     mine = replace(cs.machines()["polaris"], name="mine", about="Four of mine.", chinese="")
     for words, expected in (("", "Four of mine."), ("我的四块。", "我的四块。")):
         monkeypatch.setattr(tables, "machines", lambda words=words: {"mine": replace(mine, chinese=words)})
-        assert f"| `mine` | {expected} | 4 | 2 × slingshot |" in machine_tables("zh")
-        assert "| `mine` | Four of mine. | 4 | 2 × slingshot |" in machine_tables()
+        assert f"| `mine` | {expected} | 4 | 2 × slingshot |" in build_machine_tables("zh")
+        assert "| `mine` | Four of mine. | 4 | 2 × slingshot |" in build_machine_tables()
 
 
 def cells(line):
@@ -67,7 +67,7 @@ def test_the_python_on_the_page_runs():
 
 
 def test_every_table_row_has_a_source():
-    for row in machine_tables().split("### Fabrics")[0].splitlines():
+    for row in build_machine_tables().split("### Fabrics")[0].splitlines():
         if row.startswith("| ") and "---" not in row:
             assert row.strip("| ").split(" | ")[-1].strip()
     assert all(cs.machines()["dgx-a100"].source in page for page in PAGES.values())

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.topology import machine
-from collsim.topology.cables import nic
-from collsim.topology.fabrics import FABRICS, fabric
+from collsim.topology.cables import find_nic
+from collsim.topology.fabrics import FABRICS, build_fabric
 from collsim.topology.graph import ShortestPaths
 
-HDR = nic("ib-hdr").cable
+HDR = find_nic("ib-hdr").cable
 SHAPES = [
     ("switch", 4, 8, {}),
     ("leaf-spine", 4, 8, {"radix": 16}),
@@ -36,12 +36,12 @@ def explicit(net):
 
 @pytest.mark.parametrize(("name", "nodes", "cards", "options"), SHAPES)
 def test_ways_join_their_ports_and_are_as_short_as_in_the_graph(name, nodes, cards, options):
-    net = fabric(name, nodes, cards, HDR, **options)
+    net = build_fabric(name, nodes, cards, HDR, **options)
     shortest, src, dst = explicit(net)
     one, two = np.divmod(np.arange(net.ports**2), net.ports)
     away = one != two
     one, two = one[away], two[away]
-    for p, q, way in zip(one.tolist(), two.tolist(), net.ways(one, two), strict=True):
+    for p, q, way in zip(one.tolist(), two.tolist(), net.find_links(one, two), strict=True):
         links = way[way >= 0]
         at = p
         for link in links:

@@ -7,7 +7,7 @@ import pytest
 import collsim as cs
 from collsim.errors import TopologyError
 from collsim.topology.cables import NICS
-from collsim.topology.parts.gpus import GPUS, find_model, find_nearest_model, gpu_name
+from collsim.topology.parts.gpus import GPUS, find_gpu_name, find_model, find_nearest_model
 
 PAIR = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t{word}\t0-31\t0\nGPU1\t{word}\t X \t0-31\t0\n"
 
@@ -77,12 +77,12 @@ def test_of_an_unknown_gpu_the_nearest_is_taken_with_a_word(text, nearest):
     assert find_model(text) is None
     assert find_nearest_model(text).name == nearest
     with pytest.warns(UserWarning, match=f"taken for {nearest}, the nearest"):
-        assert gpu_name(text) == nearest
+        assert find_gpu_name(text) == nearest
 
 
 def test_a_gpu_without_a_near_one_is_refused():
     with pytest.raises(TopologyError, match="Banana"):
-        gpu_name("Banana")
+        find_gpu_name("Banana")
 
 
 def test_the_interval_of_an_unknown_gpu_is_wide():

@@ -10,7 +10,7 @@ import pytest
 
 import collsim as cs
 from collsim.topology import machine, machines
-from collsim.topology.cables import nvlink, pcie
+from collsim.topology.cables import build_nvlink, build_pcie
 from collsim.topology.plan import LEVELS, Machine, MachinePaths, Plan
 
 ALL = sorted(machines())
@@ -120,12 +120,12 @@ def test_a_machine_travels_to_another_process():
 def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):
     package = importlib.import_module("collsim.topology.machines")
     (tmp_path / "mine.py").write_text(
-        "from collsim.topology.cables import nvlink\nfrom collsim.topology.plan import Machine, Plan\n"
-        "plan = Plan()\nplan.join('gpu0', 'gpu1', nvlink(3, 4))\n"
-        "MACHINES = [Machine.drawn(plan, name='mine', title='Mine', about='Two.', source='a test')]\n"
+        "from collsim.topology.cables import build_nvlink\nfrom collsim.topology.plan import Machine, Plan\n"
+        "plan = Plan()\nplan.join('gpu0', 'gpu1', build_nvlink(3, 4))\n"
+        "MACHINES = [Machine.from_plan(plan, name='mine', title='Mine', about='Two.', source='a test')]\n"
     )
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    lists = package._built_in, package.machines
+    lists = package._load_built_in, package.machines
     for one in lists:
         one.cache_clear()
     try:
@@ -257,10 +257,10 @@ def test_only_one_gpu_is_ever_passed():
     chain = Plan()
     chain.add("gpu0", "gpu1", "gpu2", "gpu3")
     for a in range(3):
-        chain.join(f"gpu{a}", f"gpu{a + 1}", nvlink(3, 4))
+        chain.join(f"gpu{a}", f"gpu{a + 1}", build_nvlink(3, 4))
     for g in range(4):
-        chain.join(f"gpu{g}", "pcie0", pcie(4))
-    topology = machine(Machine.drawn(chain, name="chain", title="", about="", source="a test"))
+        chain.join(f"gpu{g}", "pcie0", build_pcie(4))
+    topology = machine(Machine.from_plan(chain, name="chain", title="", about="", source="a test"))
     assert way(topology, 0, 2) == ["node0/gpu0", "node0/gpu1", "node0/gpu2"]
     assert way(topology, 0, 3) == ["node0/gpu0", "node0/pcie0", "node0/gpu3"]
 

@@ -6,7 +6,13 @@ from wirings import PCIE_8GPU, read, ring
 import collsim as cs
 from collsim.nccl.machine.facts import Facts
 from collsim.nccl.tuner_graphs import get_socket_bandwidth
-from collsim.topology.parts.sockets import PROCESSORS, between, identified, processor, usual_processor
+from collsim.topology.parts.sockets import (
+    PROCESSORS,
+    build_socket_cable,
+    choose_processor,
+    find_processor,
+    identify_processor,
+)
 
 
 @pytest.mark.parametrize("p2p", [True, False])
@@ -42,12 +48,14 @@ def nccls(vendor, model):
 
 def test_what_the_table_says_nccl_plans_with_is_what_nccl_plans_with():
     for model in range(30, 256):
-        assert PROCESSORS[identified("x86_64", "GenuineIntel", 6, model)].nccl == nccls("GenuineIntel", model), model
+        assert PROCESSORS[identify_processor("x86_64", "GenuineIntel", 6, model)].nccl == nccls(
+            "GenuineIntel", model
+        ), model
         for family in (23, 25, 26, 143, 175, 191, 250):
-            assert PROCESSORS[identified("x86_64", "AuthenticAMD", family, model)].nccl == 16
-    assert PROCESSORS[identified("ppc64", "", 0, 0)].nccl == 32
-    assert PROCESSORS[identified("arm64", "", 0, 0)].nccl == 6
-    assert PROCESSORS[identified("x86_64", "Somebody", 6, 143)].nccl == 6
+            assert PROCESSORS[identify_processor("x86_64", "AuthenticAMD", family, model)].nccl == 16
+    assert PROCESSORS[identify_processor("ppc64", "", 0, 0)].nccl == 32
+    assert PROCESSORS[identify_processor("arm64", "", 0, 0)].nccl == 6
+    assert PROCESSORS[identify_processor("x86_64", "Somebody", 6, 143)].nccl == 6
 
 
 @pytest.mark.parametrize(
@@ -55,18 +63,18 @@ def test_what_the_table_says_nccl_plans_with_is_what_nccl_plans_with():
     [(23, 49, "rome"), (143, 49, "rome"), (175, 1, "milan"), (175, 17, "genoa"), (25, 17, "genoa"), (191, 2, "turin")],
 )
 def test_amds_generations_are_told_by_either_way_of_counting_families(family, model, name):
-    assert identified("x86_64", "AuthenticAMD", family, model) == name
+    assert identify_processor("x86_64", "AuthenticAMD", family, model) == name
 
 
 def test_the_nccl_model_takes_its_socket_links_from_the_table():
     for pcie in (3, 4, 5, 6):
         facts = Facts("A100", 80, 8, wiring="host", link_rate=1e9, pcie=pcie, crosses_sockets=True)
-        assert get_socket_bandwidth(facts) == PROCESSORS[usual_processor(pcie)].nccl
+        assert get_socket_bandwidth(facts) == PROCESSORS[choose_processor(pcie)].nccl
 
 
 def test_every_link_of_the_table_says_where_it_comes_from():
     for name in PROCESSORS:
-        assert processor(name).source in between(name).source
+        assert find_processor(name).source in build_socket_cable(name).source
 
 
 def test_an_unknown_processor_is_told_with_the_nearest():

@@ -16,8 +16,8 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.limits import within
-from collsim.topology.files.document import compose, value_of
-from collsim.topology.files.topo_m import looks_like_it as looks_like_topo_m
+from collsim.topology.files.document import build_value, compose
+from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
 from collsim.topology.spec import parse_topology
 
 #: What the address calls such a place, beside the machines of the catalogue.
@@ -244,7 +244,7 @@ def _read_scalar(node: Any) -> object:
     if getattr(node, "id", "") != "scalar":
         return None
     try:
-        value = value_of(node)
+        value = build_value(node)
     except CollsimError:
         return None  # the reader will say what is wrong with it
     if isinstance(value, str) and _WHOLE.fullmatch(value):

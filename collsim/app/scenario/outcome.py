@@ -23,9 +23,9 @@ from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
 from collsim.sweep.synthesized import SYNTHESIZED
-from collsim.topology.assumed import assumptions
-from collsim.topology.files.effects import sentences
-from collsim.topology.network import usual_channels
+from collsim.topology.assumed import list_assumptions
+from collsim.topology.files.effects import describe_effects
+from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import describe_bottleneck
 from collsim.viz.sentences.names import name_link, name_links
@@ -190,8 +190,8 @@ def find_used_options(
     """
     known = list_own_options(algorithm)
     used = {name: value for name, value in options.items() if name in known}
-    if on_machine and "channels" in known and "channels" not in used and usual_channels(topology) > 1:
-        used["channels"] = usual_channels(topology)
+    if on_machine and "channels" in known and "channels" not in used and choose_channels(topology) > 1:
+        used["channels"] = choose_channels(topology)
     return used
 
 
@@ -264,7 +264,7 @@ def estimate_outcome(choice: Choice) -> float:
         drawn = len(plan)
     else:
         drawn = 0
-    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in assumptions(topology))
+    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in list_assumptions(topology))
     return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 
@@ -318,7 +318,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
         timeline=played,
         notes=(
             *_explain_below_bound(trace),
-            *sentences(topology, lambda changed: _time(choice, changed)),
+            *describe_effects(topology, lambda changed: _time(choice, changed)),
             *_explain_nccl_difference(trace),
         ),
     )

@@ -14,7 +14,7 @@ from collsim.errors import CollsimError
 from collsim.markup import escape_markdown
 from collsim.registry import get_algorithm
 from collsim.sweep.synthesized import SYNTHESIZED
-from collsim.topology.parts.gpus import announced
+from collsim.topology.parts.gpus import find_announcement
 
 from ..scenario import custom_machine
 from ..scenario.choice import WORDS, list_networks, list_usual_algorithms
@@ -331,7 +331,7 @@ def _find_shelf(name: str) -> tuple[int, int, str]:
 
 def _find_maker(name: str) -> tuple[str, int]:
     """Maker and year of a machine's GPUs; no maker, and 0, where it has none."""
-    return announced(cs.topology.machines()[name].gpu) or ("", 0)
+    return find_announcement(cs.topology.machines()[name].gpu) or ("", 0)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collsim.markup import escape_markdown
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
-from collsim.topology.network import channels_offered
+from collsim.topology.network import count_offered_channels
 
 from ..scenario import custom_machine
 from ..scenario.choice import (
@@ -249,7 +249,7 @@ def _place_facts(choice: Choice) -> tuple[int, int]:
         topology = build_place(choice)
     except CollsimError:
         return choice.ranks, 1
-    return topology.ranks, channels_offered(topology)
+    return topology.ranks, count_offered_channels(topology)
 
 
 def _choose_channels(current: int | None, offered: int) -> int | None:

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...topology.cables import pcie
-from ...topology.parts.sockets import between, usual_memory, usual_processor
+from ...topology.cables import build_pcie
+from ...topology.parts.sockets import build_socket_cable, choose_memory, choose_processor
 from ...topology.plan import LEVELS, NVB, Machine, MachinePaths, Path, Plan
 from .facts import LANES, PCIE_GBPS, Facts
 
@@ -171,17 +171,17 @@ def build_usual_box(facts: Facts) -> Machine:
     if not switches and _has_pairs(facts):
         switches = -(-gpus // 2)
     lanes = max(1, round(LANES * facts.link_rate / (PCIE_GBPS[facts.pcie] * 1e9)))
-    slot, plan = pcie(facts.pcie, lanes), Plan()
+    slot, plan = build_pcie(facts.pcie, lanes), Plan()
     plan.add(*(f"gpu{g}" for g in range(gpus)))
     for switch in range(switches):
-        plan.join(f"pcie{switch}", f"cpu{switch * sockets // switches}", pcie(facts.pcie))
+        plan.join(f"pcie{switch}", f"cpu{switch * sockets // switches}", build_pcie(facts.pcie))
     for g in range(gpus):
         above = f"cpu{g * sockets // gpus}"
         if switches:
             above = f"pcie{g * switches // gpus}"
         plan.join(f"gpu{g}", above, slot)
     for socket in range(sockets):
-        plan.join(f"cpu{socket}", f"memory{socket}", usual_memory(facts.pcie))
+        plan.join(f"cpu{socket}", f"memory{socket}", choose_memory(facts.pcie))
     if sockets > 1:
-        plan.join("cpu1", "cpu0", between(usual_processor(facts.pcie)))
-    return Machine.drawn(plan, name="usual box", title="usual box", about="", source="the words of a table")
+        plan.join("cpu1", "cpu0", build_socket_cable(choose_processor(facts.pcie)))
+    return Machine.from_plan(plan, name="usual box", title="usual box", about="", source="the words of a table")

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from ...errors import CollsimError, Sentence
 from ...topology import Topology
-from ...topology.cables import pcie
+from ...topology.cables import build_pcie
 from ...topology.network import Cable
-from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, kind_of
+from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, find_kind
 from ...topology_names import TopologyLike, resolve_topology
 from ...units import format_bandwidth, parse_count
 from ..search.connected_groups import find_connected_groups
@@ -156,15 +156,15 @@ def _has_p2p_under_switches(machine: Machine, level: str) -> bool:
     host memory has the way to itself in one direction."""
     if not machine.p2p_over_pcie or LEVELS.index(level) < PIX:
         return False
-    parents = Counter(b for a, b, cable in machine.joints if cable.kind == "pcie" and kind_of(a) == "gpu")
-    switches = {name: gpus for name, gpus in parents.items() if kind_of(name) == "pcie"}
+    parents = Counter(b for a, b, cable in machine.joints if cable.kind == "pcie" and find_kind(a) == "gpu")
+    switches = {name: gpus for name, gpus in parents.items() if find_kind(name) == "pcie"}
     return bool(switches) and sum(switches.values()) == len(machine.of_kind("gpu")) and min(switches.values()) > 1
 
 
 def _count_hosts(machine: Machine) -> int:
     """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has
     several."""
-    sockets = {name for name in machine.devices if kind_of(name) == "cpu"}
+    sockets = {name for name in machine.devices if find_kind(name) == "cpu"}
     pairs = ((a, b) for a, b, _ in machine.joints if a in sockets and b in sockets)
     return max(1, len(find_connected_groups(sockets, pairs)))
 
@@ -375,7 +375,7 @@ def _find_link_wiring(
     machine: Machine, names: list[str], peers: list[set[str]], links: list[tuple[str, Cable]]
 ) -> WiringKind | None:
     """The wiring of GPUs that have links of their own; None where some have too few of them to be used all around."""
-    switched = [any(kind_of(name) == "nvswitch" for name in gpu_peers) for gpu_peers in peers]
+    switched = [any(find_kind(name) == "nvswitch" for name in gpu_peers) for gpu_peers in peers]
     if all(switched):
         return "nvswitch"
     if any(switched):
@@ -400,7 +400,7 @@ def _find_socket(machine: Machine, device: str) -> str:
     visited, queue = {device}, [device]
     while queue:
         name = queue.pop(0)
-        if kind_of(name) == "cpu":
+        if find_kind(name) == "cpu":
             return name
         for a, b, cable in machine.joints:
             if name in (a, b) and cable.kind in ("pcie", "c2c"):
@@ -424,7 +424,7 @@ def _find_pcie_generation(machine: Machine, is_required: bool) -> int:
         return 0
     labelled = int(digits[0])
     rate = slot.nominal or slot.bandwidth
-    lane_factor = PCIE_GBPS[labelled] / (pcie(labelled, slot.width).nominal or 1.0)
+    lane_factor = PCIE_GBPS[labelled] / (build_pcie(labelled, slot.width).nominal or 1.0)
     alike = [generation for generation, full in PCIE_GBPS.items() if abs(lane_factor * rate / full - 1) < _ALIKE]
     if alike:
         return alike[0]

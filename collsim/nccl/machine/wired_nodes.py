@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...topology import Topology
-from ...topology.cables import Nic, at, nic
+from ...topology.cables import Nic, apply_rates, find_nic
 from ...topology.cluster import ClusterRouter
 from ...topology.network import Cable, Floats
 from ...topology.plan import Machine
@@ -99,7 +99,7 @@ def find_network_card(topology: Topology) -> Nic | None:
         The card; None where the machine has none.
     """
     machine, options = topology.facts["asked"]
-    return nic(options.get("nic") or machine.nic) if machine.of_kind("nic") else None
+    return find_nic(options.get("nic") or machine.nic) if machine.of_kind("nic") else None
 
 
 def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floats:
@@ -113,7 +113,7 @@ def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | 
     def get_built_rate(cable: Cable) -> float:
         if calibration is not None and cable.kind in calibration.links:
             return float((cable.nominal or cable.bandwidth) * calibration.links[cable.kind].carries)
-        return at(cable, rates).bandwidth
+        return apply_rates(cable, rates).bandwidth
 
     inside = np.repeat([get_built_rate(cable) for *_, cable in router.machine.joints], 2)
     blocks = [np.tile(inside, router.nodes)]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError, Sentence, join_words
-from ..generic import both_ways
+from ..generic import build_both_directions
 from ..graph import ShortestPaths, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
-from .document import compose, value_of
+from .document import build_value, compose
 
 _KINDS = ("Ring", "FullyConnected", "Switch")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
@@ -27,7 +27,7 @@ _MOST = 4_000_000
 _FASTEST, _SLOWEST = 1e9, 1e12  # GB/s, ns: beyond any cable
 
 
-def looks_like_it(text: str) -> bool:
+def matches_format(text: str) -> bool:
     """ASTRA-sim's is the only YAML with npus_count."""
     return re.search(r"^npus_count\s*:", text, re.MULTILINE) is not None
 
@@ -38,7 +38,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         raise FormatError("{name}: an ASTRA-sim network has no option {options}", name=name, options=", ".join(options))
     node = compose(text, name, "YAML")
     try:
-        data = None if node is None else value_of(node)
+        data = None if node is None else build_value(node)
     except FormatError as error:
         raise FormatError("{name}, {error}", name=name, error=error) from None
     if not isinstance(data, dict):
@@ -46,19 +46,19 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     keys = [str(key.value) for key, _ in node.value]  # type: ignore[union-attr]
     if twice := [key for key in dict.fromkeys(keys) if keys.count(key) > 1]:
         raise FormatError("{name}: key {twice!r} is there twice", name=name, twice=twice[0][:40])
-    dims = _dimensions(data, name)
-    notes = [f"key {_short(key)} is not understood" for key in data if key not in _KEYS]
+    dims = _read_dimensions(data, name)
+    notes = [f"key {_shorten(key)} is not understood" for key in data if key not in _KEYS]
     return build(dims, name, notes)
 
 
-def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, float]]:
+def _read_dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, float]]:
     """(kind, size, B/s, s) per dimension."""
     columns = []
     for key in _KEYS:
         value = data.get(key)
         if not isinstance(value, list) or not value:
-            why = "{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value}"
-            raise FormatError(why, name=name, key=key, value=_short(value))
+            message = "{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value}"
+            raise FormatError(message, name=name, key=key, value=_shorten(value))
         columns.append(value)
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
@@ -71,23 +71,25 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
     dims = []
     for i, (kind, size, rate, delay) in enumerate(zip(*columns, strict=True)):
         if kind not in _KINDS:
-            why = "{name}: topology of dimension {i} is {kind}; known: {kinds}"
-            raise FormatError(why, name=name, i=i, kind=_short(kind), kinds=", ".join(_KINDS))
+            message = "{name}: topology of dimension {i} is {kind}; known: {kinds}"
+            raise FormatError(message, name=name, i=i, kind=_shorten(kind), kinds=", ".join(_KINDS))
         if not isinstance(size, int) or isinstance(size, bool) or size < 2:
-            why = "{name}: npus_count of dimension {i} is {size}; a dimension has at least 2"
-            raise FormatError(why, name=name, i=i, size=_short(size))
+            message = "{name}: npus_count of dimension {i} is {size}; a dimension has at least 2"
+            raise FormatError(message, name=name, i=i, size=_shorten(size))
         if (
             not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (rate, delay))
             or not 0 < rate <= _FASTEST
             or not 0 <= delay <= _SLOWEST
         ):
-            why = "{name}: dimension {i} has bandwidth {rate} GB/s and latency {delay} ns; they must be numbers above 0"
-            raise FormatError(why, name=name, i=i, rate=_short(rate), delay=_short(delay))
+            message = (
+                "{name}: dimension {i} has bandwidth {rate} GB/s and latency {delay} ns; they must be numbers above 0"
+            )
+            raise FormatError(message, name=name, i=i, rate=_shorten(rate), delay=_shorten(delay))
         dims.append((kind, size, rate * 2**30, delay * 1e-9))
     return dims
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     """The value in a message, however long it is."""
     import reprlib
 
@@ -98,8 +100,8 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
     """The network of (kind, size, B/s, s) per dimension, which its facts keep as `dimensions` (kind, size)."""
     ranks = math.prod(size for _, size, _, _ in dims)
     if ranks * max(size for _, size, _, _ in dims) > _MOST:
-        why = "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links"
-        raise FormatError(why, name=name, ranks=ranks, most=_MOST)
+        message = "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links"
+        raise FormatError(message, name=name, ranks=ranks, most=_MOST)
     rank, stride, switches = np.arange(ranks), 1, 0
     parts: list[tuple[Longs, Longs, Cable]] = []
     for i, (kind, size, rate, delay) in enumerate(dims):
@@ -124,13 +126,13 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
                 parts.append((rank[mine], (group + (here + step) % size * stride)[mine], cable))
         stride *= size
     facts = {"file": name, "notes": tuple(notes), "dimensions": tuple((kind, size) for kind, size, _, _ in dims)}
-    return _topology(parts, ranks, switches, name, facts)
+    return _build_topology(parts, ranks, switches, name, facts)
 
 
-def _topology(
+def _build_topology(
     parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, facts: dict[str, Any]
 ) -> Topology:
-    pieces = [both_ways(a, b, cable) for a, b, cable in parts]
+    pieces = [build_both_directions(a, b, cable) for a, b, cable in parts]
     cables = tuple(dict.fromkeys(cable for *_, cable in parts))
     column = np.concatenate(
         [np.full(len(p), cables.index(cable), np.int32) for p, (*_, cable) in zip(pieces, parts, strict=True)]

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from ...errors import FormatError, describe_unknown
-from ..cables import nvlink
+from ..cables import build_nvlink
 from ..machines import machines
 from ..parts.gpus import GPUS
 from ..plan import Machine
@@ -127,7 +127,9 @@ def add_nvlinks(plan: Machine, board: Board) -> Machine:
     """
     model = GPUS[board.gpu]
     if board.machine is None:
-        joints = tuple((plan.devices[g], "nvswitch", nvlink(model.nvlink, model.links)) for g in plan.of_kind("gpu"))
+        joints = tuple(
+            (plan.devices[g], "nvswitch", build_nvlink(model.nvlink, model.links)) for g in plan.of_kind("gpu")
+        )
     else:
         joints = tuple(joint for joint in board.machine.joints if joint[2].kind == "nvlink")
     ends = {name for a, b, _ in joints for name in (a, b)}

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 from ..assumed import Assumption
-from ..cables import Nic, nvlink, pcie
+from ..cables import Nic, build_nvlink, build_pcie
 from ..machines import machine
 from ..network import Cable, Topology
 from ..parts.gpus import GPUS
-from ..parts.refit import training_cards, without
-from ..parts.sockets import processor
+from ..parts.refit import list_training_cards, remove_devices
+from ..parts.sockets import find_processor
 from ..plan import Machine
 
 _MOST_NOTES = 100
@@ -28,11 +28,12 @@ def usual_memory(cpu: str) -> Cable:
     Returns:
         Its cable.
     """
-    cable = processor(cpu).dram
+    processor = find_processor(cpu)
+    cable = processor.dram
     return replace(
         cable,
-        source=f"bandwidth order of magnitude: {cable.label}-{processor(cpu).memory[1]}, all channels of a socket of "
-        f"{processor(cpu).title}, the file does not say; alpha order of magnitude: one DRAM access",
+        source=f"bandwidth order of magnitude: {cable.label}-{processor.memory[1]}, all channels of a socket of "
+        f"{processor.title}, the file does not say; alpha order of magnitude: one DRAM access",
     )
 
 
@@ -50,9 +51,9 @@ def finish(
     Cards that are not beside a GPU are left out, with a note, unless `nics=` says how many to use: they are for
     storage.
     """
-    assumed = [one for one in assumed if options.get(one.option) is None]
+    assumed = [assumption for assumption in assumed if options.get(assumption.option) is None]
     if options.get("nics") is None:
-        plan, left_out = _for_training(plan)
+        plan, left_out = _keep_training_cards(plan)
         assumed += left_out
     if card is not None and plan.of_kind("nic") and "nic" not in options:
         options = {**options, "nic": card}
@@ -64,19 +65,19 @@ def finish(
     return replace(topology, facts=MappingProxyType(facts))
 
 
-def _for_training(plan: Machine) -> tuple[Machine, list[Assumption]]:
+def _keep_training_cards(plan: Machine) -> tuple[Machine, list[Assumption]]:
     """The machine with the cards that training uses, and what that assumes."""
     cards = [plan.devices[card] for card in plan.of_kind("nic")]
-    used = training_cards(plan)
+    used = list_training_cards(plan)
     if len(used) == len(cards):
         return plan, []
     rest = [name for name in cards if name not in used]
-    why = (
+    message = (
         f"{', '.join(rest)} {'is' if len(rest) == 1 else 'are'} not beside a GPU (PIX or PXB), as cards for storage "
         "are",
         f"{'、'.join(rest)} 不在 GPU 旁（PIX 或 PXB），通常用于存储",
     )
-    return without(plan, rest), [Assumption("nics", str(len(used)), why, ("all",))]
+    return remove_devices(plan, rest), [Assumption("nics", str(len(used)), message, ("all",))]
 
 
-__all__ = ["GPUS", "finish", "nvlink", "pcie", "usual_memory"]
+__all__ = ["GPUS", "build_nvlink", "build_pcie", "finish", "usual_memory"]

@@ -31,35 +31,35 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     depth = values = 0
     try:
         for event in yaml.parse(text, Loader=loader):
-            where = _line(name, event.start_mark) if event.start_mark else name
+            where = _find_line(name, event.start_mark) if event.start_mark else name
             if isinstance(event, yaml.AliasEvent):
-                why = "{where}: refused, aliases (*name) are not taken here; write the value out"
-                raise FormatError(why, where=where)
+                message = "{where}: refused, aliases (*name) are not taken here; write the value out"
+                raise FormatError(message, where=where)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             values += not isinstance(event, yaml.CollectionEndEvent)
             if values > _MOST_VALUES:
                 raise FormatError("{where}: refused, more than {most:,} values", where=where, most=_MOST_VALUES)
             if depth > _MOST_DEPTH:
-                raise _too_deep(where)
+                raise _refuse_depth(where)
         return yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = Sentence(", line {line}", line=mark.line + 1) if mark else ""
         if mark and _LIBRARYS_DEPTH in (getattr(error, "problem", None) or ""):
-            raise _too_deep(_line(name, mark)) from None
-        why = "{name}{line} is not {expected}: {error}"
-        raise FormatError(why, name=name, line=line, expected=expected, error=str(error).splitlines()[0]) from None
+            raise _refuse_depth(_find_line(name, mark)) from None
+        message = "{name}{line} is not {expected}: {error}"
+        raise FormatError(message, name=name, line=line, expected=expected, error=str(error).splitlines()[0]) from None
 
 
-def _line(name: str, mark: Any) -> Sentence:
+def _find_line(name: str, mark: Any) -> Sentence:
     return Sentence("{name}, line {line}", name=name, line=mark.line + 1)
 
 
-def _too_deep(where: Words) -> FormatError:
+def _refuse_depth(where: Words) -> FormatError:
     return FormatError("{where}: refused, nested more than {most} deep", where=where, most=_MOST_DEPTH)
 
 
-def value_of(node: Node) -> Any:
+def build_value(node: Node) -> Any:
     """What a node of the tree stands for. Raises FormatError, whose values are `line` and `why`, for a tag that does
     not fit its text and for numbers of more than a hundred characters.
 
@@ -73,14 +73,16 @@ def value_of(node: Node) -> Any:
         return yaml.constructor.SafeConstructor().construct_document(node)  # type: ignore[no-untyped-call]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or node.start_mark
-        said = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise _at(mark, said) from None
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise _build_error(mark, problem) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise _at(node.start_mark, Sentence("a value that does not fit its tag ({error})", error=error)) from None
+        raise _build_error(
+            node.start_mark, Sentence("a value that does not fit its tag ({error})", error=error)
+        ) from None
 
 
-def _at(mark: Any, why: Words) -> FormatError:
-    return FormatError("line {line}: {why}", line=mark.line + 1, why=why)
+def _build_error(mark: Any, reason: Words) -> FormatError:
+    return FormatError("line {line}: {why}", line=mark.line + 1, why=reason)
 
 
 def _require_short(node: Node) -> None:
@@ -91,6 +93,8 @@ def _require_short(node: Node) -> None:
         children = here.value if isinstance(here.value, list) else ()
         waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
         if here.tag == _MERGE:
-            raise _at(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
+            raise _build_error(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
         if isinstance(here.value, str) and here.tag in _NUMBERS and len(here.value) > _LONGEST_NUMBER:
-            raise _at(here.start_mark, Sentence("{value} is too long for a number", value=format_value(here.value, 20)))
+            raise _build_error(
+                here.start_mark, Sentence("{value} is too long for a number", value=format_value(here.value, 20))
+            )

@@ -9,20 +9,20 @@ from functools import lru_cache
 from typing import Any
 
 from ...errors import CollsimError
-from ..assumed import Effect, FromText, assumptions
+from ..assumed import Effect, FromText, list_assumptions
 from ..network import Topology
 from .load import parse_topology_text
 
 
-def again(topology: Topology, **options: Any) -> Topology:
+def read_again(topology: Topology, **options: Any) -> Topology:
     """The same file read with further options. Raises CollsimError where the topology comes from no file, was edited,
     or the options cannot be."""
     reading = topology.facts.get("reading")
     if reading is None or topology.facts.get("edits") or topology.facts.get("calibration") is not None:
-        why = "{name} is not as a file has it, so it cannot be read again with {options}"
-        raise CollsimError(why, name=topology.name, options=options)
-    made: Topology = _read(reading, tuple(sorted(options.items())))
-    return made
+        message = "{name} is not as a file has it, so it cannot be read again with {options}"
+        raise CollsimError(message, name=topology.name, options=options)
+    topology_read: Topology = _read(reading, tuple(sorted(options.items())))
+    return topology_read
 
 
 @lru_cache(maxsize=64)
@@ -33,7 +33,7 @@ def _read(reading: FromText, options: tuple[tuple[str, Any], ...]) -> Topology:
         return parse_topology_text(reading.text, reading.name, **{**dict(reading.options), **dict(options)})
 
 
-def effects(topology: Topology, time: Callable[[Topology], float], most: int = 2) -> list[Effect]:
+def find_effects(topology: Topology, time: Callable[[Topology], float], most: int = 2) -> list[Effect]:
     """What the other values of each assumption make of a time, found by running `time` again on the machine with
     them.
 
@@ -42,30 +42,30 @@ def effects(topology: Topology, time: Callable[[Topology], float], most: int = 2
 
     What cannot be built or run with a value is left out.
     """
-    found, usual = [], math.nan
-    for assumption in assumptions(topology):
+    effects, usual = [], math.nan
+    for assumption in list_assumptions(topology):
         for value in assumption.others[:most]:
             try:
-                other = again(topology, **{assumption.option: value})
+                other = read_again(topology, **{assumption.option: value})
                 usual = time(topology) if math.isnan(usual) else usual
-                found.append(Effect(assumption, value, time(other) / usual))
+                effects.append(Effect(assumption, value, time(other) / usual))
             except CollsimError:
                 continue
-    return found
+    return effects
 
 
-def sentences(topology: Topology, time: Callable[[Topology], float]) -> list[tuple[str, str]]:
+def describe_effects(topology: Topology, time: Callable[[Topology], float]) -> list[tuple[str, str]]:
     """A line for each assumption with its effects, in English and Chinese; one that makes no difference to `time` is
     left out."""
     by_option: dict[str, list[Effect]] = {}
-    for effect in effects(topology, time):
+    for effect in find_effects(topology, time):
         by_option.setdefault(effect.assumption.option, []).append(effect)
     lines = []
-    for one in assumptions(topology):
-        tried = by_option.get(one.option, [])
+    for assumption in list_assumptions(topology):
+        tried = by_option.get(assumption.option, [])
         if tried and all(effect.none for effect in tried):
             continue
-        en = "; ".join([str(one), *map(str, tried)])
-        zh = "；".join([one.chinese, *(effect.chinese for effect in tried)])
+        en = "; ".join([str(assumption), *map(str, tried)])
+        zh = "；".join([assumption.chinese, *(effect.chinese for effect in tried)])
         lines.append((en, zh))
     return lines

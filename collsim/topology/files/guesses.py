@@ -10,8 +10,8 @@ from typing import Any
 from ...errors import TopologyError, format_value
 from ...units import parse_count
 from ..assumed import Assumption
-from ..parts.gpus import GPUS, UNKNOWN, gpu_name
-from ..parts.sockets import PROCESSORS, processor, usual_processor
+from ..parts.gpus import GPUS, UNKNOWN, find_gpu_name
+from ..parts.sockets import PROCESSORS, choose_processor, find_processor
 
 #: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
 _BY_LINKS, _OLD_BY_LINKS = ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")), ((0, ""), (4, "P100"))
@@ -38,7 +38,7 @@ _LEAST_PCIE, _MOST_PCIE = 3, 6
 
 
 @dataclass(frozen=True)
-class Seen:
+class MatrixHints:
     """What the matrix shows: NVLinks of a GPU, are they bridges of pairs, a driver before V100, names of the cards,
     and how many sockets."""
 
@@ -61,59 +61,59 @@ class Guesses:
     assumed: tuple[Assumption, ...]
 
 
-def guessed(seen: Seen, options: Mapping[str, Any]) -> Guesses:
+def guess_parts(seen: MatrixHints, options: Mapping[str, Any]) -> Guesses:
     """Told by `options` (gpu, pcie, cpu; nic is left to `machine`), else the usual. Raises TopologyError for unknown
     names."""
     assumed: list[Assumption] = []
-    kind = _gpu(seen, options.get("gpu"), assumed)
+    kind = _guess_gpu(seen, options.get("gpu"), assumed)
     model = GPUS.get(kind, UNKNOWN)
     card = model.card
-    generation = _pcie(model.pcie, options.get("pcie"), assumed)
-    chip = _cpu(seen, kind, generation, options.get("cpu"), assumed)
+    generation = _guess_pcie(model.pcie, options.get("pcie"), assumed)
+    chip = _guess_processor(seen, kind, generation, options.get("cpu"), assumed)
     if seen.cards:
         names = ", ".join(seen.cards)
-        why = f"the rate of {names} is not in the text", f"文本没有说明 {names} 的速率"
-        assumed.append(Assumption("nic", card, why, _OTHER_CARDS[card]))
+        reason = f"the rate of {names} is not in the text", f"文本没有说明 {names} 的速率"
+        assumed.append(Assumption("nic", card, reason, _OTHER_CARDS[card]))
     return Guesses(kind, generation, chip, card, tuple(assumed))
 
 
-def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
-    if told is not None:
-        kind = gpu_name(told)
+def _guess_gpu(seen: MatrixHints, requested: object, assumed: list[Assumption]) -> str:
+    if requested is not None:
+        kind = find_gpu_name(requested)
         if seen.links and not GPUS[kind].nvlink:
             raise TopologyError(
                 "gpu={told} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on",
-                told=format_value(told),
+                told=format_value(requested),
             )
         return kind
     if seen.bridged:
-        why = "NV4 between pairs only", "只有成对的 NV4"
+        reason = "NV4 between pairs only", "只有成对的 NV4"
         taken = "the bridge of RTX 3090, A6000 and A40, 14 GB/s per link"
-        assumed.append(Assumption("gpu", taken, why, _BRIDGED))
+        assumed.append(Assumption("gpu", taken, reason, _BRIDGED))
         return ""
     table = (*(_OLD_BY_LINKS if seen.old else ()), *_BY_LINKS)
     kind = next((name for most, name in table if seen.links <= most), "B200")
-    why = f"the GPU is not in the text: up to {seen.links} NVLinks", f"文本没有说明 GPU：至多 {seen.links} 条 NVLink"
-    assumed.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", why, _OTHER_GPUS[kind]))
+    reason = f"the GPU is not in the text: up to {seen.links} NVLinks", f"文本没有说明 GPU：至多 {seen.links} 条 NVLink"
+    assumed.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", reason, _OTHER_GPUS[kind]))
     return kind
 
 
-def _pcie(usual: int, told: object, assumed: list[Assumption]) -> int:
-    if told is not None:
-        return parse_count(told, "pcie")
+def _guess_pcie(usual: int, requested: object, assumed: list[Assumption]) -> int:
+    if requested is not None:
+        return parse_count(requested, "pcie")
     others = tuple(g for g in (usual - 1, usual + 1) if _LEAST_PCIE <= g <= _MOST_PCIE)
     assumed.append(Assumption("pcie", f"{usual}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
     return usual
 
 
-def _cpu(seen: Seen, kind: str, pcie: int, told: object, assumed: list[Assumption]) -> str:
-    if told is not None:
-        processor(told)
-        return str(told)
-    usual = "broadwell" if seen.old or kind == "P100" else usual_processor(pcie)
+def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object, assumed: list[Assumption]) -> str:
+    if requested is not None:
+        find_processor(requested)
+        return str(requested)
+    usual = "broadwell" if seen.old or kind == "P100" else choose_processor(pcie)
     if seen.sockets > 1:
         rate = PROCESSORS[usual].link.bandwidth / 1e9
-        why = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
+        reason = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
         taken = f"that of {usual}, {rate:g} GB/s"
-        assumed.append(Assumption("cpu", taken, why, _OTHER_PROCESSORS[usual]))
+        assumed.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[usual]))
     return usual

@@ -41,19 +41,19 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
     Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or
     assumed.
     """
-    place = require_path(path)
+    file = require_path(path)
     try:
-        size = place.stat().st_size
+        size = file.stat().st_size
         if size > _LARGEST:
-            why = "{name} has {size:,} bytes; a topology file of more than {most:,} is refused"
-            raise FormatError(why, name=place.name, size=size, most=_LARGEST)
-        text = _decoded(place.read_bytes())
+            message = "{name} has {size:,} bytes; a topology file of more than {most:,} is refused"
+            raise FormatError(message, name=file.name, size=size, most=_LARGEST)
+        text = _decode(file.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
-        raise FormatError("{place} cannot be read: {error}", place=place, error=error) from None
-    return parse_topology_text(text, place.name, **options)
+        raise FormatError("{place} cannot be read: {error}", place=file, error=error) from None
+    return parse_topology_text(text, file.name, **options)
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """UTF-8, or UTF-16 with its mark, as PowerShell writes it."""
     return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
 
@@ -61,26 +61,26 @@ def _decoded(data: bytes) -> str:
 def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:
     """The same from text, for example pasted into the app."""
     if len(text) > _LARGEST:
-        why = "{name} has {characters:,} characters; more than {most:,} is refused"
-        raise FormatError(why, name=name, characters=len(text), most=_LARGEST)
+        message = "{name} has {characters:,} characters; more than {most:,} is refused"
+        raise FormatError(message, name=name, characters=len(text), most=_LARGEST)
     with within(find_memory_limit(FILE_MEMORY)):
-        topology = _reader(text, name)(text, name, options)
+        topology = _find_reader(text, name)(text, name, options)
     if topology.facts.get("assumed"):
         topology = replace(
-            topology, facts=MappingProxyType({**topology.facts, "reading": _reading(text, name, options)})
+            topology, facts=MappingProxyType({**topology.facts, "reading": _remember_reading(text, name, options)})
         )
     for note in topology.facts.get("notes", ()):
         warnings.warn(f"{name}: {note}", FormatWarning, stacklevel=3)
     return topology
 
 
-def _reading(text: str, name: str, options: dict[str, Any]) -> FromText:
+def _remember_reading(text: str, name: str, options: dict[str, Any]) -> FromText:
     """How to read it again, as a value that can be hashed."""
     plain = ((key, tuple(value) if isinstance(value, list) else value) for key, value in sorted(options.items()))
     return FromText(text, name, tuple(plain))
 
 
-def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:
+def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:
     head = text.lstrip()
     if not head:
         raise FormatError("{name} is empty; expected nvidia-smi topo -m text, NCCL topology XML, or YAML", name=name)
@@ -90,9 +90,9 @@ def _reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topolo
         return read
     from . import astra, own, topo_m
 
-    if topo_m.looks_like_it(text):
+    if topo_m.matches_format(text):
         return topo_m.read
-    return astra.read if astra.looks_like_it(text) else own.read
+    return astra.read if astra.matches_format(text) else own.read
 
 
 def _to_yaml(topology: Topology) -> str:

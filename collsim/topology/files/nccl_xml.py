@@ -18,10 +18,10 @@ from xml.etree.ElementTree import Element, ParseError
 from ...errors import FormatError, Sentence
 from ...files import GrowingReader
 from ..assumed import Assumption
-from ..cables import C2C, GA102_SM, Nic, nic, nvlink, nvlink_bridge, pcie, xgmi_gpu
+from ..cables import C2C, GA102_SM, Nic, build_nvlink, build_pcie, build_xgmi, find_nic, nvlink_bridge
 from ..network import Cable, Topology
-from ..parts.gpus import GPUS, gpu_name
-from ..parts.sockets import between, identified
+from ..parts.gpus import GPUS, find_gpu_name
+from ..parts.sockets import build_socket_cable, identify_processor
 from ..plan import Machine, Plan
 from .boards import Board, add_nvlinks, find_board, find_board_by_bus, find_module, parse_nvlink
 from .build import finish, usual_memory
@@ -72,7 +72,7 @@ _KNOWN = {
 
 
 @dataclass
-class _Found:
+class _Progress:
     """What has been met so far: the plan, GPUs with their element, cards, notes."""
 
     plan: Plan
@@ -90,7 +90,7 @@ class _Found:
     def count(self, element: Element, key: str, default: int, most: int = 2**31) -> int:
         """A whole number from 1 to `most`; anything else is the default, with a note. Absent is the default."""
         text = element.get(key)
-        number = _whole(text, -1)
+        number = _parse_whole(text, -1)
         if text is not None and not 0 < number <= most:
             where = f"<{element.tag} {key}={text[:40]!r}>"
             self.notes.append(f"{where} is not a whole number from 1 to {most:,}: taken for {default}")
@@ -101,15 +101,15 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that NCCL saw. Options: those of `machine`."""
     root = _parse(text, name)
     if root.tag != "system":
-        why = "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>"
-        raise FormatError(why, name=name, tag=root.tag)
+        message = "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>"
+        raise FormatError(message, name=name, tag=root.tag)
     elements = list(root.iter())
-    found = _Found(Plan(), any(e.tag == "gpu" for e in elements))
-    found.notes += _strange(elements)
-    order = _gpu_order(root, found.any_gpu, name)
-    found.plan.add(*(f"gpu{i}" for i in range(len(order))))
+    progress = _Progress(Plan(), any(e.tag == "gpu" for e in elements))
+    progress.notes += _list_unknown(elements)
+    order = _order_gpus(root, progress.any_gpu, name)
+    progress.plan.add(*(f"gpu{i}" for i in range(len(order))))
     cpus = [child for child in root if child.tag == "cpu"]
-    found.notes += [
+    progress.notes += [
         f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"
     ]
     if not cpus or not order:
@@ -118,22 +118,22 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
             if root.find(".//nic") is not None
             else ""
         )
-        why = "{name}: no {kind} in it, so there is nothing to simulate{only}"
-        raise FormatError(why, name=name, kind="<cpu>" if not cpus else "GPU", only=only)
+        message = "{name}: no {kind} in it, so there is nothing to simulate{only}"
+        raise FormatError(message, name=name, kind="<cpu>" if not cpus else "GPU", only=only)
     for i, cpu in enumerate(cpus):
-        found.plan.join(f"cpu{i}", f"memory{i}", usual_memory(_processor(cpu)))
+        progress.plan.join(f"cpu{i}", f"memory{i}", usual_memory(_find_processor(cpu)))
         for child in cpu:
-            _walk(child, f"cpu{i}", None, order, found, name)
-    _join_sockets(cpus, found)
-    _join_links(found, name)
-    plan, board = _complete(_machine(found, cpus, name), found, root, options, name)
-    card = _card(found, board)
+            _walk(child, f"cpu{i}", None, order, progress, name)
+    _join_sockets(cpus, progress)
+    _join_links(progress, name)
+    plan, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
+    card = _build_card(progress, board)
     rest = {key: value for key, value in options.items() if key != "nvlink"}
-    return finish(plan, found.notes, name, rest, card, found.assumed)
+    return finish(plan, progress.notes, name, rest, card, progress.assumed)
 
 
 def _complete(
-    plan: Machine, found: _Found, root: Element, options: dict[str, Any], name: str
+    plan: Machine, found: _Progress, root: Element, options: dict[str, Any], name: str
 ) -> tuple[Machine, Board | None]:
     """The machine with the NVLinks that its file leaves out, and the board that they are from.
 
@@ -143,10 +143,10 @@ def _complete(
     has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in plan.joints)
     if word == "none" or has_links or len(found.gpus) < 2:
         return plan, None
-    devices = [pci for pci in root.iter("pci") if _bus(pci) in found.bus]
+    devices = [pci for pci in root.iter("pci") if _read_bus(pci) in found.bus]
     gpu = find_module(pci.get("device", "") for pci in devices)
     if not gpu and options.get("gpu") is not None and (word or not found.any_gpu):
-        gpu = gpu_name(options["gpu"])
+        gpu = find_gpu_name(options["gpu"])
     board = find_board_by_bus(found.bus)
     if board is None and gpu:
         board = find_board(gpu, len(found.gpus))
@@ -182,16 +182,18 @@ def _parse(text: str, name: str) -> Element:
             count += event == "start"
             root = element if root is None else root
             if depth > _DEEPEST or count > _MOST:
-                why = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
-                raise FormatError(why, name=name, most=_DEEPEST, elements=_MOST)
+                message = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
+                raise FormatError(message, name=name, most=_DEEPEST, elements=_MOST)
             if len(element.attrib) > _MOST_ATTRIBUTES or any(
                 len(value) > _LONGEST_VALUE for value in element.attrib.values()
             ):
-                why = "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}"
-                raise FormatError(why, name=name, tag=element.tag[:40], most=_MOST_ATTRIBUTES, longest=_LONGEST_VALUE)
+                message = "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}"
+                raise FormatError(
+                    message, name=name, tag=element.tag[:40], most=_MOST_ATTRIBUTES, longest=_LONGEST_VALUE
+                )
     except DefusedXmlException as error:
-        why = "{name}: refused, a topology file has no document type and no entities ({kind})"
-        raise FormatError(why, name=name, kind=type(error).__name__) from None
+        message = "{name}: refused, a topology file has no document type and no entities ({kind})"
+        raise FormatError(message, name=name, kind=type(error).__name__) from None
     except ParseError as error:
         raise FormatError("{name} is not well-formed XML: {error}", name=name, error=error) from None
     if root is None:
@@ -199,7 +201,7 @@ def _parse(text: str, name: str) -> Element:
     return root
 
 
-def _strange(elements: list[Element]) -> Iterator[str]:
+def _list_unknown(elements: list[Element]) -> Iterator[str]:
     """Elements and attributes that this reader does not know."""
     odd: Counter[str] = Counter()
     for element in elements:
@@ -217,16 +219,16 @@ def _is_gpu(pci: Element, any_gpu: bool) -> bool:
     return pci.find("gpu") is not None or (not any_gpu and pci.get("class", "").startswith(("0x03", "0x12")))
 
 
-def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]:
+def _order_gpus(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]:
     """(bus id, which <gpu> of that device) by rank, or as they come in the file. Raises FormatError for two of one rank
     or bus id."""
-    found: list[tuple[int, int, str, int]] = []
+    gpus: list[tuple[int, int, str, int]] = []
     ranks: dict[int, str] = {}
     buses: set[str] = set()
-    for place, pci in enumerate(root.iter("pci")):
+    for position, pci in enumerate(root.iter("pci")):
         if not _is_gpu(pci, any_gpu):
             continue
-        bus = _bus(pci)
+        bus = _read_bus(pci)
         if not bus or bus in buses:
             raise FormatError(
                 "{name}: {what}; NCCL tells them apart by it",
@@ -234,56 +236,58 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
                 what=Sentence("two GPUs have busid {bus!r}", bus=bus) if bus else Sentence("a GPU has no busid"),
             )
         buses.add(bus)
-        for i, gpu in enumerate(_parts(pci)):
+        for i, gpu in enumerate(_list_gpu_elements(pci)):
             rank = None if gpu is None else gpu.get("rank")
             if any_gpu and rank is None:
                 continue
-            number = place if rank is None else _whole(rank, -1)
+            number = position if rank is None else _parse_whole(rank, -1)
             if number < 0:
-                why = "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0"
-                raise FormatError(why, name=name, bus=bus, rank=rank)
+                message = "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0"
+                raise FormatError(message, name=name, bus=bus, rank=rank)
             if rank is not None and number in ranks:
-                why = "{name}: rank {number} is there twice, GPU {rank} and GPU {bus}; is this a file of several nodes?"
-                raise FormatError(why, name=name, number=number, rank=ranks[number], bus=bus)
+                message = (
+                    "{name}: rank {number} is there twice, GPU {rank} and GPU {bus}; is this a file of several nodes?"
+                )
+                raise FormatError(message, name=name, number=number, rank=ranks[number], bus=bus)
             ranks[number] = bus
-            found.append((number, place, bus, i))
-    return [(bus, i) for *_, bus, i in sorted(found)]
+            gpus.append((number, position, bus, i))
+    return [(bus, i) for *_, bus, i in sorted(gpus)]
 
 
-def _parts(pci: Element) -> list[Element | None]:
+def _list_gpu_elements(pci: Element) -> list[Element | None]:
     """The <gpu> elements of a device; one without a face where it is a GPU by its class only."""
-    found: list[Element | None] = list(pci.findall("gpu"))
-    return found or [None]
+    elements: list[Element | None] = list(pci.findall("gpu"))
+    return elements or [None]
 
 
-def _bus(pci: Element) -> str:
+def _read_bus(pci: Element) -> str:
     return pci.get("busid", "").strip().lower()
 
 
 def _walk(
-    element: Element, above: str, parent: Element | None, order: list[tuple[str, int]], found: _Found, name: str
+    element: Element, above: str, parent: Element | None, order: list[tuple[str, int]], progress: _Progress, name: str
 ) -> None:
     """One element under a socket or a switch: a GPU, a card, or a switch with more of them below."""
     if element.tag == "nic":
-        _add_card(element, above, None, found)
+        _add_card(element, above, None, progress)
         return
     if element.tag != "pci":
         if element.tag in _KNOWN:
-            found.notes.append(f"<{element.tag}> right under a <{'cpu' if parent is None else 'pci'}> is left out")
+            progress.notes.append(f"<{element.tag}> right under a <{'cpu' if parent is None else 'pci'}> is left out")
         return
-    bus = _bus(element)
-    if bus in found.seen:
-        found.notes.append(f"busid {bus!r} is there twice; both are read")
-    found.seen |= {bus} if bus else set()
-    slot = _slot(element, found)
-    if _is_gpu(element, found.any_gpu):
-        _add_gpus(element, above, slot, order, found)
+    bus = _read_bus(element)
+    if bus in progress.seen:
+        progress.notes.append(f"busid {bus!r} is there twice; both are read")
+    progress.seen |= {bus} if bus else set()
+    slot = _read_slot(element, progress)
+    if _is_gpu(element, progress.any_gpu):
+        _add_gpus(element, above, slot, order, progress)
         return
     if element.find("nic") is not None or element.get("class", "").startswith("0x02"):
-        _add_card(element, above, slot, found)
+        _add_card(element, above, slot, progress)
         return
     if not len(element):
-        found.notes.append(
+        progress.notes.append(
             f"PCI device {bus} of class {element.get('class')} is left out: neither GPU nor card, and nothing below it"
         )
         return
@@ -291,117 +295,117 @@ def _walk(
     if parent is not None and chip in _BROADCOM and chip == (parent.get("vendor", ""), parent.get("device", "")):
         me = above
     else:
-        me, found.switches = f"pcie{found.switches}", found.switches + 1
-        found.plan.join(me, above, slot)
+        me, progress.switches = f"pcie{progress.switches}", progress.switches + 1
+        progress.plan.join(me, above, slot)
     for child in element:
-        _walk(child, me, element, order, found, name)
+        _walk(child, me, element, order, progress, name)
 
 
-def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, int]], found: _Found) -> None:
+def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, int]], progress: _Progress) -> None:
     """The GPUs of one PCI device: one, or the parts of one (mlopart), which share its slot."""
-    bus, parts = _bus(element), _parts(element)
-    found.notes += [
+    bus, parts = _read_bus(element), _list_gpu_elements(element)
+    progress.notes += [
         f"<{child.tag}> in GPU {bus} is left out" for child in element if child.tag in _KNOWN and child.tag != "gpu"
     ]
     mine = [(order.index((bus, i)), gpu) for i, gpu in enumerate(parts) if (bus, i) in order]
     if len(mine) < len(parts):
-        found.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
+        progress.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
     if len(mine) > 1:
-        found.notes.append(f"PCI device {bus} has {len(mine)} <gpu> elements; they share its slot")
-        shared, found.switches = f"pcie{found.switches}", found.switches + 1
-        found.plan.join(shared, above, slot)
+        progress.notes.append(f"PCI device {bus} has {len(mine)} <gpu> elements; they share its slot")
+        shared, progress.switches = f"pcie{progress.switches}", progress.switches + 1
+        progress.plan.join(shared, above, slot)
         above = shared
     for number, gpu in mine:
-        found.gpus.append((f"gpu{number}", gpu))
-        found.bus[bus] = f"gpu{number}"
-        found.plan.join(f"gpu{number}", above, slot)
+        progress.gpus.append((f"gpu{number}", gpu))
+        progress.bus[bus] = f"gpu{number}"
+        progress.plan.join(f"gpu{number}", above, slot)
 
 
-def _add_card(element: Element, above: str, slot: Cable | None, found: _Found) -> None:
+def _add_card(element: Element, above: str, slot: Cable | None, progress: _Progress) -> None:
     nets = [net for net in element.iter("net") if net.get("dev") is not None]
     for net in element.iter("net"):
         if net.get("dev") is None:
-            found.notes.append(f"<net name={net.get('name')!r}> has no dev, so NCCL ignores it")
-    found.nets += nets
-    found.plan.join(f"nic{found.cards}", above, slot or pcie(4))
+            progress.notes.append(f"<net name={net.get('name')!r}> has no dev, so NCCL ignores it")
+    progress.nets += nets
+    progress.plan.join(f"nic{progress.cards}", above, slot or build_pcie(4))
     if slot is None:
-        found.notes.append(f"nic{found.cards} is not under a PCI device: taken for PCIe 4.0 ×16")
+        progress.notes.append(f"nic{progress.cards} is not under a PCI device: taken for PCIe 4.0 ×16")
     if len(nets) > 1:
-        found.notes.append(f"nic{found.cards} has {len(nets)} ports: its rate is that of all of them")
-    found.ports = max(found.ports, len(nets))
-    found.cards += 1
+        progress.notes.append(f"nic{progress.cards} has {len(nets)} ports: its rate is that of all of them")
+    progress.ports = max(progress.ports, len(nets))
+    progress.cards += 1
 
 
-def _slot(pci: Element, found: _Found) -> Cable:
-    lanes = 16 if pci.get("link_width") == "0" else found.count(pci, "link_width", 16, most=64)
+def _read_slot(pci: Element, progress: _Progress) -> Cable:
+    lanes = 16 if pci.get("link_width") == "0" else progress.count(pci, "link_width", 16, most=64)
     speed = re.match(r"\s*([\d.]+)\s*GT/s", pci.get("link_speed", ""))
     generation = _GENERATION.get(speed[1]) if speed else None
     if generation is None:
         generation = 3
-        found.notes.append(
+        progress.notes.append(
             f"PCI device {pci.get('busid')}: link_speed {pci.get('link_speed', '')!r} is unknown, gen 3 as in NCCL"
         )
-    return pcie(generation, lanes)
+    return build_pcie(generation, lanes)
 
 
-def _whole(text: str | None, default: int) -> int:
+def _parse_whole(text: str | None, default: int) -> int:
     try:
         return default if text is None else int(text, 0)
     except ValueError:
         return default
 
 
-def _join_sockets(cpus: list[Element], found: _Found) -> None:
+def _join_sockets(cpus: list[Element], progress: _Progress) -> None:
     strange = {c.get("vendor", "") for c in cpus if c.get("arch", "x86_64") == "x86_64"} - _VENDORS
     if strange and len(cpus) > 1:
-        found.notes.append(
+        progress.notes.append(
             f"processors of vendor {', '.join(map(repr, sorted(strange)))} are unknown to NCCL: 6 GB/s between sockets"
         )
     for b in range(len(cpus)):
         for a in range(b):
-            found.plan.join(f"cpu{a}", f"cpu{b}", between(_processor(cpus[a])))
+            progress.plan.join(f"cpu{a}", f"cpu{b}", build_socket_cable(_find_processor(cpus[a])))
 
 
-def _processor(cpu: Element) -> str:
+def _find_processor(cpu: Element) -> str:
     """The generation of a processor, which tells the link to the next socket."""
-    family, model = (_whole(cpu.get(word), 0) for word in ("familyid", "modelid"))
-    return identified(cpu.get("arch", ""), cpu.get("vendor", ""), family, model)
+    family, model = (_parse_whole(cpu.get(word), 0) for word in ("familyid", "modelid"))
+    return identify_processor(cpu.get("arch", ""), cpu.get("vendor", ""), family, model)
 
 
-def _join_links(found: _Found, name: str) -> None:
+def _join_links(progress: _Progress, name: str) -> None:
     """NVLink, xGMI and C2C: to the switch (all of them one), to another GPU (once per pair), to a socket."""
     done: set[frozenset[str]] = set()
     switched: Counter[str] = Counter()
-    for me, gpu in found.gpus:
+    for me, gpu in progress.gpus:
         if gpu is not None and gpu.get("sm") is None and gpu.find("nvlink") is not None:
-            found.notes.append(f"{me} has NVLinks but no sm: taken for an A100, sm 80")
-        sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
+            progress.notes.append(f"{me} has NVLinks but no sm: taken for an A100, sm 80")
+        sm = _parse_whole(gpu.get("sm") if gpu is not None else None, 80)
         for link in gpu if gpu is not None else ():
-            count, target = found.count(link, "count", 1, most=_MOST_LINKS), link.get("target", "").strip().lower()
+            count, target = progress.count(link, "count", 1, most=_MOST_LINKS), link.get("target", "").strip().lower()
             if link.tag == "c2c":
-                bw = found.count(link, "bw", 0, most=10_000_000)
-                found.plan.join(me, _socket_of(me, found), _c2c(bw * count / 1000))
+                bw = progress.count(link, "bw", 0, most=10_000_000)
+                progress.plan.join(me, _find_socket(me, progress), _build_c2c(bw * count / 1000))
             elif link.tag in ("nvlink", "xgmi"):
                 if link.tag == "nvlink" and link.get("tclass") == _POWER:
-                    found.plan.join(me, _socket_of(me, found), _gpu_link(link.tag, sm, count, gpu))
+                    progress.plan.join(me, _find_socket(me, progress), _build_gpu_link(link.tag, sm, count, gpu))
                 elif link.tag == "nvlink" and link.get("tclass", "").startswith("0x0680"):
                     switched[me] += count
-                elif target not in found.bus:
-                    found.notes.append(
+                elif target not in progress.bus:
+                    progress.notes.append(
                         f"{me}: {link.tag} to {target}, which is not a GPU of the communicator, is left out"
                     )
-                elif found.bus[target] == me:
-                    found.notes.append(f"{me}: {link.tag} to itself is left out")
-                elif frozenset((me, found.bus[target])) not in done:
-                    done.add(frozenset((me, found.bus[target])))
-                    found.plan.join(me, found.bus[target], _gpu_link(link.tag, sm, count, gpu))
-    for me, gpu in found.gpus:
+                elif progress.bus[target] == me:
+                    progress.notes.append(f"{me}: {link.tag} to itself is left out")
+                elif frozenset((me, progress.bus[target])) not in done:
+                    done.add(frozenset((me, progress.bus[target])))
+                    progress.plan.join(me, progress.bus[target], _build_gpu_link(link.tag, sm, count, gpu))
+    for me, gpu in progress.gpus:
         if switched[me]:
-            sm = _whole(gpu.get("sm") if gpu is not None else None, 80)
-            found.plan.join(me, "nvswitch", _gpu_link("nvlink", sm, switched[me], gpu))
+            sm = _parse_whole(gpu.get("sm") if gpu is not None else None, 80)
+            progress.plan.join(me, "nvswitch", _build_gpu_link("nvlink", sm, switched[me], gpu))
 
 
-def _c2c(gigabytes: float) -> Cable:
+def _build_c2c(gigabytes: float) -> Cable:
     """Grace to its GPU, with NCCL's rate: bw * count / 1000 GB/s (topo.cc, ncclTopoAddC2c)."""
     if not gigabytes:
         return C2C
@@ -409,52 +413,54 @@ def _c2c(gigabytes: float) -> Cable:
     return replace(C2C, bandwidth=gigabytes * 1e9, nominal=gigabytes * 1e9, effective=None, source=source)
 
 
-def _socket_of(device: str, found: _Found) -> str:
-    above = {a: b for a, b, cable in found.plan.joints if cable.kind == "pcie"}
+def _find_socket(device: str, progress: _Progress) -> str:
+    above = {a: b for a, b, cable in progress.plan.joints if cable.kind == "pcie"}
     while not device.startswith("cpu"):
         device = above[device]
     return device
 
 
-def _gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable:
+def _build_gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable:
     if tag == "xgmi":
-        return xgmi_gpu(count, gpu.get("gcn", "") if gpu is not None else "")
+        return build_xgmi(count, gpu.get("gcn", "") if gpu is not None else "")
     if sm == GA102_SM:
         return nvlink_bridge(count)
-    return nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
+    return build_nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
 
 
-def _port_rate(net: Element, found: _Found) -> int:
+def _read_port_rate(net: Element, progress: _Progress) -> int:
     """Mbit/s of a port; some plugins give kbit/s. NCCL's own default is 10,000."""
-    if (rate := _whole(net.get("speed"), 0)) > _FASTEST and rate // 1000 <= _FASTEST:
-        found.notes.append(f"<net speed={rate}> is beyond any card in Mbit/s: taken for kbit/s")
+    if (rate := _parse_whole(net.get("speed"), 0)) > _FASTEST and rate // 1000 <= _FASTEST:
+        progress.notes.append(f"<net speed={rate}> is beyond any card in Mbit/s: taken for kbit/s")
         return rate // 1000
-    return found.count(net, "speed", 10_000, most=_FASTEST)
+    return progress.count(net, "speed", 10_000, most=_FASTEST)
 
 
-def _card(found: _Found, board: Board | None) -> Nic | None:
+def _build_card(progress: _Progress, board: Board | None) -> Nic | None:
     """What the cards are: the rate of their ports, which is the same in NCCL's sense for all; where the file has none,
     those of the board that completes it."""
-    if not found.cards:
+    if not progress.cards:
         return None
-    speeds = sorted({_port_rate(net, found) for net in found.nets})
+    speeds = sorted({_read_port_rate(net, progress) for net in progress.nets})
     if not speeds and board is not None and board.machine is not None:
-        found.notes.append(f"the file gives no rate of the cards: {board.machine.nic} as in {board.label}")
-        return nic(board.machine.nic)
+        progress.notes.append(f"the file gives no rate of the cards: {board.machine.nic} as in {board.label}")
+        return find_nic(board.machine.nic)
     if not speeds:
-        why = "the file gives no rate of the cards", "文件没有说明网卡的速率"
-        found.assumed.append(Assumption("nic", "ib-hdr, 25 GB/s", why, ("ib-edr", "ib-ndr")))
-        return nic("ib-hdr")
+        reason = "the file gives no rate of the cards", "文件没有说明网卡的速率"
+        progress.assumed.append(Assumption("nic", "ib-hdr, 25 GB/s", reason, ("ib-edr", "ib-ndr")))
+        return find_nic("ib-hdr")
     if len(speeds) > 1:
-        found.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")
-    rate = speeds[-1] * found.ports * 1e6 / 8
-    source = f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file, {found.ports} ports of a card"
-    gigabits = speeds[-1] * found.ports / 1000
-    if all(_is_socket(net) for net in found.nets):
-        names = ", ".join(sorted({net.get("name", "") for net in found.nets}))
-        found.notes.append(f"{names}: interfaces of the system, which NCCL uses over TCP sockets, without RDMA")
-        cable = replace(nic("tcp-10").cable, label=f"TCP {gigabits:g}G", bandwidth=rate, nominal=rate, effective=None)
-        return Nic("file", replace(cable, source=f"{source}; alpha as of {nic('tcp-10').cable.label}"), rdma=False)
+        progress.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")
+    rate = speeds[-1] * progress.ports * 1e6 / 8
+    source = f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file, {progress.ports} ports of a card"
+    gigabits = speeds[-1] * progress.ports / 1000
+    if all(_is_socket(net) for net in progress.nets):
+        names = ", ".join(sorted({net.get("name", "") for net in progress.nets}))
+        progress.notes.append(f"{names}: interfaces of the system, which NCCL uses over TCP sockets, without RDMA")
+        cable = replace(
+            find_nic("tcp-10").cable, label=f"TCP {gigabits:g}G", bandwidth=rate, nominal=rate, effective=None
+        )
+        return Nic("file", replace(cable, source=f"{source}; alpha as of {find_nic('tcp-10').cable.label}"), rdma=False)
     source += "; alpha order of magnitude: as HDR InfiniBand"
     return Nic("file", Cable("infiniband", f"{gigabits:g}G network", rate, 0.6e-6, source, nominal=rate))
 
@@ -464,20 +470,20 @@ def _is_socket(net: Element) -> bool:
     return net.get("gdr") != "1" and _INTERFACE.match(net.get("name", "").lower()) is not None
 
 
-def _machine(found: _Found, cpus: list[Element], name: str) -> Machine:
-    sms = [_whole(gpu.get("sm"), 0) for _, gpu in found.gpus if gpu is not None]
-    if not found.any_gpu:
-        found.notes.append(
+def _build_machine(progress: _Progress, cpus: list[Element], name: str) -> Machine:
+    sms = [_parse_whole(gpu.get("sm"), 0) for _, gpu in progress.gpus if gpu is not None]
+    if not progress.any_gpu:
+        progress.notes.append(
             "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, in the order of the file"
         )
-    return Machine.drawn(
-        found.plan,
+    return Machine.from_plan(
+        progress.plan,
         name=name,
-        title=f"{len(found.gpus)} GPUs of {name}",
+        title=f"{len(progress.gpus)} GPUs of {name}",
         about="read from NCCL topology XML",
         sm=max(sms, default=0),
         nic="ib-hdr",
-        gdr=not any(gpu is not None and gpu.get("gdr") == "0" for _, gpu in found.gpus),
+        gdr=not any(gpu is not None and gpu.get("gdr") == "0" for _, gpu in progress.gpus),
         amd_cpu=cpus[0].get("vendor") == "AuthenticAMD",
         source=f"NCCL topology XML in {name}",
     )

@@ -31,45 +31,45 @@ _FABRICS = (("Fabrics", "name", "what"), ("网络结构", "名称", "是什么")
 _ABLE = (("no", "yes"), ("否", "是"))
 
 
-def machine_tables(lang: str = "en") -> str:
+def build_machine_tables(lang: str = "en") -> str:
     """Tables of machines, of the links in them, of network cards, and of fabrics; `lang` is `en` or `zh`. Sources stand
     as they are written, in English."""
     chinese = lang == "zh"
-    cards = [[f"`{n.name}`", *_figures(n.cable), _ABLE[chinese][n.rdma], n.cable.source] for n in NICS.values()]
+    cards = [[f"`{n.name}`", *_list_figures(n.cable), _ABLE[chinese][n.rdma], n.cable.source] for n in NICS.values()]
     fabrics = [[f"`{name}`", Sentence(about).text(lang)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
-            _table(_MACHINES[chinese], [_machine(plan, chinese) for plan in machines().values()]),
-            _table(_LINKS[chinese], _links()),
-            _table(_CARDS[chinese], cards),
-            _table(_FABRICS[chinese], fabrics),
+            _format_table(_MACHINES[chinese], [_describe_machine(plan, chinese) for plan in machines().values()]),
+            _format_table(_LINKS[chinese], _list_links()),
+            _format_table(_CARDS[chinese], cards),
+            _format_table(_FABRICS[chinese], fabrics),
         )
     )
 
 
-def _machine(plan: Machine, chinese: bool) -> list[str]:
+def _describe_machine(plan: Machine, chinese: bool) -> list[str]:
     """A row of the first table; what a machine says of itself is English where it has no Chinese."""
     cards = len(plan.of_kind("nic"))
     about = plan.chinese or plan.about if chinese else plan.about
     return [f"`{plan.name}`", about, f"{len(plan.ranks)}", f"{cards} × {plan.nic}" if cards else "", plan.source]
 
 
-def _links() -> list[list[str]]:
+def _list_links() -> list[list[str]]:
     """A row for each cable of the catalogue, by kind and label, with the machines that have it."""
-    found: dict[Cable, list[str]] = {}
+    cables_of: dict[Cable, list[str]] = {}
     for name, plan in machines().items():
         for cable in dict.fromkeys(cable for *_, cable in plan.joints):
-            found.setdefault(cable, []).append(name)
-    ordered = sorted(found.items(), key=lambda item: (item[0].kind, item[0].label))
-    return [[*_figures(cable), ", ".join(names), cable.source] for cable, names in ordered]
+            cables_of.setdefault(cable, []).append(name)
+    ordered = sorted(cables_of.items(), key=lambda item: (item[0].kind, item[0].label))
+    return [[*_list_figures(cable), ", ".join(names), cable.source] for cable, names in ordered]
 
 
-def _figures(cable: Cable) -> list[str]:
+def _list_figures(cable: Cable) -> list[str]:
     rates = (f"{rate / 1e9:g}" if rate else "" for rate in (cable.nominal, cable.effective))
     return [cable.label, *rates, f"{cable.alpha * 1e6:g}"]
 
 
-def _table(words: tuple[str, ...], rows: list[list[str]]) -> str:
+def _format_table(words: tuple[str, ...], rows: list[list[str]]) -> str:
     title, *head = words
     lines = [head, ["---"] * len(head), *rows]
     cells = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

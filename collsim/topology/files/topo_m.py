@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import FormatError, format_value
-from ..cables import GA102_SM, nic, nvlink_bridge
+from ..cables import GA102_SM, find_nic, nvlink_bridge
 from ..network import Cable, Topology
-from ..parts.gpus import UNKNOWN, gpu_name, label_gpu
-from ..parts.sockets import between, processor
+from ..parts.gpus import UNKNOWN, find_gpu_name, label_gpu
+from ..parts.sockets import build_socket_cable, find_processor
 from ..plan import Machine, Plan
 from .boards import add_nvlinks, find_board, parse_nvlink
-from .build import GPUS, finish, nvlink, pcie, usual_memory
-from .guesses import Guesses, Seen, guessed
+from .build import GPUS, build_nvlink, build_pcie, finish, usual_memory
+from .guesses import Guesses, MatrixHints, guess_parts
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
@@ -66,31 +66,31 @@ class _Matrix:
         return self.word.get((a, b)) or self.word.get((b, a)) or "N/A"
 
 
-def looks_like_it(text: str) -> bool:
+def matches_format(text: str) -> bool:
     """Does the text have a row of a GPU with an X in it, or is it AMD's matrix (which `read` refuses by name)?"""
     return _has_rows(text) or _AMD.search(text) is not None
 
 
 def _has_rows(text: str) -> bool:
-    return any(re.match(r"GPU\d+\s.*\bX\b", _plain(line)) for line in text.splitlines())
+    return any(re.match(r"GPU\d+\s.*\bX\b", _strip_decoration(line)) for line in text.splitlines())
 
 
-def _plain(line: str) -> str:
+def _strip_decoration(line: str) -> str:
     """A line without escapes, quotes of e-mail, comment stars and the bars of a table."""
     return re.sub(r"^\s*(?:[>*#]\s+)*", "", _ANSI.sub("", line)).replace("|", " ").replace("\ufeff", "").strip()
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that the text came from. Options: gpu, pcie, cpu, and those of `machine`."""
-    matrix = _matrix(text, name)
-    taken = guessed(_seen(matrix), options)
+    matrix = _parse_matrix(text, name)
+    taken = guess_parts(_collect_hints(matrix), options)
     rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu", "nvlink")}
-    plan, notes = _plan(matrix, name, taken)
+    plan, notes = _build_plan(matrix, name, taken)
     plan, hidden = _complete(plan, text, matrix, options, name)
     notes += hidden
     if options.get("gpu") is not None:
         plan = replace(plan, gpu=label_gpu(options["gpu"]))
-    usual = nic(taken.nic) if matrix.cards else None
+    usual = find_nic(taken.nic) if matrix.cards else None
     return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumed)
 
 
@@ -103,7 +103,7 @@ def _complete(
     """
     word, gpu = parse_nvlink(options.get("nvlink")), ""
     if options.get("gpu") is not None:
-        gpu = gpu_name(options["gpu"])
+        gpu = find_gpu_name(options["gpu"])
     is_only_guessed = "topo -mp" not in text and word != "board"
     is_hidden = gpu in _BOARDS_ONLY or not is_only_guessed
     has_links = any(cable.kind == "nvlink" for *_, cable in plan.joints)
@@ -127,23 +127,23 @@ def _complete(
 # ---- text to matrix
 
 
-def _matrix(text: str, name: str) -> _Matrix:
+def _parse_matrix(text: str, name: str) -> _Matrix:
     if not _has_rows(text) and _AMD.search(text):
         raise FormatError(
             "{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml "
             "writes",
             name=name,
         )
-    lines = [_plain(line) for line in text.splitlines()]
+    lines = [_strip_decoration(line) for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:
-        why = "{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints"
-        raise FormatError(why, name=name)
-    names = _columns(lines[head])
+        message = "{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints"
+        raise FormatError(message, name=name)
+    names = _split_columns(lines[head])
     double = [n for n, count in Counter(names).items() if count > 1]
     if double:
-        why = "{name}, line {line}: column {column} is there twice"
-        raise FormatError(why, name=name, line=head + 1, column=double[0])
+        message = "{name}, line {line}: column {column} is there twice"
+        raise FormatError(message, name=name, line=head + 1, column=double[0])
     matrix = _Matrix(names)
     block, strange = "before", []
     for i, line in enumerate(lines):
@@ -155,23 +155,23 @@ def _matrix(text: str, name: str) -> _Matrix:
         elif line and not re.fullmatch(r"```\w*|[-:+= ]+", line):
             block, known = _read_line(matrix, line, i + 1, name, block)
             strange += [] if known else [i]
-    matrix.notes += _not_understood(lines, strange)
+    matrix.notes += _note_unknown_lines(lines, strange)
     missing = [n for n in matrix.gpus if n not in matrix.line]
     if missing:
         raise FormatError("{name}: the header has {missing}, but there is no row for it", name=name, missing=missing[0])
     matrix.notes += [
         f"the header has {n}, but there is no row for it; was the text cut?" for n in names if n not in matrix.line
     ]
-    _complain_of_asymmetry(matrix)
+    _note_asymmetry(matrix)
     return matrix
 
 
-def _columns(line: str) -> list[str]:
+def _split_columns(line: str) -> list[str]:
     tail = _TAIL.search(line := _GLUED.sub(" ", line))
     return line[: tail.start() if tail else None].split()
 
 
-def _not_understood(lines: list[str], numbers: list[int]) -> list[str]:
+def _note_unknown_lines(lines: list[str], numbers: list[int]) -> list[str]:
     """A note for each stretch of lines."""
     notes, first = [], 0
     for k, i in enumerate(numbers):
@@ -185,7 +185,7 @@ def _not_understood(lines: list[str], numbers: list[int]) -> list[str]:
 
 
 def _is_header(line: str) -> bool:
-    words = _columns(line)
+    words = _split_columns(line)
     return any(_GPU.fullmatch(w) for w in words) and all(_COLUMN.fullmatch(w) and not _CELL.fullmatch(w) for w in words)
 
 
@@ -208,17 +208,17 @@ def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -
 
 def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: str) -> None:
     if row in matrix.line:
-        why = "{name}, line {line}: a second row for {row}; the first is line {first}"
-        raise FormatError(why, name=name, line=number, row=row, first=matrix.line[row])
+        message = "{name}, line {line}: a second row for {row}; the first is line {first}"
+        raise FormatError(message, name=name, line=number, row=row, first=matrix.line[row])
     count = len(matrix.names)
     mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
     matrix.notes += [f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in mended]
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
-        why = (
+        message = (
             "{name}, line {line}: {row} has {cells} cells, but there are {count} columns; was the line cut or wrapped?"
         )
-        raise FormatError(why, name=name, line=number, row=row, cells=len(cells), count=count)
+        raise FormatError(message, name=name, line=number, row=row, cells=len(cells), count=count)
     if _P2P_STATUS & set(cells[:count]):
         raise FormatError(
             "{name}, line {line}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
@@ -237,8 +237,8 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
                 cell=format_value(cell),
             )
         if (cell == "X") != (row == column):
-            why = "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there"
-            raise FormatError(why, name=name, line=number, row=row, column=column, cell=format_value(cell))
+            message = "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there"
+            raise FormatError(message, name=name, line=number, row=row, column=column, cell=format_value(cell))
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"
     matrix.line[row] = number
@@ -246,7 +246,7 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
         matrix.affinity[row] = cells[count]
 
 
-def _complain_of_asymmetry(matrix: _Matrix) -> None:
+def _note_asymmetry(matrix: _Matrix) -> None:
     for (a, b), word in matrix.word.items():
         back = matrix.word.get((b, a))
         if a < b and back is not None and back != word:
@@ -258,22 +258,22 @@ def _complain_of_asymmetry(matrix: _Matrix) -> None:
 # ---- matrix to machine
 
 
-def _seen(matrix: _Matrix) -> Seen:
+def _collect_hints(matrix: _Matrix) -> MatrixHints:
     """What tells of the parts that are not in the text."""
-    links = max((_links_of(matrix, g) for g in matrix.gpus), default=0)
-    cards, sockets = tuple(matrix.legend.get(c, c) for c in matrix.cards), len(_sockets(matrix))
-    return Seen(links=links, bridged=_pairs_of_four(matrix), old=matrix.old, cards=cards, sockets=sockets)
+    links = max((_count_links(matrix, g) for g in matrix.gpus), default=0)
+    cards, sockets = tuple(matrix.legend.get(c, c) for c in matrix.cards), len(_group_by_socket(matrix))
+    return MatrixHints(links=links, bridged=_has_bridges(matrix), old=matrix.old, cards=cards, sockets=sockets)
 
 
-def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
+def _build_plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
     notes: list[str] = []
-    kind, slot = taken.gpu, pcie(taken.pcie)
+    kind, slot = taken.gpu, build_pcie(taken.pcie)
     model = GPUS.get(kind, UNKNOWN)
     local = {n: f"gpu{i}" for i, n in enumerate(matrix.gpus)} | {n: f"nic{i}" for i, n in enumerate(matrix.cards)}
     plan = Plan()
     plan.add(*(local[n] for n in matrix.gpus))
     _join_nvlinks(plan, matrix, local, kind)
-    gpu_slot = pcie(taken.pcie, model.lanes)
+    gpu_slot = build_pcie(taken.pcie, model.lanes)
     _join_pcie(plan, matrix, local, slot, gpu_slot, taken.cpu)
     memory = usual_memory(taken.cpu)
     notes.append(f"host memory ({memory.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
@@ -284,13 +284,13 @@ def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str
         notes.append(
             "NV# hides the PCIe words between GPUs; those without another hint are put on root ports of their own"
         )
-    if any(_twins(matrix, a, b) for i, a in enumerate(matrix.gpus) for b in matrix.gpus[i + 1 :]):
+    if any(_shares_switch(matrix, a, b) for i, a in enumerate(matrix.gpus) for b in matrix.gpus[i + 1 :]):
         notes.append(
             "NV# hides the PCIe words between GPUs; those with the same words to all cards are put on one switch"
         )
     words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
     devices = plan.devices
-    machine = Machine.drawn(
+    machine = Machine.from_plan(
         plan,
         name=name,
         title=f"{len(matrix.gpus)} GPUs of {name}",
@@ -298,7 +298,7 @@ def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str
         gpu=kind,
         sm=model.sm,
         nic=taken.nic,
-        amd_cpu=processor(taken.cpu).amd,
+        amd_cpu=find_processor(taken.cpu).is_amd,
         p2p_over_pcie=model.p2p,
         gdr=model.gdr,
         bridge="NODE" if "NODE" in words.values() else "PHB",
@@ -312,14 +312,14 @@ def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str
     return machine, notes
 
 
-def _links_of(matrix: _Matrix, gpu: str) -> int:
+def _count_links(matrix: _Matrix, gpu: str) -> int:
     widths = [
         int(w[2:]) for other in matrix.gpus if other != gpu and (w := matrix.between(gpu, other)).startswith("NV")
     ]
-    return max(widths) if _switched(matrix) and widths else sum(widths)
+    return max(widths) if _has_nvswitch(matrix) and widths else sum(widths)
 
 
-def _switched(matrix: _Matrix) -> bool:
+def _has_nvswitch(matrix: _Matrix) -> bool:
     """NVSwitch: all pairs NV# with one number, and more GPUs than four, or more links than a GPU has for a mesh."""
     words = {matrix.between(a, b) for a in matrix.gpus for b in matrix.gpus if a != b}
     if len(words) != 1 or not (word := next(iter(words))).startswith("NV"):
@@ -331,30 +331,30 @@ def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str)
     gpus = matrix.gpus
     model = GPUS.get(kind, UNKNOWN)
     generation = model.nvlink
-    if _switched(matrix):
+    if _has_nvswitch(matrix):
         width = int(matrix.between(gpus[0], gpus[1])[2:])
         for g in gpus:
-            plan.join(local[g], "nvswitch", nvlink(generation, width))
+            plan.join(local[g], "nvswitch", build_nvlink(generation, width))
         return
-    is_ga102 = model.sm == GA102_SM or (not kind and _pairs_of_four(matrix))
-    for a, b, width in _nv_pairs(matrix):
-        plan.join(local[a], local[b], nvlink_bridge(width) if is_ga102 else nvlink(generation, width))
+    is_ga102 = model.sm == GA102_SM or (not kind and _has_bridges(matrix))
+    for a, b, width in _list_nvlink_pairs(matrix):
+        plan.join(local[a], local[b], nvlink_bridge(width) if is_ga102 else build_nvlink(generation, width))
 
 
-def _nv_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
+def _list_nvlink_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
     """GPUs with NV# between them, and the number."""
     words = [(a, b, matrix.between(a, b)) for a, b in itertools.combinations(matrix.gpus, 2)]
     return [(a, b, int(word[2:])) for a, b, word in words if word.startswith("NV")]
 
 
-def _pairs_of_four(matrix: _Matrix) -> bool:
+def _has_bridges(matrix: _Matrix) -> bool:
     """NV4 and no other, and no GPU in two pairs: the bridge of graphics cards."""
-    pairs = _nv_pairs(matrix)
+    pairs = _list_nvlink_pairs(matrix)
     joined = {g for a, b, _ in pairs for g in (a, b)}
     return bool(pairs) and all(width == 4 for *_, width in pairs) and len(joined) == 2 * len(pairs)
 
 
-def _groups(names: list[str], same: Any) -> list[list[str]]:
+def _group_names(names: list[str], same: Any) -> list[list[str]]:
     """Classes of what is joined directly or through others, in order."""
     groups: list[list[str]] = []
     for n in names:
@@ -363,15 +363,15 @@ def _groups(names: list[str], same: Any) -> list[list[str]]:
     return sorted(groups, key=lambda g: min(names.index(n) for n in g))
 
 
-def _sockets(matrix: _Matrix) -> list[list[str]]:
+def _group_by_socket(matrix: _Matrix) -> list[list[str]]:
     def same(a: str, b: str) -> bool:
         near = matrix.between(a, b) in ("PIX", "PXB", "PHB", "NODE")
         return near or (a in matrix.affinity and matrix.affinity[a] == matrix.affinity.get(b))
 
-    return _groups(matrix.names, same)
+    return _group_names(matrix.names, same)
 
 
-def _twins(matrix: _Matrix, a: str, b: str) -> bool:
+def _shares_switch(matrix: _Matrix, a: str, b: str) -> bool:
     """Two GPUs whose own word NV# hides, and which see every card alike, one of them within PXB: they hang on one
     switch."""
     seen = [(matrix.between(a, card), matrix.between(b, card)) for card in matrix.cards]
@@ -381,24 +381,24 @@ def _twins(matrix: _Matrix, a: str, b: str) -> bool:
 
 def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], slot: Cable, gpu_slot: Cable, cpu: str) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
-    switches, sockets = itertools.count(), _sockets(matrix)
+    switches, sockets = itertools.count(), _group_by_socket(matrix)
     for s, members in enumerate(sockets):
-        for tree in _groups(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
-            leaves = _groups(tree, lambda a, b: matrix.between(a, b) == "PIX" or _twins(matrix, a, b))
+        for tree in _group_names(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
+            leaves = _group_names(tree, lambda a, b: matrix.between(a, b) == "PIX" or _shares_switch(matrix, a, b))
             several = len(leaves) > 1
-            top = _under(plan, f"cpu{s}", slot, switches) if several else f"cpu{s}"
+            top = _add_switch(plan, f"cpu{s}", slot, switches) if several else f"cpu{s}"
             for leaf in leaves:
-                above = _under(plan, top, slot, switches) if several or len(leaf) > 1 else top
+                above = _add_switch(plan, top, slot, switches) if several or len(leaf) > 1 else top
                 for member in leaf:
                     is_gpu = local[member].startswith("gpu")
                     plan.join(local[member], above, gpu_slot if is_gpu else slot)
     for s in range(len(sockets)):
         plan.join(f"cpu{s}", f"memory{s}", usual_memory(cpu))
         for other in range(s):
-            plan.join(f"cpu{other}", f"cpu{s}", between(cpu))
+            plan.join(f"cpu{other}", f"cpu{s}", build_socket_cable(cpu))
 
 
-def _under(plan: Plan, above: str, slot: Cable, switches: Iterator[int]) -> str:
+def _add_switch(plan: Plan, above: str, slot: Cable, switches: Iterator[int]) -> str:
     """One more PCIe switch, below a device; its name."""
     name = f"pcie{next(switches)}"
     plan.join(name, above, slot)

@@ -24,32 +24,32 @@ from ...limits import Extent, require_extent
 from ...plugins import load as load_plugins
 from ...plugins import register_into
 from ...units import parse_count
-from ..cables import Nic, at, nic
+from ..cables import Nic, apply_rates, find_nic
 from ..cluster import ClusterRouter, Policy
-from ..fabrics import FABRIC_OPTIONS, Fabric, fabric
+from ..fabrics import FABRIC_OPTIONS, Fabric, build_fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
-from ..parts.refit import refitted
+from ..parts.refit import refit_machine
 from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
-from ..rings import found_rings
+from ..rings import find_rings
 
 #: What `machine` takes where nothing is said.
-_USUAL: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
-_USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
+_DEFAULTS: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
+_DEFAULTS |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
 #: By name; of the whole process, as packages are asked once for theirs, whichever thread asks first.
-_FOUND: dict[str, Machine] = {}
+_CATALOGUE: dict[str, Machine] = {}
 
 
 @cache
-def _built_in() -> MappingProxyType[str, Machine]:
+def _load_built_in() -> MappingProxyType[str, Machine]:
     """The package's own machines by name."""
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
-            if _FOUND.setdefault(entry.name, entry) is not entry:
+            if _CATALOGUE.setdefault(entry.name, entry) is not entry:
                 raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
-    return MappingProxyType(dict(_FOUND))
+    return MappingProxyType(dict(_CATALOGUE))
 
 
 @cache
@@ -65,22 +65,22 @@ def machines() -> Catalog[Machine]:
         >>> cs.machines()["dgx-a100"].title
         'DGX A100'
     """
-    _built_in()
-    load_plugins("collsim.machines", lambda entry: register_into(_FOUND, lambda: _add(entry())))
-    return Catalog(dict(sorted(_FOUND.items())), _describe_machine)
+    _load_built_in()
+    load_plugins("collsim.machines", lambda entry: register_into(_CATALOGUE, lambda: _add(entry())))
+    return Catalog(dict(sorted(_CATALOGUE.items())), _describe_machine)
 
 
 def _describe_machine(machine: Machine) -> Row:
     return {"title": machine.title, "what": machine.about}
 
 
-def _add(given: Any) -> None:
+def _add(named: Any) -> None:
     """Take what a package names: a Machine, a list of them, or a module with `MACHINES`."""
-    given = getattr(given, "MACHINES", given)
-    for one in given if isinstance(given, (list, tuple)) else (given,):
-        if not isinstance(one, Machine):
-            raise TopologyError("{thing!r} is no Machine; name a Machine or a list of them", thing=one)
-        _FOUND[one.name] = one
+    named = getattr(named, "MACHINES", named)
+    for entry in named if isinstance(named, (list, tuple)) else (named,):
+        if not isinstance(entry, Machine):
+            raise TopologyError("{thing!r} is no Machine; name a Machine or a list of them", thing=entry)
+        _CATALOGUE[entry.name] = entry
 
 
 def machine(
@@ -138,29 +138,31 @@ def machine(
     """
     known = inspect.signature(machine).parameters
     require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
-    plan = name if isinstance(name, Machine) else _find(name)
+    plan = name if isinstance(name, Machine) else _find_machine(name)
     if nics is None and not isinstance(name, Machine):
         nics = _count_named_cards(plan, nic)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
-    plan = refitted(plan, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
+    plan = refit_machine(plan, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
     _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
-    count = _count(nodes)
-    oversubscription = _ratio(oversubscription)
+    count = _parse_nodes(nodes)
+    oversubscription = _parse_ratio(oversubscription)
     _require_rates(rates)
-    card = _card(plan, nic)
-    net = _fabric(plan, count, card, fabric, oversubscription, rates, options)
-    policy = _policy(plan, card, net, p2p, gdr, pxn)
-    place, order = _placement(plan, count, placement)
-    asked: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
-    asked |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
-    given = {k: v for k, v in asked.items() if v != _USUAL[k]} | options
+    card = _find_card(plan, nic)
+    net = _build_net(plan, count, card, fabric, oversubscription, rates, options)
+    policy = _build_policy(plan, card, net, p2p, gdr, pxn)
+    devices, order = _place_ranks(plan, count, placement)
+    request: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
+    request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
+    changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
-    said = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (given | other).items())
-    settings = given if order == "node" else {**given, "placement": placement}
-    facts = _facts(plan, count, net, card, policy, rates, order, settings)
-    links = _links(plan, count, net, card, rates)
-    return _joined(plan, count, net, policy, f"({said})" if said else "", links, place, order == "node", facts)
+    arguments = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (changed | other).items())
+    settings = changed if order == "node" else {**changed, "placement": placement}
+    facts = _collect_facts(plan, count, net, card, policy, rates, order, settings)
+    links = _build_links(plan, count, net, card, rates)
+    return _join_nodes(
+        plan, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
+    )
 
 
 #: Kinds of network that the same cards speak.
@@ -178,36 +180,36 @@ def _count_named_cards(plan: Machine, nic: object) -> int | None:
     return 1
 
 
-def _joined(
+def _join_nodes(
     plan: Machine,
     count: int,
     net: Any,
     policy: Policy,
-    said: str,
+    arguments: str,
     links: Links,
-    place: Ints,
+    placement: Ints,
     in_order: bool,
     facts: Mapping[str, Any],
 ) -> Topology:
     """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
     router = ClusterRouter(plan, count, net, policy)
     return Topology(
-        name=f"{plan.name}{said}",
-        ranks=len(place),
-        devices=_devices(plan, count, net),
+        name=f"{plan.name}{arguments}",
+        ranks=len(placement),
+        devices=_build_devices(plan, count, net),
         links=links,
-        endpoint_device=place,
+        endpoint_device=placement,
         router=router,
         shape="machine",
-        orders=_orders(plan, count, router) if in_order else None,
+        orders=_order_rings(plan, count, router) if in_order else None,
         facts=facts,
     )
 
 
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        why = "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes"
-        raise TopologyError(why, pxn=format_value(pxn))
+        message = "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes"
+        raise TopologyError(message, pxn=format_value(pxn))
 
 
 def _require_rates(rates: object) -> None:
@@ -215,43 +217,47 @@ def _require_rates(rates: object) -> None:
         raise TopologyError("rates={rates} must be 'nominal' or 'effective'", rates=format_value(rates))
 
 
-def _find(name: object) -> Machine:
-    asked = str(name).lower().replace("_", "-")
-    known = _built_in() if asked in _built_in() else machines()  # other packages are asked for what is not ours
-    if asked not in known:
-        raise TopologyError(describe_unknown("machine", asked if isinstance(name, str) else name, known))
-    return known[asked]
+def _find_machine(name: object) -> Machine:
+    wanted = str(name).lower().replace("_", "-")
+    known = (
+        _load_built_in() if wanted in _load_built_in() else machines()
+    )  # other packages are asked for what is not ours
+    if wanted not in known:
+        raise TopologyError(describe_unknown("machine", wanted if isinstance(name, str) else name, known))
+    return known[wanted]
 
 
-def _count(nodes: object) -> int:
+def _parse_nodes(nodes: object) -> int:
     try:
         return parse_count(nodes, "nodes")
     except CollsimError as error:
         raise TopologyError(error.sentence) from None
 
 
-def _ratio(oversubscription: object) -> float:
+def _parse_ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
-        why = "oversubscription={oversubscription} must be a number; 2 means that leaves have half the capacity upwards"
-        raise TopologyError(why, oversubscription=format_value(oversubscription))
+        message = (
+            "oversubscription={oversubscription} must be a number; 2 means that leaves have half the capacity upwards"
+        )
+        raise TopologyError(message, oversubscription=format_value(oversubscription))
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
-        why = "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck"
-        raise TopologyError(why, oversubscription=format_value(oversubscription))
+        message = "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck"
+        raise TopologyError(message, oversubscription=format_value(oversubscription))
     return int(ratio) if ratio == int(ratio) else ratio
 
 
-def _card(plan: Machine, name: str | None) -> Nic | None:
+def _find_card(plan: Machine, name: str | None) -> Nic | None:
     if not plan.of_kind("nic"):
         if name is not None:
-            why = "machine {name!r} has no network card, so nic={nic!r} has no place"
-            raise TopologyError(why, name=plan.name, nic=name)
+            message = "machine {name!r} has no network card, so nic={nic!r} has no place"
+            raise TopologyError(message, name=plan.name, nic=name)
         return None
-    return nic(name or plan.nic)
+    return find_nic(name or plan.nic)
 
 
-def _fabric(
+def _build_net(
     plan: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
 ) -> Fabric | None:
     cards = len(plan.of_kind("nic"))
@@ -261,16 +267,16 @@ def _fabric(
         Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=plan.name), whole, "use fewer nodes", TopologyError
     )
     if nodes > 1 and card is None:
-        why = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
-        raise TopologyError(why, name=plan.name, nodes=nodes)
-    cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
-    net = fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
+        message = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
+        raise TopologyError(message, name=plan.name, nodes=nodes)
+    cable = apply_rates(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
+    net = build_fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
     if nodes == 1 or card is None:
         return None
     return replace(net, sharp=card.sharp)
 
 
-def _level(what: str, level: bool | str, default: int) -> int:
+def _parse_level(what: str, level: bool | str, default: int) -> int:
     """A path type from True (the default), False (none) or a name."""
     if isinstance(level, bool | np.bool_):
         return default if level else LOC
@@ -278,23 +284,25 @@ def _level(what: str, level: bool | str, default: int) -> int:
     name = words.get(str(level).lower(), str(level).upper())
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
-        why = "{what}={level}: {unknown} (True is NCCL's own rule, False is never)"
-        raise TopologyError(why, what=what, level=format_value(level), unknown=describe_unknown("level", level, known))
+        message = "{what}={level}: {unknown} (True is NCCL's own rule, False is never)"
+        raise TopologyError(
+            message, what=what, level=format_value(level), unknown=describe_unknown("level", level, known)
+        )
     return LEVELS.index(name)
 
 
-def _policy(
+def _build_policy(
     plan: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None
 ) -> Policy:
     usual = SYS if plan.amd_cpu and len(plan.of_kind("gpu")) <= 2 else PXB
-    rdma = _level("gdr", gdr, P2C)
+    rdma = _parse_level("gdr", gdr, P2C)
     if not plan.gdr or (card is not None and not card.rdma):
         rdma = LOC
     lanes = net is not None and net.lanes is not None
-    return Policy(_level("p2p", p2p, usual), rdma, lanes if pxn is None else bool(pxn))
+    return Policy(_parse_level("p2p", p2p, usual), rdma, lanes if pxn is None else bool(pxn))
 
 
-def _placement(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
+def _place_ranks(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
     """Device of each rank, and the placement's name."""
     per = len(plan.ranks)
     usual = (np.arange(nodes)[:, None] * len(plan.devices) + np.array(plan.ranks)).ravel().astype(np.int32)
@@ -308,12 +316,12 @@ def _placement(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[I
         )
     order = np.asarray(placement)
     if order.shape != usual.shape or not np.array_equal(np.sort(order), np.arange(len(usual))):
-        why = "placement must hold each of 0 to {last} once; it has {size} entries"
-        raise TopologyError(why, last=len(usual) - 1, size=order.size)
+        message = "placement must hold each of 0 to {last} once; it has {size} entries"
+        raise TopologyError(message, last=len(usual) - 1, size=order.size)
     return usual[order], "by hand"
 
 
-def _devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
+def _build_devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
     switches = net.switches if net else ()
     more = sum(count for count, _ in switches)
     kind = np.array([DEVICE_KINDS.index(k) for k in plan.kinds], np.int8)
@@ -324,11 +332,11 @@ def _devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
     )
 
 
-def _links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rates: str) -> Links:
+def _build_links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rates: str) -> Links:
     """Columns: each node's cables, then those of its cards, then those between switches; both directions of a cable in
     turn."""
     number = {name: i for i, name in enumerate(plan.devices)}
-    inside = [at(cable, rates) for *_, cable in plan.joints]
+    inside = [apply_rates(cable, rates) for *_, cable in plan.joints]
     cables = list(dict.fromkeys(inside))
     local = np.array([(number[a], number[b]) for a, b, _ in plan.joints], np.int32).reshape(-1, 2)
     more = net.ports + len(net.a) if net is not None and card is not None else 0
@@ -339,41 +347,41 @@ def _links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rate
     np.add(first, local[:, ::-1].ravel(), out=dst[:split].reshape(nodes, -1))
     kind[:split].reshape(nodes, -1)[:] = np.repeat([cables.index(c) for c in inside], 2)
     if net is not None and card is not None:
-        src[split::2], src[split + 1 :: 2] = _fabric_ends(plan, nodes, net)
+        src[split::2], src[split + 1 :: 2] = _find_fabric_ends(plan, nodes, net)
         dst[split::2], dst[split + 1 :: 2] = src[split + 1 :: 2], src[split::2]
         kind[split : split + 2 * net.ports], kind[split + 2 * net.ports :] = len(cables), len(cables) + 1
-        cables += [at(card.cable, rates), net.uplink]
+        cables += [apply_rates(card.cable, rates), net.uplink]
     alpha, rate = (np.array([getattr(c, what) for c in cables]) for what in ("alpha", "bandwidth"))
     return Links(src, dst, alpha[kind], rate[kind], kind, tuple(cables))
 
 
-def _fabric_ends(plan: Machine, nodes: int, net: Fabric) -> tuple[Ints, Ints]:
+def _find_fabric_ends(plan: Machine, nodes: int, net: Fabric) -> tuple[Ints, Ints]:
     """Devices at both ends of each of the fabric's cables: the cards' own first, from the card."""
     cards = np.array(plan.of_kind("nic"), np.int32)
     first = np.arange(nodes, dtype=np.int32) * np.int32(len(plan.devices))
     switch = np.int32(nodes * len(plan.devices))
-    one = np.concatenate([(first[:, None] + cards).ravel(), net.a.astype(np.int32) + switch])
-    return one, np.concatenate([net.home, net.b]).astype(np.int32) + switch
+    starts = np.concatenate([(first[:, None] + cards).ravel(), net.a.astype(np.int32) + switch])
+    return starts, np.concatenate([net.home, net.b]).astype(np.int32) + switch
 
 
-def _orders(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
+def _order_rings(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
     """Ring orders, one per channel, each entering a node by another card."""
     per = len(plan.ranks)
     if nodes == 1:
-        return np.array(plan.rings or found_rings(plan), np.int32)
-    paths = np.array(plan.paths or _rotations(plan, router), np.int32)
+        return np.array(plan.rings or find_rings(plan), np.int32)
+    paths = np.array(plan.paths or _rotate_ring(plan, router), np.int32)
     return (np.arange(nodes, dtype=np.int32)[None, :, None] * per + paths[:, None, :]).reshape(len(paths), nodes * per)
 
 
-def _rotations(plan: Machine, router: ClusterRouter) -> list[list[int]]:
+def _rotate_ring(plan: Machine, router: ClusterRouter) -> list[list[int]]:
     """Neighbours in turn, starting at the first rank of each card that any rank uses."""
-    order = list(found_rings(plan)[0])
+    order = list(find_rings(plan)[0])
     card = [router.card_of(0, plan.ranks[rank]) for rank in order]
     starts = sorted(card.index(c) for c in set(card))
     return [order[start:] + order[:start] for start in starts]
 
 
-def _facts(
+def _collect_facts(
     plan: Machine,
     nodes: int,
     net: Fabric | None,
@@ -381,7 +389,7 @@ def _facts(
     policy: Policy,
     rates: str,
     placement: str,
-    given: dict[str, Any],
+    settings: dict[str, Any],
 ) -> MappingProxyType[str, Any]:
     return MappingProxyType(
         {
@@ -400,7 +408,7 @@ def _facts(
             "pxn": policy.pxn,
             "rates": rates,
             "placement": placement,
-            "asked": (plan, given),
+            "asked": (plan, settings),
         }
     )
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from ..cables import dram, pcie, xgmi_gpu
-from ..parts.sockets import between
-from ..plan import Machine, Plan, server
+from ..cables import build_memory, build_pcie, build_xgmi
+from ..parts.sockets import build_socket_cable
+from ..plan import Machine, Plan, draw_server
 
 
-def _mi300x() -> Plan:
-    plan = server(
+def _draw_mi300x() -> Plan:
+    plan = draw_server(
         sockets=2,
         switches=4,
         gpus=1,
         nics=1,
-        slot=pcie(5),
-        memory=dram("DDR5", 4800, 12, "EPYC 9004"),
-        between=between("genoa"),
+        slot=build_pcie(5),
+        memory=build_memory("DDR5", 4800, 12, "EPYC 9004"),
+        between=build_socket_cable("genoa"),
     )
     for b in range(8):
         for a in range(b):
-            plan.join(f"gpu{a}", f"gpu{b}", xgmi_gpu())
+            plan.join(f"gpu{a}", f"gpu{b}", build_xgmi())
     return plan
 
 
 MACHINES = [
-    Machine.drawn(
-        _mi300x(),
+    Machine.from_plan(
+        _draw_mi300x(),
         name="mi300x-8gpu",
         title="MI300X, 8 GPUs",
         about="8 MI300X, a link of 64 GB/s between any two; a 400 Gbit/s card to each GPU. Paths by NCCL's rules.",

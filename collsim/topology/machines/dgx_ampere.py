@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from ..cables import dram, nvlink, pcie
-from ..parts.sockets import between
-from ..plan import Machine, Plan, server
+from ..cables import build_memory, build_nvlink, build_pcie
+from ..parts.sockets import build_socket_cable
+from ..plan import Machine, Plan, draw_server
 
-_MEMORY = dram("DDR4", 3200, 8, "EPYC 7742")
-_XGMI = between("rome")
+_MEMORY = build_memory("DDR4", 3200, 8, "EPYC 7742")
+_XGMI = build_socket_cable("rome")
 
 
-def _dgx_a100() -> Plan:
+def _draw_dgx_a100() -> Plan:
     """Two GPUs and two cards behind each PCIe switch (two cascaded chips, one as NCCL flattens them), two switches at
     each socket."""
-    return server(
-        sockets=2, switches=2, gpus=2, nics=2, slot=pcie(4), memory=_MEMORY, between=_XGMI, nvlinks=nvlink(3, 12)
+    return draw_server(
+        sockets=2,
+        switches=2,
+        gpus=2,
+        nics=2,
+        slot=build_pcie(4),
+        memory=_MEMORY,
+        between=_XGMI,
+        nvlinks=build_nvlink(3, 12),
     )
 
 
-def _p4d() -> Plan:
-    return server(
+def _draw_p4d() -> Plan:
+    return draw_server(
         sockets=2,
         switches=2,
         gpus=2,
         nics=1,
-        slot=pcie(4),
-        uplink=pcie(3),
-        card_slot=pcie(3),
-        memory=dram("DDR4", 2933, 6, "Xeon Platinum 8275CL"),
-        between=between("cascade-lake"),
-        nvlinks=nvlink(3, 12),
+        slot=build_pcie(4),
+        uplink=build_pcie(3),
+        card_slot=build_pcie(3),
+        memory=build_memory("DDR4", 2933, 6, "Xeon Platinum 8275CL"),
+        between=build_socket_cable("cascade-lake"),
+        nvlinks=build_nvlink(3, 12),
     )
 
 
 MACHINES = [
-    Machine.drawn(
-        _dgx_a100(),
+    Machine.from_plan(
+        _draw_dgx_a100(),
         name="dgx-a100",
         title="DGX A100",
         about="8 A100 on NVSwitch, 12 NVLinks each; 8 HDR InfiniBand cards, GPU g uses card g.",
@@ -50,8 +57,8 @@ MACHINES = [
         "issue 1505 (6 NVSwitches, 2 links to each); sockets shown as one NUMA node each (NPS1), storage "
         "cards left out",
     ),
-    Machine.drawn(
-        _dgx_a100(),
+    Machine.from_plan(
+        _draw_dgx_a100(),
         name="azure-ndv4",
         title="Azure NDv4",
         about="8 A100 on NVSwitch, 8 HDR InfiniBand cards.",
@@ -64,8 +71,8 @@ MACHINES = [
         source="Azure ndv4-topo.xml: per NUMA node a PCIe 4.0 switch with 2 GPUs and 2 cards; two NUMA nodes shown as "
         "one socket",
     ),
-    Machine.drawn(
-        _p4d(),
+    Machine.from_plan(
+        _draw_p4d(),
         name="aws-p4d",
         title="AWS p4d.24xlarge",
         about="8 A100 on NVSwitch; one 100 Gbit/s EFA card to each pair of GPUs, on PCIe 3.0.",

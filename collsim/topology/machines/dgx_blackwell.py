@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from ..cables import C2C, GRACE_LINK, dram, nvlink, pcie
-from ..parts.sockets import between
-from ..plan import Machine, Plan, server
+from ..cables import C2C, GRACE_LINK, build_memory, build_nvlink, build_pcie
+from ..parts.sockets import build_socket_cable
+from ..plan import Machine, Plan, draw_server
 
-_LPDDR = dram("LPDDR5X", 8533, 8, "Grace")
+_LPDDR = build_memory("LPDDR5X", 8533, 8, "Grace")
 
 
-def _b200() -> Plan:
-    return server(
+def _draw_b200() -> Plan:
+    return draw_server(
         sockets=2,
         switches=4,
         gpus=1,
         nics=1,
-        slot=pcie(5),
-        memory=dram("DDR5", 5600, 8, "Xeon Platinum 8570"),
-        between=between("emerald-rapids"),
-        nvlinks=nvlink(5, 18),
+        slot=build_pcie(5),
+        memory=build_memory("DDR5", 5600, 8, "Xeon Platinum 8570"),
+        between=build_socket_cable("emerald-rapids"),
+        nvlinks=build_nvlink(5, 18),
     )
 
 
-def _nvl72() -> Plan:
+def _draw_nvl72() -> Plan:
     """18 trays of two Graces with two GPUs each; every GPU has a link to each of 18 NVSwitches, and a card at its
     Grace."""
     plan = Plan()
@@ -30,20 +30,20 @@ def _nvl72() -> Plan:
         *(f"gpu{g}" for g in range(72)), "nvswitch", *(f"cpu{c}" for c in range(36)), *(f"memory{c}" for c in range(36))
     )
     for g in range(72):
-        plan.join(f"gpu{g}", "nvswitch", nvlink(5, 18))
+        plan.join(f"gpu{g}", "nvswitch", build_nvlink(5, 18))
         plan.join(f"gpu{g}", f"cpu{g // 2}", C2C)
     for c in range(36):
         plan.join(f"cpu{c}", f"memory{c}", _LPDDR)
     for c in range(0, 36, 2):
         plan.join(f"cpu{c}", f"cpu{c + 1}", GRACE_LINK)
     for g in range(72):
-        plan.join(f"nic{g}", f"cpu{g // 2}", pcie(5))
+        plan.join(f"nic{g}", f"cpu{g // 2}", build_pcie(5))
     return plan
 
 
 MACHINES = [
-    Machine.drawn(
-        _b200(),
+    Machine.from_plan(
+        _draw_b200(),
         name="hgx-b200",
         title="HGX B200",
         about="8 B200 on NVSwitch, 18 NVLinks 5 each; a 400 Gbit/s card to each GPU.",
@@ -54,8 +54,8 @@ MACHINES = [
         nic="ib-ndr",
         source="NVIDIA HGX B200: 18 NVLink 5 per GPU; two NVSwitches, and PCIe as in DGX H100, are assumed",
     ),
-    Machine.drawn(
-        _nvl72(),
+    Machine.from_plan(
+        _draw_nvl72(),
         name="gb200-nvl72",
         title="GB200 NVL72",
         about="72 B200 of 18 trays in one NVLink domain, two to each Grace; a 400 Gbit/s card to each GPU.",

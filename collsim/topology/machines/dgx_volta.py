@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..cables import dram, nvlink, pcie
-from ..parts.sockets import between
-from ..plan import Machine, Plan, server
+from ..cables import build_memory, build_nvlink, build_pcie
+from ..parts.sockets import build_socket_cable
+from ..plan import Machine, Plan, draw_server
 
 # Links between GPU pairs of a DGX-1V: nvidia-smi topo -m and the topology XML in NVIDIA/nccl issue 671.
 CUBE_MESH = {
@@ -14,49 +14,49 @@ CUBE_MESH = {
 DOUBLE_RING = (0, 3, 2, 1, 5, 6, 7, 4)
 SINGLE_RING = (0, 1, 3, 7, 5, 4, 6, 2)
 
-_MEMORY = dram("DDR4", 2400, 4, "Xeon E5-2698 v4")
-_QPI = between("broadwell")
+_MEMORY = build_memory("DDR4", 2400, 4, "Xeon E5-2698 v4")
+_QPI = build_socket_cable("broadwell")
 
 
-def _dgx1(generation: int, doubles: bool) -> Plan:
-    plan = server(sockets=2, switches=2, gpus=2, nics=1, slot=pcie(3), memory=_MEMORY, between=_QPI)
+def _draw_dgx1(generation: int, doubles: bool) -> Plan:
+    plan = draw_server(sockets=2, switches=2, gpus=2, nics=1, slot=build_pcie(3), memory=_MEMORY, between=_QPI)
     for (a, b), links in CUBE_MESH.items():
-        plan.join(f"gpu{a}", f"gpu{b}", nvlink(generation, links if doubles else 1))
+        plan.join(f"gpu{a}", f"gpu{b}", build_nvlink(generation, links if doubles else 1))
     return plan
 
 
-def _backwards(ring: tuple[int, ...]) -> tuple[int, ...]:
+def _reverse_ring(ring: tuple[int, ...]) -> tuple[int, ...]:
     return (ring[0], *ring[:0:-1])
 
 
-def _cut(first: int, ring: tuple[int, ...]) -> tuple[int, ...]:
-    at = ring.index(first)
-    return ring[at:] + ring[:at]
+def _rotate_to(first: int, ring: tuple[int, ...]) -> tuple[int, ...]:
+    position = ring.index(first)
+    return ring[position:] + ring[:position]
 
 
-_BACK = _backwards(DOUBLE_RING)
+_BACK = _reverse_ring(DOUBLE_RING)
 # Each channel enters by the card with its number: GPU 0 (card 0), 3 (1), 5 (2), 6 (3), along links of two. They leave
 # by GPU 4 (card 2), 2 (1), 1 (0), 7 (3); two go each way round.
-_PATHS = (_cut(0, DOUBLE_RING), _cut(3, _BACK), _cut(5, DOUBLE_RING), _cut(6, _BACK))
+_PATHS = (_rotate_to(0, DOUBLE_RING), _rotate_to(3, _BACK), _rotate_to(5, DOUBLE_RING), _rotate_to(6, _BACK))
 
 
-def _dgx2() -> Plan:
+def _draw_dgx2() -> Plan:
     """GPU pairs behind PCIe switches, a card to each pair; all GPUs on one logical NVSwitch of 6 links each."""
-    return server(
+    return draw_server(
         sockets=2,
         switches=4,
         gpus=2,
         nics=1,
-        slot=pcie(3),
-        memory=dram("DDR4", 2666, 6, "Xeon Platinum 8168"),
-        between=between("skylake"),
-        nvlinks=nvlink(2, 6),
+        slot=build_pcie(3),
+        memory=build_memory("DDR4", 2666, 6, "Xeon Platinum 8168"),
+        between=build_socket_cable("skylake"),
+        nvlinks=build_nvlink(2, 6),
     )
 
 
 MACHINES = [
-    Machine.drawn(
-        _dgx1(2, doubles=True),
+    Machine.from_plan(
+        _draw_dgx1(2, doubles=True),
         name="dgx-1v",
         title="DGX-1V",
         about="8 V100 in a hybrid cube mesh: 6 NVLinks each, 12 of the 28 pairs without a direct one. Also AWS "
@@ -66,14 +66,14 @@ MACHINES = [
         gpu="V100",
         sm=70,
         nic="ib-edr",
-        rings=(DOUBLE_RING, _BACK, DOUBLE_RING, _BACK, SINGLE_RING, _backwards(SINGLE_RING)),
+        rings=(DOUBLE_RING, _BACK, DOUBLE_RING, _BACK, SINGLE_RING, _reverse_ring(SINGLE_RING)),
         paths=_PATHS,
         source="NVLinks: nvidia-smi and topology XML of NVIDIA/nccl issue 671; PCIe pairs and cards: nvidia-smi topo "
         "-m "
         "of a DGX-1 (course intro_dl_sharc_dgx1, lab 05), PIX between two GPUs and a card",
     ),
-    Machine.drawn(
-        _dgx1(1, doubles=False),
+    Machine.from_plan(
+        _draw_dgx1(1, doubles=False),
         name="dgx-1p",
         title="DGX-1P",
         about="8 P100 in a hybrid cube mesh of single NVLinks, 4 each.",
@@ -81,13 +81,13 @@ MACHINES = [
         gpu="P100",
         sm=60,
         nic="ib-edr",
-        rings=(SINGLE_RING, _backwards(SINGLE_RING), DOUBLE_RING, _BACK),
+        rings=(SINGLE_RING, _reverse_ring(SINGLE_RING), DOUBLE_RING, _BACK),
         paths=_PATHS,
         source="nvidia-smi topo -m of a DGX-1 with P100 (course intro_dl_sharc_dgx1, lab 05): the pairs of DGX-1V with "
         "one link each; PCIe as DGX-1V",
     ),
-    Machine.drawn(
-        _dgx2(),
+    Machine.from_plan(
+        _draw_dgx2(),
         name="dgx-2",
         title="DGX-2",
         about="16 V100 on two NVSwitch boards: any pair 6 NVLinks.",

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from ..cables import dram, nvlink, pcie
+from ..cables import build_memory, build_nvlink, build_pcie
 from ..plan import Machine, Plan
 
 _PLAN = Plan()
 _PLAN.add(*(f"gpu{g}" for g in range(4)), "cpu0")
 for _b in range(4):
     for _a in range(_b):
-        _PLAN.join(f"gpu{_a}", f"gpu{_b}", nvlink(3, 4))
+        _PLAN.join(f"gpu{_a}", f"gpu{_b}", build_nvlink(3, 4))
 for _g in range(4):
-    _PLAN.join(f"gpu{_g}", "cpu0", pcie(4))
-_PLAN.join("cpu0", "memory0", dram("DDR4", 3200, 8, "EPYC 7543P"))
+    _PLAN.join(f"gpu{_g}", "cpu0", build_pcie(4))
+_PLAN.join("cpu0", "memory0", build_memory("DDR4", 3200, 8, "EPYC 7543P"))
 for _n in range(2):
-    _PLAN.join(f"nic{_n}", "cpu0", pcie(4))
+    _PLAN.join(f"nic{_n}", "cpu0", build_pcie(4))
 
 MACHINES = [
-    Machine.drawn(
+    Machine.from_plan(
         _PLAN,
         name="polaris",
         title="Polaris node",

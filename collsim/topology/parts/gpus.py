@@ -98,10 +98,10 @@ ANNOUNCED = {
 }
 
 
-def announced(gpu: str) -> tuple[str, int] | None:
+def find_announcement(gpu: str) -> tuple[str, int] | None:
     """The maker of a chip and the year in which it was announced; None for one that is not in the table."""
-    found = max((name for name in ANNOUNCED if name in gpu), key=len, default="")
-    return ANNOUNCED.get(found)
+    known = max((name for name in ANNOUNCED if name in gpu), key=len, default="")
+    return ANNOUNCED.get(known)
 
 
 def find_model(text: object) -> GpuModel | None:
@@ -154,7 +154,7 @@ def label_gpu(value: object) -> str:
     return model.name
 
 
-def gpu_name(value: object) -> str:
+def find_gpu_name(value: object) -> str:
     """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts. Of a GPU without a row
     the nearest, with a warning.
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from ...errors import CollsimError, TopologyError
 from ...units import parse_count
-from ..cables import GA102_SM, nvlink, nvlink_bridge, pcie
+from ..cables import GA102_SM, build_nvlink, build_pcie, nvlink_bridge
 from ..network import Cable
 from ..plan import P2C, Machine, MachinePaths
-from .gpus import GPUS, gpu_name, label_gpu
-from .sockets import between, processor, usual_memory
+from .gpus import GPUS, find_gpu_name, label_gpu
+from .sockets import build_socket_cable, choose_memory, find_processor
 
 #: The keywords of `machine` and `load_topology` that name parts.
 PARTS = ("gpu", "pcie", "cpu", "nics", "gpus")
 
 
-def refitted(
+def refit_machine(
     plan: Machine,
     *,
     gpu: str | None = None,
@@ -46,18 +46,20 @@ def refitted(
     if gpus is not None:
         plan = with_gpus(plan, gpus)
     if gpu is not None:
-        plan = replace(_with_gpu(plan, gpu_name(gpu)), gpu=label_gpu(gpu))
+        plan = replace(_with_gpu(plan, find_gpu_name(gpu)), gpu=label_gpu(gpu))
     if pcie is not None:
         plan = _with_pcie(plan, pcie)
     if cpu is not None:
-        plan = replace(_recabled(plan, "upi", lambda _: between(cpu)), amd_cpu=processor(cpu).amd)
-        plan = _recabled(plan, "memory", lambda _: processor(cpu).dram)
+        plan = replace(
+            _replace_cables(plan, "upi", lambda _: build_socket_cable(cpu)), amd_cpu=find_processor(cpu).is_amd
+        )
+        plan = _replace_cables(plan, "memory", lambda _: find_processor(cpu).dram)
     return plan if nics is None else with_cards(plan, nics)
 
 
-def _recabled(plan: Machine, kind: str, made: Callable[[Cable], Cable]) -> Machine:
+def _replace_cables(plan: Machine, kind: str, build: Callable[[Cable], Cable]) -> Machine:
     """The machine with every cable of a kind made anew."""
-    joints = tuple((a, b, made(cable) if cable.kind == kind else cable) for a, b, cable in plan.joints)
+    joints = tuple((a, b, build(cable) if cable.kind == kind else cable) for a, b, cable in plan.joints)
     return replace(plan, joints=joints)
 
 
@@ -68,14 +70,14 @@ def _with_gpu(plan: Machine, name: str) -> Machine:
 
     def links(cable: Cable) -> Cable:
         if not model.nvlink:
-            why = "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks"
-            raise TopologyError(why, name=name, plan_name=plan.name)
+            message = "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks"
+            raise TopologyError(message, name=name, plan_name=plan.name)
         if model.sm == GA102_SM:
             return nvlink_bridge(cable.width)
-        return nvlink(model.nvlink, cable.width)
+        return build_nvlink(model.nvlink, cable.width)
 
-    made = _recabled(plan, "nvlink", links)
-    return replace(made, sm=model.sm, p2p_over_pcie=model.p2p, gdr=model.gdr)
+    refitted = _replace_cables(plan, "nvlink", links)
+    return replace(refitted, sm=model.sm, p2p_over_pcie=model.p2p, gdr=model.gdr)
 
 
 def _with_pcie(plan: Machine, generation: int | str) -> Machine:
@@ -83,27 +85,27 @@ def _with_pcie(plan: Machine, generation: int | str) -> Machine:
         number = parse_count(generation, "pcie")
     except CollsimError as error:
         raise TopologyError(error.sentence) from None
-    slots = _recabled(plan, "pcie", lambda cable: pcie(number, cable.width or 16))
+    slots = _replace_cables(plan, "pcie", lambda cable: build_pcie(number, cable.width or 16))
     if slots.joints == plan.joints:
         return plan
-    return _recabled(slots, "memory", lambda _: usual_memory(number))
+    return _replace_cables(slots, "memory", lambda _: choose_memory(number))
 
 
-def cards_beside(plan: Machine) -> list[str]:
+def list_gpu_cards(plan: Machine) -> list[str]:
     """Network cards within PXB (on Grace P2C) of a GPU, as NCCL wants them for GPUDirect RDMA."""
-    return [name for name, worst in _distances(plan).items() if worst <= P2C]
+    return [name for name, worst in _measure_distances(plan).items() if worst <= P2C]
 
 
-def _distances(plan: Machine) -> dict[str, int]:
+def _measure_distances(plan: Machine) -> dict[str, int]:
     """Path type from each card to the GPU nearest to it."""
     paths, gpus, none = MachinePaths(plan), plan.of_kind("gpu"), len(plan.devices)
-    found = {card: [path.type for g in gpus if (path := paths.best(g, card))] for card in plan.of_kind("nic")}
-    return {plan.devices[card]: min(types, default=none) for card, types in found.items()}
+    types_of_card = {card: [path.type for g in gpus if (path := paths.best(g, card))] for card in plan.of_kind("nic")}
+    return {plan.devices[card]: min(types, default=none) for card, types in types_of_card.items()}
 
 
-def training_cards(plan: Machine) -> list[str]:
+def list_training_cards(plan: Machine) -> list[str]:
     """The cards that training uses where nobody says: those beside a GPU; all where none is, and on CPUs."""
-    return cards_beside(plan) or [plan.devices[card] for card in plan.of_kind("nic")]
+    return list_gpu_cards(plan) or [plan.devices[card] for card in plan.of_kind("nic")]
 
 
 def with_cards(plan: Machine, nics: int | str) -> Machine:
@@ -117,10 +119,10 @@ def with_cards(plan: Machine, nics: int | str) -> Machine:
     except CollsimError as error:
         raise TopologyError("{error}, or 'all'", error=error) from None
     if count > len(there):
-        why = "nics={count}: {name!r} has {there} network cards; use at most so many"
-        raise TopologyError(why, count=count, name=plan.name, there=len(there))
-    far = _distances(plan)
-    return without(plan, sorted(there, key=lambda name: far[name])[count:])
+        message = "nics={count}: {name!r} has {there} network cards; use at most so many"
+        raise TopologyError(message, count=count, name=plan.name, there=len(there))
+    far = _measure_distances(plan)
+    return remove_devices(plan, sorted(there, key=lambda name: far[name])[count:])
 
 
 def with_gpus(plan: Machine, gpus: int | str) -> Machine:
@@ -152,15 +154,15 @@ def with_gpus(plan: Machine, gpus: int | str) -> Machine:
     if not devices or plan.dims:
         raise TopologyError("machine {name!r} comes in one size; leave out gpus={count}", name=plan.name, count=count)
     if count > len(devices):
-        why = "gpus={count}: {name!r} has {available} GPUs; use at most so many, and nodes= for more of them"
-        raise TopologyError(why, count=count, name=plan.name, available=len(devices))
+        message = "gpus={count}: {name!r} has {available} GPUs; use at most so many, and nodes= for more of them"
+        raise TopologyError(message, count=count, name=plan.name, available=len(devices))
     if count == len(devices):
         return plan
     paths, unused = MachinePaths(plan), set(devices[count:])
     unused_cards = [
         card for card in plan.of_kind("nic") if (near := _nearest_gpus(paths, devices, card)) and near <= unused
     ]
-    smaller = without(plan, [plan.devices[device] for device in (*unused, *unused_cards)])
+    smaller = remove_devices(plan, [plan.devices[device] for device in (*unused, *unused_cards)])
     return replace(smaller, rings=(), paths=())
 
 
@@ -175,10 +177,10 @@ def _nearest_gpus(paths: MachinePaths, gpus: list[int], card: int) -> set[int]:
     return {gpu for gpu, cost in costs.items() if cost == best}
 
 
-def without(plan: Machine, names: list[str]) -> Machine:
+def remove_devices(plan: Machine, names: list[str]) -> Machine:
     """The machine without some of its devices, and their cables."""
-    kept = tuple(name for name in plan.devices if name not in names)
-    number = {plan.devices.index(name): i for i, name in enumerate(kept)}
+    remaining = tuple(name for name in plan.devices if name not in names)
+    number = {plan.devices.index(name): i for i, name in enumerate(remaining)}
     joints = tuple(joint for joint in plan.joints if not {joint[0], joint[1]} & set(names))
     words = {(number[a], number[b]): word for (a, b), word in plan.words.items() if a in number and b in number}
-    return replace(plan, devices=kept, joints=joints, words=words)
+    return replace(plan, devices=remaining, joints=joints, words=words)

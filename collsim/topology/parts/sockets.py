@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import TopologyError, describe_unknown
-from ..cables import dram, socket_link
+from ..cables import build_memory, build_socket_link
 from ..network import Cable
 
 _UPI = "wikipedia.org, Intel Ultra Path Interconnect: 20.8 GB/s a direction at 10.4 GT/s; later 11.2, 16, 20, 24 GT/s"
@@ -46,17 +46,17 @@ class Processor:
     @property
     def dram(self) -> Cable:
         """The memory of a socket."""
-        return dram(*self.memory, self.title)
+        return build_memory(*self.memory, self.title)
 
     @property
     def link(self) -> Cable:
         """The cable between two sockets."""
-        return socket_link(
+        return build_socket_link(
             self.label, self.gigatransfers, self.links, self.nccl, f"{self.title} ({self.source})", self.lanes
         )
 
     @property
-    def amd(self) -> bool:
+    def is_amd(self) -> bool:
         return self.vendor == "AuthenticAMD"
 
 
@@ -108,7 +108,7 @@ PROCESSORS: dict[str, Processor] = {
 _USUAL = {1: "broadwell", 2: "broadwell", 4: "ice-lake", 5: "sapphire-rapids", 6: "emerald-rapids"}
 
 
-def processor(name: object) -> Processor:
+def find_processor(name: object) -> Processor:
     """A generation by name. Raises TopologyError with the nearest names."""
     plain = str(name).strip().lower().replace(" ", "-").replace("_", "-")
     plain = "skylake" if plain == "cascade-lake" else plain
@@ -117,22 +117,22 @@ def processor(name: object) -> Processor:
     return PROCESSORS[plain]
 
 
-def between(name: str) -> Cable:
+def build_socket_cable(name: str) -> Cable:
     """The link between two sockets of a generation. Raises TopologyError for an unknown one."""
-    return processor(name).link
+    return find_processor(name).link
 
 
-def usual_memory(pcie: int) -> Cable:
+def choose_memory(pcie: int) -> Cable:
     """The memory of a socket of the usual server with slots of a PCIe generation."""
-    return processor(usual_processor(pcie)).dram
+    return find_processor(choose_processor(pcie)).dram
 
 
-def usual_processor(pcie: int) -> str:
+def choose_processor(pcie: int) -> str:
     """The generation that a server with slots of a PCIe generation usually has."""
     return _USUAL.get(pcie, "skylake")
 
 
-def identified(arch: str, vendor: str, family: int, model: int) -> str:
+def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
     """The generation by the words of NCCL's XML; of one that is newer than the table the newest before it."""
     if arch in ("ppc64", "arm64"):
         return "power9" if arch == "ppc64" else "arm"
@@ -141,12 +141,12 @@ def identified(arch: str, vendor: str, family: int, model: int) -> str:
         if family in p.families and model in p.models:
             return name
     if vendor == "GenuineIntel":
-        return _newest_before(model)
+        return _find_newest_before(model)
     older = [name for name, p in same.items() if p.families[0] <= family]
     return older[-1] if older else ("naples" if vendor == _AMD else "unknown")
 
 
-def _newest_before(model: int) -> str:
+def _find_newest_before(model: int) -> str:
     """Of Intel's, by the number of the model, which rises with time but for Granite Rapids."""
     found = {m: name for name, p in PROCESSORS.items() if p.vendor == "GenuineIntel" for m in p.models}
     return found[max((m for m in found if m <= model), default=min(found))]

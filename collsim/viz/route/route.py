@@ -172,7 +172,7 @@ def _describe_router(topology: Topology, src: int, dst: int) -> Pair:
     """The router's own words, and as much of them in Chinese as there is."""
     if topology.router is None:
         return "", ""
-    english = topology.router.words(int(topology.endpoint_device[src]), int(topology.endpoint_device[dst]))
+    english = topology.router.describe_route(int(topology.endpoint_device[src]), int(topology.endpoint_device[dst]))
     chinese = english
     for en, zh in _CHINESE:
         chinese = chinese.replace(en, zh)
