@@ -7,7 +7,7 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import parse_facts, predict
-from collsim.nccl.machine.host_flows import compute_staged_rates, list_flows
+from collsim.nccl.machine.host_flows import compute_staged_rates, list_flows, list_tree_flows
 from collsim.nccl.measured.gaps import HYPOTHESES, _under
 from collsim.nccl.measured.published_runs import create_run
 from collsim.nccl.model.links import MEASURED
@@ -76,6 +76,16 @@ def test_a_link_gives_each_flow_its_share():
     assert compute_staged_rates(pair, "allreduce").slot == pytest.approx(31.5 * GB / 2)
     assert compute_staged_rates(pair, "broadcast").slot == pytest.approx(31.5 * GB)
     assert sum(list_flows("alltoall", 8).values()) == pytest.approx(8)
+
+
+def test_chains_of_a_tree_across_sockets_take_no_more_than_a_ring():
+    """NVIDIA/nccl issue 1130: 35 GB/s with two GPUs on each socket, and 24 with four on one."""
+    apart, near = (box(("NODE", sockets), gpu="H100", pcie=5, p2p=False) for sockets in ((0, 0, 1, 1), (0, 0, 0, 0)))
+    assert rate(apart) == pytest.approx(35, rel=0.15)
+    assert rate(near) == pytest.approx(24, rel=0.15)
+    # of two chains, each half of the buffer up and down, every GPU is the end of one: 1.5 buffers
+    flows = list_tree_flows(4, True)
+    assert {sum(share for (a, _), share in flows.items() if a == gpu) for gpu in range(4)} == {1.5}
 
 
 def test_memory_counts_what_is_written_and_what_is_read():

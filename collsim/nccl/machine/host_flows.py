@@ -48,17 +48,20 @@ class StagedRates:
     socket: float
 
 
-def compute_staged_rates(facts: Facts, collective: str) -> StagedRates:
+def compute_staged_rates(facts: Facts, collective: str, algorithm: str = "Ring") -> StagedRates:
     """Compute what the links on the way through host memory leave to each rank.
 
     Args:
         facts: a machine whose GPUs are staged through host memory.
         collective: collsim's name of it.
+        algorithm: NCCL's name of it; of a tree, rates are those of the buffer.
 
     Returns:
         Nominal rates; those of the slowest node.
     """
     flows = list_flows(collective, facts.local_ranks)
+    if algorithm == "Tree":
+        flows = list_tree_flows(facts.local_ranks, facts.crosses_sockets)
     if not _is_wired_so(facts):
         level = {True: "PIX", False: "LOC"}[facts.staged_between_switches]
         return _compute_rates(build_usual_box(facts), flows, level)
@@ -96,6 +99,29 @@ def list_flows(collective: str, ranks: int) -> dict[tuple[int, int], float]:
         return {(a, b): 1 / (ranks - 1) for a in range(ranks) for b in range(ranks) if a != b}
     hops = ranks - int(collective in ("broadcast", "reduce"))
     return {(rank, (rank + 1) % ranks): 1.0 for rank in range(hops)}
+
+
+def list_tree_flows(ranks: int, crosses_sockets: bool) -> dict[tuple[int, int], float]:
+    """List who sends to whom inside a node in NCCL's trees, which are chains there.
+
+    Args:
+        ranks: ranks of the node.
+        crosses_sockets: between sockets the search turns every other chain by half a round, so that each direction of
+            the link between them carries one.
+
+    Returns:
+        Share of the buffer by sender and receiver: up the chain to be reduced, and down again.
+    """
+    turns = (0,)
+    if crosses_sockets:
+        turns = (0, ranks // 2)
+    flows: dict[tuple[int, int], float] = {}
+    for turn in turns:
+        for i in range(ranks - 1):
+            a, b = (i + turn) % ranks, (i + 1 + turn) % ranks
+            for pair in ((a, b), (b, a)):
+                flows[pair] = flows.get(pair, 0.0) + 1 / len(turns)
+    return flows
 
 
 def _compute_rates(machine: Machine, flows: Flows, p2p: str) -> StagedRates:

@@ -358,6 +358,8 @@ def compute_byte_time(call: Call) -> tuple[float, str]:
     times: dict[str, float] = {}
     if facts.local_ranks > 1:
         intra_share = payload * (call.links.tree if is_tree else 1.0)
+        if is_tree and facts.wiring == "host":  # its rates are those of the buffer
+            intra_load = 1.0
         times[facts.wiring] = intra_load * call.nbytes / (compute_intra_rate(call) * intra_share)
     if facts.nodes > 1:
         times[facts.net] = inter_load * call.nbytes / (compute_net_rate(call) * payload)
@@ -453,7 +455,7 @@ def compute_host_rates(call: Call) -> dict[str, float]:
     Returns:
         B/s by what limits it: `slot`, `memory` and `socket`.
     """
-    links, staged = call.links, compute_staged_rates(call.facts, call.collective)
+    links, staged = call.links, compute_staged_rates(call.facts, call.collective, call.algorithm)
     slot = staged.slot * links.host_one_way
     if call.facts.over_fabric:
         slot *= links.host_fabric
