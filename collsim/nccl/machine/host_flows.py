@@ -112,7 +112,7 @@ def list_tree_flows(ranks: int, crosses_sockets: bool) -> dict[tuple[int, int], 
     Returns:
         Share of the buffer by sender and receiver: up the chain to be reduced, and down again.
     """
-    turns = (0,)
+    turns: tuple[int, ...] = (0,)
     if crosses_sockets:
         turns = (0, ranks // 2)
     flows: dict[tuple[int, int], float] = {}
