@@ -12,7 +12,7 @@ from collsim.files import read_text
 
 from .options import Json, Language
 from .shell import command
-from .tables import print_json, records
+from .tables import print_json, records, require_table_file, save_rows
 
 
 @command()
@@ -34,10 +34,14 @@ def program(
             "that you may.",
         ),
     ] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write the messages: x.csv, x.json, x.md or x.tex.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a program of torch.distributed, mpi4py, threads or numpy on simulated ranks: is it right, does it hang, and
     who waits for whom? Exit code 1 if it is wrong, hangs, fails or depends on timing."""
+    require_table_file(out)
     path, _, entry = file.partition(":")
     run = cs.program(
         read_text(Path(path)),
@@ -48,6 +52,7 @@ def program(
         eager_limit=eager_limit,
         allow_unsandboxed=allow_unsandboxed,
     )
+    save_rows(records(run.messages), out)
     if as_json:
         print_json(
             {
