@@ -43,7 +43,7 @@ SPEAKERS = {
     "Sentence": (0,),
     "Sentence.from_words": (0,),
     "error": (0,),  # the class that `limits.require` was given
-    "wrong": (0,),
+    "build_error": (0,),
     "refuse": (1, 2),
     "_refuse": (4,),
     "describe_unknown": (0,),
@@ -62,7 +62,7 @@ WITH_VALUES = (
     "UnverifiedError",
     "Sentence",
     "error",
-    "wrong",
+    "build_error",
     "refuse",
 )
 PLACE = {"step", "rank", "chunk"}
