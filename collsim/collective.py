@@ -139,7 +139,7 @@ def count_chunks_per_rank(ranks: int, chunks: int) -> int:
 def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
     """Split a whole number into parts that differ by at most one, the larger ones first.
 
-    >>> even(10, 4).tolist()
+    >>> split_evenly(10, 4).tolist()
     [3, 3, 2, 2]
     """
     size, more = divmod(int(total), parts)

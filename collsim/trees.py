@@ -19,7 +19,7 @@ Parents = npt.NDArray[np.int64]
 def build_kary_tree(n: int, arity: int) -> Parents:
     """Level order: the children of r are `arity*r + 1 .. arity*r + arity`.
 
-    >>> kary_tree(7, 2).tolist()
+    >>> build_kary_tree(7, 2).tolist()
     [-1, 0, 0, 1, 1, 2, 2]
     """
     return np.where(np.arange(n) == 0, -1, (np.arange(n) - 1) // arity)
@@ -30,7 +30,7 @@ def build_interleaved_tree(n: int) -> Parents:
 
     With b the lowest set bit of r, the parent is `r ^ b | 2b`, or `r ^ b` where that is beyond n.
 
-    >>> interleaved_tree(8).tolist()
+    >>> build_interleaved_tree(8).tolist()
     [-1, 2, 4, 2, 0, 6, 4, 6]
     """
     r = np.arange(n, dtype=np.int64)

@@ -62,7 +62,7 @@ def draw_weights(ranks: int, count: int) -> Counts:
 def count_weight_bits(ranks: int) -> int:
     """Bits of a weight, so that the weights of all ranks add up to less than 2^63.
 
-    >>> weight_bits(8), weight_bits(1024)
+    >>> count_weight_bits(8), count_weight_bits(1024)
     (59, 52)
     """
     return 63 - ranks.bit_length()
