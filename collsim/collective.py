@@ -92,13 +92,12 @@ class Collective:
             chunk[:, chunks:] = np.arange(chunks)
             return contributor, chunk
         expected = _mark_slots(self.after, ranks, chunks, root)
-        source = (
-            np.full(chunks, EVERY)
-            if self.reduces
-            else np.full(chunks, root)
-            if self.before == "root"
-            else find_owners(ranks, chunks)
-        )
+        if self.reduces:
+            source = np.full(chunks, EVERY)
+        elif self.before == "root":
+            source = np.full(chunks, root)
+        else:
+            source = find_owners(ranks, chunks)
         contributor[expected] = np.broadcast_to(source, expected.shape)[expected]
         return contributor, chunk
 

@@ -95,8 +95,12 @@ def compute_allgather_ratio(topology: Topology, ranks: int | None = None, *, rev
     """max |S| / B+(S), in seconds per byte of one rank's block: an allgather of M bytes takes at least M/n times that.
 
     Args:
+        topology: the network.
         ranks: the first so many ranks; all when None.
         reverse: turn every link round (for reduce_scatter).
+
+    Returns:
+        Seconds per byte.
     """
     return find_worst_cut("allgather", topology, ranks, reverse=reverse)[0]
 

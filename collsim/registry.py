@@ -222,9 +222,15 @@ class Algorithm:
         """Seconds by the closed form `formula`, or None if there is none.
 
         Args:
+            n: number of ranks.
             nbytes: bytes of the operation (nccl-tests' size).
             alpha: seconds per message; on a network with a switch that is twice the alpha of a cable.
-            beta, gamma: seconds per byte through one port in one direction; seconds per byte reduced.
+            beta: seconds per byte through one port in one direction.
+            gamma: seconds per byte reduced.
+            options: keywords of the algorithm.
+
+        Returns:
+            Seconds.
         """
         n = parse_count(n, "ranks")
         complete = self._complete_options(n, options)
@@ -425,16 +431,38 @@ def algorithm(
     """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
 
     Args:
-        steps, sent: what it claims to cost, as functions of n and of those options they name; tests hold them to it.
+        collective: name of the collective that it promises.
+        steps: claimed number of steps, as a function of n and of those options it names; tests hold it to it.
+        sent: claimed bytes that the busiest endpoint sends, in buffers; a function likewise.
+        source: paper and section, or repository and file.
+        says: one line each in English and Chinese on what one step does.
         chunks: number of chunks as a function; without it, the largest slot used plus one.
-        helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a switch that
-            reduces: the `nvswitch` of each node, the one `fabric` switch between nodes, or any `switch`.
+        helpers: number of endpoints beyond the ranks as a function.
+        helpers_on: what they are: a `host`, or a switch that reduces: the `nvswitch` of each node, the one `fabric`
+            switch between nodes, or any `switch`.
         ranks: returns why a number of ranks is not possible, or None.
-        cost, formula, network, when: its price and when to use it; see `Algorithm`.
+        cost: seconds as a function of (n, S, alpha, beta, gamma) and options; see `Algorithm`.
+        formula: the same as people write it.
+        network: the generic topology on which the formula is exact.
+        when: one sentence in English and one in Chinese: when it is the best choice.
         most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With
-        `repeat`, or a few
-            chunks only, it may be much more.
+            `repeat`, or a few chunks only, it may be much more.
         phases: names of the part that adds and of the part that copies, where it has both; see `Algorithm`.
+        name: its name in the registry; the function's name unless given.
+
+    Returns:
+        A decorator that makes an `Algorithm` of a function.
+
+    Raises:
+        CollsimError: for an unknown collective, or a claim that is no function.
+
+    Example:
+        >>> import collsim as cs
+        >>> @cs.algorithm("broadcast", steps=lambda n: 1)
+        ... def broadcast_at_once(n):
+        ...     yield cs.copy(0, range(1, n), chunk=0)
+        >>> broadcast_at_once(4).steps
+        1
     """
     find_collective(collective)
     require_word("helpers_on", helpers_on, HELPER_PLACES)
@@ -645,12 +673,22 @@ def schedule(
     """The schedule of a named algorithm.
 
     Args:
+        name: name of an algorithm, or an Algorithm.
         ranks: number of ranks; may be left out where a topology says it.
         topology: handed to algorithms that order their ranks by it (rings); one that has `channels` uses as many as a
-        machine offers unless `channels=` says another number (`Schedule.options` has it).
+            machine offers unless `channels=` says another number (`Schedule.options` has it).
         options: the algorithm's own keywords (`root=`, `chunks=`, `channels=`, `servers=` ...).
 
-    >>> print(schedule("allreduce_ring", ranks=3))       # doctest: +SKIP
+    Returns:
+        The schedule.
+
+    Raises:
+        CollsimError: for an unknown algorithm or option, with the nearest name, and for ranks that it cannot take.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.schedule("allreduce_ring", ranks=3)
+        <Schedule allreduce_ring(3): 3 chunks, 4 steps, 12 transfers>
     """
     entry = name if isinstance(name, Algorithm) else get_algorithm(name)
     require_keywords("schedule", options, ("ranks", "topology", *entry.options), takes_any=True)

@@ -40,23 +40,27 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     """Run a schedule on data.
 
     Args:
+        schedule: from `cs.schedule(...)`, an algorithm called with n, or a file.
         buffers: shape `(ranks, elements)`, what each rank passes to the collective.
         op: `sum`, `prod`, `max`, `min` or `avg`. As in NCCL, avg scales floats by 1/n before they are added, and
-        divides
-            integers by n at the end, towards zero.
+            divides integers by n at the end, towards zero.
         layout: `"inplace"`: every rank's one buffer, as NCCL lays it out; for collectives of n blocks `elements` is the
-        whole array
-            and rank r's own block is the r-th. `"out-of-place"`: the send buffer; for allgather and gather that is one
-            block, so that n blocks come back, for reduce_scatter and scatter n blocks of which one comes back. In place
-            unless said otherwise; alltoall and sendrecv, which NCCL has no in-place form of, out of place.
+            whole array and rank r's own block is the r-th. `"out-of-place"`: the send buffer; for allgather and gather
+            that is one block, so that n blocks come back, for reduce_scatter and scatter n blocks of which one comes
+            back. None: in place; alltoall and sendrecv, which NCCL has no in-place form of, out of place.
 
     Returns:
         A new array in the same dtype, shape `(ranks, elements of the result)`. Elements of which the collective says
         nothing are as they were given (in place), or 0 (out of place).
 
     Raises:
-        CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not
-        hold.
+        CollsimError: for a wrong shape, layout or operator.
+        ScheduleError: for a schedule that sends what it does not hold.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.replay(cs.schedule("allreduce_ring", ranks=2), [[1, 2], [10, 20]]).tolist()
+        [[11, 22], [11, 22]]
     """
     return replay_with(schedule, buffers, op, layout, run)
 

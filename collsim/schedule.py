@@ -375,14 +375,30 @@ def freeze(
     """Check steps and make a Schedule of them.
 
     Args:
+        name: name of the algorithm; the label of the schedule begins with it.
+        collective: name of the collective that it promises.
+        ranks: number of participants.
         steps: `Step`s, or lists of `Step`s that happen at the same moment; empty ones are dropped.
         chunks: pieces of the buffer; when None, the largest slot used plus one, rounded up to a multiple of `block`.
         slots: slots per endpoint; when None, as many as are used.
-        helpers, helpers_on: endpoints beyond the ranks, and what they are: a `host`, or a switch that reduces
-            (`nvswitch`, `fabric`, or any `switch`).
+        block: `chunks` is rounded up to a multiple of it: the number of ranks where each has its own block, else 1.
+        helpers: number of endpoints beyond the ranks.
+        helpers_on: what they are: a `host`, or a switch that reduces (`nvswitch`, `fabric`, or any `switch`).
+        root: the root rank, where the collective has one.
+        options: keywords with which the algorithm was called, for the label.
 
-    Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into
-    one slot in one step of which one is a copy.
+    Returns:
+        The schedule; its arrays are read-only.
+
+    Raises:
+        ScheduleError: with step, rank and chunk, for an index out of range, a send to itself, or two transfers into
+            one slot in one step of which one is a copy.
+
+    Example:
+        >>> import collsim as cs
+        >>> from collsim.schedule import freeze
+        >>> freeze("mine", "broadcast", 2, [cs.copy(0, 1, chunk=0)])
+        <Schedule mine(2): 1 chunk, 1 steps, 1 transfers>
     """
     ranks, helpers, block = parse_count(ranks, "ranks"), parse_count(helpers, "helpers", 0), parse_count(block, "block")
     root = parse_count(root, "root", 0)

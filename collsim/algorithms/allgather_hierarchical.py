@@ -10,7 +10,7 @@ from collsim.trees import count_nodes
 Choice = Literal["ring", "bruck", "direct", "pat"]
 
 
-def parts(collective, n, inner, outer, per_node, topology):
+def find_parts(collective, n, inner, outer, per_node, topology):
     """(algorithm, ranks, part of the buffer it works on): across nodes, and inside a node."""
     nodes = count_nodes(n, per_node, topology)
     return [
@@ -19,20 +19,22 @@ def parts(collective, n, inner, outer, per_node, topology):
     ]
 
 
-def _steps(n, inner, outer, per_node, topology):
-    return sum(phase.claim("steps", size) for phase, size, _ in parts("allgather", n, inner, outer, per_node, topology))
+def _count_steps(n, inner, outer, per_node, topology):
+    return sum(
+        phase.claim("steps", size) for phase, size, _ in find_parts("allgather", n, inner, outer, per_node, topology)
+    )
 
 
-def _cost(n, S, alpha, beta, inner, outer, per_node, topology):
-    phases = parts("allgather", n, inner, outer, per_node, topology)
+def _estimate_cost(n, S, alpha, beta, inner, outer, per_node, topology):
+    phases = find_parts("allgather", n, inner, outer, per_node, topology)
     return sum(phase.price(size, part * S, alpha, beta) for phase, size, part in phases)
 
 
 @algorithm(
     "allgather",
-    steps=_steps,
+    steps=_count_steps,
     sent=lambda n: (n - 1) / n,
-    cost=_cost,
+    cost=_estimate_cost,
     formula="T_ag(N, S/g) + T_ag(g, S), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·Sβ",
     source="Open MPI coll_han_allgather.c; Träff 2006 (SMP-aware allgather)",
     says=(
@@ -46,7 +48,7 @@ def _cost(n, S, alpha, beta, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
-    across, inside = (phase(size) for phase, size, _ in parts("allgather", n, inner, outer, per_node, topology))
+    across, inside = (phase(size) for phase, size, _ in find_parts("allgather", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
     yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())
     yield from (step.map_to(rank, rank.T) for step in inside.each_step())

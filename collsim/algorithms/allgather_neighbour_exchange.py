@@ -7,7 +7,7 @@ from collsim.registry import algorithm
 from collsim.schedule import copy
 
 
-def _even(n):
+def _require_even(n):
     if n % 2 == 0 or n == 1:
         return None
     why = "it needs an even number; use {below} or {above}, or allgather_ring (as Open MPI does)"
@@ -30,7 +30,7 @@ def _even(n):
         "只有邻居间链路快、消息大时：步数是 ring 的一半。",
     ),
     chunks=lambda n: n,
-    ranks=_even,
+    ranks=_require_even,
 )
 def allgather_neighbour_exchange(n):
     r = np.arange(n)

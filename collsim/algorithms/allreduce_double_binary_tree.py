@@ -4,51 +4,40 @@ from typing import Literal
 
 import numpy as np
 
+from collsim import trees
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks, together
 from collsim.topology.network import build_ring_orders
-from collsim.trees import (
-    broadcast_down,
-    build_node_chains,
-    count_nodes,
-    measure_depths,
-    order_chains,
-    reduce_up,
-    rename_ranks,
-)
 
 Pattern = Literal["balanced", "split", "tree"]
 
 
-def _trees(n, per_node, topology, pattern, channels):
+def _build_trees(n, per_node, topology, pattern, channels):
     """Two trees per channel."""
-    nodes = count_nodes(n, per_node, topology)
-    pair = build_node_chains(n, nodes, pattern)
-    return [
-        rename_ranks(tree, order)
-        for order in order_chains(build_ring_orders(topology, n, channels), nodes)
-        for tree in pair
-    ]
+    nodes = trees.count_nodes(n, per_node, topology)
+    pair = trees.build_node_chains(n, nodes, pattern)
+    orders = trees.order_chains(build_ring_orders(topology, n, channels), nodes)
+    return [trees.rename_ranks(tree, order) for order in orders for tree in pair]
 
 
-def _steps(n, chunks, per_node, topology, pattern):
-    deepest = max(int(measure_depths(tree).max()) for tree in _trees(n, per_node, topology, pattern, 1))
+def _count_steps(n, chunks, per_node, topology, pattern):
+    deepest = max(int(trees.measure_depths(tree).max()) for tree in _build_trees(n, per_node, topology, pattern, 1))
     return 2 * deepest + chunks - 1 if n > 1 else 0
 
 
-def _busiest(n, per_node, topology, pattern, channels):
+def _count_busiest(n, per_node, topology, pattern, channels):
     """Buffers that the rank with most links in the trees sends: an equal share of the buffer over each."""
-    trees = _trees(n, per_node, topology, pattern, channels)
-    return np.max(sum(np.bincount(tree[tree >= 0], minlength=n) + (tree >= 0) for tree in trees)) / len(trees)
+    built = _build_trees(n, per_node, topology, pattern, channels)
+    return np.max(sum(np.bincount(tree[tree >= 0], minlength=n) + (tree >= 0) for tree in built)) / len(built)
 
 
 @algorithm(
     "allreduce",
-    steps=_steps,
-    sent=_busiest,
+    steps=_count_steps,
+    sent=_count_busiest,
     cost=lambda n, S, alpha, beta, chunks, per_node, topology, pattern, channels: (
-        _steps(n, chunks, per_node, topology, pattern)
-        * (alpha + _busiest(n, per_node, topology, pattern, channels) * S / chunks * beta)
+        _count_steps(n, chunks, per_node, topology, pattern)
+        * (alpha + _count_busiest(n, per_node, topology, pattern, channels) * S / chunks * beta)
     ),
     formula="≤ (2D+c−1)(α + 2S/c·β), D = ⌈lg n⌉ with one rank per node; → 2Sβ for many chunks",
     source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 "
@@ -75,6 +64,6 @@ def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: P
     to the first GPU, first child to the second (balanced), both children to the second (split), or all to the first
     (tree); NCCL chooses it by the NICs.
     """
-    trees = _trees(n, per_node, topology, pattern, channels)
-    rounds = together(*([*reduce_up(tree, k, k), *broadcast_down(tree, k, k)] for k, tree in enumerate(trees)))
-    yield from pipeline_chunks(rounds, chunks, stride=len(trees))
+    built = _build_trees(n, per_node, topology, pattern, channels)
+    rounds = [[*trees.reduce_up(tree, k, k), *trees.broadcast_down(tree, k, k)] for k, tree in enumerate(built)]
+    yield from pipeline_chunks(together(*rounds), chunks, stride=len(rounds))

@@ -6,33 +6,33 @@ from collsim.registry import algorithm
 from collsim.schedule import copy, reduce
 
 
-def _power(n):
+def _find_power(n):
     return 1 << n.bit_length() - 1
 
 
-def bit_reversed(p):
+def reverse_bits(p):
     """Each number below p, a power of two, with its bits in reverse order: pieces are halved from the top, ranks paired
     from bit 0."""
     bits = p.bit_length() - 1
     return sum(((np.arange(p) >> k) & 1) << (bits - 1 - k) for k in range(bits)) if bits else np.zeros(1, int)
 
 
-def _sent(n):
-    p = _power(n)
+def _count_sent(n):
+    p = _find_power(n)
     return 2 * (p - 1) / p + (1.5 if n > p else 0)
 
 
-def _cost(n, S, alpha, beta):
-    p = _power(n)
+def _estimate_cost(n, S, alpha, beta):
+    p = _find_power(n)
     folded = n > p
     return (2 * (p.bit_length() - 1) + 3 * folded) * alpha + (2 * (p - 1) / p + 2 * folded) * S * beta
 
 
 @algorithm(
     "allreduce",
-    steps=lambda n: 2 * (n.bit_length() - 1) + 3 * (n > _power(n)),
-    sent=_sent,
-    cost=_cost,
+    steps=lambda n: 2 * (n.bit_length() - 1) + 3 * (n > _find_power(n)),
+    sent=_count_sent,
+    cost=_estimate_cost,
     formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ; n not a power of two, p the one below: (2lg p+3)α + (2(p−1)/p+2)Sβ",
     source="Rabenseifner 2004 (recursive halving and doubling); "
     "Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
@@ -45,18 +45,18 @@ def _cost(n, S, alpha, beta):
         "Medium and large messages with a power of two of ranks: the ring's bytes in 2·lg n steps.",
         "rank 数为 2 的幂、中大消息时：流量与 ring 相同，只需 2·lg n 步。",
     ),
-    chunks=_power,
+    chunks=_find_power,
     most_ranks=2**20,
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_halving_doubling(n):
-    p = _power(n)
+    p = _find_power(n)
     even = np.arange(0, 2 * (n - p), 2)  # stays, for itself and for the odd rank after it
     if n > p:
         yield [reduce(even, even + 1, chunk=p // 2, width=p // 2), reduce(even + 1, even, chunk=0, width=p // 2)]
         yield copy(even + 1, even, chunk=p // 2, width=p // 2)
     rank = np.concatenate([even, np.arange(2 * (n - p), n)])
-    v, first = np.arange(p), bit_reversed(p)
+    v, first = np.arange(p), reverse_bits(p)
     distances = [2**k for k in range(p.bit_length() - 1)]
     for d in (
         distances

@@ -12,7 +12,7 @@ Trees = Literal["tree", "kary_tree", "double_binary_tree"]
 Outer = Literal["ring", Trees, "recursive_doubling", "halving_doubling", "direct_one_shot", "direct_two_shot"]
 
 
-def _parts(n, inner, outer, per_node, topology):
+def _find_parts(n, inner, outer, per_node, topology):
     """(algorithm, ranks, part of the buffer it works on) of the three phases."""
     nodes = count_nodes(n, per_node, topology)
     g = n // nodes
@@ -20,24 +20,26 @@ def _parts(n, inner, outer, per_node, topology):
     return [(scatter, g, 1), (get_algorithm(f"allreduce_{outer}"), nodes, 1 / g), (gather, g, 1)]
 
 
-def _steps(n, inner, outer, per_node, topology):
-    return sum(phase.claim("steps", size) for phase, size, _ in _parts(n, inner, outer, per_node, topology))
+def _count_steps(n, inner, outer, per_node, topology):
+    return sum(phase.claim("steps", size) for phase, size, _ in _find_parts(n, inner, outer, per_node, topology))
 
 
-def _sent(n, inner, outer, per_node, topology):
-    return sum(part * phase.claim("sent", size) for phase, size, part in _parts(n, inner, outer, per_node, topology))
+def _count_sent(n, inner, outer, per_node, topology):
+    return sum(
+        part * phase.claim("sent", size) for phase, size, part in _find_parts(n, inner, outer, per_node, topology)
+    )
 
 
-def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
-    phases = _parts(n, inner, outer, per_node, topology)
+def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
+    phases = _find_parts(n, inner, outer, per_node, topology)
     return sum(phase.price(size, part * S, alpha, beta, gamma) for phase, size, part in phases)
 
 
 @algorithm(
     "allreduce",
-    steps=_steps,
-    sent=_sent,
-    cost=_cost,
+    steps=_count_steps,
+    sent=_count_sent,
+    cost=_estimate_cost,
     formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ "
     "+ (n−1)/n·Sγ",
     source="Open MPI coll_han; Jiang et al. 2020 (OSDI; BytePS); Cho et al. 2019 (BlueConnect)",
@@ -58,7 +60,7 @@ def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_
     inner, outer: the algorithms inside and across nodes. per_node: ranks of a node, from the topology where that is a
     machine.
     """
-    scatter, across, gather = (phase(size) for phase, size, _ in _parts(n, inner, outer, per_node, topology))
+    scatter, across, gather = (phase(size) for phase, size, _ in _find_parts(n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)
     piece = np.arange(scatter.chunks * across.chunks).reshape(scatter.chunks, -1)  # of inner chunk i, outer chunk j
     own = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)

@@ -8,11 +8,11 @@ from collsim.schedule import copy, reduce
 from collsim.trees import count_nodes
 
 
-def _steps(n, per_node, topology):
+def _count_steps(n, per_node, topology):
     return 4 if count_nodes(n, per_node, topology) < n else 2  # nothing to do inside nodes of one rank
 
 
-def _volumes(n, servers, per_node, topology):
+def _count_volumes(n, servers, per_node, topology):
     """Buffers through a rank's port inside its node, from it to the servers, and through a server's port: each one
     way."""
     nodes = count_nodes(n, per_node, topology)
@@ -20,21 +20,21 @@ def _volumes(n, servers, per_node, topology):
     return (g - 1) / g, 1 / g, nodes / servers
 
 
-def _sent(n, servers, per_node, topology):
-    inside, away, server = _volumes(n, servers, per_node, topology)
+def _count_sent(n, servers, per_node, topology):
+    inside, away, server = _count_volumes(n, servers, per_node, topology)
     return max(2 * inside + away, server)
 
 
-def _cost(n, S, alpha, beta, servers, per_node, topology):
-    inside, away, server = _volumes(n, servers, per_node, topology)
-    return _steps(n, per_node, topology) * alpha + 2 * (inside + max(away, server)) * S * beta
+def _estimate_cost(n, S, alpha, beta, servers, per_node, topology):
+    inside, away, server = _count_volumes(n, servers, per_node, topology)
+    return _count_steps(n, per_node, topology) * alpha + 2 * (inside + max(away, server)) * S * beta
 
 
 @algorithm(
     "allreduce",
-    steps=_steps,
-    sent=_sent,
-    cost=_cost,
+    steps=_count_steps,
+    sent=_count_sent,
+    cost=_estimate_cost,
     formula="4α + 2(g−1)/g·Sβ + 2·max(1/g, N/k)Sβ, N nodes of g ranks, k servers",
     source="Jiang et al. 2020 (OSDI; BytePS)",
     says=(

@@ -7,17 +7,17 @@ from collsim.schedule import pipeline_chunks
 from collsim.trees import broadcast_down, build_kary_tree, measure_depths, reduce_up
 
 
-def depth(n, arity):
+def measure_depth(n, arity):
     return int(measure_depths(build_kary_tree(n, arity)).max())
 
 
-def _sent(n, arity):
+def _count_sent(n, arity):
     children = np.clip(n - 1 - arity * np.arange(n), 0, arity)
     return max(children + (np.arange(n) > 0))
 
 
-def _cost(n, S, alpha, beta, arity, chunks):
-    deep = depth(n, arity)
+def _estimate_cost(n, S, alpha, beta, arity, chunks):
+    deep = measure_depth(n, arity)
     steps = 2 * deep + chunks - 1
     busier = chunks - 1 if chunks > 2 and deep > 1 else 0  # steps in which children and parent meet at one port
     return steps * alpha + (steps * min(arity, n - 1) + busier) * S / chunks * beta if n > 1 else 0
@@ -25,9 +25,9 @@ def _cost(n, S, alpha, beta, arity, chunks):
 
 @algorithm(
     "allreduce",
-    steps=lambda n, arity, chunks: 2 * depth(n, arity) + chunks - 1 if n > 1 else 0,
-    sent=_sent,
-    cost=_cost,
+    steps=lambda n, arity, chunks: 2 * measure_depth(n, arity) + chunks - 1 if n > 1 else 0,
+    sent=_count_sent,
+    cost=_estimate_cost,
     formula="≤ (2D+c−1)(α + k·S/c·β) + (c−1)S/c·β, D = depth; equal on complete trees; → (k+1)Sβ for many chunks",
     source="Sanders, Speck & Träff 2009 (pipelined trees); Open MPI coll_base_topo.c build_tree",
     says=(

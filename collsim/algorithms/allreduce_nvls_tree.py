@@ -7,11 +7,11 @@ from collsim.schedule import copy, pipeline_chunks, reduce, together
 from collsim.trees import broadcast_down, build_double_binary_tree, count_nodes, measure_depths, reduce_up
 
 
-def _depth(n, per_node, topology):
+def _measure_depth(n, per_node, topology):
     return int(measure_depths(build_double_binary_tree(count_nodes(n, per_node, topology))[0]).max())
 
 
-def _sent(n, per_node, topology):
+def _count_sent(n, per_node, topology):
     """The busier of a switch, which serves all ports, and a head between its switch and the trees."""
     nodes = count_nodes(n, per_node, topology)
     g, in_trees = n // nodes, {1: 0, 2: 1, 3: 1.5}.get(nodes, 2)
@@ -20,10 +20,10 @@ def _sent(n, per_node, topology):
 
 @algorithm(
     "allreduce",
-    steps=lambda n, chunks, per_node, topology: 3 + 2 * _depth(n, per_node, topology) + chunks,
-    sent=_sent,
+    steps=lambda n, chunks, per_node, topology: 3 + 2 * _measure_depth(n, per_node, topology) + chunks,
+    sent=_count_sent,
     cost=lambda n, S, alpha, beta, chunks, per_node, topology: (
-        (3 + 2 * _depth(n, per_node, topology) + chunks)
+        (3 + 2 * _measure_depth(n, per_node, topology) + chunks)
         * (alpha + (1 + 3 * count_nodes(n, per_node, topology) / n) * S / chunks * beta)
     ),
     formula="≤ (2⌈lg N⌉+3+c)(α + (1+3/g)S/c·β), N nodes of g: 1+1/g over NVLink, 2/g through the NIC, of one port",

@@ -9,7 +9,7 @@ from collsim.registry import algorithm
 from collsim.schedule import copy, reduce
 
 
-def _sent(n, servers, server):
+def _count_sent(n, servers, server):
     k = servers or n
     return max(1, n / k) if server == "helper" else (n + k - 2) / k
 
@@ -17,7 +17,7 @@ def _sent(n, servers, server):
 @algorithm(
     "allreduce",
     steps=lambda n, server: 2 if n > 1 or server == "helper" else 0,
-    sent=_sent,
+    sent=_count_sent,
     cost=lambda n, S, alpha, beta, servers, server: (
         2 * (alpha + (max(1, n / (servers or n)) if server == "helper" else (n - 1) / (servers or n)) * S * beta)
         if n > 1 or server == "helper"

@@ -3,11 +3,11 @@
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks
 
-from .broadcast_binomial import doubling
-from .reduce_binomial import halving
+from .broadcast_binomial import broadcast_by_doubling
+from .reduce_binomial import reduce_by_halving
 
 
-def _busy(
+def _count_busiest(
     lg, chunks
 ):  # chunk sends of the root, the busiest port, summed over steps: up and down overlap for chunks > 1
     return 2 * lg * chunks - sum(min(i, chunks - i, lg) for i in range(1, chunks))
@@ -18,7 +18,8 @@ def _busy(
     steps=lambda n, chunks: 2 * (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
     sent=lambda n: (n - 1).bit_length(),
     cost=lambda n, S, alpha, beta, chunks: (
-        (2 * (n - 1).bit_length() + chunks - 1) * alpha + _busy((n - 1).bit_length(), chunks) * S / chunks * beta
+        (2 * (n - 1).bit_length() + chunks - 1) * alpha
+        + _count_busiest((n - 1).bit_length(), chunks) * S / chunks * beta
         if n > 1
         else 0
     ),
@@ -39,4 +40,4 @@ def _busy(
     phases=("reduce", "broadcast"),
 )
 def allreduce_tree(n, root=0, chunks=1):
-    yield from pipeline_chunks([*halving(n, root), *doubling(n, root)], chunks)
+    yield from pipeline_chunks([*reduce_by_halving(n, root), *broadcast_by_doubling(n, root)], chunks)

@@ -8,27 +8,27 @@ from collsim.schedule import copy
 from collsim.trees import count_nodes
 
 
-def _shape(n, per_node, topology):
+def _find_shape(n, per_node, topology):
     nodes = count_nodes(n, per_node, topology)
     return nodes, n // nodes
 
 
-def _stages(n, per_node, topology):
-    nodes, g = _shape(n, per_node, topology)
+def _list_stages(n, per_node, topology):
+    nodes, g = _find_shape(n, per_node, topology)
     return (g > 1) + (nodes > 1)
 
 
-def _sent(n, per_node, topology):
-    nodes, g = _shape(n, per_node, topology)
+def _count_sent(n, per_node, topology):
+    nodes, g = _find_shape(n, per_node, topology)
     return ((g - 1) * nodes + (nodes - 1) * g) / n
 
 
 @algorithm(
     "alltoall",
-    steps=lambda n, per_node, topology: max(1, _stages(n, per_node, topology)),
-    sent=_sent,
+    steps=lambda n, per_node, topology: max(1, _list_stages(n, per_node, topology)),
+    sent=_count_sent,
     cost=lambda n, S, alpha, beta, per_node, topology: (
-        _stages(n, per_node, topology) * alpha + _sent(n, per_node, topology) * S * beta
+        _list_stages(n, per_node, topology) * alpha + _count_sent(n, per_node, topology) * S * beta
     ),
     formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g "
     "times as large",
@@ -50,7 +50,7 @@ def alltoall_hierarchical(n, per_node=8, topology=None):
 
     Slots: n to send, n received, then n of scratch: 2n + node * g + place of the sender.
     """
-    nodes, g = _shape(n, per_node, topology)
+    nodes, g = _find_shape(n, per_node, topology)
     home, place, to_node, to_place = (a.ravel() for a in np.indices((nodes, g, nodes, g)))
     src, dst, via = home * g + place, to_node * g + to_place, home * g + to_place
     scratch = 2 * n + to_node * g + place

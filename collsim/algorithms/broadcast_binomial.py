@@ -6,7 +6,7 @@ from collsim.registry import algorithm
 from collsim.schedule import copy, pipeline_chunks
 
 
-def doubling(n, root):
+def broadcast_by_doubling(n, root):
     """Step k: virtual ranks (counted from the root) below 2^(k-1) send to 2^(k-1) beyond themselves."""
     for k in range((n - 1).bit_length()):
         v = np.arange(min(2**k, n - 2**k))
@@ -34,4 +34,4 @@ def doubling(n, root):
     most_ranks=2**20,
 )
 def broadcast_binomial(n, root=0, chunks=1):
-    yield from pipeline_chunks(doubling(n, root), chunks)
+    yield from pipeline_chunks(broadcast_by_doubling(n, root), chunks)

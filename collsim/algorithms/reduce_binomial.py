@@ -6,7 +6,7 @@ from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks, reduce
 
 
-def halving(n, root):
+def reduce_by_halving(n, root):
     """Backwards through broadcast_binomial: virtual ranks 2^k and beyond send to 2^k before themselves, the largest k
     first."""
     for k in reversed(range((n - 1).bit_length())):
@@ -35,4 +35,4 @@ def halving(n, root):
     most_ranks=2**20,
 )
 def reduce_binomial(n, root=0, chunks=1):
-    yield from pipeline_chunks(halving(n, root), chunks)
+    yield from pipeline_chunks(reduce_by_halving(n, root), chunks)

@@ -6,7 +6,7 @@ import numpy as np
 from collsim.registry import algorithm, require_power_of_two
 from collsim.schedule import copy, reduce
 
-from .allreduce_halving_doubling import bit_reversed
+from .allreduce_halving_doubling import reverse_bits
 
 
 @algorithm(
@@ -31,7 +31,7 @@ from .allreduce_halving_doubling import bit_reversed
     ranks=require_power_of_two,
 )
 def reduce_scatter_butterfly(n):
-    home = bit_reversed(n)  # the rank that ends with each block
+    home = reverse_bits(n)  # the rank that ends with each block
     differ = np.arange(n)[:, None] ^ home
     for d in (2**k for k in range(n.bit_length() - 1)):
         rank, block = np.nonzero(differ % (2 * d) == d)

@@ -6,27 +6,28 @@ import numpy as np
 
 from collsim.registry import algorithm
 
-from .allgather_hierarchical import parts
+from .allgather_hierarchical import find_parts
 
 Choice = Literal["ring", "pairwise", "direct", "pat"]
 
 
-def _steps(n, inner, outer, per_node, topology):
+def _count_steps(n, inner, outer, per_node, topology):
     return sum(
-        phase.claim("steps", size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology)
+        phase.claim("steps", size)
+        for phase, size, _ in find_parts("reduce_scatter", n, inner, outer, per_node, topology)
     )
 
 
-def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
-    phases = parts("reduce_scatter", n, inner, outer, per_node, topology)
+def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
+    phases = find_parts("reduce_scatter", n, inner, outer, per_node, topology)
     return sum(phase.price(size, part * S, alpha, beta, gamma) for phase, size, part in phases)
 
 
 @algorithm(
     "reduce_scatter",
-    steps=_steps,
+    steps=_count_steps,
     sent=lambda n: (n - 1) / n,
-    cost=_cost,
+    cost=_estimate_cost,
     formula="T_rs(g, S) + T_rs(N, S/g), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·S(β + γ)",
     source="Open MPI coll_han; Cho et al. 2019 (BlueConnect)",
     says=(
@@ -40,7 +41,9 @@ def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
-    across, inside = (phase(size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
+    across, inside = (
+        phase(size) for phase, size, _ in find_parts("reduce_scatter", n, inner, outer, per_node, topology)
+    )
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
     yield from (step.map_to(rank, rank.T) for step in inside.each_step())
     yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())

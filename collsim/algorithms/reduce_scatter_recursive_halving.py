@@ -12,7 +12,7 @@ def _fold(n):
     return p, n - p
 
 
-def _cost(n, S, alpha, beta, gamma):
+def _estimate_cost(n, S, alpha, beta, gamma):
     p, beyond = _fold(n)
     blocks = sum(d + min(d, beyond) for d in (2**k for k in range(p.bit_length() - 1)))
     steps = p.bit_length() - 1 + 2 * (beyond > 0)
@@ -23,7 +23,7 @@ def _cost(n, S, alpha, beta, gamma):
     "reduce_scatter",
     steps=lambda n: n.bit_length() - 1 + 2 * (n & (n - 1) != 0),
     sent=lambda n: 1 if n & (n - 1) else (n - 1) / n,
-    cost=_cost,
+    cost=_estimate_cost,
     formula="lg n·α + (n−1)/n·S(β + γ); n not a power of two: (⌊lg n⌋+2)α + about 2Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; Open MPI coll_base_reduce_scatter.c "
     "recursivehalving",

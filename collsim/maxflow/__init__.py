@@ -62,8 +62,14 @@ def max_flow(
     sink.
 
     Args:
+        graph: the arcs.
         capacity: (arcs,) of this run; what is left of them afterwards.
+        source: the node where the flow begins.
+        sink: the node where it ends.
         limit: enough; where the flow reaches it, the answer is (limit, None).
+
+    Returns:
+        The value, and (nodes,) whether each node is on the source's side.
     """
     if len(graph.order) <= _FEW and not _is_loaded():
         return _run_uncompiled(graph, capacity, source, sink, limit)

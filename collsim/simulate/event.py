@@ -273,9 +273,12 @@ class _Run:
         from .kernels import gates, tables
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
-        table = gates.build_table(
-            n, gates.WRITES if explicit else gates.SENDS if self.conditions.eager else gates.RECEIVES
-        )
+        last_gates = gates.RECEIVES
+        if explicit:
+            last_gates = gates.WRITES
+        elif self.conditions.eager:
+            last_gates = gates.SENDS
+        table = gates.build_table(n, last_gates)
         newest = np.full((6, self.plan.queues), -1, np.int32)
         newest[4:] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)

@@ -95,6 +95,8 @@ def run_lockstep(
     """Run a schedule step by step. Steps with the same pairs are worked out together, whatever is between them.
 
     Args:
+        schedule: what runs.
+        topology: where it runs.
         slot_bytes: bytes of each slot.
         placement: the topology's endpoint for each endpoint of the schedule.
         progress: called with (transfers done, in all) after each step that is worked out.

@@ -72,9 +72,17 @@ def simulate_ordered(
     entries.
 
     Args:
-        background: other traffic: rows (src rank, dst rank, nbytes) or (..., start in s). eager: as in `simulate`.
+        launches: the entries.
+        topology: the network that they share.
+        dtype: type of an element; chunks are cut between elements.
+        background: other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
+        eager: as in `simulate`.
 
-    Raises CollsimError for entries that wait for later ones, and as `simulate`.
+    Returns:
+        When each entry began and ended.
+
+    Raises:
+        CollsimError: for entries that wait for later ones, and as `simulate`.
     """
     from .run import compute_slot_bytes
 

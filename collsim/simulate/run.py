@@ -210,7 +210,10 @@ def _parse_request(
         if not isinstance(entry, Schedule):
             message = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
             raise CollsimError(message, who=who, one=entry)
-    engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
+    if engine is None:
+        engine = "event" if many else "lockstep"
+    else:
+        engine = require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError("{who} got an empty list; give at least one schedule", who=who)
     if many and engine == "lockstep":

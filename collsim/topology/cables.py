@@ -163,7 +163,10 @@ _XGMI = (
 def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
     """AMD Infinity Fabric between two GPUs: `gcn` is their architecture, `"942"` (or `"gfx942"`) for MI300X."""
     short = gcn.lower().removeprefix("gfx")
-    short = "910" if short.startswith(("90a", "910")) else "" if short.startswith("90") else short
+    if short.startswith(("90a", "910")):
+        short = "910"
+    elif short.startswith("90"):
+        short = ""
     _, nominal, rccl, what = next(row for row in _XGMI if short.startswith(row[0]))
     return Cable(
         kind="xgmi",

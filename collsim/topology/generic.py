@@ -280,10 +280,23 @@ def dragonfly(
     """Largest dragonfly: g = switches*cables + 1 groups, all switches of a group joined, one cable between any two
     groups.
 
+    Balanced when a = 2p = 2h (Kim, Dally, Scott & Abts 2008, section 3.1). Minimal routes: at most local, global,
+    local.
+
     Args:
-        hosts: ranks at each switch (p). switches: switches in a group (a). cables: global cables at each switch (h).
-            Balanced when a = 2p = 2h (Kim, Dally, Scott & Abts 2008, section 3.1). Minimal routes: at most local,
-            global, local.
+        hosts: ranks at each switch (p).
+        switches: switches in a group (a).
+        cables: global cables at each switch (h).
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network, with p a (a h + 1) ranks.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.topology.dragonfly(1, 2, 1).ranks
+        6
     """
     p, a, h = parse_count(hosts, "hosts"), parse_count(switches, "switches"), parse_count(cables, "cables")
     groups = a * h + 1

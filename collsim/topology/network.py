@@ -684,6 +684,8 @@ class Topology:
         """The same with another cable between devices a and b, both directions. Routes stay as they are.
 
         Args:
+            a: a device, by name or number.
+            b: the device at the other end of the cable.
             bandwidth: B/s or text, or a factor as text: `"half"`, `"double"`, `"x0.1"`, `"10%"`.
             alpha: seconds or text.
         """

@@ -236,9 +236,19 @@ def draw_server(
     """The usual server: `switches` PCIe switches at each socket, `gpus` GPUs and `nics` cards behind each switch.
 
     Args:
-        slot, uplink, card_slot: PCIe of a GPU, of a switch to its socket, of a card; the last two as the slot when left
-        out. memory, between: DRAM of each socket; the link between sockets.
+        sockets: number of processors.
+        switches: PCIe switches at each socket.
+        gpus: GPUs behind each switch.
+        nics: network cards behind each switch.
+        slot: PCIe of a GPU.
+        memory: DRAM of each socket.
+        between: the link between two sockets.
+        uplink: PCIe of a switch to its socket; as `slot` when left out.
+        card_slot: PCIe of a card; as `slot` when left out.
         nvlinks: every GPU's links to the NVSwitches, which are one device as in NCCL; None where there are none.
+
+    Returns:
+        The sheet, for more devices and `Machine.from_plan`.
     """
     plan = Plan()
     count = sockets * switches

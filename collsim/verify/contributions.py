@@ -95,6 +95,7 @@ def format_terms(terms: Terms, chunk: int | None = None, most: int = 8) -> Words
     """A sum as people write it, its first terms and the last.
 
     Args:
+        terms: how often each contribution is in the sum.
         chunk: contributions of this chunk are written without it.
         most: terms that are written out.
 
@@ -113,7 +114,11 @@ def format_terms(terms: Terms, chunk: int | None = None, most: int = 8) -> Words
 
 
 def _format_term(rank: int, slot: int, count: int, chunk: int | None) -> str:
-    times = "" if count == 1 else ">2^63·" if count >= MANY else f"{count}·"
+    times = f"{count}·"
+    if count == 1:
+        times = ""
+    elif count >= MANY:
+        times = ">2^63·"
     return f"{times}r{rank}" if slot == chunk else f"{times}r{rank}[chunk {slot}]"
 
 

@@ -174,10 +174,13 @@ def find_origin_of_cell(
     """Where the wrong content of a cell begins, by its contributions alone.
 
     Args:
+        schedule: the wrong schedule.
+        cell: endpoint and slot whose content is wrong at the end.
         want: what the cell should hold at the end.
         writes: of the cell, as `trace_contributions` gives it.
 
-    Returns None where the cell is wrong from the start, or nothing ever writes it.
+    Returns:
+        The place; None where the cell is wrong from the start, or nothing ever writes it.
     """
     final = writes[cell][-1].terms
     if _is_doubled(final):

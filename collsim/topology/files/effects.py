@@ -37,10 +37,15 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
     """What the other values of each assumption make of a time, found by running `time` again on the machine with
     them.
 
-    Args:
-        time: seconds on a topology. most: values tried for each assumption.
-
     What cannot be built or run with a value is left out.
+
+    Args:
+        topology: read from a file.
+        time: seconds on a topology.
+        most: values tried for each assumption.
+
+    Returns:
+        An Effect for each value.
     """
     effects, usual = [], math.nan
     for assumption in list_assumptions(topology):

@@ -32,14 +32,17 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
     xGMI); ASTRA-sim's network YAML; collsim's own YAML (docs/machines.md), which `topology.to_yaml()` writes.
 
     Args:
+        path: the file.
         options: for files that describe one machine, what `machine` takes: nodes, p2p, gdr, fabric ...; for topo -m
-        also
-            `gpu` ("A100"), `pcie` (generation), `cpu` ("rome") and `nics` (how many cards), which that text does not
-            tell. Where a file leaves NVLink out, `nvlink="none"` is PCIe alone and `nvlink="board"` the usual board of
-            `gpu`.
+            also `gpu` ("A100"), `pcie` (generation), `cpu` ("rome") and `nics` (how many cards), which that text does
+            not tell. Where a file leaves NVLink out, `nvlink="none"` is PCIe alone and `nvlink="board"` the usual board
+            of `gpu`.
 
-    Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or
-    assumed.
+    Returns:
+        The topology; `facts["notes"]` has what was not understood or assumed, and a FormatWarning says it.
+
+    Raises:
+        FormatError: with file, line and what was expected.
     """
     file = require_path(path)
     try:

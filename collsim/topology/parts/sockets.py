@@ -143,7 +143,9 @@ def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
     if vendor == "GenuineIntel":
         return _find_newest_before(model)
     older = [name for name, p in same.items() if p.families[0] <= family]
-    return older[-1] if older else ("naples" if vendor == _AMD else "unknown")
+    if older:
+        return older[-1]
+    return "naples" if vendor == _AMD else "unknown"
 
 
 def _find_newest_before(model: int) -> str:
