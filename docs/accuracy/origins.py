@@ -63,6 +63,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "facts.NVLINK_GBPS": ("vendor", "NVIDIA's NVLink page: payload of one link"),
     "facts.GA102_LINK_GBPS": ("vendor", "nvidia-smi on an A6000"),
     "facts.XGMI_GBPS": ("vendor", "AMD CDNA3 white paper"),
+    "prediction_interval._LEAST_RATE_WIDTH": ("read off", "ten published rates through host memory"),
     "facts.PCIE_GBPS": ("vendor", "PCI-SIG: x16 after line coding"),
     "facts.USUAL_NIC": ("vendor", "NVIDIA's guides to DGX-1, DGX A100, DGX H100"),
     "facts._SERIES": ("vendor", "NVIDIA's list of CUDA GPUs; AMD's data sheets"),

@@ -88,6 +88,14 @@ def test_chains_of_a_tree_across_sockets_take_no_more_than_a_ring():
     assert {sum(share for (a, _), share in flows.items() if a == gpu) for gpu in range(4)} == {1.5}
 
 
+def test_the_interval_holds_what_others_measured():
+    """NVIDIA/nccl issue 1639: four of eight RTX 5090 reach 35 GB/s; nothing says on which sockets they sit."""
+    machine = box(("NODE", (0, 0, 0, 0)), gpu="RTX 5090", pcie=5, cpu="sapphire-rapids")
+    prediction = predict("allreduce", machine, GIB)
+    slow, fast = (prediction.busbw * prediction.time / end / GB for end in (prediction.high, prediction.low))
+    assert slow < 24 < 35 < fast
+
+
 def test_memory_counts_what_is_written_and_what_is_read():
     """Eight flows of four GPUs over 8 x DDR5-4800, 307.2 GB/s."""
     machine = box(("NODE", (0, 0, 0, 0)), gpu="RTX 5090", pcie=5, cpu="sapphire-rapids")

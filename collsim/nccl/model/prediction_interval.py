@@ -29,6 +29,10 @@ Floats = npt.NDArray[np.float64]
 LEVEL = 0.8
 #: Published systems of a class below which its interval is said to lean on others.
 FEW = 4
+#: Least standard deviation of a class's rate where its published systems are few and others differ: through host
+#: memory, the root mean square of ten predictions against 24, 35 (NVIDIA/nccl issue 1130), 28, 35 (issue 1639), 9.2
+#: (NVIDIA/nccl-tests issue 228), 5.2, 16.1, 9.1, 4.0 and 30.9 GB/s (the tables) is 0.23.
+_LEAST_RATE_WIDTH: dict[str, float] = {"host": 0.25}
 _ROOTED, _POINT_TO_POINT = ("broadcast", "reduce"), ("alltoall", "sendrecv")
 _WIRED = {"cube": "mesh"}
 
@@ -197,6 +201,7 @@ def compute_interval(
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
     family = _load_widths()[get_family(kind)]
     widths, systems = get_widths(kind, group_collective(collective), family)
+    widths[2] = max(widths[2], _LEAST_RATE_WIDTH.get(kind, 0.0))
     shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["own"])
     half_width = interpolate_quantile(family["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
