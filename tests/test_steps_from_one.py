@@ -71,7 +71,7 @@ def test_no_exercise_counts_steps_from_nought(lang):
 def test_no_algorithm_says_a_step_from_nought():
     for name, algorithm in cs.algorithms().items():
         assert not said(
-            "\n".join([algorithm.doc, *algorithm.says, *algorithm.when, algorithm.function.__doc__ or ""])
+            "\n".join([algorithm.doc, *algorithm.summary, *algorithm.when, algorithm.function.__doc__ or ""])
         ), name
 
 

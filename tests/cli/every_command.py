@@ -20,6 +20,7 @@ COMMANDS = {
     "train-search": ["gpt2", "--machine", "dgx-a100", "--batch", "32", "--top", "1"],
     "train-accuracy": ["steps.csv", "-o", "answered.csv"],
     "train-pipeline": ["2", "--microbatches", "2"],
+    "program": ["mine.py", "--ranks", "2"],
     "synthesize": ["allgather", "--topology", "ring(4)"],
     "convert": [str(ROOT / "examples" / "algorithm.xml"), "out.json"],
     "accuracy": ["cases.csv", "measured.csv"],
@@ -37,5 +38,6 @@ FILES = {
     "cases.csv": "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
     "one,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n",
     "measured.csv": "case_id,size_bytes,time_us\none,1048576,38\n",
+    "mine.py": "def run(rank, size):\n    return rank\n",
     "handed-in/ada.py": "import collsim as cs\n\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n",
 }

@@ -87,7 +87,7 @@ def test_every_phase_that_is_told_has_a_name():
     ("ask", "says"),
     [
         (lambda: cs.synthesize("allgathr", dgx1()), "unknown collective 'allgathr'"),
-        (lambda: cs.synthesize("allgather", "dgx-1v"), "wants a topology"),
+        (lambda: cs.synthesize("allgather", "dgx-1vv"), "did you mean 'dgx-1v'"),
         (lambda: cs.synthesize("allgather", dgx1(), "fast"), "fast"),
         (lambda: cs.synthesize("allgather", dgx1(), effort="huge"), "unknown effort 'huge'"),
         (lambda: cs.synthesize("allgather", dgx1(), method="tacos"), "unknown method 'tacos'"),

@@ -245,7 +245,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "gap.wrong_interface": ("the host's own Ethernet was used", "用了主机自己的以太网，而不是高速网卡"),
     "gap.acs": (
         "PCI ACS or an IOMMU sent peer traffic through the root complex",
-        "PCI ACS 或 IOMMU 让对等流量绕经根复合体",
+        "PCI ACS 或 IOMMU 让对等流量绕经主桥",
     ),
     "gap.nvlink_lost": (
         "one to three NVLink or xGMI links of a GPU were down",
