@@ -206,7 +206,7 @@ def test_no_reason_is_given_where_no_byte_moved():
     ("arguments", "says"),
     [
         (("ring", network("switch", 4), 1), "wants a schedule"),
-        ((cs.schedule("allreduce_ring", 4), "switch", 1), "wants a topology"),
+        ((cs.schedule("allreduce_ring", 4), 5, 1), "wants a topology"),
         ((cs.schedule("allreduce_ring", 8), network("switch", 4), 1), "has 8 ranks"),
         ((cs.schedule("allreduce_ring", 4), network("switch", 4), "64M"), "ambiguous"),
         ((cs.schedule("allreduce_ring", 4), network("switch", 4), -1), "negative"),
