@@ -40,6 +40,7 @@ from .model.prediction_interval import (
     Point,
     Shares,
     classify_machine,
+    classify_wires,
     compute_interval,
     compute_shares,
 )
@@ -147,7 +148,8 @@ class Prediction:
             CollsimError: for a level that is not between 0 and 1.
         """
         prior_time = self.time if self.prior_time is None else self.prior_time
-        return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points)
+        wires = classify_wires(self.facts)
+        return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points, wires)
 
     @cached_property
     def _usual_interval(self) -> Interval:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 SLOW = 90_000
 
 
-def step(page, opened="bucket 3"):
+def step(page, opened="bucket 4"):
     """The card of the step, when the player in it stands."""
     box = page.locator(f'.ts[data-opened="{opened}"]')
     box.wait_for(timeout=SLOW)
@@ -35,8 +35,8 @@ def first():
 
 def test_a_click_on_a_bucket_opens_the_player_inside_it_at_that_moment(page, app_url, first):
     page.goto(app_url + "/train")
-    box = step(page)
-    one = first["bucket 3"]
+    box = step(page)  # the network costs most in its last bucket, which nothing hides
+    one = first["bucket 4"]
     assert one["begin"] < seconds(box) < one["end"]
     page.locator('.ts [data-name="bucket 1"]').click()
     box = step(page, "bucket 1")
@@ -58,8 +58,8 @@ def test_a_click_on_a_bucket_opens_the_player_inside_it_at_that_moment(page, app
 
 
 def test_the_player_inside_follows_the_clock_of_the_step_and_keys_go_from_event_to_event(page, app_url, first):
-    page.goto(app_url + "/train?t=0.01")
-    box = step(page)
+    page.goto(app_url + "/train?t=0.01&open=bucket+3")
+    box = step(page, "bucket 3")
     page.wait_for_timeout(300)
     assert seconds(box) == pytest.approx(0.01)
     inside = box.locator(".cs")

@@ -25,7 +25,7 @@ def made(*later, network=ImitatedNetwork(ALPHA, RATE), calibrated=None, started=
     if started is not None:
         start[:, PLAN.transfers["src"] == started[0]] += started[1]
     measured = Measurement(start, finish - ALPHA, finish, "here", 2, 100)
-    what = PLAN, predicted.topology, 2**18, "float32", "real", predicted.slot_bytes, predicted.place
+    what = PLAN, predicted.topology, 2**18, "float32", "real", predicted.slot_bytes, predicted.placement
     return RealTrace(
         *what,
         timing_of(predicted, measured),

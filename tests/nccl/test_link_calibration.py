@@ -10,7 +10,7 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.nccl import parse_facts, predict, read_facts
-from collsim.nccl.link_calibration import calibrate
+from collsim.nccl.link_calibration import fit_calibration
 from collsim.nccl.model.calibration_knobs import CLUSTER, apply_knobs
 from collsim.nccl.model.links import MEASURED
 
@@ -41,14 +41,14 @@ def median_error(times, rows):
 def test_a_slower_cluster_is_recognised():
     """Launch 60 % longer, links at 80 %: both are found again from 31 rows with 2 % noise."""
     hidden = {"launch": 1.6, "bandwidth inside a node": 0.8}
-    found = calibrate(sweep(apply_knobs(MEASURED, CLUSTER, hidden), noise=0.02), FACTS)
+    found = fit_calibration(sweep(apply_knobs(MEASURED, CLUSTER, hidden), noise=0.02), FACTS)
     assert found.factors["bandwidth inside a node"] == pytest.approx(0.8, rel=0.05)
     assert found.factors["launch"] == pytest.approx(1.6, rel=0.15)
     assert found.error < 0.03
 
 
 def test_what_a_log_says_nothing_about_is_named_and_left_alone():
-    found = calibrate(sweep(MEASURED, noise=0.02), FACTS)
+    found = fit_calibration(sweep(MEASURED, noise=0.02), FACTS)
     assert "bandwidth between nodes" in found.unknown_knobs
     assert "launch per peer" in found.unknown_knobs
     assert "bandwidth inside a node" in found.factors
@@ -179,13 +179,13 @@ def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
 
 def test_the_error_at_sizes_left_out_is_that_of_fits_without_them():
     """Noise of 20 % is not learned: at sizes left out it is still there, and the calibration says that it is poor."""
-    noisy = calibrate(sweep(MEASURED, noise=0.2), FACTS)
+    noisy = fit_calibration(sweep(MEASURED, noise=0.2), FACTS)
     assert 0.1 < noisy.held_out < 0.25
     assert "poor: sizes left out" in str(noisy)
-    clean = calibrate(sweep(MEASURED, noise=0.01), FACTS)
+    clean = fit_calibration(sweep(MEASURED, noise=0.01), FACTS)
     assert clean.held_out < 0.02
     assert "poor" not in str(clean)
-    assert calibrate(sweep(MEASURED).iloc[::5], FACTS).held_out is None
+    assert fit_calibration(sweep(MEASURED).iloc[::5], FACTS).held_out is None
 
 
 def test_a_poor_calibration_is_said_with_every_prediction():
@@ -206,7 +206,7 @@ def test_a_log_with_a_pinned_algorithm_says_so_where_it_is_not_pinned():
 
 
 def test_it_refuses_to_extrapolate_silently():
-    found = calibrate(sweep(MEASURED), FACTS)
+    found = fit_calibration(sweep(MEASURED), FACTS)
     for beyond in (("allreduce", "32GiB"), ("allgather", "1GiB")):
         with pytest.raises(CollsimError, match="extrapolate=True"):
             found.predict(*beyond)
@@ -297,17 +297,17 @@ def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
 
 def test_facts_have_no_file(tmp_path):
     with pytest.raises(CollsimError, match="Facts have no links"):
-        calibrate(sweep(MEASURED), FACTS).save(tmp_path / "a.yaml")
+        fit_calibration(sweep(MEASURED), FACTS).save(tmp_path / "a.yaml")
     assert not list(tmp_path.iterdir())
     with pytest.raises((CollsimError, FormatError), match=r"\.yaml"):
-        calibrate(sweep(MEASURED, cs.machine("dgx-a100")), cs.machine("dgx-a100")).save(tmp_path / "a.png")
+        fit_calibration(sweep(MEASURED, cs.machine("dgx-a100")), cs.machine("dgx-a100")).save(tmp_path / "a.png")
 
 
 def test_too_little_is_said_to_be_too_little():
     with pytest.raises(CollsimError, match="too few"):
-        calibrate(sweep(MEASURED).head(2), FACTS)
+        fit_calibration(sweep(MEASURED).head(2), FACTS)
     with pytest.raises(CollsimError, match="time is missing"):
-        calibrate(pd.DataFrame({"collective": [], "nbytes": []}), FACTS)
+        fit_calibration(pd.DataFrame({"collective": [], "nbytes": []}), FACTS)
 
 
 def test_cells_that_are_no_numbers_are_named():
@@ -322,19 +322,19 @@ def test_cells_that_are_no_numbers_are_named():
         wrong = table.assign(**({"ranks": 8} if column == "ranks" else {})).astype(object)
         wrong.loc[3, column] = value
         with pytest.raises(CollsimError, match=said):
-            calibrate(wrong, FACTS)
-    assert calibrate(table.astype(str), FACTS, NCCL_ALGO=None).factors == calibrate(table, FACTS).factors
+            fit_calibration(wrong, FACTS)
+    assert fit_calibration(table.astype(str), FACTS, NCCL_ALGO=None).factors == fit_calibration(table, FACTS).factors
 
 
 def test_one_rank_says_nothing_of_links():
     table = sweep(MEASURED)
-    found = calibrate(pd.concat([table.assign(ranks=8), table.assign(ranks=1)]), FACTS)
+    found = fit_calibration(pd.concat([table.assign(ranks=8), table.assign(ranks=1)]), FACTS)
     assert found.fitted_on["ranks"] == [8]
     assert len(found.residuals) == len(table)
     with pytest.raises(CollsimError, match="0 usable rows are too few"):
-        calibrate(table.assign(ranks=1), FACTS)
+        fit_calibration(table.assign(ranks=1), FACTS)
     with pytest.raises(CollsimError, match="2 GPUs or more"):
-        calibrate(table, parse_facts("A100-SXM4", 1, 1, "none", "none"))
+        fit_calibration(table, parse_facts("A100-SXM4", 1, 1, "none", "none"))
 
 
 def test_a_knob_that_does_not_exist_is_named():
@@ -355,7 +355,7 @@ def test_held_out_sizes_of_published_runs_are_within_five_percent_in_the_median(
         if len(table) < 10:
             continue
         there = parse_facts(case.gpu, int(case.ranks), int(case.nodes), case.intra_link, case.inter_link, case.gdr)
-        found, rest = calibrate(table.iloc[::2], there), table.iloc[1::2]
+        found, rest = fit_calibration(table.iloc[::2], there), table.iloc[1::2]
         held.append(median_error([found.predict(case.collective, n, extrapolate=True).time for n in rest.nbytes], rest))
     assert len(held) >= 15
     assert np.median(held) < 0.03

@@ -112,7 +112,7 @@ def test_bisection_is_half_the_cards_divided_by_the_oversubscription(options, sh
     ids=str,
 )
 def test_of_an_odd_number_of_nodes_the_smaller_half_counts(options, share, nodes):
-    topology = machine("aws-p4d", nodes=nodes, nic="ib-hdr", **options)
+    topology = machine("aws-p4d", nodes=nodes, nic="ib-hdr", nics="all", **options)
     assert cut(topology, halves(topology)) == pytest.approx((nodes // 2) * 4 * 25e9 * share)
 
 
@@ -121,10 +121,12 @@ def test_a_half_that_leaves_share_is_not_slowed_by_the_oversubscription():
     leaf 1."""
     for ratio, expected in ((1, 2 * 4 * 25e9), (4, 2 * 4 * 25e9 / 4)):
         topology = machine(
-            "aws-p4d", nodes=5, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=ratio
+            "aws-p4d", nodes=5, nic="ib-hdr", nics="all", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=ratio
         )
         assert cut(topology, halves(topology)) == pytest.approx(expected)
-    across = machine("aws-p4d", nodes=2, nic="ib-hdr", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=4)
+    across = machine(
+        "aws-p4d", nodes=2, nic="ib-hdr", nics="all", fabric="leaf-spine", nodes_per_leaf=2, oversubscription=4
+    )
     assert cut(across, halves(across)) == pytest.approx(4 * 25e9)  # both on one leaf: nothing goes up
 
 
@@ -132,13 +134,17 @@ def test_a_half_that_leaves_share_is_not_slowed_by_the_oversubscription():
 def test_bisection_of_a_fat_tree_counts_its_edge_switches(nodes, radix, ratio):
     """A node's 4 cards fill one edge switch of radix 8, whose ways up carry 4 cards' rate divided by the
     oversubscription."""
-    topology = machine("aws-p4d", nodes=nodes, nic="ib-hdr", fabric="fat-tree", radix=radix, oversubscription=ratio)
+    topology = machine(
+        "aws-p4d", nodes=nodes, nic="ib-hdr", nics="all", fabric="fat-tree", radix=radix, oversubscription=ratio
+    )
     assert cut(topology, halves(topology)) == pytest.approx(nodes / 2 * 4 * 25e9 / ratio)
 
 
 def test_bisection_of_a_dragonfly_is_no_more_than_its_global_cables():
     """(a h + 1) groups, one cable between any two: of 3 groups {0} | {1, 2} two cables; nodes fill groups in order."""
-    topology = machine("aws-p4d", nodes=6, nic="ib-hdr", fabric="dragonfly", ports_per_switch=4, switches=2, cables=1)
+    topology = machine(
+        "aws-p4d", nodes=6, nic="ib-hdr", nics="all", fabric="dragonfly", ports_per_switch=4, switches=2, cables=1
+    )
     first = topology.devices.node[topology.endpoint_device] < 2  # group 0
     assert cut(topology, first) == pytest.approx(2 * 25e9)
 

@@ -145,6 +145,18 @@ def classify_machine(facts: Facts) -> str:
     """
     if not facts.gpu_known:
         return "unknown gpu"
+    return classify_wires(facts)
+
+
+def classify_wires(facts: Facts) -> str:
+    """Find the class of a machine by its wires alone.
+
+    Args:
+        facts: the machine.
+
+    Returns:
+        Its network where it has several nodes, else its wiring.
+    """
     if facts.nodes > 1:
         return facts.net
     return _WIRED.get(facts.wiring, facts.wiring)
@@ -179,7 +191,13 @@ def group_collective(collective: str) -> str:
 
 
 def compute_interval(
-    kind: str, collective: str, shares: Shares, seconds: float, level: float = LEVEL, points: Sequence[Point] = ()
+    kind: str,
+    collective: str,
+    shares: Shares,
+    seconds: float,
+    level: float = LEVEL,
+    points: Sequence[Point] = (),
+    wires: str = "",
 ) -> Interval:
     """Compute the interval of a predicted time.
 
@@ -190,6 +208,8 @@ def compute_interval(
         seconds: the predicted time.
         level: the probability that the interval covers.
         points: measurements on the same machine.
+        wires: class of the machine by its wires, where `kind` is of an unknown GPU: no part is surer than for a known
+            GPU on the same wires.
 
     Returns:
         The interval.
@@ -201,7 +221,9 @@ def compute_interval(
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
     family = _load_widths()[get_family(kind)]
     widths, systems = get_widths(kind, group_collective(collective), family)
-    widths[2] = max(widths[2], _LEAST_RATE_WIDTH.get(kind, 0.0))
+    widths[2] = max(widths[2], _LEAST_RATE_WIDTH.get(wires or kind, 0.0))
+    if wires and wires != kind:
+        widths = np.maximum(widths, get_widths(wires, group_collective(collective), family)[0])
     shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["own"])
     half_width = interpolate_quantile(family["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
