@@ -99,6 +99,7 @@ class MessagePost(PostedCall):
         is_buffered: whether the bytes were copied at the call.
         is_synchronous: a send that waits for its receive at every size.
         is_internal: part of a collective, and no message of the program's own.
+        position: of this post among all of the run.
         match: the post at the other end, once they have met.
     """
 
@@ -112,6 +113,7 @@ class MessagePost(PostedCall):
     is_buffered: bool = False
     is_synchronous: bool = False
     is_internal: bool = False
+    position: int = 0
     match: MessagePost | None = None
     is_moved: bool = False
 
@@ -149,18 +151,16 @@ class CollectivePost(PostedCall):
         communicator: whose members take part.
         signature: what has to agree: operation, root, reduction, element count and type.
         value: what this rank puts in.
-        deliver: gets the values of all members, in their order, when all have called.
     """
 
     communicator: Hashable = 0
     signature: tuple[Hashable, ...] = ()
     value: object = None
-    deliver: Callable[[list[object]], object] | None = None
     is_collective: bool = True
 
 
 class Rank:
-    """A rank, or a thread of a program that makes its own: its generator and what it has printed."""
+    """A rank, or a thread of a program that makes its own, and its generator."""
 
     def __init__(self, number: int, task: Task) -> None:
         self.number, self.task = number, task
@@ -170,7 +170,6 @@ class Rank:
         self.error: BaseException | None = None
         self.error_line = 0
         self.has_ended = False
-        self.printed: list[str] = []
         self.polls = 0
 
     def list_frames(self, codes: frozenset[types.CodeType]) -> list[StackFrame]:
@@ -203,12 +202,10 @@ class Engine:
         self._unexpected: dict[int, list[MessagePost]] = {}
         self._posted: dict[int, list[MessagePost]] = {}
         self._collectives: dict[Hashable, dict[int, list[CollectivePost]]] = {}
-        self._rounds: dict[Hashable, int] = {}
         self._groups: dict[Hashable, list[tuple[PostedCall, tuple[int, ...]]]] = {}
-        self._order: dict[int, int] = {}
+        self._posts = 0
         self.nbytes = 0
         self.options: list[int] = []  # how many sources there were at each choice
-        self.moves: list[tuple[MessagePost, MessagePost]] = []
 
     # ---- ranks
 
@@ -339,7 +336,7 @@ class Engine:
             CollsimError: for more messages or bytes than one run may have.
         """
         self.sends.append(post)
-        self._order[id(post)] = len(self._order)
+        self._number(post)
         self.nbytes += post.nbytes
         if len(self.sends) > MOST_MESSAGES or self.nbytes > MOST_BYTES:
             raise CollsimError(
@@ -369,7 +366,7 @@ class Engine:
         Returns:
             The same post.
         """
-        self._order[id(post)] = len(self._order)
+        self._number(post)
         if not post.is_any:
             send = next((p for p in self._unexpected.get(post.target, []) if _fits(p, post)), None)
             if send is not None:
@@ -378,6 +375,10 @@ class Engine:
                 return post
         self._posted.setdefault(post.target, []).append(post)
         return post
+
+    def _number(self, post: MessagePost) -> None:
+        post.position = self._posts
+        self._posts += 1
 
     def find_message(self, target: int, source: int, tag: int, communicator: Hashable) -> MessagePost | None:
         """The first message that a receive would take now: what a probe sees.
@@ -408,7 +409,6 @@ class Engine:
         if send.is_moved:
             return
         send.is_moved = True
-        self.moves.append((send, receive))
         if send.nbytes > receive.nbytes >= 0 and receive.buffer is not None:
             self._fail(receive, send)
             return
@@ -450,9 +450,7 @@ class Engine:
         if len(round_of_calls) == len(members) and not post.peers:
             values = [call.value for call in round_of_calls]
             for call in round_of_calls:
-                if call.deliver is not None:
-                    call.result = call.deliver(values)
-                self.complete(call)
+                self.complete(call, values)
         return post
 
     def post_group(self, post: PostedCall, name: Hashable, members: tuple[int, ...]) -> PostedCall:
@@ -530,8 +528,8 @@ class Engine:
                 continue
             matched = recv_line = None
             if send.match is not None:
-                matched, recv_line = self._order[id(send.match)], send.match.line
-            posted = self._order[id(send)]
+                matched, recv_line = send.match.position, send.match.line
+            posted = send.position
             yield Message(send.source, send.target, send.tag, send.nbytes, posted, matched, send.line, recv_line)
 
 

@@ -247,12 +247,8 @@ class RankCommunicator:
         status: Status | None = None,
     ) -> Blocking:
         """Send and receive an object at the same time."""
-        receive = self.irecv(None, source, recvtag)
-        send = self.isend(sendobj, dest, sendtag)
-        receive.operation.call = send.operation.call = "sendrecv"
-        received = yield from receive.wait(status)
-        yield from send.wait()
-        return received
+        receive, send = self.irecv(None, source, recvtag), self.isend(sendobj, dest, sendtag)
+        return (yield from _exchange("sendrecv", receive, send, status))
 
     def Sendrecv(
         self,
@@ -265,11 +261,8 @@ class RankCommunicator:
         status: Status | None = None,
     ) -> Blocking:
         """Send and receive a buffer at the same time."""
-        receive = self.Irecv(recvbuf, source, recvtag)
-        send = self.Isend(sendbuf, dest, sendtag)
-        receive.operation.call = send.operation.call = "Sendrecv"
-        yield from receive.wait(status)
-        yield from send.wait()
+        receive, send = self.Irecv(recvbuf, source, recvtag), self.Isend(sendbuf, dest, sendtag)
+        yield from _exchange("Sendrecv", receive, send, status)
 
     def iprobe(self, source: int = ANY, tag: int = ANY, status: Status | None = None) -> Blocking:
         """Whether a message could be received; asking lets other ranks run."""
@@ -301,7 +294,6 @@ class RankCommunicator:
             communicator=self.name,
             signature=(call.lower(), *signature),
             value=value,
-            deliver=lambda values: values,
         )
         self.engine.post_collective(post, self.members)
         return (yield from wait_for(post))
@@ -475,6 +467,14 @@ class RankCommunicator:
 
     def Free(self) -> None:
         """Nothing is held."""
+
+
+def _exchange(call: str, receive: Request, send: Request, status: Status | None) -> Blocking:
+    """Wait for a receive and a send that one call has begun; returns what was received."""
+    receive.operation.call = send.operation.call = call
+    received = yield from receive.wait(status)
+    yield from send.wait()
+    return received
 
 
 def _find_array(buffer: Any) -> np.ndarray:

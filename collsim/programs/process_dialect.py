@@ -35,7 +35,6 @@ class Queue:
         self._items: deque[Any] = deque()
         self._putters: deque[tuple[PostedCall, Any]] = deque()
         self._getters: deque[PostedCall] = deque()
-        self.users: dict[str, set[int]] = {"put": set(), "get": set()}
 
     def put(self, item: Any, *_: Any, **__: Any) -> Blocking:
         """Add an item; wait while the queue is full."""
@@ -64,7 +63,6 @@ class Queue:
     def _post(self, call: str) -> PostedCall:
         rank = self._engine.current
         assert rank is not None
-        self.users[call].add(rank.number)
         return PostedCall(rank.number, call, self._engine.line_of_call())
 
     def qsize(self) -> int:

@@ -162,13 +162,9 @@ class TorchDistributed:
         assert isinstance(work.operation, MessagePost)
         return work.operation.source
 
-    def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> Blocking:
+    def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[object]:
         """Post several sends and receives, one after the other, as gloo does."""
-        works = []
-        for operation in p2p_op_list:
-            works.append(operation.op(operation.tensor, operation.peer, operation.group, operation.tag))
-        return works
-        yield  # a generator, as every call that may suspend is
+        return [post.op(post.tensor, post.peer, post.group, post.tag) for post in p2p_op_list]
 
     def _check_peer(self, peer: int | None, name: str) -> int:
         if peer is None or isinstance(peer, bool) or not 0 <= int(peer) < self.engine.size:
@@ -197,7 +193,6 @@ class TorchDistributed:
             communicator=group.name,
             signature=(call, *signature),
             value=value,
-            deliver=lambda values: values,
         )
         self.engine.post_collective(post, group.members)
         work = AsyncWork(post, lambda: store(post.result))

@@ -10,6 +10,5 @@ from __future__ import annotations
 from .attempt import Attempt
 from .isolation import Isolation, NoIsolation, detect_isolation
 from .limits import Limits
-from .run_program import program
 
-__all__ = ["Attempt", "Isolation", "Limits", "NoIsolation", "detect_isolation", "program"]
+__all__ = ["Attempt", "Isolation", "Limits", "NoIsolation", "detect_isolation"]

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..programs.execute import execute
-from ..programs.judge import execute_modes
-from ..programs.record import pack_executions
-from ..programs.start import build_plan
 from .frames import Kind, build_frame
 from .produce import Late, Send, build_failure
 
@@ -42,6 +38,12 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
         request: how it is started.
         send: takes a frame.
     """
+    # a process that runs no rank program starts without these
+    from ..programs.execute import execute
+    from ..programs.judge import execute_modes
+    from ..programs.record import pack_executions
+    from ..programs.start import build_plan
+
     try:
         plan = build_plan(source, request.ranks, request.entry, request.collective, request.nbytes, request.arguments)
         executions = execute_modes(lambda mode: execute(plan, mode), request.limit)

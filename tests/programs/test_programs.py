@@ -278,12 +278,12 @@ def test_an_unknown_module_and_a_missing_argument_are_named_with_the_line(run_pr
 VERDICTS = {"right": "right", "wrong": "wrong", "hang": "hangs", "error": "error"}
 
 
-def _given():
+def list_given_programs():
     return sorted(GIVEN.glob("[mnot]*.py")) if GIVEN.is_dir() else []
 
 
 @pytest.mark.skipif(not GIVEN.is_dir(), reason="needs the programs of ../shared")
-@pytest.mark.parametrize("path", _given(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", list_given_programs(), ids=lambda path: path.stem)
 def test_a_given_program_has_the_verdict_of_the_real_run(path, run_program):
     source = path.read_text(encoding="utf-8")
     head = dict(re.findall(r"^# ([\w-]+): (.*)$", source, re.MULTILINE))

@@ -126,7 +126,7 @@ def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
 
 
 def expected(choice: TrainingChoice) -> float:
-    """Seconds that `shown` should take. Raises what cannot be, as far as that is seen without the event engine."""
+    """Seconds that `compute_step` should take. Raises what cannot be, as far as it is seen without the event engine."""
     tasks = 2 * len(cs.model(choice.model).layers) + 20
     if not needs_engine(choice):
         tasks = len(run(bare(choice)).step.tasks)
@@ -173,7 +173,7 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
     return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})
 
 
-def shown(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
+def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
     """Run a step, with and without its switches, and over bucket sizes."""
     without = bare(choice)
     plain = run(without)

@@ -92,7 +92,7 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
     timed = _select_timed(choice)
     with top:
         latest_result = get_latest(
-            steps.shown,
+            steps.compute_step,
             timed,
             expected=steps.expected,
             compiled=steps.needs_engine(timed),
