@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from . import io, lab, nccl, synthesis, teach, train
     from .io import load, save
     from .lab import run_for_real
-    from .sandbox.run_program import program as program
+    from .programs.program import program as program
     from .sweep import best_parallel
     from .synthesis import synthesize
     from .teach import exercise, grade
@@ -69,7 +69,7 @@ _LATE_NAMES = {
     "load": "io",
     "model": "train",
     "models": "train",
-    "program": "sandbox.run_program",
+    "program": "programs.program",
     "run_for_real": "lab",
     "save": "io",
     "synthesize": "synthesis",

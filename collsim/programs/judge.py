@@ -7,26 +7,25 @@ is buffered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..errors import Sentence, Words, join_words
-from .engine import Message, RunMode
-from .execute import Execution, RankError, RankWait
-from .expected import is_close
+from ..rank_engine.engine import Message, RunMode
+from ..rank_engine.execute import Execution, RankError, RankWait
+from ..rank_engine.expected import is_close
+from ..rank_engine.modes import UNLIMITED
 from .wait_graph import find_cycles
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Verdict = Literal["right", "ends", "wrong", "hangs", "error", "race"]
-_UNLIMITED = float("inf")
 _LONGEST_VALUE = 60  # characters of a result in a sentence
 _MOST_SHOWN = 8  # waits in a sentence
-MOST_ORDERS = 32  # executions in other orders of arrival
 
 
 @dataclass(frozen=True)
@@ -109,52 +108,6 @@ class ProgramRun:
 # ---- the verdict ---------------------------------------------------------------------------------------------------
 
 
-def execute_modes(execute: Callable[[RunMode], Execution], limit: float) -> list[Execution]:
-    """Execute a program in the modes that tell something.
-
-    Args:
-        execute: runs it once in a mode.
-        limit: messages up to so many bytes are buffered; -1: none.
-
-    Returns:
-        First as the library does it; then, where that hangs, with every message buffered; else with bytes read as late
-        as they may be, in other orders in which receives from any source may take their messages (at most
-        `MOST_ORDERS`), and with no message buffered.
-    """
-    first = execute(RunMode(limit))
-    if first.errors:
-        return [first]
-    if first.hangs:
-        return [first, execute(RunMode(_UNLIMITED))]
-    executions = [first, execute(RunMode(limit, is_late=True)), *_execute_orders(execute, limit, first)]
-    if limit >= 0:
-        executions.append(execute(RunMode()))
-    return executions
-
-
-def _execute_orders(execute: Callable[[RunMode], Execution], limit: float, first: Execution) -> Iterator[Execution]:
-    """A program in other orders of arrival: every choice taken otherwise, one after another."""
-    pending = _list_other_choices(first)
-    if first.options:
-        pending.append(tuple(count - 1 for count in first.options))  # the highest source first
-    for _ in range(MOST_ORDERS):
-        if not pending:
-            return
-        execution = execute(RunMode(limit, choices=pending.pop()))
-        pending += _list_other_choices(execution)
-        yield execution
-
-
-def _list_other_choices(execution: Execution) -> list[tuple[int, ...]]:
-    """The choices of an execution with one of those changed that it made by default; each order comes up once."""
-    taken = execution.mode.choices
-    return [
-        (*taken, *[0] * (number - len(taken)), choice)
-        for number in range(len(taken), len(execution.options))
-        for choice in range(1, execution.options[number])
-    ]
-
-
 def judge(
     ranks: int,
     executions: Sequence[Execution],
@@ -177,7 +130,7 @@ def judge(
         return _conclude(ranks, first, "error", _describe_error(first))
     if first.hangs:
         reason: Words = _describe_hang(first)
-        buffered = by_mode.get(RunMode(_UNLIMITED), first)
+        buffered = by_mode.get(RunMode(UNLIMITED), first)
         if not buffered.hangs and not buffered.errors:
             reason = Sentence("{hang} It ends where every message is buffered.", hang=reason)
         return _conclude(ranks, first, "hangs", reason)

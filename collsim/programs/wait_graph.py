@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from .execute import RankWait
+from ..rank_engine.execute import RankWait
 
 
 def find_deadlocked(waits: Sequence[RankWait]) -> frozenset[int]:
@@ -49,7 +49,7 @@ def find_cycles(waits: Sequence[RankWait]) -> list[tuple[int, ...]]:
         Cycles, the shortest first, each from its lowest rank on; empty where a rank waits for one that has ended.
 
     Example:
-        >>> from collsim.programs.execute import RankWait
+        >>> from collsim.rank_engine.execute import RankWait
         >>> waits = [RankWait(r, "send", 3, ((r + 1) % 3,), False, (), ()) for r in range(3)]
         >>> find_cycles(waits)
         [(0, 1, 2)]

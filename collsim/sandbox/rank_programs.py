@@ -11,7 +11,7 @@ from .produce import Late, Send, build_failure
 
 @dataclass(frozen=True)
 class ProgramRequest:
-    """How a rank program is started (see `collsim.programs.start.build_plan`).
+    """How a rank program is started (see `collsim.rank_engine.start.build_plan`).
 
     Attributes:
         ranks: how many ranks run it.
@@ -39,10 +39,10 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
         send: takes a frame.
     """
     # a process that runs no rank program starts without these
-    from ..programs.execute import execute
-    from ..programs.judge import execute_modes
-    from ..programs.record import pack_executions
-    from ..programs.start import build_plan
+    from ..rank_engine.execute import execute
+    from ..rank_engine.modes import execute_modes
+    from ..rank_engine.record import pack_executions
+    from ..rank_engine.start import build_plan
 
     try:
         plan = build_plan(source, request.ranks, request.entry, request.collective, request.nbytes, request.arguments)

@@ -1,17 +1,10 @@
-"""`program`: a stranger's rank program, executed in the sandbox and judged here."""
+"""A stranger's rank program, executed in the sandbox: what comes back is what each execution left, and no verdict."""
 
 from __future__ import annotations
 
-import inspect
-import textwrap
-import types
-from collections.abc import Callable, Mapping
-
 from ..errors import CollsimError, ScheduleError
-from ..programs.judge import ProgramRun, judge
-from ..programs.record import unpack_executions
-from ..programs.start import build_plan, expect_collective, find_eager_limit
-from ..units import ByteSize, parse_bytes
+from ..rank_engine.execute import Execution
+from ..rank_engine.record import unpack_executions
 from .attempt import Ended, describe_ending, read_failure
 from .frames import Kind, split
 from .handins import File
@@ -21,100 +14,29 @@ from .process import run_sandboxed
 from .produce import Wanted
 from .rank_programs import ProgramRequest
 
-LONGEST_PROGRAM = 100_000  # characters
 _LIMITS = Limits(seconds=20.0, output=50_000_000)
-_KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
 
 
-def program(
-    source: str | Callable[..., object],
-    ranks: int = 4,
-    collective: str | None = None,
-    *,
-    expect: Callable[[int], object] | None = None,
-    entry: str | None = None,
-    nbytes: ByteSize = "96B",
-    eager_limit: ByteSize | None = None,
-    arguments: Mapping[str, object] | None = None,
-    allow_unsandboxed: bool = False,
-) -> ProgramRun:
-    """Run a rank program, written with `torch.distributed`, mpi4py, threads and queues, `asyncio` or plain numpy.
-
-    It runs on simulated ranks, without torch or MPI, in the sandbox and several times, so that what depends on timing,
-    on buffering or on when a buffer is read shows.
+def execute_program(text: str, request: ProgramRequest, allow_unsandboxed: bool) -> list[Execution]:
+    """Execute a program in the sandbox in all modes.
 
     Args:
-        source: Python source, or a function.
-        ranks: how many ranks run it, 1 to 64.
-        collective: what it should do: `allreduce`, `reduce` or `broadcast` (to and from rank 0). The entry gets an
-            array that it changes in place, or an array to send and one to fill.
-        expect: instead, the result that each rank should have, as a function of the rank; None from it: anything.
-        entry: the function that every rank calls. Where it is not given: the function itself, one called as the
-            collective, `run`, `main` or `program`, or the only one; else the whole file is run by every rank.
-        nbytes: bytes of each rank's array.
-        eager_limit: messages up to so many bytes are buffered. The library's by default: none for torch (gloo waits at
-            every size), 8,112 bytes for mpi4py (MPICH 5.0.2 in shared memory, measured).
-        arguments: more arguments of the entry, by name: numbers, texts and lists.
+        text: Python source.
+        request: how it is started.
         allow_unsandboxed: run it also where this system has no sandbox.
 
     Returns:
-        The verdict, with the reason, messages, waits and results.
+        What each execution left; the first as the library does it.
 
     Raises:
-        CollsimError: for source that is not Python, a construct that is not run, an unknown entry or collective, and a
-            program that takes more time, memory, messages or bytes than it may.
-
-    Example:
-        >>> import collsim as cs
-        >>> run = cs.program('''
-        ... import torch.distributed as dist
-        ... def swap(send, recv):
-        ...     other = 1 - dist.get_rank()
-        ...     dist.send(send, other)
-        ...     dist.recv(recv, other)
-        ... ''', ranks=2, entry="swap")
-        >>> run.verdict, run.cycle
-        ('hangs', (0, 1))
+        CollsimError: for a program that cannot be executed or takes more than it may.
     """
-    text, default = _read_source(source)
-    if len(text) > LONGEST_PROGRAM:
-        raise CollsimError(
-            "a program of {characters:,} characters is too long; {most:,} is the most",
-            characters=len(text),
-            most=LONGEST_PROGRAM,
-        )
-    plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
-    if collective is not None and expect is None:
-        expect = expect_collective(plan, collective)
-    limit = find_eager_limit(plan.program, eager_limit)
-    request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
-    executions = unpack_executions(_run_in_sandbox(text, request, allow_unsandboxed))
-    return judge(ranks, executions, expect, limit)
-
-
-def _read_source(source: str | Callable[..., object]) -> tuple[str, str | None]:
-    """The text of a program, and the name of the function that it was given as."""
-    if isinstance(source, str):
-        return source, None
-    try:
-        lines, first = inspect.getsourcelines(source)
-    except (OSError, TypeError):
-        raise CollsimError("a program is Python source, or a function whose source can be read") from None
-    names = getattr(source, "__globals__", {})
-    modules = {name: value.__name__ for name, value in names.items() if isinstance(value, types.ModuleType)}
-    imports = [f"import {module} as {name}" for name, module in modules.items() if module in _KNOWN_MODULES]
-    blank = "\n" * max(0, first - 2)  # the lines of a function keep the numbers that they have in its file
-    return f"{blank}{'; '.join(imports)}\n{textwrap.dedent(''.join(lines))}", source.__name__
-
-
-def _run_in_sandbox(text: str, request: ProgramRequest, allow_unsandboxed: bool) -> bytes:
-    """The executions of a program as JSON."""
     task = BoxTask("", Wanted(request.collective or "", (request.ranks,)), program=request)
     files = [File("program.py", text.encode("utf-8", "replace"))]
     for _, ended in run_sandboxed(files, [task], _LIMITS, allow_unsandboxed=allow_unsandboxed):
         for kind, body in split(ended.data):
             if kind == Kind.EXECUTIONS:
-                return bytes(body)
+                return unpack_executions(bytes(body))
             if kind == Kind.FAILED:
                 raise CollsimError(read_failure(body))
         raise _describe_ending(ended)

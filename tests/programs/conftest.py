@@ -2,9 +2,10 @@
 
 import pytest
 
-from collsim.programs.execute import execute
-from collsim.programs.judge import execute_modes, judge
-from collsim.programs.start import build_plan, expect_collective, find_eager_limit
+from collsim.programs.judge import judge
+from collsim.rank_engine.execute import execute
+from collsim.rank_engine.modes import execute_modes
+from collsim.rank_engine.start import build_plan, expect_collective, find_eager_limit
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import collsim as cs
-from collsim.programs.record import unpack_executions
+from collsim.rank_engine.record import unpack_executions
 from collsim.sandbox import Isolation, Limits, detect_isolation, run_program
 
 pytestmark = pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="needs a system with a sandbox")
