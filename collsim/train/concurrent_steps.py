@@ -56,7 +56,7 @@ class ConcurrentSteps:
     def shared_link(self) -> int | None:
         """The busiest of the links that more than one step uses; None where they share none."""
         links = self.topology.links
-        carried = np.array([_carried(trace)[: len(links)] for trace in self.traces])
+        carried = np.array([_get_link_bytes(trace)[: len(links)] for trace in self.traces])
         seconds = np.where((carried > 0).sum(axis=0) > 1, carried.sum(axis=0) / links.bandwidth, 0.0)
         return int(np.argmax(seconds)) if seconds.any() else None
 
@@ -64,16 +64,16 @@ class ConcurrentSteps:
         """How much longer each step takes, over which link they meet, and what twice as fast links of its kind would
         change; en or zh."""
         word = ("en", "zh").index(require_word("lang", lang, ("en", "zh")))
-        said = [
+        parts = [
             f"{t.step.model.name} {format_time(a.time)} → {format_time(t.time)} (× {s:.3g})"
             for t, a, s in zip(self.traces, self.alone, self.slowdown, strict=True)
         ]
-        listed = ("; ", "；")[word].join(said)
+        listed = ("; ", "；")[word].join(parts)
         if self.shared_link is None:
             return (f"{listed}. They share no link.", f"{listed}。它们不共用任何链路。")[word]
         links = self.topology.links
         cable, name = links.cables[links.cable[self.shared_link]], self.topology.link_name(self.shared_link)
-        wider = self._with(self.topology.scaled(kind=cable.kind, by=2))
+        wider = self._change_topology(self.topology.scaled(kind=cable.kind, by=2))
         now = ", ".join(f"× {s:.3g}" for s in wider.slowdown)
         return (
             f"{listed}. They meet on {name} ({cable.label}), the busiest link that they share; {cable.kind} twice "
@@ -81,7 +81,7 @@ class ConcurrentSteps:
             f"{listed}。它们在 {name}（{cable.label}）上相遇，这是共用链路中最忙的；{cable.kind} 快一倍时为 {now}。",
         )[word]
 
-    def _with(self, topology: Topology) -> ConcurrentSteps:
+    def _change_topology(self, topology: Topology) -> ConcurrentSteps:
         """The same steps with other links."""
         return time_concurrent_steps([trace.what_if(machine=topology) for trace in self.alone])
 
@@ -98,7 +98,7 @@ class ConcurrentSteps:
         return f"<ConcurrentSteps on {self.topology.name}: {parts}>"
 
 
-def _carried(trace: StepTrace) -> npt.NDArray[np.int64]:
+def _get_link_bytes(trace: StepTrace) -> npt.NDArray[np.int64]:
     return np.zeros(0, np.int64) if trace.link_bytes is None else trace.link_bytes
 
 
@@ -112,38 +112,38 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     """
     traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
-        why = "time_concurrent_steps wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
-        raise CollsimError(why, traces=traces)
+        message = "time_concurrent_steps wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
+        raise CollsimError(message, traces=traces)
     first = traces[0].topology
     taken: set[int] = set()
     for trace in traces:
-        if not _same(trace.topology, first):
-            why = "steps run on one network: {name} is another than {first_name}"
-            raise CollsimError(why, name=trace.topology.name, first_name=first.name)
-        own = {rank for lane in trace.step.lanes for rank in lane}
-        if both := sorted(taken & own):
-            why = "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]"
-            raise CollsimError(why, gpu=both[0])
-        taken |= own
+        if not _is_same_network(trace.topology, first):
+            message = "steps run on one network: {name} is another than {first_name}"
+            raise CollsimError(message, name=trace.topology.name, first_name=first.name)
+        ranks = {rank for lane in trace.step.lanes for rank in lane}
+        if both := sorted(taken & ranks):
+            message = "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]"
+            raise CollsimError(message, gpu=both[0])
+        taken |= ranks
     alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
-    parts = [RunningStep(t.step, _seconds(t), t.interference) for t in alone]
+    parts = [RunningStep(t.step, _list_task_seconds(t), t.interference) for t in alone]
     ran = time_shared(parts, get_collective_model(traces[0].request), None)
-    made: list[Any] = [
+    shared: list[Any] = [
         replace(t, begin=r.begin, end=r.end, link_bytes=r.link_bytes, previous=None)
         for t, r in zip(alone, ran, strict=True)
     ]
-    return ConcurrentSteps(first, tuple(made), tuple(replace(t, previous=None) for t in alone))
+    return ConcurrentSteps(first, tuple(shared), tuple(replace(t, previous=None) for t in alone))
 
 
-def _same(one: Topology, other: Topology) -> bool:
-    return one is other or (
-        one.name == other.name
-        and len(one.links) == len(other.links)
-        and np.array_equal(one.links.bandwidth, other.links.bandwidth)
-        and np.array_equal(one.endpoint_device, other.endpoint_device)
+def _is_same_network(first: Topology, second: Topology) -> bool:
+    return first is second or (
+        first.name == second.name
+        and len(first.links) == len(second.links)
+        and np.array_equal(first.links.bandwidth, second.links.bandwidth)
+        and np.array_equal(first.endpoint_device, second.endpoint_device)
     )
 
 
-def _seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
+def _list_task_seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
     """Seconds of each task by itself."""
     return trace.costs.seconds + get_collective_model(trace.request).time_collectives(trace.step)

@@ -61,9 +61,9 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
     """
     import pandas as pd
 
-    step, reader = trace.step, _Reading(trace)
+    step, counter = trace.step, _LinkByteCounter(trace)
     lane_of = {rank: lane for lane, ranks in enumerate(step.lanes) for rank in ranks}
-    found: dict[tuple[int, str, str], float] = {}
+    sent_bytes: dict[tuple[int, str, str], float] = {}
     seconds: dict[tuple[int, str], float] = {}
     took = trace.end - trace.begin
     often: dict[Any, tuple[StepTask, int]] = {}
@@ -75,68 +75,68 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
             seconds[lane, task.strategy] = seconds.get((lane, task.strategy), 0.0) + float(took[i])
     for task, times in often.values():
         for group in step.get_groups(task):
-            for place, kind, nbytes in reader.of(group, task):
-                key_ = lane_of.get(group[place], -1), task.strategy, kind
-                found[key_] = found.get(key_, 0.0) + times * nbytes
+            for member, kind, nbytes in counter.count_member_bytes(group, task):
+                key_ = lane_of.get(group[member], -1), task.strategy, kind
+                sent_bytes[key_] = sent_bytes.get(key_, 0.0) + times * nbytes
     rows = [
         {
             "lane": lane,
             "way": way,
             "link": kind,
             "nbytes": nbytes / len(step.lanes[lane]),
-            "bandwidth": reader.bandwidth[kind],
+            "bandwidth": counter.bandwidth[kind],
             "time": seconds[lane, way],
         }
-        for (lane, way, kind), nbytes in sorted(found.items())
+        for (lane, way, kind), nbytes in sorted(sent_bytes.items())
         if lane >= 0
     ]
     return pd.DataFrame(rows, columns=["lane", "way", "link", "nbytes", "bandwidth", "time"])
 
 
-class _Reading:
+class _LinkByteCounter:
     """Bytes that the places of a group send over each kind of link; groups that lie alike on their nodes are read
     once."""
 
     def __init__(self, trace: StepTrace):
         self.topology: Topology = trace.topology
         self.network = get_collective_model(trace.request)
-        self.per = self.topology.ranks // int(self.topology.facts.get("nodes", 1))
-        self.known: dict[Any, list[tuple[int, str, float]]] = {}
+        self.ranks_per_node = self.topology.ranks // int(self.topology.facts.get("nodes", 1))
+        self.counted: dict[Any, list[tuple[int, str, float]]] = {}
         self.bandwidth: dict[str, float] = {}
 
-    def of(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
+    def count_member_bytes(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
         """(place in the group, kind of link, bytes)."""
-        first = group[0] // self.per * self.per
+        first = group[0] // self.ranks_per_node * self.ranks_per_node
         key = tuple(rank - first for rank in group), task.kind, task.nbytes, task.algorithm, task.options
-        if key not in self.known:
-            self.known[key] = self._read(group, task)
-        return self.known[key]
+        if key not in self.counted:
+            self.counted[key] = self._count_member_bytes(group, task)
+        return self.counted[key]
 
-    def _read(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
+    def _count_member_bytes(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
         src, dst, nbytes = count_pair_bytes(self.network.build_schedule(group, task), task.nbytes)
         ranks, many = np.array(group), len(group)
         here = (src < many) & (dst < many)
-        listed = list(zip(src[here].tolist(), self._kinds(ranks[src[here]], ranks[dst[here]]), nbytes[here].tolist(),
-                          strict=True))  # fmt: skip
+        kinds = self._list_narrowest_kinds(ranks[src[here]], ranks[dst[here]])
+        listed = list(zip(src[here].tolist(), kinds, nbytes[here].tolist(), strict=True))
         away = (src < many) & (dst >= many)  # to a switch that adds up, or to a server
         listed += [
-            (int(place), self._leaving(group[place], task), float(size))
-            for place, size in zip(src[away], nbytes[away], strict=True)
+            (int(member), self._find_exit_kind(group[member], task), float(size))
+            for member, size in zip(src[away], nbytes[away], strict=True)
         ]
         out: dict[tuple[int, str], float] = {}
-        for place, kind, size in listed:
-            out[place, kind] = out.get((place, kind), 0.0) + size
-        return [(place, kind, size) for (place, kind), size in out.items()]
+        for member, kind, size in listed:
+            out[member, kind] = out.get((member, kind), 0.0) + size
+        return [(member, kind, size) for (member, kind), size in out.items()]
 
-    def _leaving(self, rank: int, task: StepTask) -> str:
+    def _find_exit_kind(self, rank: int, task: StepTask) -> str:
         """The widest link of a GPU, over which it reaches the switch of its node; a server is a kind of its own."""
         links = self.topology.links
-        own = np.flatnonzero(links.src == self.topology.endpoint_device[rank])
-        kind = "server" if task.algorithm else links.kind(int(own[np.argmax(links.bandwidth[own])]))
-        self.bandwidth.setdefault(kind, float(links.bandwidth[own].max()))
+        exits = np.flatnonzero(links.src == self.topology.endpoint_device[rank])
+        kind = "server" if task.algorithm else links.kind(int(exits[np.argmax(links.bandwidth[exits])]))
+        self.bandwidth.setdefault(kind, float(links.bandwidth[exits].max()))
         return kind
 
-    def _kinds(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[str]:
+    def _list_narrowest_kinds(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[str]:
         """The kind of the narrowest link of each way."""
         routes, links = self.topology.routes(src, dst), self.topology.links
         kinds = []

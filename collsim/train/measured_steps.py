@@ -29,7 +29,7 @@ from .workload.model import Model
 from .workload.transformer import transformer
 
 REQUIRED_COLUMNS = ("model", "batch", "gpus", "gpu_type", "mode", "value", "unit")
-_ANSWERS = ("predicted_s", "measured_s", "unread")
+_RESULT_COLUMNS = ("predicted_s", "measured_s", "unread")
 #: What a GPU's name begins with: a machine, the GPU whose figures count, its own peak in 16 bits, memory and memory
 #: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e of 2.4 TB/s,
 #: pytorch/torchtitan docs/performance.md).
@@ -98,30 +98,32 @@ class MeasuredStep:
 
     def predict(self) -> float:
         """Seconds, as `training_step` says; of equal calls it is asked once."""
-        return _seconds_of(tuple(self.call.items()))
+        return _time_call(tuple(self.call.items()))
 
 
 @lru_cache(maxsize=256)
-def _seconds_of(call: tuple[tuple[str, Any], ...]) -> float:
+def _time_call(call: tuple[tuple[str, Any], ...]) -> float:
     return training_step(**dict(call)).time
 
 
 def predict_measured_steps(path: Any, out: Any) -> Path:
     """Write a table of measured steps again with columns predicted_s, measured_s and unread (why a row is no call; its
     times are empty). Raises FormatError for a file that is no such table."""
-    header, rows = _table(path)
-    place = require_path(out, "out")
-    with create_file(place) as file:
+    header, rows = _read_table(path)
+    target = require_path(out, "out")
+    with create_file(target) as file:
         text = io.StringIO(newline="")
         writer = csv.writer(text)
-        writer.writerow([guard_cell(name) for name in (*header, *_ANSWERS)])
+        writer.writerow([guard_cell(name) for name in (*header, *_RESULT_COLUMNS)])
         for cells in rows:
-            writer.writerow([_cell(value) for value in (*cells, *_answers(dict(zip(header, cells, strict=True))))])
+            writer.writerow(
+                [_format_cell(value) for value in (*cells, *_predict_row(dict(zip(header, cells, strict=True))))]
+            )
         file.write(text.getvalue().encode())
-    return place
+    return target
 
 
-def _cell(value: Any) -> Any:
+def _format_cell(value: Any) -> Any:
     """As `guard_cell`; a number of the table is a text here, and stays as it is."""
     try:
         float(value)
@@ -130,19 +132,19 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _table(path: Any) -> tuple[list[str], list[list[str]]]:
+def _read_table(path: Any) -> tuple[list[str], list[list[str]]]:
     """Columns and rows, whatever their names are, without answers that are there already."""
     reader = open_csv(path)
     rows: list[list[str]] = []
     try:
         columns = [unguard_cell(name) for name in read_csv_columns(path, reader)]
-        kept = [i for i, name in enumerate(columns) if name not in _ANSWERS]
+        positions = [i for i, name in enumerate(columns) if name not in _RESULT_COLUMNS]
         for cells in filter(None, reader.reader):  # blank lines are no rows
             if len(cells) > len(columns):
-                why = "{cells} values; the header has {columns}"
-                refuse(path, locate_csv_line(reader), why, cells=len(cells), columns=len(columns))
+                message = "{cells} values; the header has {columns}"
+                refuse(path, locate_csv_line(reader), message, cells=len(cells), columns=len(columns))
             cells += [""] * (len(columns) - len(cells))
-            rows.append([unguard_cell(cells[i]) for i in kept])
+            rows.append([unguard_cell(cells[i]) for i in positions])
     except csv.Error as error:
         refuse(path, locate_csv_line(reader), "is no CSV ({error})", error=error)
     if missing := next((name for name in REQUIRED_COLUMNS if name not in columns), None):
@@ -153,14 +155,14 @@ def _table(path: Any) -> tuple[list[str], list[list[str]]]:
             missing=missing,
             needed=", ".join(REQUIRED_COLUMNS),
         )
-    return [columns[i] for i in kept], rows
+    return [columns[i] for i in positions], rows
 
 
-def _answers(row: dict[str, str]) -> tuple[Any, Any, str]:
+def _predict_row(row: dict[str, str]) -> tuple[Any, Any, str]:
     """Seconds as predicted and as measured, and why there are none."""
     try:
-        found = parse_row(row)
-        return found.predict(), found.seconds, ""
+        measured = parse_row(row)
+        return measured.predict(), measured.seconds, ""
     except CollsimError as error:
         return "", "", str(error)
 
@@ -170,31 +172,31 @@ def _answers(row: dict[str, str]) -> tuple[Any, Any, str]:
 
 def parse_row(row: Mapping[str, str]) -> MeasuredStep:
     """What `training_step` is given for a row. Raises CollsimError for rows that it cannot say anything of."""
-    gpus = _count(row, "gpus")
+    gpus = _read_count(row, "gpus")
     _require_unit(row["unit"])
-    prefix, name, gpu, own = _gpu(row["gpu_type"])
-    known = _model(row)
-    box, ranks = _machine(name, gpus, _whole(row, "nodes") or 0, _nic(row))
-    fast, dtype = _speed(gpu, own, row.get("precision", ""), prefix in _ULTRA)
-    fast = _as_run(fast, row)
-    parallel, recompute = _parallel(row, gpus, box)
-    batch = _count(row, "batch")
+    prefix, name, gpu, figures = _find_gpu(row["gpu_type"])
+    known = _build_model(row)
+    box, ranks = _build_machine(name, gpus, _read_optional_count(row, "nodes") or 0, _read_nic_rate(row))
+    fast, dtype = _select_speed(gpu, figures, row.get("precision", ""), prefix in _ULTRA)
+    fast = _apply_row_conditions(fast, row)
+    parallel, recompute = _parse_parallel(row, gpus, box)
+    batch = _read_count(row, "batch")
     call = {
         "model": known,
         "machine": box,
         "ranks": ranks,
         "parallel": parallel,
         "batch": batch,
-        "micro_batch": _whole(row, "micro_batch"),
+        "micro_batch": _read_optional_count(row, "micro_batch"),
         "dtype": dtype,
         "compute": fast,
         "recompute": recompute,
         "memory": 2**60,  # it ran
     }
-    return MeasuredStep(call, _seconds(row, known, batch, gpus, call))
+    return MeasuredStep(call, _parse_seconds(row, known, batch, gpus, call))
 
 
-def _number(row: Mapping[str, str], name: str) -> float | None:
+def _read_number(row: Mapping[str, str], name: str) -> float | None:
     """A number of a row; None where it is not published."""
     text = (row.get(name) or "").strip()
     try:
@@ -204,28 +206,28 @@ def _number(row: Mapping[str, str], name: str) -> float | None:
     return value if value is None or math.isfinite(value) else None
 
 
-def _whole(row: Mapping[str, str], name: str) -> int | None:
+def _read_optional_count(row: Mapping[str, str], name: str) -> int | None:
     """A whole number of at least 1; None where it is not published."""
-    return _count(row, name) if (row.get(name) or "").strip() else None
+    return _read_count(row, name) if (row.get(name) or "").strip() else None
 
 
-def _count(row: Mapping[str, str], name: str) -> int:
-    value = _number(row, name)
+def _read_count(row: Mapping[str, str], name: str) -> int:
+    value = _read_number(row, name)
     if value is None or value < 1 or value != int(value):
-        why = "{name}={value!r}: a step needs a whole number of at least 1"
-        raise CollsimError(why, name=name, value=row.get(name))
+        message = "{name}={value!r}: a step needs a whole number of at least 1"
+        raise CollsimError(message, name=name, value=row.get(name))
     return int(value)
 
 
-def _nic(row: Mapping[str, str]) -> float | None:
+def _read_nic_rate(row: Mapping[str, str]) -> float | None:
     """GB/s of a node's NICs; None where that is not published."""
-    value = _number(row, "nic_per_node_GBps")
+    value = _read_number(row, "nic_per_node_GBps")
     if value is not None and value <= 0:
         raise CollsimError("{name}={value!r} must be more than 0", name="nic_per_node_GBps", value=value)
     return value
 
 
-def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
+def _find_gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
     low = text.lower()
     for entry in _GPUS:
         if low.startswith(entry[0]):
@@ -233,35 +235,35 @@ def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
     raise CollsimError("gpu_type={text!r} is no GPU that the catalogue has a machine of", text=text)
 
 
-def _model(row: Mapping[str, str]) -> Model:
+def _build_model(row: Mapping[str, str]) -> Model:
     """By its published name, else a GPT of the width that the row says."""
-    name, seq = row["model"].lower(), _whole(row, "seq")
+    name, seq = row["model"].lower(), _read_optional_count(row, "seq")
     for pattern, other in _OTHERS.items():
         if re.search(pattern, name):
-            why = "model={model!r} has {layers}, which a step does not know"
-            raise CollsimError(why, model=row["model"], layers=other)
+            message = "model={model!r} has {layers}, which a step does not know"
+            raise CollsimError(message, model=row["model"], layers=other)
     for pattern, known in _NAMES.items():
         if re.search(pattern, name):
             second = known == "deepseek-v3" and "w/o mtp" not in name
-            return _known(known, seq, second)
+            return _build_known_model(known, seq, second)
     if "resnet" in name and "," not in name:
         return model_named(name.replace("-", ""))
-    h, layers, heads = (_whole(row, column) for column in ("hidden", "layers", "heads"))
+    h, layers, heads = (_read_optional_count(row, column) for column in ("hidden", "layers", "heads"))
     if h is None or layers is None or heads is None or seq is None:
-        why = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
-        raise CollsimError(why, model=row["model"])
+        message = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
+        raise CollsimError(message, model=row["model"])
     known = next((word for word in ("mpt", "llama") if word in name), "")
-    known = "vtrain" if _on_one_node(row["mode"], _whole(row, "nodes") or 1) else known
-    return _wide(known, h, layers, heads, seq)
+    known = "vtrain" if _is_vtrain_on_one_node(row["mode"], _read_optional_count(row, "nodes") or 1) else known
+    return _build_sized_model(known, h, layers, heads, seq)
 
 
 @cache
-def _known(name: str, seq: int | None, second: bool) -> Model:
+def _build_known_model(name: str, seq: int | None, second: bool) -> Model:
     return model_named(name, **({"seq": seq} if seq else {}), **({"second": True} if second else {}))
 
 
 @cache
-def _wide(known: str, h: int, layers: int, heads: int, seq: int) -> Model:
+def _build_sized_model(known: str, h: int, layers: int, heads: int, seq: int) -> Model:
     """GPT as Megatron-LM has it; as vTrain has it (src/config.py: 50,257 words; src/model/gpt_modeling.py); MPT
     (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
     matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 8 heads of keys)."""
@@ -276,16 +278,16 @@ def _wide(known: str, h: int, layers: int, heads: int, seq: int) -> Model:
 
 
 @cache
-def _machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topology, tuple[int, ...]]:
+def _build_machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topology, tuple[int, ...]]:
     """The machine, with as fast a network as the row says, and the GPUs that take part: the first of each node."""
     per = machine(name).ranks
     many = max(nodes if name != "gb200-nvl72" else 0, -(-gpus // per))
     box = machine(name, nodes=many)
     if many > 1 and nic is not None:
         kinds = {cable.kind for cable in box.links.cables}
-        own = sum(get_nic_rates(name))
+        nominal_rate = sum(get_nic_rates(name))
         kind = "infiniband" if "infiniband" in kinds else "ethernet"
-        box = box.scaled(kind=kind, by=nic * 1e9 / own)
+        box = box.scaled(kind=kind, by=nic * 1e9 / nominal_rate)
     if gpus % many:
         raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
     each = gpus // many
@@ -302,31 +304,33 @@ def get_nic_rates(name: str) -> tuple[float, ...]:
 
 
 @cache
-def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: str, rowwise: bool = False) -> GpuSpeed:
-    found = replace(get_gpu_speed(gpu, dtype), **dict(own))  # type: ignore[arg-type]
+def _derive_speed(
+    gpu: str, figures: tuple[tuple[str, float], ...], times: float, dtype: str, rowwise: bool = False
+) -> GpuSpeed:
+    speed = replace(get_gpu_speed(gpu, dtype), **dict(figures))  # type: ignore[arg-type]
     faster = times * _NARROW
     if rowwise:
         faster = 1 / (1 - _ROWWISE * (1 - 1 / faster))
-    narrow = {"peak": found.peak * faster, "cast_traffic": _CASTS} if times > 1 else {}
-    return replace(found, attention_peak=found.peak, **narrow)  # type: ignore[arg-type]
+    narrow = {"peak": speed.peak * faster, "cast_traffic": _CASTS} if times > 1 else {}
+    return replace(speed, attention_peak=speed.peak, **narrow)  # type: ignore[arg-type]
 
 
-def _speed(gpu: str, own: dict[str, float], precision: str, ultra: bool) -> tuple[GpuSpeed, str]:
+def _select_speed(gpu: str, figures: dict[str, float], precision: str, ultra: bool) -> tuple[GpuSpeed, str]:
     """The GPU's speed, and the type that all but matrix products are in."""
     low = precision.lower()
     if low.startswith("fp32"):
-        return _priced(gpu, (), 1.0, "float32"), "float32"
+        return _derive_speed(gpu, (), 1.0, "float32"), "float32"
     times = next((times for word, times in _TIMES.items() if low.removeprefix("amp_").startswith(word)), 1.0)
     times = _ULTRA_NARROW if ultra and times == _TIMES["nvfp4"] else times
     dtype = "float16" if low.startswith("fp16") else "bfloat16"
-    return _priced(gpu, tuple(own.items()), times, dtype, "rowwise" in low), dtype
+    return _derive_speed(gpu, tuple(figures.items()), times, dtype, "rowwise" in low), dtype
 
 
-def _as_run(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
+def _apply_row_conditions(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
     """The GPU with the power that the row says ("(500 W)"), and with the attention of its model and framework: MPT's
     biases need Triton's kernel (llm-foundry scripts/train/benchmarking/submit_benchmarks.py, attn_impl); Megatron's
     comes from Transformer Engine, which takes cuDNN's on Hopper (NVIDIA/NeMo docs, memory_optimizations.rst)."""
-    watts = _found(r"\((\d+) W\)", row["gpu_type"])
+    watts = _search_number(r"\((\d+) W\)", row["gpu_type"])
     if watts and fast.gpu in _WATTS:
         fast = fast.with_power_limit(watts, _WATTS[fast.gpu])
     if row["model"].lower().startswith("mpt"):
@@ -334,40 +338,44 @@ def _as_run(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
     return fast.with_cudnn() if _MEGATRON in row["mode"] else fast
 
 
-def _found(pattern: str, text: str) -> int | None:
+def _search_number(pattern: str, text: str) -> int | None:
     match = re.search(pattern, text)
     return int(match.group(1)) if match else None
 
 
-def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[ParallelStrategy, str]:
+def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[ParallelStrategy, str]:
     """How the step is split, and what is computed again, by the words of the row's mode."""
     mode = row["mode"]
     if mode.startswith("LoRA"):
-        why = "mode={mode!r}: LoRA leaves most weights as they are, and a step computes gradients of all"
-        raise CollsimError(why, mode=mode)
-    t, p = _whole(row, "tp") or 1, _whole(row, "pp") or 1
-    c = _found(r"CP[ =](\d+)", mode) or 1
+        message = "mode={mode!r}: LoRA leaves most weights as they are, and a step computes gradients of all"
+        raise CollsimError(message, mode=mode)
+    t, p = _read_optional_count(row, "tp") or 1, _read_optional_count(row, "pp") or 1
+    c = _search_number(r"CP[ =](\d+)", mode) or 1
     e = max(
-        1, (_found(r"EP=(\d+)", mode) or 1) // t
+        1, (_search_number(r"EP=(\d+)", mode) or 1) // t
     )  # Megatron's counts GPUs that share a layer, which share no expert
     dp = gpus // (t * p * c)
     parts: list[ParallelStrategy] = []
     if t > 1:
-        parts.append(tensor(t, sequence=_cuts_sequence(mode)))
+        parts.append(tensor(t, sequence=_has_sequence_parallelism(mode)))
     if c > 1:
         parts.append(context(c))
     if e > 1:
         parts.append(expert(e))
     if p > 1:
-        v = _found(r"interleave (\d+)", mode) or _found(r"VP=(\d+)", mode) or (2 if "Interleaved" in mode else 1)
-        parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _cuts_sequence(mode)))
+        v = (
+            _search_number(r"interleave (\d+)", mode)
+            or _search_number(r"VP=(\d+)", mode)
+            or (2 if "Interleaved" in mode else 1)
+        )
+        parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _has_sequence_parallelism(mode)))
     if dp * c > 1 or not parts:
-        data = _data(row, p, box)
+        data = _parse_data_strategy(row, p, box)
         if data == _MEGATRON_FP16 and not parts:
             parts.append(tensor(1))  # a product's gradients are in their buckets: nothing is copied or cast
         parts.append(data)
     whole = reduce(mul, parts)
-    return whole, _recomputed(mode, box)
+    return whole, _parse_recompute(mode, box)
 
 
 #: FSDP by name, or PyTorch's word for it with tensor parallelism (torch DeviceMesh's tutorial: "2D").
@@ -378,11 +386,11 @@ _FSDP = r"FSDP(?!=)|FSDP=[1-9]|\b2D\b"
 _MEGATRON = "VP="
 
 
-def _cuts_sequence(mode: str) -> bool:
+def _has_sequence_parallelism(mode: str) -> bool:
     """Where it is said; in Megatron-Bridge, and in PyTorch's tensor parallelism with FSDP (torchtitan docs: norms and
     dropout along the sequence) always."""
-    said = "sequence parallelism" in mode and "no sequence" not in mode
-    return said or _MEGATRON in mode or bool(re.search(_FSDP, mode))
+    is_named = "sequence parallelism" in mode and "no sequence" not in mode
+    return is_named or _MEGATRON in mode or bool(re.search(_FSDP, mode))
 
 
 #: How Megatron-LM, in float16, keeps replicas together unless told otherwise: gradients in 16 bits, all at the end
@@ -390,7 +398,7 @@ def _cuts_sequence(mode: str) -> bool:
 _MEGATRON_FP16 = ddp(view=True, overlap=False, hook="fp16")
 
 
-def _data(row: Mapping[str, str], p: int, box: Topology) -> ParallelStrategy:
+def _parse_data_strategy(row: Mapping[str, str], p: int, box: Topology) -> ParallelStrategy:
     mode = row["mode"]
     if "HSDP" in mode:
         return fsdp(replicate=int(box.facts.get("nodes", 1)))
@@ -407,17 +415,17 @@ def _data(row: Mapping[str, str], p: int, box: Topology) -> ParallelStrategy:
     return ddp()
 
 
-def _on_one_node(mode: str, nodes: int) -> bool:
+def _is_vtrain_on_one_node(mode: str, nodes: int) -> bool:
     """Rows of vTrain on one node, whose times fit its own model of GPT and not all that its configurations say."""
     return nodes == 1 and "use_checkpoint true in its config" in mode
 
 
-def _recomputed(mode: str, box: Topology) -> str:
+def _parse_recompute(mode: str, box: Topology) -> str:
     """Megatron-DeepSpeed's runs on one node say that they recompute, and take as long as runs that do not. PyTorch's
     selective checkpointing (FSDP) computes half of what is in blocks again, not what Megatron-LM's does: torchtitan
     every second product, or block; foundation-model-stack/fms-fsdp docs/configurations.md every k-th block."""
     low = mode.lower()
-    if _on_one_node(mode, int(box.facts.get("nodes", 1))):
+    if _is_vtrain_on_one_node(mode, int(box.facts.get("nodes", 1))):
         return "none"
     if "full recompute" in low or "full ac" in low or "checkpointing=true" in low:
         return "full"
@@ -426,9 +434,9 @@ def _recomputed(mode: str, box: Topology) -> str:
     return "alternate" if re.search(_FSDP + "|HSDP", mode) else "selective"
 
 
-def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: Mapping[str, Any]) -> float:
+def _parse_seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: Mapping[str, Any]) -> float:
     """Seconds of a step, whatever was published of it."""
-    value, unit = _number(row, "value"), row["unit"]
+    value, unit = _read_number(row, "value"), row["unit"]
     if value is None or value <= 0:
         raise CollsimError("value={value!r} is no figure of a step", value=row["value"])
     if unit == "s/iteration":
@@ -436,7 +444,7 @@ def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: 
     if unit == "tokens/s/GPU" and known.tokens:
         return batch * known.tokens / (value * gpus)
     if unit.startswith("TFLOP/s/GPU"):
-        request = parse_request({**_usual(), **call})
+        request = parse_request({**_list_defaults(), **call})
         times = 4 if "recompute counted" in unit and request.recompute == "full" else 3
         return times * known.flops * batch / (value * 1e12 * gpus)
     raise CollsimError("unit={unit!r}: {name} has no tokens", unit=unit, name=known.name)
@@ -448,7 +456,7 @@ def _require_unit(unit: str) -> None:
         raise CollsimError("unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU", unit=unit)
 
 
-def _usual() -> dict[str, Any]:
+def _list_defaults() -> dict[str, Any]:
     import inspect
 
     return {name: p.default for name, p in inspect.signature(training_step).parameters.items()}

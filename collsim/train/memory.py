@@ -65,34 +65,36 @@ class Memory:
     def trace_bytes(self, lane: int = 0) -> tuple[Floats, Floats]:
         """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
         lives until its end is gone when the next begins."""
-        kinds, held = self.list_kinds(lane), self.step.resident_bytes[lane]
-        changes: list[tuple[float, float, str, float]] = [(0.0, -1.0, kind, float(size)) for kind, size in held.items()]
+        kinds, resident = self.list_kinds(lane), self.step.resident_bytes[lane]
+        changes: list[tuple[float, float, str, float]] = [
+            (0.0, -1.0, kind, float(size)) for kind, size in resident.items()
+        ]
         for kind, size, first, last in self._alive[lane]:
             changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]
         changes.sort(key=lambda change: change[:2])
         steps, column = np.zeros((len(changes), len(kinds))), {kind: i for i, kind in enumerate(kinds)}
         steps[np.arange(len(changes)), [column[kind] for _, _, kind, _ in changes]] = [size for *_, size in changes]
-        return np.array([at for at, *_ in changes]), np.maximum(np.cumsum(steps, axis=0), 0.0)
+        return np.array([moment for moment, *_ in changes]), np.maximum(np.cumsum(steps, axis=0), 0.0)
 
     @cached_property
     def _peaks(self) -> list[dict[str, int]]:
         out = []
         for lane in range(len(self.step.lanes)):
-            _, held = self.trace_bytes(lane)
-            top = held[int(np.argmax(held.sum(axis=1)))] if len(held) else []
+            _, sizes = self.trace_bytes(lane)
+            top = sizes[int(np.argmax(sizes.sum(axis=1)))] if len(sizes) else []
             out.append({kind: round(size) for kind, size in zip(self.list_kinds(lane), top, strict=True)})
         return out
 
     def peak(self, rank: int | None = None) -> dict[str, int]:
         """Bytes by kind in the moment in which a rank holds most; of the fullest GPU unless one is named."""
         if rank is None:
-            totals = [sum(held.values()) for held in self._peaks]
+            totals = [sum(peak.values()) for peak in self._peaks]
             return dict(self._peaks[totals.index(max(totals))])
         for lane, ranks in enumerate(self.step.lanes):
             if rank in ranks:
                 return dict(self._peaks[lane])
-        why = "rank {rank!r} takes no part in this step; its ranks are {lanes}"
-        raise CollsimError(why, rank=rank, lanes=sorted(sum(self.step.lanes, ())))
+        message = "rank {rank!r} takes no part in this step; its ranks are {lanes}"
+        raise CollsimError(message, rank=rank, lanes=sorted(sum(self.step.lanes, ())))
 
     def max(self) -> int:
         """Bytes that the fullest GPU holds in its fullest moment."""
@@ -104,9 +106,9 @@ class Memory:
 
         parts = []
         for lane, ranks in enumerate(self.step.lanes):
-            at, held = self.trace_bytes(lane)
-            frame = pd.DataFrame(held, columns=self.list_kinds(lane))
-            frame.insert(0, "time", at)
+            moments, sizes = self.trace_bytes(lane)
+            frame = pd.DataFrame(sizes, columns=self.list_kinds(lane))
+            frame.insert(0, "time", moments)
             frame.insert(0, "gpus", len(ranks))
             frame.insert(0, "lane", lane)
             parts.append(frame)

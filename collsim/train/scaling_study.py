@@ -66,47 +66,49 @@ def measure_scaling(
     rows: list[dict[str, Any]] = []
     for count in counts:
         samples = first if kind == "strong" else first * count // counts[0]
-        row, error = _row(model, _at(machine, count), samples, count, parallel, options)
+        row, error = _time_row(model, _build_machine(machine, count), samples, count, parallel, options)
         if error is not None and not rows:
             raise error
         rows.append(row)
     each = rows[0]["samples_per_second"] / rows[0]["gpus"]
-    alone = _one_gpu(model, machine, first // rows[0]["gpus"], options)
+    alone = _measure_one_gpu(model, machine, first // rows[0]["gpus"], options)
     for row in rows:
-        own = row["samples_per_second"] / row["gpus"]
-        row["efficiency_node"], row["efficiency_gpu"] = own / each, own / alone
+        per_gpu = row["samples_per_second"] / row["gpus"]
+        row["efficiency_node"], row["efficiency_gpu"] = per_gpu / each, per_gpu / alone
     frame = pd.DataFrame(rows)
     return frame[[*(name for name in frame if name != "error"), "error"]]
 
 
-def _at(machine: str | MachineFactory, nodes: int) -> Topology:
-    made = machine(nodes) if callable(machine) else machine_named(machine, nodes=nodes)
-    if not isinstance(made, Topology):
-        raise CollsimError("machine(nodes={nodes}) returned {made!r}, which is no Topology", nodes=nodes, made=made)
-    return made
+def _build_machine(machine: str | MachineFactory, nodes: int) -> Topology:
+    topology = machine(nodes) if callable(machine) else machine_named(machine, nodes=nodes)
+    if not isinstance(topology, Topology):
+        raise CollsimError("machine(nodes={nodes}) returned {made!r}, which is no Topology", nodes=nodes, made=topology)
+    return topology
 
 
-def _row(
-    model: Any, place: Any, batch: int, nodes: int, parallel: ParallelStrategy, options: Any
+def _time_row(
+    model: Any, topology: Any, batch: int, nodes: int, parallel: ParallelStrategy, options: Any
 ) -> tuple[dict[str, Any], CollsimError | None]:
     """A row, and why there is none of its figures."""
-    row: dict[str, Any] = {"nodes": nodes, "gpus": place.ranks, "batch": batch}
+    row: dict[str, Any] = {"nodes": nodes, "gpus": topology.ranks, "batch": batch}
     none = dict.fromkeys(("time", "samples_per_second", "exposed", "bubble"), float("nan"))
     try:
-        t = training_step(model, place, parallel=parallel, batch=batch, **options)
+        t = training_step(model, topology, parallel=parallel, batch=batch, **options)
     except CollsimError as error:
         return {**row, **none, "error": str(error)}, error
     figures = {"time": t.time, "samples_per_second": t.samples_per_second, "exposed": t.exposed, "bubble": t.bubble}
     return {**row, **figures, "error": ""}, None
 
 
-def _one_gpu(model: Any, machine: str | MachineFactory, samples: int, options: Any) -> float:
+def _measure_one_gpu(model: Any, machine: str | MachineFactory, samples: int, options: Any) -> float:
     """Samples per second of one GPU; NaN where the step does not fit on it."""
     from .parallel import ddp
 
     rest = {name: value for name, value in options.items() if name not in ("micro_batch", "ranks", "memory")}
     try:
-        t = training_step(model, _at(machine, 1), parallel=ddp(), micro_batch=max(1, samples), ranks=[0], **rest)
+        t = training_step(
+            model, _build_machine(machine, 1), parallel=ddp(), micro_batch=max(1, samples), ranks=[0], **rest
+        )
     except CollsimError:
         return float("nan")
     return t.samples_per_second
@@ -130,24 +132,30 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
         if not isinstance(factor, Real) or isinstance(factor, bool):
             raise CollsimError("slow: {factor!r} is no number; give how many times as long it computes", factor=factor)
     rank = trace.step.lanes[0][0]
-    own = trace.computing
+    computing = trace.computing
     stops: dict[str, Words] = {}
     rows = [
-        _loss(
-            trace, stops, "slow", f"rank {rank}", {"slow": {rank: factor}}, factor=float(factor), own=own * (factor - 1)
+        _time_loss(
+            trace,
+            stops,
+            "slow",
+            f"rank {rank}",
+            {"slow": {rank: factor}},
+            factor=float(factor),
+            own=computing * (factor - 1),
         )
         for factor in slow
     ]
     rows += [
-        _loss(trace, stops, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
-        for name, a, b in _cables(trace)
+        _time_loss(trace, stops, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
+        for name, a, b in _list_busiest_cables(trace)
     ]
     table = pd.DataFrame(rows)
     table.attrs["stops"] = stops
     return table
 
 
-def _loss(
+def _time_loss(
     trace: StepTrace, stops: dict[str, Words], what: str, name: str, change: dict[str, Any], **known: float
 ) -> dict[str, Any]:
     try:
@@ -168,11 +176,11 @@ def _loss(
     return {"what": what, "name": name, "time": time, "more": more, **known, "lost": lost, "error": ""}
 
 
-def _cables(trace: StepTrace) -> list[tuple[str, int, int]]:
+def _list_busiest_cables(trace: StepTrace) -> list[tuple[str, int, int]]:
     """Of each kind of link between devices the one that the step's collectives put most bytes on, the first of those
     that carry as many: its name and its two devices."""
-    found = Footprints([trace.step], get_collective_model(trace.request))
-    links, carried = trace.topology.links, found.sum_link_bytes(trace.step)[: len(trace.topology.links)]
+    footprints = Footprints([trace.step], get_collective_model(trace.request))
+    links, carried = trace.topology.links, footprints.sum_link_bytes(trace.step)[: len(trace.topology.links)]
     most: dict[str, int] = {}
     for k in np.flatnonzero(carried).tolist():
         kind = links.kind(k)

@@ -78,7 +78,8 @@ def estimate_splits(
     """All legal splits with their estimates."""
     listed = list_legal_splits(request, contexts, experts)
     return [
-        build_row(request, one, found) for one, found in zip(listed, estimate_candidates(request, listed), strict=True)
+        build_row(request, candidate, estimate)
+        for candidate, estimate in zip(listed, estimate_candidates(request, listed), strict=True)
     ]
 
 
@@ -105,31 +106,31 @@ def list_legal_splits(request: StepRequest, contexts: tuple[int, ...], experts: 
 
 def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> list[dict[str, float]]:
     """Of each split: time, memory, and the parts of the time, by estimate."""
-    estimating = _estimating(request)
-    if estimating is None:
+    estimator = _create_estimator(request)
+    if estimator is None:
         raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
-    return [_estimate(estimating, request, one) for one in listed]
+    return [_estimate(estimator, request, candidate) for candidate in listed]
 
 
-def _estimating(request: StepRequest) -> StepEstimator | None:
+def _create_estimator(request: StepRequest) -> StepEstimator | None:
     """What estimates splits of a request, each faster than the one before; None where the GPU is unknown."""
     fast = find_gpu_speed(request.topology, request.dtype, request.compute)
     return None if fast is None else StepEstimator(get_collective_model(request), fast)
 
 
-def _estimate(estimating: StepEstimator, request: StepRequest, one: Candidate) -> dict[str, float]:
-    found = estimating.estimate(one[0], build_workload(_of(request, *one)))
+def _estimate(estimator: StepEstimator, request: StepRequest, candidate: Candidate) -> dict[str, float]:
+    estimate = estimator.estimate(candidate[0], build_workload(_apply_candidate(request, *candidate)))
     return {
-        "time": found.time,
-        "memory": found.memory_bytes,
-        "computing": found.computing,
-        "layers": found.layer_collectives,
-        "bubble": found.bubble,
-        "data": found.data_collectives,
+        "time": estimate.time,
+        "memory": estimate.memory_bytes,
+        "computing": estimate.computing,
+        "layers": estimate.layer_collectives,
+        "bubble": estimate.bubble,
+        "data": estimate.data_collectives,
     }
 
 
-def _of(request: StepRequest, split: Split, micro: int, recompute: str) -> StepRequest:
+def _apply_candidate(request: StepRequest, split: Split, micro: int, recompute: str) -> StepRequest:
     accumulate = request.batch // split.count_replicas(len(request.ranks)) // micro
     return replace(request, parallel=split, micro_batch=micro, accumulate=accumulate, recompute=recompute)
 
@@ -141,19 +142,19 @@ def iterate_legal_splits(
     n, model = len(request.ranks), request.model
     per = n // int(request.topology.facts.get("nodes", 1))
     blocks = sum(unit.is_block for unit in build_units(model, LayerPartition()))
-    for t in _divisors(per):
-        if not _cuts(model, t):
+    for t in _list_divisors(per):
+        if not _has_divisible_layers(model, t):
             continue
         for c in contexts:
-            for p in _divisors(n // (t * c)) if n % (t * c) == 0 else []:
+            for p in _list_divisors(n // (t * c)) if n % (t * c) == 0 else []:
                 if p > 1 and blocks % p:
                     continue
                 dp = n // (t * c * p)
                 if request.batch % dp == 0:
-                    yield from _variants(request, (t, c, p, dp), blocks, experts)
+                    yield from _iterate_variants(request, (t, c, p, dp), blocks, experts)
 
 
-def _variants(
+def _iterate_variants(
     request: StepRequest, sizes: tuple[int, int, int, int], blocks: int, experts: tuple[int, ...]
 ) -> Iterator[tuple[Split, int, str]]:
     """What can be chosen freely: experts, how replicas keep together, samples, interleaving, recomputation."""
@@ -165,7 +166,7 @@ def _variants(
         each = request.batch // dp
         for micro in [k for k in range(1, _MOST_SAMPLES + 1) if each % k == 0]:
             many = each // micro
-            for v in [1] + [k for k in _divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
+            for v in [1] + [k for k in _list_divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
                 for way in data if dp * c > 1 else (None,):
                     parts: list[Any] = (
                         [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
@@ -176,11 +177,11 @@ def _variants(
                         yield split, micro, recompute
 
 
-def _divisors(n: int) -> list[int]:
+def _list_divisors(n: int) -> list[int]:
     return [k for k in range(1, n + 1) if n % k == 0]
 
 
-def _cuts(model: Model, t: int) -> bool:
+def _has_divisible_layers(model: Model, t: int) -> bool:
     """Do so many GPUs divide what layers are cut along, heads too?"""
     cut = [layer for layer in model.layers if layer.partition in ("column", "row", "heads")]
     return t == 1 or (bool(cut) and all(n % t == 0 for layer in cut for n in (*layer.tensors[:1], layer.heads)))
@@ -189,19 +190,25 @@ def _cuts(model: Model, t: int) -> bool:
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
-def build_row(request: StepRequest, one: Candidate, found: dict[str, float]) -> dict[str, Any]:
+def build_row(request: StepRequest, candidate: Candidate, estimate: dict[str, float]) -> dict[str, Any]:
     """A row of the table: the split, and what was estimated of it."""
-    split, micro, recompute = one
+    split, micro, recompute = candidate
     names = {"parallel": split.label, **split.sizes, "dp": split.count_replicas(len(request.ranks))}
     way = "" if split.data_strategy is None else split.data_strategy.label
-    rest = {"data_parallel": way, "micro_batch": micro, "recompute": recompute, "time": found["time"], "timed": False}
-    return {**names, **rest, "estimate": found["time"], **{k: v for k, v in found.items() if k != "time"},
+    rest = {
+        "data_parallel": way,
+        "micro_batch": micro,
+        "recompute": recompute,
+        "time": estimate["time"],
+        "timed": False,
+    }
+    return {**names, **rest, "estimate": estimate["time"], **{k: v for k, v in estimate.items() if k != "time"},
             "split": split}  # fmt: skip
 
 
-def time_candidate(request: StepRequest, one: Candidate) -> float:
+def time_candidate(request: StepRequest, candidate: Candidate) -> float:
     """Seconds of a split's step, run."""
-    split, micro, recompute = one
+    split, micro, recompute = candidate
     return training_step(
         request.model,
         request.topology,
@@ -219,67 +226,67 @@ def time_candidate(request: StepRequest, one: Candidate) -> float:
 def rank_rows(
     rows: list[dict[str, Any]],
     request: StepRequest,
-    room: float,
+    capacity: float,
     count: int,
     run: Callable[[list[dict[str, Any]]], list[float]],
 ) -> list[dict[str, Any]]:
     """Rows in order: those that fit, those that were run (`count` of them, 0 for all), by time; each with its reason.
     `run` gives the seconds of rows. Raises CollsimError where nothing fits."""
     for row in rows:
-        row["fits"] = row["memory"] <= room
+        row["fits"] = row["memory"] <= capacity
     rows.sort(key=lambda row: (not row["fits"], row["time"]))
     if not rows[0]["fits"]:
-        raise _nothing_fits(request, rows, room)
+        raise _build_misfit_error(request, rows, capacity)
     best = [row for row in rows if row["fits"]][: count or None]
     for row, seconds in zip(best, run(best), strict=True):
         row["time"], row["timed"] = seconds, True
     rows.sort(key=lambda row: (not row["fits"], not row["timed"], row["time"]))
     for row in rows:
-        row["reason"] = _reason(row, rows[0], room)
+        row["reason"] = _explain_rank(row, rows[0], capacity)
     return rows
 
 
-def _reason(row: dict[str, Any], best: dict[str, Any], room: float) -> str:
+def _explain_rank(row: dict[str, Any], best: dict[str, Any], capacity: float) -> str:
     """Why a row is not the best."""
     if row is best:
         return "the fastest that fits"
     if not row["fits"]:
-        return f"needs {format_bytes(row['memory'])} of {format_bytes(room)}"
+        return f"needs {format_bytes(row['memory'])} of {format_bytes(capacity)}"
     part = max(_PARTS, key=lambda name: row[name] - best[name])
     return f"{row['time'] / best['time'] - 1:+.1%}: most of it {_PARTS[part]}"
 
 
-def find_nearest_fit(request: StepRequest, room: float) -> dict[str, Any] | None:
+def find_nearest_fit(request: StepRequest, capacity: float) -> dict[str, Any] | None:
     """Of what fits, the split that is nearest to the one that was asked for: fewest doublings along all ways; of those
     as near as each other the fastest."""
-    if (estimating := _estimating(request)) is None:
+    if (estimator := _create_estimator(request)) is None:
         return None
-    by_distance = sorted(iterate_legal_splits(request), key=lambda one: _away(one, request))
-    for _, near in groupby(by_distance, key=lambda one: _away(one, request)):
-        rows = [build_row(request, one, _estimate(estimating, request, one)) for one in near]
-        if fitting := [row for row in rows if row["memory"] <= room]:
+    by_distance = sorted(iterate_legal_splits(request), key=lambda candidate: _measure_distance(candidate, request))
+    for _, near in groupby(by_distance, key=lambda candidate: _measure_distance(candidate, request)):
+        rows = [build_row(request, candidate, _estimate(estimator, request, candidate)) for candidate in near]
+        if fitting := [row for row in rows if row["memory"] <= capacity]:
             return min(fitting, key=lambda row: float(row["time"]))
     return None
 
 
-def _away(one: Candidate, request: StepRequest) -> float:
-    split, micro, recompute = one
-    own = request.parallel
-    now = own if isinstance(own, Split) else Split((own,))
+def _measure_distance(candidate: Candidate, request: StepRequest) -> float:
+    split, micro, recompute = candidate
+    requested = request.parallel
+    now = requested if isinstance(requested, Split) else Split((requested,))
     steps = sum(abs(math.log2(split.sizes[name] / size)) for name, size in now.sizes.items())
     steps += abs(math.log2(micro / request.micro_batch))
     other = type(now.data_strategy) is not type(split.data_strategy)
     return steps + other + abs(RECOMPUTE.index(recompute) - RECOMPUTE.index(request.recompute))
 
 
-def _nothing_fits(request: StepRequest, rows: list[dict[str, Any]], room: float) -> CollsimError:
+def _build_misfit_error(request: StepRequest, rows: list[dict[str, Any]], capacity: float) -> CollsimError:
     least = min(rows, key=lambda row: row["memory"])
     return CollsimError(
         "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
         "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs",
         name=request.model.name,
         ranks=len(request.ranks),
-        room=format_bytes(room),
+        room=format_bytes(capacity),
         ways=len(rows),
         split=least["parallel"],
         micro=least["micro_batch"],

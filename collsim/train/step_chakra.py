@@ -38,84 +38,88 @@ def write_chakra(trace: StepTrace, path: Any) -> list[Path]:
         raise CollsimError(
             "asynchronous workers wait for nobody, so their messages have no order that a trace could tell"
         )
-    writing_step = _ChakraWriter(trace)
-    files = writing_step.trace.write(path)
-    if writing_step.groups:
+    writer = _ChakraWriter(trace)
+    files = writer.trace.write(path)
+    if writer.groups:
         target = Path(path)
-        place = target.with_name(f"{target.name.removesuffix('.et')}.groups.json")
-        with create_file(place) as file:
-            file.write(json.dumps({str(i): list(group) for group, i in writing_step.groups.items()}).encode())
-        files.append(place)
+        groups_path = target.with_name(f"{target.name.removesuffix('.et')}.groups.json")
+        with create_file(groups_path) as file:
+            file.write(json.dumps({str(i): list(group) for group, i in writer.groups.items()}).encode())
+        files.append(groups_path)
     return files
 
 
 class _ChakraWriter:
     def __init__(self, trace: StepTrace):
         self.step, self.times, self.network = trace.step, (trace.begin, trace.end), get_collective_model(trace.request)
-        self.number = {rank: i for i, rank in enumerate(sorted(rank for lane in self.step.lanes for rank in lane))}
+        self.gpu_number = {rank: i for i, rank in enumerate(sorted(rank for lane in self.step.lanes for rank in lane))}
         plans = {
             i: self.network.build_schedule(self.step.get_ranks(task), task)
             for i, task in enumerate(self.step.tasks)
             if not (task.is_compute or (task.kind in _TYPES and not task.algorithm))
         }
         servers = max((plan.endpoints - plan.ranks for plan in plans.values()), default=0)
-        self.trace, self.tag = ChakraTrace(len(self.number) + servers), 0
+        self.trace, self.tag = ChakraTrace(len(self.gpu_number) + servers), 0
         self.groups: dict[tuple[int, ...], int] = {}
         #: For each task and GPU the nodes behind which it is done; of servers the last ones.
-        self.ended: list[dict[int, set[int]]] = []
-        self.served: dict[int, set[int]] = {}
+        self.task_nodes: list[dict[int, set[int]]] = []
+        self.server_nodes: dict[int, set[int]] = {}
         for i, task in enumerate(self.step.tasks):
-            self.ended.append(self.box(i, task) if task.is_compute else self.collective(i, task, plans.get(i)))
+            self.task_nodes.append(
+                self.add_compute(i, task) if task.is_compute else self.add_collective(i, task, plans.get(i))
+            )
 
-    def waits(self, i: int, gpu: int) -> set[int]:
+    def list_waits(self, i: int, gpu: int) -> set[int]:
         """Nodes of a GPU that it waits for before a task."""
-        return {node for b in self.step.predecessors[i] for node in self.ended[b].get(gpu, ())}
+        return {node for b in self.step.predecessors[i] for node in self.task_nodes[b].get(gpu, ())}
 
-    def moments(self, i: int, part: int = 0, parts: int = 1) -> dict[str, int]:
+    def get_micros(self, i: int, part: int = 0, parts: int = 1) -> dict[str, int]:
         """Begin and length of a task, or of a part of it, in whole microseconds, so that the sums stay right."""
-        first, last = (float(at[i]) for at in self.times)
+        first, last = (float(moments[i]) for moments in self.times)
         begin, end = (round(1e6 * (first + (last - first) * k / parts)) for k in (part, part + 1))
         return {"start_time_micros": begin, "duration_micros": end - begin}
 
-    def box(self, i: int, task: StepTask) -> dict[int, set[int]]:
+    def add_compute(self, i: int, task: StepTask) -> dict[int, set[int]]:
         """Computing: a node on each of its GPUs."""
-        more = {**compute_roofline(task.flops, task.memory_bytes), **self.moments(i)}
-        gpus = [self.number[rank] for lane in task.lanes for rank in self.step.lanes[lane]]
+        more = {**compute_roofline(task.flops, task.memory_bytes), **self.get_micros(i)}
+        gpus = [self.gpu_number[rank] for lane in task.lanes for rank in self.step.lanes[lane]]
         name = f"{task.name} {task.kind}"
-        return {gpu: {self.trace.add(gpu, COMP, name, self.waits(i, gpu), **more)} for gpu in gpus}
+        return {gpu: {self.trace.add(gpu, COMP, name, self.list_waits(i, gpu), **more)} for gpu in gpus}
 
-    def collective(self, i: int, task: StepTask, plan: Schedule | None) -> dict[int, set[int]]:
+    def add_collective(self, i: int, task: StepTask, plan: Schedule | None) -> dict[int, set[int]]:
         """A collective of one or several groups, as often as it comes."""
-        ended: dict[int, set[int]] = {}
+        nodes: dict[int, set[int]] = {}
         for ranks in task.groups or (self.step.get_ranks(task),):
-            group = [self.number[rank] for rank in ranks]
-            waits = {gpu: self.waits(i, gpu) for gpu in group}
+            group = [self.gpu_number[rank] for rank in ranks]
+            waits = {gpu: self.list_waits(i, gpu) for gpu in group}
             for turn in range(task.repeats):
                 if plan is None:
-                    more = self.said(task, group) | self.moments(i, turn, task.repeats)
+                    more = self.describe_collective(task, group) | self.get_micros(i, turn, task.repeats)
                     name = f"{task.name} {task.kind}"
                     waits = {gpu: {self.trace.add(gpu, COLLECTIVE, name, waits[gpu], **more)} for gpu in group}
                 else:
-                    waits = self.messages(task, plan, waits)
-            ended |= waits
-        return ended
+                    waits = self.add_messages(task, plan, waits)
+            nodes |= waits
+        return nodes
 
-    def said(self, task: StepTask, gpus: Sequence[int]) -> dict[str, Any]:
+    def describe_collective(self, task: StepTask, gpus: Sequence[int]) -> dict[str, Any]:
         """Type, bytes (of an allgather those of one GPU, as ASTRA-sim counts them) and group."""
         nbytes = task.nbytes // len(gpus) if task.kind == "allgather" else task.nbytes
-        said: dict[str, Any] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
-        if len(gpus) < len(self.number):
-            said["pg_name"] = str(self.groups.setdefault(tuple(gpus), len(self.groups) + 1))
-        return said
+        attributes: dict[str, Any] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
+        if len(gpus) < len(self.gpu_number):
+            attributes["pg_name"] = str(self.groups.setdefault(tuple(gpus), len(self.groups) + 1))
+        return attributes
 
-    def messages(self, task: StepTask, plan: Schedule, waits: dict[int, set[int]]) -> dict[int, set[int]]:
+    def add_messages(self, task: StepTask, plan: Schedule, waits: dict[int, set[int]]) -> dict[int, set[int]]:
         """A collective that ASTRA-sim has not, as the messages of its schedule."""
         gpus = list(waits)
-        place = [*gpus, *(len(self.number) + k for k in range(plan.endpoints - plan.ranks))]
-        before = {end: waits.get(at, set()) | self.served.get(at, set()) for end, at in enumerate(place)}
+        members = [*gpus, *(len(self.gpu_number) + k for k in range(plan.endpoints - plan.ranks))]
+        before = {
+            end: waits.get(member, set()) | self.server_nodes.get(member, set()) for end, member in enumerate(members)
+        }
         sizes = compute_slot_bytes(plan, task.nbytes, 4).tolist()
-        ends = self.trace.schedule(plan, sizes, place, before, self.tag)
+        ends = self.trace.schedule(plan, sizes, members, before, self.tag)
         self.tag += plan.steps
-        for end, at in enumerate(place[len(gpus) :], len(gpus)):
-            self.served[at] = ends[end] or self.served.get(at, set())
-        return {at: ends[end] or before[end] for end, at in enumerate(gpus)}
+        for end, member in enumerate(members[len(gpus) :], len(gpus)):
+            self.server_nodes[member] = ends[end] or self.server_nodes.get(member, set())
+        return {member: ends[end] or before[end] for end, member in enumerate(gpus)}

@@ -53,7 +53,7 @@ class StepComparison:
 
     def explain(self, lang: str = "en") -> str:
         """Which is faster, by how much, and which part of the time that is; `lang` is en or zh."""
-        names = f"{_said(self.b)} {'against' if lang == 'en' else '与'} {_said(self.a)}"
+        names = f"{_describe_step(self.b)} {'against' if lang == 'en' else '与'} {_describe_step(self.a)}"
         change = describe_change(replace(self.b, previous=self.a), lang)
         return f"{names}: {change}" if lang == "en" else f"{names} 相比：{change}"
 
@@ -64,13 +64,13 @@ class StepComparison:
         return f"<StepComparison {self}>"
 
 
-def _said(trace: StepTrace) -> str:
+def _describe_step(trace: StepTrace) -> str:
     return f"{trace.step.model.name}, {trace.step.label} on {trace.topology.name}"
 
 
 def compare_steps(a: Any, b: Any) -> StepComparison:
     """Compare two steps of training; `a` is the base. Raises CollsimError unless both are StepTraces."""
-    for given in (a, b):
-        if not isinstance(given, StepTrace):
-            raise CollsimError("compare wants two StepTraces, or two Traces, got {given!r}", given=given)
+    for step in (a, b):
+        if not isinstance(step, StepTrace):
+            raise CollsimError("compare wants two StepTraces, or two Traces, got {given!r}", given=step)
     return StepComparison(a, b)

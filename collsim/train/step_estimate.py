@@ -73,19 +73,19 @@ class StepEstimator:
         self.network, self.fast = network, fast
         self.units: dict[Any, _Unit] = {}
         self.collectives: dict[Any, float] = {}
-        self.alike: dict[int, Any] = {}
+        self.unit_keys: dict[int, Any] = {}
 
-    def estimate(self, split: Split, asked: Workload) -> StepEstimate:
+    def estimate(self, split: Split, workload: Workload) -> StepEstimate:
         """The estimate of a split."""
-        w = SplitBuilder(split, asked)
-        m, p, v = asked.accumulate, split.pipeline.size, split.pipeline.interleave
+        builder = SplitBuilder(split, workload)
+        m, p, v = workload.accumulate, split.pipeline.size, split.pipeline.interleave
         stages: list[list[_Stage]] = [[] for _ in range(p)]
-        for stage, lane in zip(w.stages, w.stage_ranks, strict=True):
-            stages[lane].append([(unit, self.unit(w, unit)) for unit in stage])
-        lanes = [[pair for stage in own for pair in stage] for own in stages]
-        works = [sum(u.forward + u.backward for _, u in own) for own in lanes]
+        for stage, lane in zip(builder.stages, builder.stage_ranks, strict=True):
+            stages[lane].append([(unit, self.estimate_unit(builder, unit)) for unit in stage])
+        lanes = [[pair for stage in pairs for pair in stage] for pairs in stages]
+        works = [sum(u.forward + u.backward for _, u in pairs) for pairs in lanes]
         slow = max(range(p), key=works.__getitem__)
-        hop = self.hop(w)
+        hop = self.time_hop(builder)
         if v == 1:
             around, loop = works[-1], 0.0
             for r in range(p - 1, -1, -1):  # what rank r waits for until the microbatches under way are back
@@ -95,16 +95,26 @@ class StepEstimator:
         else:
             total = m * works[slow] + (p - 1) * (works[slow] / v + 2 * hop)
         inside = m * sum(u.inside for _, u in lanes[slow])
-        data, update = self.data(w, lanes[slow], slow), self.update(w, slow)
-        ends = [self.memory(w, stages[lane], lane) for lane in {0, p - 1}]  # those between hold less than the first
-        held, memory = max(ends, key=lambda pair: pair[1])
-        return StepEstimate(m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, held)
+        data, update = self.time_data_collectives(builder, lanes[slow], slow), self.time_update(builder, slow)
+        ends = [
+            self.estimate_memory(builder, stages[lane], lane) for lane in {0, p - 1}
+        ]  # those between hold less than the first
+        activations, memory = max(ends, key=lambda pair: pair[1])
+        return StepEstimate(
+            m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, activations
+        )
 
-    def unit(self, w: SplitBuilder, unit: ModelUnit) -> _Unit:
+    def estimate_unit(self, builder: SplitBuilder, unit: ModelUnit) -> _Unit:
         """Seconds and bytes of a unit, as on the first lane: all lanes are placed alike."""
-        key = unit.partition, self.like(unit), unit.tied_elements, w.placement.grid.pp, w.placement.grid.dp
+        key = (
+            unit.partition,
+            self.get_unit_key(unit),
+            unit.tied_elements,
+            builder.placement.grid.pp,
+            builder.placement.grid.dp,
+        )
         if key not in self.units:
-            (there, a), (back, b) = (self.took(w, build_pass((unit,), kind)) for kind in ("F", "B"))
+            (there, a), (back, b) = (self.estimate_pass(builder, build_pass((unit,), kind)) for kind in ("F", "B"))
             self.units[key] = _Unit(
                 there,
                 back,
@@ -116,33 +126,34 @@ class StepEstimator:
             )
         return self.units[key]
 
-    def like(self, unit: ModelUnit) -> Any:
+    def get_unit_key(self, unit: ModelUnit) -> Any:
         """A key that units have in common whose layers differ in their names only."""
-        known = self.alike.get(id(unit.layers[0]))
+        known = self.unit_keys.get(id(unit.layers[0]))
         if known is None:
             known = tuple(
-                tuple(said for field, said in vars(layer).items() if field != "name") for layer in unit.layers
+                tuple(value for field, value in vars(layer).items() if field != "name") for layer in unit.layers
             )
-            self.alike[id(unit.layers[0])] = known = self.alike.setdefault(hash(known), known)
+            self.unit_keys[id(unit.layers[0])] = known = self.unit_keys.setdefault(hash(known), known)
         return id(known)
 
-    def took(self, w: SplitBuilder, what: PassTasks) -> tuple[float, float]:
+    def estimate_pass(self, builder: SplitBuilder, what: PassTasks) -> tuple[float, float]:
         """Seconds of a pass, and of its collectives that nothing hides."""
-        layers = w.workload.model.layers
+        layers = builder.workload.model.layers
 
-        def computing(part: ComputedWork) -> float:
+        def estimate_compute(part: ComputedWork) -> float:
             return sum(self.fast.estimate_layer_seconds(work, layers[work.layer]) for work in part.layer_work)
 
-        def sends(messages: Iterable[CollectiveCall]) -> float:
+        def time_sends(messages: Iterable[CollectiveCall]) -> float:
             return sum(
-                m.repeats * self.seconds(m.kind, m.nbytes, w.placement.stream_groups[m.stream][0]) for m in messages
+                m.repeats * self.time_collective(m.kind, m.nbytes, builder.placement.stream_groups[m.stream][0])
+                for m in messages
             )
 
-        beside = computing(what.overlapped_work)
-        inside = sends(what.collectives) + max(0.0, sends(what.ring_hops) - beside)
-        return computing(what.plain_work) + computing(what.final_work) + beside + inside, inside
+        beside = estimate_compute(what.overlapped_work)
+        inside = time_sends(what.collectives) + max(0.0, time_sends(what.ring_hops) - beside)
+        return estimate_compute(what.plain_work) + estimate_compute(what.final_work) + beside + inside, inside
 
-    def seconds(self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...]) -> float:
+    def time_collective(self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...]) -> float:
         """A collective of groups that run it at the same time."""
         key = kind, nbytes, groups[0], len(groups) > 1
         if key not in self.collectives:
@@ -150,80 +161,88 @@ class StepEstimator:
             self.collectives[key] = self.network.time_groups(groups, task)
         return self.collectives[key]
 
-    def hop(self, w: SplitBuilder) -> float:
+    def time_hop(self, builder: SplitBuilder) -> float:
         """From one stage to the next."""
-        if len(w.lanes) == 1:
+        if len(builder.lanes) == 1:
             return 0.0
-        unit = next(stage[-1] for stage in w.stages if stage)
-        size = round(unit.input_bytes / w.part_count)
+        unit = next(stage[-1] for stage in builder.stages if stage)
+        size = round(unit.input_bytes / builder.part_count)
         gather = (
-            self.seconds("allgather", size * w.part_count, w.placement.stream_groups["tensor"][1])
-            if w.part_count > 1
+            self.time_collective("allgather", size * builder.part_count, builder.placement.stream_groups["tensor"][1])
+            if builder.part_count > 1
             else 0.0
         )
-        return self.seconds("send", size, w.placement.pair_lanes(0, 1)[:1]) + gather
+        return self.time_collective("send", size, builder.placement.pair_lanes(0, 1)[:1]) + gather
 
-    def update(self, w: SplitBuilder, lane: int) -> float:
+    def time_update(self, builder: SplitBuilder, lane: int) -> float:
         """The optimizer's step."""
-        moved = OPTIMIZERS[w.workload.optimizer][1] + (2 if w.replica_sync.item_bytes < 4 else 0)
+        moved = OPTIMIZERS[builder.workload.optimizer][1] + (2 if builder.replica_sync.item_bytes < 4 else 0)
         return self.fast.estimate_seconds(
-            0.0, float(moved * w.replica_sync.count_updated_parameters(lane)), 1, "optimizer"
+            0.0, float(moved * builder.replica_sync.count_updated_parameters(lane)), 1, "optimizer"
         )
 
-    def data(self, w: SplitBuilder, own: list[tuple[ModelUnit, _Unit]], lane: int) -> float:
+    def time_data_collectives(self, builder: SplitBuilder, pairs: list[tuple[ModelUnit, _Unit]], lane: int) -> float:
         """Seconds of gradients and weights on a lane that nothing hides."""
-        data, last = w.replica_sync, sum(u.backward for _, u in own)
+        data, last = builder.replica_sync, sum(u.backward for _, u in pairs)
         if isinstance(data, FsdpSync):
-            return self.gathered(w, data, own, lane)
+            return self.time_fsdp_collectives(builder, data, pairs, lane)
         if not isinstance(data, BucketedSync) or data.replica_count == 1:
             return 0.0
         out = 0.0
         for what, groups in (("dense", data.dense_groups), ("routed", data.routed_groups)):
-            sizes = [size for _, u in own if (size := getattr(u, what))]
+            sizes = [size for _, u in pairs if (size := getattr(u, what))]
             if not sizes or len(groups[lane][0]) == 1:
                 continue
-            took = [self.seconds(data.kind, data.count_gradient_bytes(size), groups[lane]) for size in sizes]
+            took = [self.time_collective(data.kind, data.count_gradient_bytes(size), groups[lane]) for size in sizes]
             out += max(took[0], sum(took) - last) if data.strategy.overlap else sum(took)
             if isinstance(data, ZeroSync):
-                out += self.seconds("allgather", sum(sizes) * data.item_bytes, groups[lane])
-        return out * (w.workload.accumulate if isinstance(data, ZeroSync) and data.strategy.stage == 2 else 1)
+                out += self.time_collective("allgather", sum(sizes) * data.item_bytes, groups[lane])
+        return out * (builder.workload.accumulate if isinstance(data, ZeroSync) and data.strategy.stage == 2 else 1)
 
-    def gathered(self, w: SplitBuilder, data: FsdpSync, own: list[tuple[ModelUnit, _Unit]], lane: int) -> float:
+    def time_fsdp_collectives(
+        self, builder: SplitBuilder, data: FsdpSync, pairs: list[tuple[ModelUnit, _Unit]], lane: int
+    ) -> float:
         """Of FSDP: what gathers and reductions take longer than the block beside them, and the root."""
         if data.shards == 1:
             return 0.0
         groups, hidden, out, root = data.sharded[lane], data.strategy.prefetch, 0.0, 0
-        for unit, u in own:
+        for unit, u in pairs:
             size = u.dense + u.routed
             if not unit.is_block:
                 root += size
                 continue
-            gather = self.seconds("allgather", size * data.item_bytes, groups)
-            reduce = self.seconds("reduce_scatter", data.count_gradient_bytes(size), groups)
+            gather = self.time_collective("allgather", size * data.item_bytes, groups)
+            reduce = self.time_collective("reduce_scatter", data.count_gradient_bytes(size), groups)
             again = gather if data.strategy.reshard_after_forward else 0.0
             out += max(0.0, gather - u.forward * hidden) + max(0.0, again - u.backward * hidden, reduce - u.backward)
             beside = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
             out += self.fast.interference * beside  # computing is slower while anything is sent
         ends = 0.0
         if root:
-            ends = self.seconds("allgather", root * data.item_bytes, groups)
-            ends += self.seconds("reduce_scatter", data.count_gradient_bytes(root), groups)
-        return w.workload.accumulate * out + ends
+            ends = self.time_collective("allgather", root * data.item_bytes, groups)
+            ends += self.time_collective("reduce_scatter", data.count_gradient_bytes(root), groups)
+        return builder.workload.accumulate * out + ends
 
-    def memory(self, w: SplitBuilder, stages: list[_Stage], lane: int) -> tuple[float, float]:
+    def estimate_memory(self, builder: SplitBuilder, stages: list[_Stage], lane: int) -> tuple[float, float]:
         """Bytes of activations, and of all, on a GPU of a lane."""
-        data, own = w.replica_sync, [pair for stage in stages for pair in stage]
+        data, pairs = builder.replica_sync, [pair for stage in stages for pair in stage]
         rest = float(sum(data.count_resident_bytes(lane).values()))
-        if w.split.has_torch_buckets(w.workload):
-            rest += w.workload.model.nbytes
-        m, pipe = w.workload.accumulate, w.split.pipeline
-        if (m == 1 or pipe.size == 1) and (data.is_built_by_unit("B", 0) or w.split.has_torch_buckets(w.workload)):
-            beside = _of_fsdp(own, data, min(m, 2)) if isinstance(data, FsdpSync) else 0.0
-            held, moving = _fullest([[pair] for pair in own], data, *_one_by_one(len(own), min(m, 2)), beside)
+        if builder.split.has_torch_buckets(builder.workload):
+            rest += builder.workload.model.nbytes
+        m, pipe = builder.workload.accumulate, builder.split.pipeline
+        if (m == 1 or pipe.size == 1) and (
+            data.is_built_by_unit("B", 0) or builder.split.has_torch_buckets(builder.workload)
+        ):
+            beside = _compute_fsdp_bytes(pairs, data, min(m, 2)) if isinstance(data, FsdpSync) else 0.0
+            activations, moving = _find_peak(
+                [[pair] for pair in pairs], data, *_list_unit_passes(len(pairs), min(m, 2)), beside
+            )
         else:
             steady = min(m, 3 * pipe.size)  # by then a rank has been as full as it gets
-            held, moving = _fullest(stages, data, *_passes(pipe.schedule, pipe.size, lane, steady, pipe.interleave))
-        return held, rest + moving
+            activations, moving = _find_peak(
+                stages, data, *_list_passes(pipe.schedule, pipe.size, lane, steady, pipe.interleave)
+            )
+        return activations, rest + moving
 
 
 _Stage = list[tuple[ModelUnit, _Unit]]
@@ -232,20 +251,20 @@ _Passes = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.boo
 
 
 @lru_cache(maxsize=4096)
-def _passes(schedule: str, ranks: int, rank: int, micros: int, interleave: int) -> _Passes:
+def _list_passes(schedule: str, ranks: int, rank: int, micros: int, interleave: int) -> _Passes:
     entries = build_rank_order(schedule, ranks, rank, micros, interleave)
     actions = [action for entry in entries for action in entry]
     number = {stage: i for i, stage in enumerate(sorted({action.stage for action in actions}))}
     stage = np.array([number[action.stage] for action in actions])
     forward = np.array([action.kind == FORWARD for action in actions])
     first = np.zeros(len(actions), bool)
-    for own in range(len(number)):
-        first[np.flatnonzero((stage == own) & ~forward)[0]] = True
+    for stage_number in range(len(number)):
+        first[np.flatnonzero((stage == stage_number) & ~forward)[0]] = True
     return stage, forward, first
 
 
 @lru_cache(maxsize=256)
-def _one_by_one(units: int, micros: int) -> _Passes:
+def _list_unit_passes(units: int, micros: int) -> _Passes:
     """Unit by unit, as if each were a stage."""
     unit = np.concatenate([np.arange(units), np.arange(units)[::-1]])
     back = np.arange(2 * units) >= units
@@ -253,24 +272,31 @@ def _one_by_one(units: int, micros: int) -> _Passes:
     return np.tile(unit, micros), np.tile(~back, micros), np.tile(back, micros) & first
 
 
-def _of_fsdp(own: _Stage, data: FsdpSync, micros: int) -> npt.NDArray[Any]:
-    """Bytes of gathered weights and of gradients not yet reduced, unit by unit as in `_one_by_one`: beside the root the
-    block and the next one, or all that has been gathered; gradients of the root, of the block and of the one before."""
-    blocks = [u.dense + u.routed if unit.is_block else 0 for unit, u in own]
-    root = [u.dense + u.routed - block for (_, u), block in zip(own, blocks, strict=True)]
+def _compute_fsdp_bytes(pairs: _Stage, data: FsdpSync, micros: int) -> npt.NDArray[Any]:
+    """Bytes of gathered weights and of gradients not yet reduced, unit by unit as in `_list_unit_passes`: beside the
+    root the block and the next one, or all that has been gathered; gradients of the root, of the block and of the one
+    before."""
+    blocks = [u.dense + u.routed if unit.is_block else 0 for unit, u in pairs]
+    root = [u.dense + u.routed - block for (_, u), block in zip(pairs, blocks, strict=True)]
 
-    def near(i: int, step: int) -> int:
+    def get_neighbour_size(i: int, step: int) -> int:
         """The next block on a side."""
         return next((size for size in (blocks[i + 1 :] if step > 0 else blocks[:i][::-1]) if size), 0)
 
-    kept, ahead, units = not data.strategy.reshard_after_forward, data.strategy.prefetch, range(len(own))
-    there = [sum(root) + (sum(blocks[: i + 1]) if kept else blocks[i]) + ahead * near(i, 1) for i in units]
-    back = [sum(root) + (sum(blocks[: i + 1]) if kept else blocks[i] + ahead * near(i, -1)) for i in units]
-    back = [size + sum(root[i:]) + blocks[i] + near(i, 1) for i, size in enumerate(back)]
+    keeps_blocks, ahead, units = not data.strategy.reshard_after_forward, data.strategy.prefetch, range(len(pairs))
+    there = [
+        sum(root) + (sum(blocks[: i + 1]) if keeps_blocks else blocks[i]) + ahead * get_neighbour_size(i, 1)
+        for i in units
+    ]
+    back = [
+        sum(root) + (sum(blocks[: i + 1]) if keeps_blocks else blocks[i] + ahead * get_neighbour_size(i, -1))
+        for i in units
+    ]
+    back = [size + sum(root[i:]) + blocks[i] + get_neighbour_size(i, 1) for i, size in enumerate(back)]
     return np.tile(np.array(there + back[::-1], float) * data.item_bytes, micros)
 
 
-def _fullest(
+def _find_peak(
     stages: list[_Stage],
     data: ReplicaSync,
     stage: npt.NDArray[Any],
@@ -284,13 +310,13 @@ def _fullest(
     stays, again, gradients = (
         np.array(list(map(each, stages)), float)
         for each in (
-            lambda own: sum(u.resident for _, u in own),
-            lambda own: max((u.again for _, u in own), default=0.0),
-            lambda own: sum(data.count_kept_gradient_bytes(unit) for unit, _ in own),
+            lambda pairs: sum(u.resident for _, u in pairs),
+            lambda pairs: max((u.again for _, u in pairs), default=0.0),
+            lambda pairs: sum(data.count_kept_gradient_bytes(unit) for unit, _ in pairs),
         )
     )
     left = np.cumsum(np.where(forward, stays[stage], -stays[stage]))
-    held = left + np.where(forward, 0.0, stays[stage] + again[stage])
-    every = held + np.cumsum(gradients[stage] * first) + beside
+    activations = left + np.where(forward, 0.0, stays[stage] + again[stage])
+    every = activations + np.cumsum(gradients[stage] * first) + beside
     fullest = int(every.argmax())
-    return float(held[fullest]), float(every[fullest])
+    return float(activations[fullest]), float(every[fullest])

@@ -22,7 +22,7 @@ STRATEGY_NAMES = {
     "expert": ("expert parallelism", "专家并行"),
     "pipeline": ("sends between stages", "阶段之间的发送"),
 }
-_SAID = {
+_PART_NAMES = {
     "computing": ("Computing", "计算"),
     "exposed": ("Waiting for the network", "等待网络"),
     "bubble": ("Idle time", "空闲"),
@@ -31,56 +31,56 @@ _SAID = {
 
 def explain_step(trace: StepTrace, lang: str = "en") -> str:
     """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
-    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-    return (" ", "")[at].join(pair[at] for pair in write_sentences(trace).values())
+    column = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    return (" ", "")[column].join(pair[column] for pair in write_sentences(trace).values())
 
 
 def write_sentences(trace: StepTrace) -> dict[str, Pair]:
     """The same by what they are about, English and Chinese: change, network, overlap, staleness, idle, memory, use."""
-    said = {
-        "change": _change(trace),
-        "network": _exposed(trace),
-        "overlap": _overlap(trace),
-        "staleness": _stale(trace),
-        "idle": _idle(trace),
-        "memory": _memory(trace),
-        "use": _mfu(trace),
+    sentences = {
+        "change": _describe_change(trace),
+        "network": _describe_exposed(trace),
+        "overlap": _describe_overlap(trace),
+        "staleness": _describe_staleness(trace),
+        "idle": _describe_idle(trace),
+        "memory": _describe_memory(trace),
+        "use": _describe_mfu(trace),
     }
-    return {about: pair for about, pair in said.items() if pair is not None}
+    return {about: pair for about, pair in sentences.items() if pair is not None}
 
 
 def explain_change(trace: StepTrace) -> Pair:
     """Why a change does what it does, in a line: the part of the time that moved most, and what GPUs wait for now."""
     was = trace.previous
-    moved = None if was is None else _most_moved(was, trace)
+    moved = None if was is None else _find_most_changed_part(was, trace)
     if was is None or moved is None:
         return "No part of the step changes.", "这一步的各部分用时都不变。"
     name, before, now = moved
-    one = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
-    why = describe_waits(trace) if name == "exposed" and trace.exposed else None
+    per_batch = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
+    waits = describe_waits(trace) if name == "exposed" and trace.exposed else None
     en, zh = (
-        f"{_SAID[name][0]}{one[0]}: {format_time(before)}, now {format_time(now)}",
-        (f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"),
+        f"{_PART_NAMES[name][0]}{per_batch[0]}: {format_time(before)}, now {format_time(now)}",
+        (f"{_PART_NAMES[name][1]}{per_batch[1]}：原 {format_time(before)}，现 {format_time(now)}"),
     )
-    return en + (f"; {why[0]}." if why else "."), zh + (f"；{why[1]}。" if why else "。")
+    return en + (f"; {waits[0]}." if waits else "."), zh + (f"；{waits[1]}。" if waits else "。")
 
 
 def describe_change(trace: StepTrace, lang: str = "en") -> str:
     """One sentence: old and new time of a step that `what_if` made, by how much, and which part of it moved; empty for
     a step of another making."""
-    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-    pair = _change(trace)
-    return pair[at] if pair else ""
+    column = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    pair = _describe_change(trace)
+    return pair[column] if pair else ""
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
 # ---- what changed --------------------------------------------------------------------------------------------------
 
 
-def _change(trace: StepTrace) -> Pair | None:
+def _describe_change(trace: StepTrace) -> Pair | None:
     """Old and new, by how much per sample, and which part of the time it is."""
     was = trace.previous
     if was is None:
@@ -91,12 +91,12 @@ def _change(trace: StepTrace) -> Pair | None:
     if n != m:
         en += f", for {m:,} samples instead of {n:,}: per sample"
         zh += f"，样本数由 {n:,} 变为 {m:,}：每个样本"
-    said = _by((trace.time / m) / (was.time / n) - 1)
-    part, before = _moved_part(was, trace), _measured_before(was, trace)
-    return f"{en} {said[0]}{part[0]}.{before[0]}", f"{zh}{said[1]}{part[1]}。{before[1]}"
+    change = _format_relative_change((trace.time / m) / (was.time / n) - 1)
+    part, before = _describe_most_changed_part(was, trace), _note_measured_before(was, trace)
+    return f"{en} {change[0]}{part[0]}.{before[0]}", f"{zh}{change[1]}{part[1]}。{before[1]}"
 
 
-def _measured_before(was: StepTrace, trace: StepTrace) -> Pair:
+def _note_measured_before(was: StepTrace, trace: StepTrace) -> Pair:
     """Of a change of what is computed, where a microbatch was measured without it."""
     old, new = was.request, trace.request
     changed = any(getattr(old, name) != getattr(new, name) for name in ("model", "micro_batch", "dtype", "recompute"))
@@ -108,14 +108,14 @@ def _measured_before(was: StepTrace, trace: StepTrace) -> Pair:
     )
 
 
-def _by(by: float) -> Pair:
+def _format_relative_change(by: float) -> Pair:
     if abs(by) < 5e-4:
         return "(no change)", "（不变）"
-    much = _percent(abs(by))
+    much = _format_percent(abs(by))
     return f"({much} {'more' if by > 0 else 'less'})", f"（{'多' if by > 0 else '少'} {much}）"
 
 
-def _most_moved(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:
+def _find_most_changed_part(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:
     """The part of the time that changed most, and how long it was and is, per sample; None where nothing did."""
     scale = was.step.samples / trace.step.samples
     parts = {name: (getattr(was, name), scale * getattr(trace, name)) for name in ("computing", "exposed", "bubble")}
@@ -123,18 +123,18 @@ def _most_moved(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | 
     return None if abs(b - a) < 1e-9 * was.time else (name, a, b)
 
 
-def _moved_part(was: StepTrace, trace: StepTrace) -> Pair:
+def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Pair:
     """The part of the time that changed most, per sample."""
-    moved = _most_moved(was, trace)
+    moved = _find_most_changed_part(was, trace)
     if moved is None:
         return "", ""
     name, a, b = moved
     names = {"computing": "计算", "exposed": "等待网络", "bubble": "等待"}
-    said = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
+    part = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
     same = was.step.samples == trace.step.samples
     per = ("", "") if same else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
     return (
-        f"; most of that is {said}: {format_time(a)} before, {format_time(b)} now{per[0]}",
+        f"; most of that is {part}: {format_time(a)} before, {format_time(b)} now{per[0]}",
         f"；主要是{names[name]}：之前 {format_time(a)}，现在 {format_time(b)}{per[1]}",
     )
 
@@ -142,13 +142,13 @@ def _moved_part(was: StepTrace, trace: StepTrace) -> Pair:
 # ---- the network ---------------------------------------------------------------------------------------------------
 
 
-def _exposed(trace: StepTrace) -> Pair:
+def _describe_exposed(trace: StepTrace) -> Pair:
     whole = format_time(trace.time)
     if not trace.communication:
         return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
     if trace.exposed <= 1e-9 * trace.time:
         return f"{whole}, and no GPU waits for the network.", f"{whole}，没有 GPU 在等待网络。"
-    costs, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
+    costs, share = format_time(trace.exposed), _format_percent(trace.exposed / trace.time)
     waiting = trace.exposed - trace.interference_time
     is_slowed = trace.interference_time > 5e-4 * trace.time
     if waiting <= 1e-9 * trace.time and not is_slowed:
@@ -179,12 +179,12 @@ def _exposed(trace: StepTrace) -> Pair:
 def describe_waits(trace: StepTrace) -> Pair:
     """What GPUs wait for, where they wait for the network: the part of a sentence."""
     if isinstance(trace.request.parallel, DataParallel):
-        return _of_data_parallel(trace)
-    found = list_network_waits(trace)
-    task = found[0].tasks[-1]
+        return _describe_data_parallel(trace)
+    waits = list_network_waits(trace)
+    task = waits[0].tasks[-1]
     buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.is_compute]
     if isinstance(trace.request.parallel, Split) or trace.step.tasks[task].bucket < 0 or not buckets:
-        return _of_kind(trace, found)
+        return _describe_waits_of_kind(trace, waits)
     many, last = len(buckets), buckets[-1]
     if isinstance(trace.request.parallel, DDP) and not trace.request.parallel.overlap:
         return (
@@ -197,15 +197,15 @@ def describe_waits(trace: StepTrace) -> Pair:
             f"in the first step all gradients ({size}) are in one bucket, which starts when the backward pass ends",
             f"第一步中所有梯度（{size}）都在一个桶里，反向传播结束后才开始发送",
         )
-    return _of_last_bucket(trace, last, many, size)
+    return _describe_last_bucket(trace, last, many, size)
 
 
-def _of_kind(trace: StepTrace, found: Sequence[NetworkWait]) -> Pair:
+def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> Pair:
     """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
-    ways = dict.fromkeys(w.strategy for w in found)
-    way = max(ways, key=lambda name: math.fsum(w.seconds for w in found if w.strategy == name))
-    seconds = math.fsum(w.seconds for w in found if w.strategy == way)
-    most = next(w for w in found if w.strategy == way)
+    ways = dict.fromkeys(w.strategy for w in waits)
+    way = max(ways, key=lambda name: math.fsum(w.seconds for w in waits if w.strategy == name))
+    seconds = math.fsum(w.seconds for w in waits if w.strategy == way)
+    most = next(w for w in waits if w.strategy == way)
     task = trace.step.tasks[most.tasks[-1]]
     size, each = format_bytes(task.nbytes), format_time(most.seconds_each)
     en, zh = (f"{format_time(seconds)} of that for", f"占 {format_time(seconds)}")
@@ -222,7 +222,7 @@ def _of_kind(trace: StepTrace, found: Sequence[NetworkWait]) -> Pair:
     )
 
 
-def _of_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
+def _describe_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
     ready = max(trace.end[i] for i in trace.step.tasks[last].dependencies)
     took, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
     if late <= 1e-9 * trace.time:
@@ -237,7 +237,7 @@ def _of_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
     )
 
 
-def _of_data_parallel(trace: StepTrace) -> Pair:
+def _describe_data_parallel(trace: StepTrace) -> Pair:
     took = {"broadcast": 0.0, "reduce": 0.0, "scatter": 0.0, "gather": 0.0}
     for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True):
         if task.kind in took:
@@ -251,10 +251,10 @@ def _of_data_parallel(trace: StepTrace) -> Pair:
     )
 
 
-def _overlap(trace: StepTrace) -> Pair | None:
+def _describe_overlap(trace: StepTrace) -> Pair | None:
     if not trace.communication:
         return None
-    share, whole = _percent(trace.overlapped), format_time(trace.communication)
+    share, whole = _format_percent(trace.overlapped), format_time(trace.communication)
     en, zh = f"{share} of {whole} of communication runs beside computing", f"{whole} 的通信中有 {share} 与计算同时进行"
     return en + ".", zh + "。"
 
@@ -262,7 +262,7 @@ def _overlap(trace: StepTrace) -> Pair | None:
 # ---- the rest ------------------------------------------------------------------------------------------------------
 
 
-def _stale(trace: StepTrace) -> Pair | None:
+def _describe_staleness(trace: StepTrace) -> Pair | None:
     n = trace.staleness
     if not n:
         return None
@@ -273,28 +273,28 @@ def _stale(trace: StepTrace) -> Pair | None:
     )
 
 
-def _idle(trace: StepTrace) -> Pair | None:
+def _describe_idle(trace: StepTrace) -> Pair | None:
     if trace.bubble < 1e-3 * trace.time:
         return None
-    idle, share = format_time(trace.bubble), _percent(trace.bubble / trace.time)
+    idle, share = format_time(trace.bubble), _format_percent(trace.bubble / trace.time)
     return (
         f"GPUs are idle for {idle} ({share}) on average, waiting for others.",
         f"GPU 平均空闲 {idle}（{share}），在等待其他 GPU 或服务器。",
     )
 
 
-def _memory(trace: StepTrace) -> Pair:
-    held = trace.memory.peak()
-    kind, size = max(held.items(), key=lambda item: item[1])
-    total, most = format_bytes(sum(held.values())), format_bytes(size)
+def _describe_memory(trace: StepTrace) -> Pair:
+    peak_bytes = trace.memory.peak()
+    kind, size = max(peak_bytes.items(), key=lambda item: item[1])
+    total, most = format_bytes(sum(peak_bytes.values())), format_bytes(size)
     return (
         f"The fullest GPU holds {total}, {most} of it {kind}.",
         f"占用最多的 GPU 需要 {total}，其中{MEMORY_KINDS[kind].text('zh')} {most}。",
     )
 
 
-def _mfu(trace: StepTrace) -> Pair | None:
+def _describe_mfu(trace: StepTrace) -> Pair | None:
     if math.isnan(trace.mfu):
         return None
-    used, peak = _percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"
+    used, peak = _format_percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"
     return f"MFU {used}: the FLOPs of three forward passes, of {peak}.", f"MFU {used}：三倍前向 FLOPs 除以 {peak}。"

@@ -24,49 +24,49 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 def save_step(trace: StepTrace, path: Any) -> Path:
     """Write a step to a file, by its suffix; the path. Raises CollsimError for suffixes that it does not know."""
-    place = require_path(path)
-    name = place.name.lower()
+    target = require_path(path)
+    name = target.name.lower()
     if name.endswith((".trace.json", ".perfetto.json", ".pftrace.json")):
-        _write(place, json.dumps({"displayTimeUnit": "ms", "traceEvents": list(list_trace_events(trace))}))
+        _write_text(target, json.dumps({"displayTimeUnit": "ms", "traceEvents": list(list_trace_events(trace))}))
     elif name.endswith(".json"):
-        _write(place, json.dumps(build_record(trace), indent=1))
+        _write_text(target, json.dumps(build_record(trace), indent=1))
     elif name.endswith(".csv"):
-        _write(place, format_csv(_plain(trace)))
+        _write_text(target, format_csv(_list_plain_tasks(trace)))
     elif name.endswith(".et"):
         from .step_chakra import write_chakra
 
-        write_chakra(trace, place)
+        write_chakra(trace, target)
     elif name.endswith(".html"):
-        views["step_page"](trace, place)
+        views["step_page"](trace, target)
     elif name.endswith(".py"):
-        _write(place, trace.script())
+        _write_text(target, trace.script())
     elif name.endswith(_PICTURES):
-        views["step_picture"](trace, place)
+        views["step_picture"](trace, target)
     else:
         kinds = Sentence(".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf")
-        raise CollsimError("{name!r}: a step of training is written as {kinds}", name=place.name, kinds=kinds)
-    return place
+        raise CollsimError("{name!r}: a step of training is written as {kinds}", name=target.name, kinds=kinds)
+    return target
 
 
-def _write(place: Path, text: str) -> None:
-    with create_file(place) as file:
+def _write_text(target: Path, text: str) -> None:
+    with create_file(target) as file:
         file.write(text.encode())
 
 
 def build_record(trace: StepTrace) -> dict[str, Any]:
     """The figures and all tasks as plain values; what is no number is None."""
-    figures = {k: _number(v) for k, v in trace.row().items()}
-    tasks = json.loads(_plain(trace).to_json(orient="records"))
+    figures = {k: _replace_nan(v) for k, v in trace.row().items()}
+    tasks = json.loads(_list_plain_tasks(trace).to_json(orient="records"))
     parts = [{**row, "ranks": list(row["ranks"])} for row in trace.split_exposed().to_dict("records")]
     figures |= {"exposed_parts": parts, "memory_by_kind": trace.memory.peak(), "notes": list(trace.notes)}
     return {**figures, "tasks": tasks}
 
 
-def _number(value: Any) -> Any:
+def _replace_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _plain(trace: StepTrace) -> Any:
+def _list_plain_tasks(trace: StepTrace) -> Any:
     """Tasks with lists as texts."""
     frame = trace.tasks.drop(columns=["options", "lanes"])
     for column in ("dependencies", "ranks"):
@@ -76,30 +76,32 @@ def _plain(trace: StepTrace) -> Any:
 
 def list_trace_events(trace: StepTrace) -> Iterator[dict[str, Any]]:
     """Trace events: names, a slice for every task that takes time on each of its lanes, and memory as a counter."""
-    own = dict.fromkeys(task.stream for task in trace.step.tasks)
-    streams = list(dict.fromkeys([COMPUTE, NETWORK, *own]))  # a thread each: what runs at the same time is beside it
+    task_streams = dict.fromkeys(task.stream for task in trace.step.tasks)
+    streams = list(
+        dict.fromkeys([COMPUTE, NETWORK, *task_streams])
+    )  # a thread each: what runs at the same time is beside it
     for lane, ranks in enumerate(trace.step.lanes):
-        said = f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPUs {ranks[0]} to {ranks[-1]} ({len(ranks)} alike)"
-        yield {"ph": "M", "name": "process_name", "pid": lane, "tid": 0, "args": {"name": said}}
+        process_name = f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPUs {ranks[0]} to {ranks[-1]} ({len(ranks)} alike)"
+        yield {"ph": "M", "name": "process_name", "pid": lane, "tid": 0, "args": {"name": process_name}}
         for stream, name in enumerate(streams):
             yield {"ph": "M", "name": "thread_name", "pid": lane, "tid": stream, "args": {"name": name}}
     for number, (task, begin, end) in enumerate(zip(trace.step.tasks, trace.begin, trace.end, strict=True)):
         if end > begin:
             args = {"task": number, "bytes": task.nbytes, "flops": task.flops, "bucket": task.bucket}
-            span = _span(begin, end)
+            span = _convert_span(begin, end)
             for lane in task.lanes:
                 where = {"pid": lane, "tid": streams.index(task.stream)}
                 yield {"ph": "X", "name": f"{task.name} {task.kind}", "cat": task.kind, **where, **span, "args": args}
     for lane in range(len(trace.step.lanes)):
-        at, held = trace.memory.trace_bytes(lane)
+        moments, sizes = trace.memory.trace_bytes(lane)
         kinds = trace.memory.list_kinds(lane)
-        for moment, row in zip(at, held, strict=True):
+        for moment, row in zip(moments, sizes, strict=True):
             args = {kind: round(size / 1e9, 6) for kind, size in zip(kinds, row, strict=True)}
             yield {"ph": "C", "name": "memory (GB)", "pid": lane, "tid": 0, "ts": round(moment * _US, 6), "args": args}
 
 
-def _span(begin: float, end: float) -> dict[str, float]:
+def _convert_span(begin: float, end: float) -> dict[str, float]:
     """Begin and length in microseconds of whole nanoseconds: Perfetto rounds to these, and slices that follow each
     other must not overlap then."""
-    first, last = (round(1e9 * float(at)) for at in (begin, end))
+    first, last = (round(1e9 * float(moment)) for moment in (begin, end))
     return {"ts": first / 1000, "dur": (last - first) / 1000}

@@ -121,13 +121,13 @@ def training_step(
 
     Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
-    given = dict(locals())
-    return _timed(parse_request(given), None)
+    arguments = dict(locals())
+    return _time_request(parse_request(arguments), None)
 
 
-def parse_request(given: Mapping[str, Any]) -> StepRequest:
+def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
     """What was asked, checked."""
-    model, machine, parallel = given["model"], given["machine"], given["parallel"]
+    model, machine, parallel = arguments["model"], arguments["machine"], arguments["parallel"]
     model = model_named(model) if isinstance(model, str) else model
     topology = resolve_topology(machine, "training_step") if isinstance(machine, str | Machine) else machine
     for what, value, kind, way in (
@@ -136,19 +136,19 @@ def parse_request(given: Mapping[str, Any]) -> StepRequest:
         ("parallel", parallel, ParallelStrategy, "ddp()"),
     ):
         if not isinstance(value, kind):
-            why = "training_step: {what}={value!r} is no {kind}; make one with {way}"
-            raise CollsimError(why, what=what, value=value, kind=kind.__name__, way=way)
-    require_word("network of a training step", given["network"], NETWORKS)
-    require_word("dtype of a training step", given["dtype"], DTYPES)
-    require_word("optimizer", given["optimizer"], OPTIMIZERS)
-    parallel = _as_split(parallel, require_word("recompute", given["recompute"], RECOMPUTE))
-    if given["background"] is not None and given["network"] != "shared":
+            message = "training_step: {what}={value!r} is no {kind}; make one with {way}"
+            raise CollsimError(message, what=what, value=value, kind=kind.__name__, way=way)
+    require_word("network of a training step", arguments["network"], NETWORKS)
+    require_word("dtype of a training step", arguments["dtype"], DTYPES)
+    require_word("optimizer", arguments["optimizer"], OPTIMIZERS)
+    parallel = _as_split(parallel, require_word("recompute", arguments["recompute"], RECOMPUTE))
+    if arguments["background"] is not None and arguments["network"] != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
-    ranks = _ranks(given["ranks"], topology)
-    replicas, micro_batch = parallel.count_replicas(len(ranks)), given["micro_batch"]
+    ranks = _parse_ranks(arguments["ranks"], topology)
+    replicas, micro_batch = parallel.count_replicas(len(ranks)), arguments["micro_batch"]
     if micro_batch is None and isinstance(parallel, Split) and parallel.pipeline.size > 1 and not parallel.accumulate:
         micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
-    batch, micro, accumulate = _batches(given["batch"], micro_batch, parallel.accumulate, replicas)
+    batch, micro, accumulate = _resolve_batch(arguments["batch"], micro_batch, parallel.accumulate, replicas)
     names = (
         "network",
         "compute",
@@ -161,17 +161,17 @@ def parse_request(given: Mapping[str, Any]) -> StepRequest:
         "background",
         "recompute",
     )
-    rest = {name: given[name] for name in names}
-    rest["eager"] = _eager(given.get("eager", False), given["network"])
-    number, rest["slow"] = parse_count(given["step"], "step"), _slow(given.get("slow"), ranks)
+    rest = {name: arguments[name] for name in names}
+    rest["eager"] = _parse_eager(arguments.get("eager", False), arguments["network"])
+    number, rest["slow"] = parse_count(arguments["step"], "step"), _parse_stragglers(arguments.get("slow"), ranks)
     return StepRequest(
-        model, topology, parallel, batch, micro, accumulate, ranks, step=number, arguments=dict(given), **rest
+        model, topology, parallel, batch, micro, accumulate, ranks, step=number, arguments=dict(arguments), **rest
     )
 
 
-def _eager(value: Any, network: str) -> bool:
+def _parse_eager(value: Any, network: str) -> bool:
     """The rule of sending, checked."""
-    if _yes("eager", value) and network != "shared":
+    if _require_flag("eager", value) and network != "shared":
         raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
     return bool(value)
 
@@ -181,31 +181,31 @@ def _as_split(parallel: ParallelStrategy, recompute: str) -> ParallelStrategy:
     if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PART_TYPES)):
         return parallel
     if isinstance(parallel, DataParallel | ParameterServer):
-        why = "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp"
-        raise CollsimError(why, recompute=recompute, says=parallel.label)
+        message = "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp"
+        raise CollsimError(message, recompute=recompute, says=parallel.label)
     return Split((parallel,))
 
 
-def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
+def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
     n = topology.ranks
-    if asked is None:
+    if wanted is None:
         return tuple(range(n))
-    if isinstance(asked, Integral) and not isinstance(asked, bool):
-        return _spread(int(asked), topology)
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+        return _choose_even_ranks(int(wanted), topology)
     try:
-        given = tuple(islice(asked, n + 1))
+        items = tuple(islice(wanted, n + 1))
     except TypeError:
-        given = (None,)
-    if not all(isinstance(r, Integral) and not isinstance(r, bool) for r in given):
-        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked)
-    listed = tuple(map(int, given))
+        items = (None,)
+    if not all(isinstance(r, Integral) and not isinstance(r, bool) for r in items):
+        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=wanted)
+    listed = tuple(map(int, items))
     if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
-        why = "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}"
-        raise CollsimError(why, asked=asked, name=topology.name, last=n - 1)
+        message = "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}"
+        raise CollsimError(message, asked=wanted, name=topology.name, last=n - 1)
     return listed
 
 
-def _spread(count: int, topology: Topology) -> tuple[int, ...]:
+def _choose_even_ranks(count: int, topology: Topology) -> tuple[int, ...]:
     """So many ranks, as every interface chooses them; they have to fill the nodes, or to halve them, evenly."""
     ranks = select_ranks(topology, count)
     n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
@@ -218,17 +218,17 @@ def _spread(count: int, topology: Topology) -> tuple[int, ...]:
             n=n,
             nodes=Sentence("{count} nodes" if nodes > 1 else "{count} node", count=nodes),
             per=per,
-            fitting=_listed(nodes, per),
+            fitting=_list_even_counts(nodes, per),
         )
     return tuple(ranks.tolist())
 
 
-def _listed(nodes: int, per: int) -> str:
+def _list_even_counts(nodes: int, per: int) -> str:
     """The numbers of ranks that use all nodes alike."""
     return ", ".join(str(nodes * k) for k in range(1, per + 1) if per % k == 0)
 
 
-def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tuple[int, int, int]:
+def _resolve_batch(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tuple[int, int, int]:
     """Samples of the step, of a microbatch, and how many microbatches; any that was not given follows from the
     others."""
     many = accumulate or 1
@@ -244,17 +244,17 @@ def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tupl
             wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks) + (
                 Sentence(" × accumulate={accumulate}", accumulate=accumulate) if accumulate else ""
             )
-            why = "batch={total} is not micro_batch={wanted}; the next that is: {next}"
-            raise CollsimError(why, total=total, wanted=wanted, next=_fitting(total, size * ranks * many))
+            message = "batch={total} is not micro_batch={wanted}; the next that is: {next}"
+            raise CollsimError(message, total=total, wanted=wanted, next=_round_up_batch(total, size * ranks * many))
         return total, size, total // (size * ranks)
     if total % (ranks * many):
         each = Sentence("{ranks} GPUs", ranks=ranks) + (Sentence(" × accumulate={many}", many=many) if many > 1 else "")
-        why = "batch={total} cannot be shared evenly by {each}; the next that can is {next}"
-        raise CollsimError(why, total=total, each=each, next=_fitting(total, ranks * many))
+        message = "batch={total} cannot be shared evenly by {each}; the next that can is {next}"
+        raise CollsimError(message, total=total, each=each, next=_round_up_batch(total, ranks * many))
     return total, total // (ranks * many), many
 
 
-def _fitting(total: int, unit: int) -> int:
+def _round_up_batch(total: int, unit: int) -> int:
     return -(-total // unit) * unit
 
 
@@ -280,27 +280,25 @@ def build_workload(request: StepRequest) -> Workload:
 def get_collective_model(request: StepRequest) -> CollectiveModel:
     """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
     known = _NETWORKS.setdefault(request.topology, {})
-    asked_for = request.collectives, request.algorithm
-    how = repr(asked_for)  # whatever was given: Collectives checks it
-    if how not in known:
-        known[how] = CollectiveModel(
-            replace(request.topology), *asked_for
-        )  # a copy: what is kept must not hold the key
-    return known[how]
+    choice = request.collectives, request.algorithm
+    key = repr(choice)  # whatever was given: Collectives checks it
+    if key not in known:
+        known[key] = CollectiveModel(replace(request.topology), *choice)  # a copy: what is kept must not hold the key
+    return known[key]
 
 
 _NETWORKS: WeakKeyDictionary[Topology, dict[Any, CollectiveModel]] = WeakKeyDictionary()
 
 
-def _timed(request: StepRequest, previous: StepTrace | None) -> StepTrace:
+def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace:
     step = build_requested_step(request)
     cost = estimate_compute_costs(step, request.topology, request.compute)
     slower = resolve_interference(cost.speed, request.interference)
     network = get_collective_model(request)
     if request.slow:
-        cost = replace(cost, seconds=cost.seconds * _longer(step, request.slow))
+        cost = replace(cost, seconds=cost.seconds * _compute_slowdowns(step, request.slow))
     seconds = cost.seconds + network.time_collectives(step)
-    more: dict[str, Any] = {"previous": previous, "notes": _notes(request, network, cost, step)}
+    more: dict[str, Any] = {"previous": previous, "notes": _write_notes(request, network, cost, step)}
     if request.network == "alone":
         begin, end = time_alone(step, seconds, slower)
     else:
@@ -313,15 +311,17 @@ def _timed(request: StepRequest, previous: StepTrace | None) -> StepTrace:
     return trace
 
 
-def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
+def _parse_stragglers(factors: Any, ranks: tuple[int, ...]) -> dict[int, float]:
     """Stragglers, checked. Raises CollsimError for ranks that take no part, and for factors below 1."""
     out: dict[int, float] = {}
-    if asked is None:
+    if factors is None:
         return out
-    if not isinstance(asked, Mapping):
-        why = "slow={slow!r} must be a dict of ranks and how many times as long each computes, for example {{0: 1.5}}"
-        raise CollsimError(why, slow=asked)
-    for rank, factor in asked.items():
+    if not isinstance(factors, Mapping):
+        message = (
+            "slow={slow!r} must be a dict of ranks and how many times as long each computes, for example {{0: 1.5}}"
+        )
+        raise CollsimError(message, slow=factors)
+    for rank, factor in factors.items():
         good = isinstance(factor, int | float | np.integer) and not isinstance(factor, bool) and 1 <= factor < 1e6
         if isinstance(rank, bool) or rank not in ranks or not good:
             raise CollsimError(
@@ -334,13 +334,15 @@ def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
     return out
 
 
-def _longer(step: TrainingStep, slow: Mapping[int, float]) -> Any:
+def _compute_slowdowns(step: TrainingStep, slow: Mapping[int, float]) -> Any:
     """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
     lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
     return np.array([max(lanes[lane] for lane in task.lanes) if task.is_compute else 1.0 for task in step.tasks])
 
 
-def _notes(request: StepRequest, network: CollectiveModel, cost: ComputeCosts, step: TrainingStep) -> tuple[str, ...]:
+def _write_notes(
+    request: StepRequest, network: CollectiveModel, cost: ComputeCosts, step: TrainingStep
+) -> tuple[str, ...]:
     if not step.collectives:
         return ()
     taken = "collectives take what the links alone take: no launch, no protocol"
@@ -356,75 +358,75 @@ def _require_memory(trace: StepTrace) -> None:
     """Refuse a step that no GPU could hold, and say what would fit."""
     request, fast = trace.request, trace.costs.speed
     if request.memory is not None:
-        room: float = parse_bytes(request.memory, "memory")
+        capacity: float = parse_bytes(request.memory, "memory")
     elif fast is not None:
-        room = fast.capacity
+        capacity = fast.capacity
     else:
         return
-    held = trace.memory.peak()
-    need = sum(held.values())
-    if need <= room:
+    peak_bytes = trace.memory.peak()
+    need = sum(peak_bytes.values())
+    if need <= capacity:
         return
     listed = join_words(
         Sentence("{kind} {size}", kind=MEMORY_KINDS[kind], size=format_bytes(size))
-        for kind, size in sorted(held.items(), key=lambda item: -item[1])
+        for kind, size in sorted(peak_bytes.items(), key=lambda item: -item[1])
         if size
     )
     if isinstance(request.parallel, Split):
-        way = _that_fits(request, room)
-    elif most := _most_samples(trace, room):
+        way = _describe_nearest_fit(request, capacity)
+    elif most := _find_fitting_micro_batch(trace, capacity):
         way = Sentence("micro_batch={most} would fit", most=most)
     else:
         way = Sentence(
             "even without activations it does not fit: the model has to be split over GPUs; {split}",
-            split=_that_fits(request, room),
+            split=_describe_nearest_fit(request, capacity),
         )
     raise CollsimError(
         "{name} does not fit: {need} on a GPU of {room} ({listed}); {way}",
         name=request.model.name,
         need=format_bytes(need),
-        room=_room(room),
+        room=_format_capacity(capacity),
         listed=listed,
         way=way,
     )
 
 
-def _room(size: float) -> str:
+def _format_capacity(size: float) -> str:
     """Bytes of a GPU, also as its maker counts them: "80 GB = 74.5 GiB"."""
-    said = format_bytes(size)
-    return f"{size / 1e9:g} GB = {said}" if size >= 1e9 and size % 1e8 == 0 else said
+    text = format_bytes(size)
+    return f"{size / 1e9:g} GB = {text}" if size >= 1e9 and size % 1e8 == 0 else text
 
 
-def _most_samples(trace: StepTrace, room: float) -> int:
+def _find_fitting_micro_batch(trace: StepTrace, capacity: float) -> int:
     """A microbatch that fits, by what activations leave at the fullest moment, which may then be another; 0 where none
     does."""
     request = trace.request
-    held, micro = trace.memory.peak(), request.micro_batch
-    while (need := sum(held.values())) > room:
-        moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
-        if not moving or (fits := int(micro * (room - (need - moving)) / moving)) < 1:
+    peak_bytes, micro = trace.memory.peak(), request.micro_batch
+    while (need := sum(peak_bytes.values())) > capacity:
+        moving = sum(size for kind, size in peak_bytes.items() if kind in ("activations", "inputs and outputs"))
+        if not moving or (fits := int(micro * (capacity - (need - moving)) / moving)) < 1:
             return 0
         micro = min(fits, micro - 1)
         batch = micro * (request.batch // request.micro_batch)
         smaller = replace(request, micro_batch=micro, batch=batch, network="alone", background=None, memory=2**60)
-        held = _timed(smaller, None).memory.peak()
+        peak_bytes = _time_request(smaller, None).memory.peak()
     return micro
 
 
-def _that_fits(request: StepRequest, room: float) -> Sentence:
+def _describe_nearest_fit(request: StepRequest, capacity: float) -> Sentence:
     """The nearest split that fits, in words; a search where the GPU is known."""
     from .split_search import find_nearest_fit
 
-    found = find_nearest_fit(request, room)
-    if found is None:
+    nearest = find_nearest_fit(request, capacity)
+    if nearest is None:
         return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
     return Sentence(
         "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
         "({memory} by estimate)",
-        parallel=found["parallel"],
-        micro_batch=found["micro_batch"],
-        recompute=found["recompute"],
-        memory=format_bytes(found["memory"]),
+        parallel=nearest["parallel"],
+        micro_batch=nearest["micro_batch"],
+        recompute=nearest["recompute"],
+        memory=format_bytes(nearest["memory"]),
     )
 
 
@@ -434,94 +436,96 @@ def _that_fits(request: StepRequest, room: float) -> Sentence:
 def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
     """The step of a trace with something changed; see `StepTrace.what_if`."""
     request = trace.request
-    given = dict(request.arguments) | {
+    arguments = dict(request.arguments) | {
         "model": request.model,
         "machine": request.topology,
         "parallel": request.parallel,
     }
-    given |= {"batch": request.batch, "micro_batch": request.micro_batch}
+    arguments |= {"batch": request.batch, "micro_batch": request.micro_batch}
     if not changes:
         raise CollsimError(
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
-    options = _options(request.parallel)
+    options = _list_options(request.parallel)
     follow = isinstance(request.parallel, Split) or request.accumulate != (request.parallel.accumulate or 1)
-    own: dict[str, Any] = {}  # `follow`: the number of microbatches follows from the batch and what is one
+    changed_options: dict[str, Any] = {}  # `follow`: the number of microbatches follows from the batch and what is one
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
-            given["machine"] = _faster(given["machine"], _factor(value))
+            arguments["machine"] = _scale_links(arguments["machine"], _parse_factor(value))
         elif name == "first_step":
-            given["step"] = 1 if _yes(name, value) else STEADY_STEP
+            arguments["step"] = 1 if _require_flag(name, value) else STEADY_STEP
         elif name in options:
-            own[name] = value
-        elif name in given:
-            given[name] = value
+            changed_options[name] = value
+        elif name in arguments:
+            arguments[name] = value
             if name in ("batch", "micro_batch") and not follow:
-                given["micro_batch" if name == "batch" else "batch"] = None
+                arguments["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(
                 describe_unknown(
                     Sentence("change of a step with {parallel}", parallel=request.parallel.label),
                     name,
-                    [*given, *options, "first_step"],
+                    [*arguments, *options, "first_step"],
                 )
             )
-    if own:
-        given["parallel"] = _with_options(given["parallel"], own)
-        if "accumulate" in own:
-            given["batch"] = None
-    return _timed(parse_request(given), trace)
+    if changed_options:
+        arguments["parallel"] = _with_options(arguments["parallel"], changed_options)
+        if "accumulate" in changed_options:
+            arguments["batch"] = None
+    return _time_request(parse_request(arguments), trace)
 
 
-def _faster(topology: Topology, factor: float) -> Topology:
+def _scale_links(topology: Topology, factor: float) -> Topology:
     """All links so many times as fast; the same Topology for the same question, whose collectives are known then."""
-    known = _FASTER.setdefault(topology, {})
+    known = _SCALED_TOPOLOGIES.setdefault(topology, {})
     if factor not in known:
         known[factor] = topology.scaled(by=factor)
     return known[factor]
 
 
-_FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
+_SCALED_TOPOLOGIES: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
 
 
-def _factor(value: Any) -> float:
+def _parse_factor(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 1e-6 < value < 1e6:
-        why = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
-        raise CollsimError(why, value=value, networks=", ".join(NETWORKS))
+        message = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
+        raise CollsimError(message, value=value, networks=", ".join(NETWORKS))
     return float(value)
 
 
-def _yes(name: str, value: Any) -> bool:
+def _require_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     return value
 
 
-def _options(parallel: Any) -> list[str]:
+def _list_options(parallel: Any) -> list[str]:
     """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
     if isinstance(parallel, Split):
-        return [name for part in parallel.parts for name in _options(part)]
+        return [name for part in parallel.parts for name in _list_options(part)]
     return [f.name for f in fields(parallel) if f.name not in ("size", "stage")] if is_dataclass(parallel) else []
 
 
-def _with_options(parallel: Any, own: Mapping[str, Any]) -> ParallelStrategy:
+def _with_options(parallel: Any, changed_options: Mapping[str, Any]) -> ParallelStrategy:
     """The same way of splitting with other options, checked by the function that makes it."""
-    from . import parallel as room
+    from . import parallel as strategies
 
     if isinstance(parallel, Split):
-        parts = [(part, {k: v for k, v in own.items() if k in _options(part)}) for part in parallel.parts]
+        parts = [
+            (part, {k: v for k, v in changed_options.items() if k in _list_options(part)}) for part in parallel.parts
+        ]
         return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
     if isinstance(parallel, Pipeline):
-        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in own else {}
-        usual |= {"interleave": parallel.interleave} if "schedule" not in own else {}
+        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in changed_options else {}
+        usual |= {"interleave": parallel.interleave} if "schedule" not in changed_options else {}
         usual["scatter"] = parallel.scatter
-        return room.pipeline(parallel.size, **(usual | dict(own)))
+        return strategies.pipeline(parallel.size, **(usual | dict(changed_options)))
     if isinstance(parallel, TensorParallel):
-        return room.tensor(parallel.size, **own)
-    makers: dict[str, Any] = {"DDP": room.ddp, "FSDP": room.fsdp, "Zero": room.zero}
-    makers |= {"DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}
+        return strategies.tensor(parallel.size, **changed_options)
+    makers: dict[str, Any] = {"DDP": strategies.ddp, "FSDP": strategies.fsdp, "Zero": strategies.zero}
+    makers |= {"DataParallel": strategies.data_parallel, "ParameterServer": strategies.parameter_server}
     make = makers.get(type(parallel).__name__)
     if make is None:
-        return replace(parallel, **own)  # type: ignore[no-any-return]
+        return replace(parallel, **changed_options)  # type: ignore[no-any-return]
     now = {f.name: getattr(parallel, f.name) for f in fields(parallel)}
-    return make(**(now | dict(own)))  # type: ignore[no-any-return]
+    return make(**(now | dict(changed_options)))  # type: ignore[no-any-return]

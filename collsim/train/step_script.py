@@ -20,15 +20,15 @@ from .step_trace import StepTrace
 
 def write_script(trace: StepTrace) -> str:
     """The script. Raises CollsimError for ways of splitting that PyTorch has no module for."""
-    parallel, step = trace.request.parallel, _scripted(trace)
+    parallel, step = trace.request.parallel, _build_scripted_step(trace)
     if isinstance(parallel, DDP):
         return replica_scripts.write_ddp_script(step, parallel)
     if isinstance(parallel, DataParallel):
         return replica_scripts.write_data_parallel_script(step)
     if isinstance(parallel, Split):
         return product_scripts.write_product_script(step, parallel)
-    why = "{says}: PyTorch has no module that does this; ddp(), data_parallel() and products of ways have a script"
-    raise CollsimError(why, says=parallel.label)
+    message = "{says}: PyTorch has no module that does this; ddp(), data_parallel() and products of ways have a script"
+    raise CollsimError(message, says=parallel.label)
 
 
 def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
@@ -42,19 +42,19 @@ def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step
     """
     if init not in ("env://", "tcp://"):
         raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)
-    return format_launch_lines(_scripted(trace), init, file)
+    return format_launch_lines(_build_scripted_step(trace), init, file)
 
 
-def _scripted(trace: StepTrace) -> ScriptedStep:
+def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
     request = trace.request
     time = format_time(trace.time)
     which = "the first step" if request.step == 1 else "a step"
-    held = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
-    said = f"{time} for {which} on {trace.topology.name}"
-    return ScriptedStep(build_workload(request), request.parallel, _nodes(request), said, held)
+    peaks = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
+    text = f"{time} for {which} on {trace.topology.name}"
+    return ScriptedStep(build_workload(request), request.parallel, _count_even_nodes(request), text, peaks)
 
 
-def _nodes(request: StepRequest) -> int:
+def _count_even_nodes(request: StepRequest) -> int:
     """Nodes that have as many of the GPUs each; 1 where they have not."""
     places = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
     nodes = len(np.unique(places))

@@ -78,13 +78,13 @@ class StepTrace:
             for ranks, c, n in zip(self.step.lanes, compute, network, strict=True)
         ]
 
-    def _mean(self, values: list[float]) -> float:
+    def _average(self, values: list[float]) -> float:
         return sum(n * v for (n, *_), v in zip(self._lanes, values, strict=True)) / self.step.ranks
 
     @cached_property
     def communication(self) -> float:
         """Seconds in which a GPU takes part in a collective, on average over GPUs."""
-        return self._mean([measure_spans(network) for _, _, network in self._lanes])
+        return self._average([measure_spans(network) for _, _, network in self._lanes])
 
     @cached_property
     def computing(self) -> float:
@@ -93,11 +93,11 @@ class StepTrace:
         for task, spent in zip(self.step.tasks, self.costs.seconds.tolist(), strict=True):
             for lane in task.lanes if task.is_compute else ():
                 seconds[lane] += spent
-        return self._mean(seconds)
+        return self._average(seconds)
 
     @cached_property
-    def _both(self) -> float:
-        return self._mean([measure_spans(intersect_spans(compute, network)) for _, compute, network in self._lanes])
+    def _overlapped_time(self) -> float:
+        return self._average([measure_spans(intersect_spans(compute, network)) for _, compute, network in self._lanes])
 
     @cached_property
     def free_network_time(self) -> float:
@@ -155,7 +155,7 @@ class StepTrace:
     def overlapped(self) -> float:
         """Part of the communication that runs beside computing, 0 to 1 (as HTA counts:
         facebookresearch/HolisticTraceAnalysis, hta/analyzers/communication_analysis.py); 0 where nothing is sent."""
-        return self._both / self.communication if self.communication else 0.0
+        return self._overlapped_time / self.communication if self.communication else 0.0
 
     @cached_property
     def exposed_spans(self) -> list[Spans]:
@@ -344,7 +344,7 @@ class StepTrace:
         )
 
     def __str__(self) -> str:
-        held, again = self.memory.peak(), self.request.recompute
+        peak_bytes, again = self.memory.peak(), self.request.recompute
         says = self.costs.label + (f", {again} recomputation" if again != "none" else "")
         ranks = self.request.ranks
         used = f"ranks    {describe_ranks(self.topology, np.array(ranks))}"
@@ -352,12 +352,12 @@ class StepTrace:
             f"{self.step.model.name}, {self.step.label} on {self.topology.name}",
             *[used] * (len(ranks) < self.topology.ranks),
             f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {says}",
-            f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
+            f"time     {format_time(self.time)}, {_format_rate(self.samples_per_second)} samples/s",
             f"exposed  {format_time(self.exposed)}: {format_time(self.exposed - self.interference_time)} of waiting, "
             f"{format_time(self.interference_time)} of interference",
             f"network  {format_time(self.communication)}, {100 * self.overlapped:.3g} % of it beside computing",
             f"bubble   {format_time(self.bubble)}",
-            f"memory   {format_bytes(sum(held.values()))} on the fullest GPU",
+            f"memory   {format_bytes(sum(peak_bytes.values()))} on the fullest GPU",
             f"mfu      {100 * self.mfu:.3g} % of {self.peak_flops / 1e12:g} TFLOP/s"
             if not math.isnan(self.mfu)
             else "mfu      not known",
@@ -365,6 +365,6 @@ class StepTrace:
         return "\n".join(lines)
 
 
-def _rate(per_second: float) -> str:
+def _format_rate(per_second: float) -> str:
     """Three digits, or all before the point."""
     return f"{per_second:,.0f}" if per_second >= 100 else f"{per_second:.3g}"

@@ -203,7 +203,7 @@ def test_equal_calls_are_predicted_once(monkeypatch):
     monkeypatch.setattr(measured_steps, "training_step", lambda **call: asked.append(call) or SimpleNamespace(time=2.0))
     row = {**ROW, "batch": "96"}
     assert [parse_row({**row, "value": v}).predict() for v in ("0.5", "0.7", "0.9")] == [2.0] * 3
-    measured_steps._seconds_of.cache_clear()
+    measured_steps._time_call.cache_clear()
     assert len(asked) == 1
 
 

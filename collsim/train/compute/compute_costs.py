@@ -51,12 +51,12 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
     Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
     """
     fast = find_gpu_speed(topology, step.dtype, compute)
-    compute = _as_measured(compute, step.model)
-    modelled = _modelled(step, fast)
+    compute = _parse_measured(compute, step.model)
+    modelled = _estimate_task_seconds(step, fast)
     if compute is None or isinstance(compute, GpuSpeed):
         if fast is None:
-            why = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
-            raise CollsimError(why, name=topology.name)
+            message = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
+            raise CollsimError(message, name=topology.name)
         boxes = {
             id(task.layer_work): task.layer_work for task in step.tasks
         }.values()  # equal ones share one tuple of work
@@ -64,7 +64,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
         return ComputeCosts(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait_time * waited)
     if isinstance(compute, float):
         return ComputeCosts(
-            _scaled(step, modelled, fast, PASSES, compute),
+            _scale_seconds(step, modelled, fast, PASSES, compute),
             fast,
             f"{compute:.6g} s, as measured",
             has_measured_passes=True,
@@ -72,14 +72,14 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
     if isinstance(compute, dict) and not set(compute) - set(PASSES):
         seconds = modelled
         for kind, (spent, _) in compute.items():
-            seconds = _scaled(step, seconds, fast, (kind,), spent)
+            seconds = _scale_seconds(step, seconds, fast, (kind,), spent)
         return ComputeCosts(seconds, fast, "seconds of passes, as measured", has_measured_passes=True)
-    given = (
+    layer_times = (
         dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
         if isinstance(compute, list)
         else compute
     )
-    return ComputeCosts(_by_layer(step, modelled, fast, given), fast, "seconds of layers, as measured")
+    return ComputeCosts(_apply_layer_times(step, modelled, fast, layer_times), fast, "seconds of layers, as measured")
 
 
 def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None) -> GpuSpeed | None:
@@ -88,12 +88,12 @@ def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None) -> GpuSp
         return compute
     if isinstance(compute, str) and compute in list_gpus():
         return get_gpu_speed(compute, dtype)
-    asked = topology.facts.get("asked")
-    name = getattr(asked[0], "gpu", "") if asked else ""
+    plan = topology.facts.get("asked")
+    name = getattr(plan[0], "gpu", "") if plan else ""
     return get_gpu_speed(name, dtype) if name in list_gpus() else None
 
 
-def _as_measured(compute: Any, model: Model) -> Any:
+def _parse_measured(compute: Any, model: Model) -> Any:
     """None, a Speed, a float, a list or a mapping of pairs."""
     if compute is None or isinstance(compute, GpuSpeed) or (isinstance(compute, str) and compute in list_gpus()):
         return None
@@ -104,12 +104,12 @@ def _as_measured(compute: Any, model: Model) -> Any:
             return {k: (v, 2 * v) for k, v in compute.layer_seconds.items()}
         return compute.seconds
     if isinstance(compute, Mapping):
-        return {str(k): _pair(str(k), v) for k, v in compute.items()}
+        return {str(k): _parse_layer_times(str(k), v) for k, v in compute.items()}
     if isinstance(compute, Sequence) and not isinstance(compute, str):
         if len(compute) != len(model.layers):
-            why = "compute has {entries} entries for the {layers} layers of {name}; give one each"
-            raise CollsimError(why, entries=len(compute), layers=len(model.layers), name=model.name)
-        return [_pair(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
+            message = "compute has {entries} entries for the {layers} layers of {name}; give one each"
+            raise CollsimError(message, entries=len(compute), layers=len(model.layers), name=model.name)
+        return [_parse_layer_times(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
     if isinstance(compute, str) and compute[:1].isalpha():
         raise CollsimError(
             "compute: {unknown}, or give a time such as '97ms'", unknown=describe_unknown("GPU", compute, list_gpus())
@@ -117,24 +117,24 @@ def _as_measured(compute: Any, model: Model) -> Any:
     return parse_time(compute, "compute")
 
 
-def _pair(name: str, value: Any) -> tuple[float, float]:
+def _parse_layer_times(name: str, value: Any) -> tuple[float, float]:
     """Forward and backward in s."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) != 2:
-            why = "compute[{name!r}]={value!r} must be (forward, backward), or the forward alone"
-            raise CollsimError(why, name=name, value=value)
+            message = "compute[{name!r}]={value!r} must be (forward, backward), or the forward alone"
+            raise CollsimError(message, name=name, value=value)
         return parse_time(value[0], f"compute[{name!r}]"), parse_time(value[1], f"compute[{name!r}]")
     forward = parse_time(value, f"compute[{name!r}]")
     return forward, 2 * forward
 
 
-def _modelled(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
+def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
     """Seconds by the catalogue; 0 where there is none."""
     if fast is None:
         return np.zeros(len(step.tasks))
     layers, known = step.model.layers, dict[int, float]()
 
-    def seconds(task: StepTask) -> float:
+    def estimate_task(task: StepTask) -> float:
         if is_join(step, task):
             return fast.join_time * (step.ranks > 1)
         if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
@@ -143,10 +143,10 @@ def _modelled(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
                     fast.estimate_layer_seconds(w, layers[w.layer]) for w in task.layer_work
                 )
             return known[id(task.layer_work)]
-        of = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
-        return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *of, task.kind != "forward")
+        layer_kind = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
+        return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *layer_kind, task.kind != "forward")
 
-    return np.array([seconds(task) for task in step.tasks])
+    return np.array([estimate_task(task) for task in step.tasks])
 
 
 def is_join(step: TrainingStep, task: StepTask) -> bool:
@@ -155,49 +155,51 @@ def is_join(step: TrainingStep, task: StepTask) -> bool:
     return task.kind == "copy" and not works and any(step.tasks[i].kind == "allreduce" for i in task.dependencies)
 
 
-def _scaled(step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, kinds: Sequence[str], total: float) -> Floats:
+def _scale_seconds(
+    step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, kinds: Sequence[str], total: float
+) -> Floats:
     """All tasks of some kinds by one factor, so that those of one microbatch on one GPU take `total`; others stay."""
-    counted = [own for kind in kinds for own in _KINDS[kind]]
+    counted = [timed for kind in kinds for timed in _KINDS[kind]]
     turned = np.array([t.kind in counted for t in step.tasks])
     lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
     here = [
         t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks
     ]  # of a pipeline all its stages
-    own = [i for i, mine in enumerate(here) if turned[i] and mine]
+    timed = [i for i, mine in enumerate(here) if turned[i] and mine]
     shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
-    whole = float(shape[own].sum())
+    whole = float(shape[timed].sum())
     if not whole:  # a model without figures: every task takes as long
-        shape, whole = turned.astype(float), float(max(1, len(own)))
+        shape, whole = turned.astype(float), float(max(1, len(timed)))
     return np.where(turned, shape * (total / whole), modelled)
 
 
-def _by_layer(
-    step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, given: Mapping[str, tuple[float, float]]
+def _apply_layer_times(
+    step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, layer_times: Mapping[str, tuple[float, float]]
 ) -> Floats:
     names = [layer.name for layer in step.model.layers]
-    for name in given:
+    for name in layer_times:
         if name not in (*names, "optimizer"):
             raise CollsimError("compute: {unknown}", unknown=describe_unknown("layer", name, (*names, "optimizer")))
-    missing = [name for name in names if name not in given]
+    missing = [name for name in names if name not in layer_times]
     if missing and fast is None:
-        why = "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all"
-        raise CollsimError(why, missing=missing[0], count=len(missing))
+        message = "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all"
+        raise CollsimError(message, missing=missing[0], count=len(missing))
     seconds = modelled.copy()
     for i, task in enumerate(step.tasks):
         if task.layer_work:
-            seconds[i] = _of_box(step, task, fast, given, names)
+            seconds[i] = _sum_box_seconds(step, task, fast, layer_times, names)
             continue
-        found = given.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
-        if found is not None:
-            seconds[i] = found[task.kind == "backward"]
+        times = layer_times.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
+        if times is not None:
+            seconds[i] = times[task.kind == "backward"]
     return seconds
 
 
-def _of_box(
+def _sum_box_seconds(
     step: TrainingStep,
     task: StepTask,
     fast: GpuSpeed | None,
-    given: Mapping[str, tuple[float, float]],
+    layer_times: Mapping[str, tuple[float, float]],
     names: list[str],
 ) -> float:
     """Of a box of several layers: of each what it takes on one GPU by itself, by its part of the layer's FLOPs (all of
@@ -211,11 +213,11 @@ def _of_box(
         layer = step.model.layers[w.layer]
         again = task.kind == "forward" or (seen[w.layer] > 1 and w.layer not in first)  # computed again comes first
         first.add(w.layer)
-        if names[w.layer] not in given:
+        if names[w.layer] not in layer_times:
             assert fast is not None
             total += fast.estimate_layer_seconds(w, layer)
             continue
-        forward, backward = given[names[w.layer]]
+        forward, backward = layer_times[names[w.layer]]
         whole = layer.flops * step.micro_batch * (1.0 if again else halves)
         total += (w.flops / whole if whole else 1.0) * (forward if again else backward * halves / 2)
     return total
@@ -226,6 +228,6 @@ def resolve_interference(fast: GpuSpeed | None, interference: Any) -> float:
     if interference is None:
         return fast.interference if fast is not None else 0.0
     if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:
-        why = "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
-        raise CollsimError(why, interference=interference)
+        message = "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
+        raise CollsimError(message, interference=interference)
     return float(interference)

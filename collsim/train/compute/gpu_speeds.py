@@ -159,7 +159,7 @@ class GpuSpeed:
 
     def with_triton(self) -> GpuSpeed:
         """The same GPU, where Triton's kernel of 2023 does flash attention."""
-        forward, back = (own * part for own, part in zip(self.flash_shares, _TRITON, strict=True))
+        forward, back = (share * part for share, part in zip(self.flash_shares, _TRITON, strict=True))
         return replace(self, flash_shares=(forward, back), flash_half_tokens=_TRITON_HALF)
 
     def with_cudnn(self) -> GpuSpeed:
@@ -231,7 +231,7 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     small = dtype != "float32"
     peak = (g.half if small else g.fp32) * 1e12
     matrix = g.tf32 * 1e12 if g.tf32 and not small else None
-    own = {
+    constants = {
         "peak_share": _SHARE,
         "memory_share": _MEMORY_SHARE,
         "copy_kernel_time": _KERNEL,
@@ -249,5 +249,5 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
         convolution_peak=matrix,
         winograd_factor=gain,
         source=g.source,
-        **own,
+        **constants,
     )

@@ -52,29 +52,31 @@ def read_profile(path: Any, names: Collection[str] = ()) -> TorchProfile:
         refuse(path, "", "has no list traceEvents; torch.profiler's export_chrome_trace writes one")
     if len(events) > MOST_ELEMENTS:
         refuse(path, "", "has {events:,} events; {most:,} is the most", events=len(events), most=MOST_ELEMENTS)
-    found = [_span(path, i, e) for i, e in enumerate(events) if isinstance(e, dict) and e.get("ph") == "X"]
+    spans = [_parse_span(path, i, e) for i, e in enumerate(events) if isinstance(e, dict) and e.get("ph") == "X"]
     steps = sorted(
-        (a, b) for name, kind, a, b in found if name.startswith("ProfilerStep#") and kind == "user_annotation"
+        (a, b) for name, kind, a, b in spans if name.startswith("ProfilerStep#") and kind == "user_annotation"
     )
-    kernels = [(a, b, name.lower().startswith("nccl")) for name, kind, a, b in found if kind == "kernel"]
+    kernels = [(a, b, name.lower().startswith("nccl")) for name, kind, a, b in spans if kind == "kernel"]
     if not kernels:
         refuse(path, "", "has no event of category kernel; was the profiler told to record activities of CUDA?")
     steps = steps or [(min(a for a, _, _ in kernels), max(b for _, b, _ in kernels))]
-    inside = _by_step(steps, kernels)
-    work = [_covered([(a, b) for a, b, nccl in own if not nccl]) for own in inside]
-    talk = [_covered([(a, b) for a, b, nccl in own if nccl]) for own in inside]
+    inside = _group_by_step(steps, kernels)
+    work = [_measure_union([(a, b) for a, b, nccl in step_kernels if not nccl]) for step_kernels in inside]
+    talk = [_measure_union([(a, b) for a, b, nccl in step_kernels if nccl]) for step_kernels in inside]
     if not (seconds := statistics.median(work)):
-        why = "of its {steps} steps most have no kernel but NCCL's; record the activities of CUDA in steps that compute"
-        refuse(path, "", why, steps=len(steps))
+        message = (
+            "of its {steps} steps most have no kernel but NCCL's; record the activities of CUDA in steps that compute"
+        )
+        refuse(path, "", message, steps=len(steps))
     layers: dict[str, list[float]] = {}
-    for name, kind, a, b in found:
+    for name, kind, a, b in spans:
         if kind == "gpu_user_annotation" and name in names:
             layers.setdefault(name, []).append(b - a)
     medians = {name: statistics.median(v) for name, v in layers.items()}
     return TorchProfile(seconds, len(steps), statistics.median(talk), medians)
 
 
-def _by_step(steps: list[tuple[float, float]], kernels: list[_Kernel]) -> list[list[_Kernel]]:
+def _group_by_step(steps: list[tuple[float, float]], kernels: list[_Kernel]) -> list[list[_Kernel]]:
     """The kernels of each step: those that begin in it, and in none that began later."""
     begins, inside = [begin for begin, _ in steps], [list[_Kernel]() for _ in steps]
     for kernel in kernels:
@@ -84,7 +86,7 @@ def _by_step(steps: list[tuple[float, float]], kernels: list[_Kernel]) -> list[l
     return inside
 
 
-def _span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, float, float]:
+def _parse_span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, float, float]:
     """Name, category, begin and end in s."""
     ts, dur = event.get("ts"), event.get("dur", 0)
     for value in (ts, dur):
@@ -107,7 +109,7 @@ def _span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, floa
     return str(event.get("name", "")), str(event.get("cat", "")), begin, begin + float(dur) * 1e-6
 
 
-def _covered(spans: list[tuple[float, float]]) -> float:
+def _measure_union(spans: list[tuple[float, float]]) -> float:
     """Seconds in which at least one of the spans runs."""
     total, until = 0.0, float("-inf")
     for a, b in sorted(spans):

@@ -27,15 +27,15 @@ def assign_buckets(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[in
     came."""
     done: list[list[int]] = []
     open_: dict[str, list[int]] = {}
-    held: dict[str, int] = {}
-    turn: dict[str, int] = {}
+    bucket_bytes: dict[str, int] = {}
+    cap_numbers: dict[str, int] = {}
     for i, (size, kind) in enumerate(zip(sizes, kinds, strict=True)):
         open_.setdefault(kind, []).append(i)
-        held[kind] = held.get(kind, 0) + size
-        at = turn.setdefault(kind, 0)
-        if held[kind] >= caps[at]:
+        bucket_bytes[kind] = bucket_bytes.get(kind, 0) + size
+        position = cap_numbers.setdefault(kind, 0)
+        if bucket_bytes[kind] >= caps[position]:
             done.append(open_.pop(kind))
-            held[kind], turn[kind] = 0, min(at + 1, len(caps) - 1)
+            bucket_bytes[kind], cap_numbers[kind] = 0, min(position + 1, len(caps) - 1)
     return done + list(open_.values())
 
 

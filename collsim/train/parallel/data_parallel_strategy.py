@@ -33,15 +33,17 @@ class DataParallel(ParallelStrategy):
     @property
     def label(self) -> str:
         """The call."""
-        given = [] if self.nccl else ["nccl=False"]
-        return f"data_parallel({', '.join(given + [f'accumulate={self.accumulate}'] * (self.accumulate is not None))})"
+        options = [] if self.nccl else ["nccl=False"]
+        return (
+            f"data_parallel({', '.join(options + [f'accumulate={self.accumulate}'] * (self.accumulate is not None))})"
+        )
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step; GPU 0 is lane 0, all others share lane 1. Raises CollsimError for more than one node."""
-        if asked.nodes > 1:
-            why = "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()"
-            raise CollsimError(why, nodes=asked.nodes)
-        return _Writing(self, asked).step()
+        if workload.nodes > 1:
+            message = "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()"
+            raise CollsimError(message, nodes=workload.nodes)
+        return _StepWriter(self, workload).write_step()
 
 
 @check_keywords
@@ -63,32 +65,32 @@ def cut_pieces(sizes: Sequence[int]) -> list[int]:
     return [sum(sizes[i] for i in piece) for piece in assign_buckets(sizes, ["float32"] * len(sizes), (PIECE,))]
 
 
-class _Writing:
-    def __init__(self, parallel: DataParallel, asked: Workload):
-        self.parallel, self.asked, self.out = parallel, asked, StepBuilder()
+class _StepWriter:
+    def __init__(self, parallel: DataParallel, workload: Workload):
+        self.parallel, self.workload, self.out = parallel, workload, StepBuilder()
         self.lanes: tuple[tuple[int, ...], ...] = (
-            (asked.ranks[:1], asked.ranks[1:]) if len(asked.ranks) > 1 else (asked.ranks,)
+            (workload.ranks[:1], workload.ranks[1:]) if len(workload.ranks) > 1 else (workload.ranks,)
         )
-        self.all = tuple(range(len(self.lanes)))
-        item = find_itemsize(asked.dtype)
-        self.inputs = asked.model.input_bytes * asked.micro_batch * len(asked.ranks)
-        self.outputs = round(asked.model.layers[-1].outputs * item * asked.micro_batch * len(asked.ranks))
+        self.every_lane = tuple(range(len(self.lanes)))
+        item = find_itemsize(workload.dtype)
+        self.inputs = workload.model.input_bytes * workload.micro_batch * len(workload.ranks)
+        self.outputs = round(workload.model.layers[-1].outputs * item * workload.micro_batch * len(workload.ranks))
 
-    def step(self) -> TrainingStep:
-        asked = self.asked
-        done = [self.micro(micro) for micro in range(asked.accumulate)]
-        last = add_optimizer(self.out, asked, 0)
-        self.out.add_allocation(0, "gradients", asked.model.nbytes, done[0], last)
-        held: tuple[dict[str, int], ...] = (count_resident_bytes(asked),)
+    def write_step(self) -> TrainingStep:
+        workload = self.workload
+        done = [self.add_microbatch(micro) for micro in range(workload.accumulate)]
+        last = add_optimizer(self.out, workload, 0)
+        self.out.add_allocation(0, "gradients", workload.model.nbytes, done[0], last)
+        resident: tuple[dict[str, int], ...] = (count_resident_bytes(workload),)
         if len(self.lanes) > 1:
-            held += ({"replica": asked.model.nbytes + asked.model.buffer_bytes},)
-        what = asked.batch, asked.micro_batch, asked.dtype, held, tuple(self.out.allocations)
-        return TrainingStep(asked.model, self.parallel.label, self.lanes, tuple(self.out.tasks), *what)
+            resident += ({"replica": workload.model.nbytes + workload.model.buffer_bytes},)
+        what = workload.batch, workload.micro_batch, workload.dtype, resident, tuple(self.out.allocations)
+        return TrainingStep(workload.model, self.parallel.label, self.lanes, tuple(self.out.tasks), *what)
 
-    def moved(self, kind: str, name: str, nbytes: int, algorithm: str, micro: int) -> int:
+    def add_collective(self, kind: str, name: str, nbytes: int, algorithm: str, micro: int) -> int:
         """A collective of all GPUs with GPU 0 as its root, behind all computing so far."""
         waits = (
-            tuple(max(i for i, t in enumerate(self.out.tasks) if lane in t.lanes) for lane in self.all)
+            tuple(max(i for i, t in enumerate(self.out.tasks) if lane in t.lanes) for lane in self.every_lane)
             if self.out.tasks
             else ()
         )
@@ -97,42 +99,47 @@ class _Writing:
             "nbytes": nbytes,
             "algorithm": algorithm,
             "microbatch": micro,
-            "ranks": self.asked.ranks,
+            "ranks": self.workload.ranks,
         }
-        return self.out.add_task(name, kind, self.all, **more)
+        return self.out.add_task(name, kind, self.every_lane, **more)
 
-    def many(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
+    def add_collective_pieces(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
         """The same in pieces; the last of them, none where there is nothing to send."""
         algorithm = "" if self.parallel.nccl else f"{kind}_flat"
-        sent = [self.moved(kind, f"{name} {i}", size, algorithm, micro) for i, size in enumerate(cut_pieces(sizes))][
-            -1:
-        ]
+        sent = [
+            self.add_collective(kind, f"{name} {i}", size, algorithm, micro) for i, size in enumerate(cut_pieces(sizes))
+        ][-1:]
         return tuple(sent)
 
-    def micro(self, micro: int) -> int:
+    def add_microbatch(self, micro: int) -> int:
         """One forward and backward pass; the number of the first reduction."""
-        asked, out = self.asked, self.out
-        first = self.moved("scatter", "inputs", self.inputs, "scatter_flat", micro)
-        waits = self.many("broadcast", "parameters", [size for size, _ in asked.model.tensors], micro) or (first,)
-        if buffers := [4 * n for layer in asked.model.layers for n in layer.buffers]:
-            waits = self.many("broadcast", "buffers", buffers, micro)
-        passed = [add_forward(out, asked, lane, micro, waits, len(asked.ranks)) for lane in self.all]
-        self.moved("gather", "outputs", self.outputs, "gather_flat", micro)
-        back = self.moved("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
-        for lane in self.all:
-            out.tasks.append(_waiting(lane, back, micro))
-        backs = [add_backward(out, asked, lane, micro, passed[lane]) for lane in self.all]
+        workload, out = self.workload, self.out
+        first = self.add_collective("scatter", "inputs", self.inputs, "scatter_flat", micro)
+        waits = self.add_collective_pieces(
+            "broadcast", "parameters", [size for size, _ in workload.model.tensors], micro
+        ) or (first,)
+        if buffers := [4 * n for layer in workload.model.layers for n in layer.buffers]:
+            waits = self.add_collective_pieces("broadcast", "buffers", buffers, micro)
+        passed = [add_forward(out, workload, lane, micro, waits, len(workload.ranks)) for lane in self.every_lane]
+        self.add_collective("gather", "outputs", self.outputs, "gather_flat", micro)
+        back = self.add_collective("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
+        for lane in self.every_lane:
+            out.tasks.append(_build_wait_task(lane, back, micro))
+        backs = [add_backward(out, workload, lane, micro, passed[lane]) for lane in self.every_lane]
         reduced = len(out.tasks)
         last = (
-            self.many("reduce", "gradients", [size for size, _ in reversed(asked.model.tensors)], micro) or (back,)
+            self.add_collective_pieces(
+                "reduce", "gradients", [size for size, _ in reversed(workload.model.tensors)], micro
+            )
+            or (back,)
         )[0]
-        out.tasks.append(_waiting(0, last, micro))
+        out.tasks.append(_build_wait_task(0, last, micro))
         out.add_allocation(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
-        for lane in self.all:
+        for lane in self.every_lane:
             for i, number in enumerate(backs[lane]):
-                out.add_allocation(lane, "replica's gradients", asked.model.layers[-1 - i].nbytes, number, last)
+                out.add_allocation(lane, "replica's gradients", workload.model.layers[-1 - i].nbytes, number, last)
         return reduced
 
 
-def _waiting(lane: int, after: int, micro: int) -> StepTask:
+def _build_wait_task(lane: int, after: int, micro: int) -> StepTask:
     return StepTask("wait", "copy", (lane,), dependencies=(after,), microbatch=micro)

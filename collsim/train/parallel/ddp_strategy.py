@@ -70,8 +70,10 @@ class DDP(ParallelStrategy):
     def label(self) -> str:
         """The call."""
         usual = DDP()
-        said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)}
-        return f"ddp({', '.join(f'{k}={_said(k, v)}' for k, v in said.items())})"
+        changed = {
+            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)
+        }
+        return f"ddp({', '.join(f'{k}={_format_option(k, v)}' for k, v in changed.items())})"
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
         """Numbers of the tensors in each bucket, in the order of launch, in a step of the run (counted from 1, of those
@@ -89,16 +91,16 @@ class DDP(ParallelStrategy):
             raise CollsimError("buckets wants a Model, got {model!r}; make one with model('resnet50')", model=model)
         return [sum(model.tensors[i][0] for i in bucket) for bucket in self.assign_tensors(model, step)]
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step: for each microbatch forward and backward, allreduces beside the backward that synchronises, then
         the optimizer."""
-        return _Writing(self, asked).step()
+        return _StepWriter(self, workload).write_step()
 
 
 _UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
 
 
-def _said(name: str, value: Any) -> str:
+def _format_option(name: str, value: Any) -> str:
     """A size in the largest unit of which it is a whole number."""
     for unit, factor in _UNITS if name in ("bucket", "first") else ():
         if value % factor == 0:
@@ -140,7 +142,11 @@ def ddp(
     Raises CollsimError for a bucket of less than a byte, and unknown hooks.
     """
     require_same("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
-    cap = _cap("bucket", bucket) if bucket_cap_mb is None else _cap("bucket_cap_mb", _mebibytes(bucket_cap_mb))
+    cap = (
+        _parse_cap("bucket", bucket)
+        if bucket_cap_mb is None
+        else _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
+    )
     if hook is not None:
         require_word("hook of ddp", hook, HOOK_ITEM_BYTES)
     flags = {"view": view, "find_unused": find_unused, "static_graph": static_graph}
@@ -151,17 +157,17 @@ def ddp(
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     flags |= {"view": view or gradient_as_bucket_view, "find_unused": find_unused or find_unused_parameters}
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
-    return DDP(cap, _cap("first", first), hook, accumulate=many, **flags)
+    return DDP(cap, _parse_cap("first", first), hook, accumulate=many, **flags)
 
 
-def _mebibytes(value: Any) -> int:
+def _convert_mebibytes(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 0 < value < 2**40:
-        why = "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25"
-        raise CollsimError(why, value=value)
+        message = "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25"
+        raise CollsimError(message, value=value)
     return int(value * 2**20)
 
 
-def _cap(name: str, value: Any) -> int | None:
+def _parse_cap(name: str, value: Any) -> int | None:
     if value is None:
         return None
     size = parse_bytes(value, name)
@@ -174,44 +180,58 @@ def _cap(name: str, value: Any) -> int | None:
     return size
 
 
-class _Writing:
+class _StepWriter:
     """One step of DDP under construction. All GPUs do the same, so they share lane 0."""
 
-    def __init__(self, parallel: DDP, asked: Workload):
-        self.parallel, self.asked, self.out = parallel, asked, StepBuilder()
-        self.layout = parallel.assign_tensors(asked.model, asked.step_number)
-        self.sizes = [sum(asked.model.tensors[i][0] for i in bucket) for bucket in self.layout]
+    def __init__(self, parallel: DDP, workload: Workload):
+        self.parallel, self.workload, self.out = parallel, workload, StepBuilder()
+        self.layout = parallel.assign_tensors(workload.model, workload.step_number)
+        self.sizes = [sum(workload.model.tensors[i][0] for i in bucket) for bucket in self.layout]
         self.launched: list[int] = []
 
-    def step(self) -> TrainingStep:
-        asked, p = self.asked, self.parallel
+    def write_step(self) -> TrainingStep:
+        workload, p = self.workload, self.parallel
         first: list[int] = []
-        for micro in range(asked.accumulate):
-            sync = micro == asked.accumulate - 1 or not p.no_sync
-            waits = self.buffers(micro) if micro == 0 or not p.no_sync else ()
-            passed = add_forward(self.out, asked, 0, micro, waits)
-            numbers = self.synchronised(micro, passed) if sync else add_backward(self.out, asked, 0, micro, passed)
+        for micro in range(workload.accumulate):
+            sync = micro == workload.accumulate - 1 or not p.no_sync
+            waits = self.add_buffer_broadcasts(micro) if micro == 0 or not p.no_sync else ()
+            passed = add_forward(self.out, workload, 0, micro, waits)
+            numbers = (
+                self.add_synchronised_backward(micro, passed)
+                if sync
+                else add_backward(self.out, workload, 0, micro, passed)
+            )
             first = first or numbers
-        last = add_optimizer(self.out, asked, 0)
-        held = count_resident_bytes(asked)
-        held["buckets"] = asked.model.nbytes
+        last = add_optimizer(self.out, workload, 0)
+        resident = count_resident_bytes(workload)
+        resident["buckets"] = workload.model.nbytes
         if not p.view:  # else gradients are views of the buckets
-            add_gradient_allocations(self.out, asked, 0, first, last)
+            add_gradient_allocations(self.out, workload, 0, first, last)
         if p.hook:
-            self.out.add_allocation(0, "compressed", max(map(self.wire, self.sizes), default=0), first[-1], last)
+            self.out.add_allocation(
+                0, "compressed", max(map(self.count_wire_bytes, self.sizes), default=0), first[-1], last
+            )
         tasks, alive = tuple(self.out.tasks), tuple(self.out.allocations)
         return TrainingStep(
-            asked.model, p.label, (asked.ranks,), tasks, asked.batch, asked.micro_batch, asked.dtype, (held,), alive
+            workload.model,
+            p.label,
+            (workload.ranks,),
+            tasks,
+            workload.batch,
+            workload.micro_batch,
+            workload.dtype,
+            (resident,),
+            alive,
         )
 
-    def wire(self, nbytes: int) -> int:
+    def count_wire_bytes(self, nbytes: int) -> int:
         """Bytes of a bucket on the network."""
         hook = self.parallel.hook
         return nbytes if hook is None else nbytes * HOOK_ITEM_BYTES[hook] // 4
 
-    def buffers(self, micro: int) -> tuple[int, ...]:
+    def add_buffer_broadcasts(self, micro: int) -> tuple[int, ...]:
         """The broadcast of buffers in pieces, before the forward pass; its tasks."""
-        sizes = [4 * n for layer in self.asked.model.layers for n in layer.buffers]
+        sizes = [4 * n for layer in self.workload.model.layers for n in layer.buffers]
         if not self.parallel.broadcast_buffers or not sizes:
             return ()
         waits = (len(self.out.tasks) - 1,) if self.out.tasks else ()
@@ -223,22 +243,26 @@ class _Writing:
             for p in pieces
         )
 
-    def synchronised(self, micro: int, passed: list[int]) -> list[int]:
+    def add_synchronised_backward(self, micro: int, passed: list[int]) -> list[int]:
         """The backward pass with its allreduces, and all that is done until the optimizer may start."""
-        of = _layer_of(self.asked.model)
-        last = [min((of[i] for i in bucket), default=0) for bucket in self.layout]  # whose gradients come last
+        tensor_layers = _list_tensor_layers(self.workload.model)
+        last = [
+            min((tensor_layers[i] for i in bucket), default=0) for bucket in self.layout
+        ]  # whose gradients come last
         self.launched = []
 
-        def ready(layer: int, _: int) -> None:
+        def launch_ready(layer: int, _: int) -> None:
             while len(self.launched) < len(last) and last[len(self.launched)] >= layer:
-                self.launch(micro)
+                self.launch_bucket(micro)
 
-        numbers = add_backward(self.out, self.asked, 0, micro, passed, ready if self.parallel.overlap else None)
+        numbers = add_backward(
+            self.out, self.workload, 0, micro, passed, launch_ready if self.parallel.overlap else None
+        )
         while len(self.launched) < len(last):
-            self.launch(micro)
+            self.launch_bucket(micro)
         waits = tuple(self.launched)
         if self.parallel.find_unused and not self.parallel.static_graph:
-            tensors = len(self.asked.model.tensors)
+            tensors = len(self.workload.model.tensors)
             waits += (
                 self.out.add_task(
                     "unused map",
@@ -249,33 +273,33 @@ class _Writing:
                     nbytes=4 * tensors,
                 ),
             )
-        self.finish(micro, waits)
+        self.finish_buckets(micro, waits)
         return numbers
 
-    def launch(self, micro: int) -> None:
+    def launch_bucket(self, micro: int) -> None:
         """The next bucket: gradients are copied into it (and divided), then its allreduce is launched."""
         number = len(self.launched)
-        self.copied(number, micro, f"into bucket {number}", ())
+        self.add_bucket_copy(number, micro, f"into bucket {number}", ())
         last = next(i for i in range(len(self.out.tasks) - 1, -1, -1) if self.out.tasks[i].is_compute)
-        size = self.wire(self.sizes[number])
+        size = self.count_wire_bytes(self.sizes[number])
         task = self.out.add_task(
             f"bucket {number}", "allreduce", (0,), dependencies=(last,), microbatch=micro, bucket=number, nbytes=size
         )
         self.launched.append(task)
 
-    def finish(self, micro: int, waits: tuple[int, ...]) -> None:
+    def finish_buckets(self, micro: int, waits: tuple[int, ...]) -> None:
         """After the backward pass: each bucket is waited for and copied back; then what else was launched."""
         for number, task in enumerate(self.launched):
-            self.copied(number, micro, f"out of bucket {number}", (task,))
+            self.add_bucket_copy(number, micro, f"out of bucket {number}", (task,))
         self.out.add_task("wait", "copy", (0,), dependencies=waits, microbatch=micro)
 
-    def copied(self, number: int, micro: int, name: str, after: tuple[int, ...]) -> None:
+    def add_bucket_copy(self, number: int, micro: int, name: str, after: tuple[int, ...]) -> None:
         """One way between gradients and a bucket: a kernel for each tensor, unless they are views; a hook's cast beside
         it."""
         p, size, into = self.parallel, self.sizes[number], not after
         moved, ops = (0, 0) if p.view else (2 * size, len(self.layout[number]))
         if p.hook:
-            moved, ops = moved + size + self.wire(size), ops + 1
+            moved, ops = moved + size + self.count_wire_bytes(size), ops + 1
         elif p.view and into:
             moved, ops = 2 * size, 1  # divided where it is
         if ops:
@@ -291,6 +315,6 @@ class _Writing:
             )
 
 
-def _layer_of(model: Model) -> list[int]:
+def _list_tensor_layers(model: Model) -> list[int]:
     """The layer of each tensor."""
     return [number for number, layer in enumerate(model.layers) for _ in layer.tensors]

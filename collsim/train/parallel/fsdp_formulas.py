@@ -42,11 +42,11 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
     sent = moved * (shards - 1) / shards
     sent += 2 * wire * reduces * (copies - 1) / copies * (sum(blocks) + root) / shards
     alive = 1 + data.prefetch if data.reshard_after_forward else len(blocks)
-    held = item * (sum(blocks[:alive]) + root)
+    gathered = item * (sum(blocks[:alive]) + root)
     often = {1: ""}
     parts = f"{often.get(gathers, gathers)}(P − r) + {often.get(accumulate, accumulate)}r"
-    said = f"{shards - 1}/{shards} × ({parts} + {often.get(reduces, reduces)}P) × {item} B"
+    formula = f"{shards - 1}/{shards} × ({parts} + {often.get(reduces, reduces)}P) × {item} B"
     if copies > 1:
-        said += f" + 2 ({copies} − 1)/{copies} × P/{shards} × {wire} B"
+        formula += f" + 2 ({copies} − 1)/{copies} × P/{shards} × {wire} B"
     words = ("(2b + r)" if data.prefetch else "(b + r)") if data.reshard_after_forward else "P"
-    return FsdpFormulas(sent, held, item * (sum(blocks) + root), said, f"{words} × {item} B")
+    return FsdpFormulas(sent, gathered, item * (sum(blocks) + root), formula, f"{words} × {item} B")

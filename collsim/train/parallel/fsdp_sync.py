@@ -27,13 +27,13 @@ ROOT = -1
 class FsdpSync(ReplicaSync):
     """FSDP's collectives and memory. A block is known by the number of its first layer, the root of a lane as ROOT."""
 
-    def __init__(self, writing: SplitBuilder, data: FSDP):
-        super().__init__(writing)
+    def __init__(self, builder: SplitBuilder, data: FSDP):
+        super().__init__(builder)
         self.strategy = data
         self.shards = self.replica_count // data.replicate
         self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
-        self.sharded = [_blocks(groups, self.shards) for groups in self.dense_groups]
-        self.replicated = [_strides(groups, self.shards) for groups in self.dense_groups]
+        self.sharded = [_split_groups(groups, self.shards) for groups in self.dense_groups]
+        self.replicated = [_list_stride_groups(groups, self.shards) for groups in self.dense_groups]
         self.alive: dict[tuple[int, int], int] = {}
         self.reduced: dict[int, int] = {}
         self.waits: dict[int, list[int]] = {}
@@ -174,15 +174,15 @@ class FsdpSync(ReplicaSync):
 
     def count_resident_bytes(self, lane: int) -> dict[str, int]:
         """Shards in float32, and what the optimizer holds of them."""
-        held = super().count_resident_bytes(lane)
-        return {"parameters": 4 * self.count_updated_parameters(lane), "optimizer": held["optimizer"]}
+        resident = super().count_resident_bytes(lane)
+        return {"parameters": 4 * self.count_updated_parameters(lane), "optimizer": resident["optimizer"]}
 
 
-def _blocks(groups: Groups, size: int) -> Groups:
+def _split_groups(groups: Groups, size: int) -> Groups:
     """Groups cut into blocks of so many ranks."""
     return tuple(group[i : i + size] for group in groups for i in range(0, len(group), size))
 
 
-def _strides(groups: Groups, size: int) -> Groups:
+def _list_stride_groups(groups: Groups, size: int) -> Groups:
     """Ranks that hold the same shard."""
     return tuple(group[i::size] for group in groups for i in range(size))

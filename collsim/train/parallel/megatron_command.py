@@ -40,69 +40,72 @@ def build_megatron_command(
     way = parse_strategy(parallel) if isinstance(parallel, str) else parallel
     split = way if isinstance(way, Split) else Split((way,))
     sizes = read_decoder_shape(model)
-    _require(way, split, model, sizes)
+    _require_supported(way, split, model, sizes)
     far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
     shared = split.get_size(TensorParallel) > 1 or split.get_size(ContextParallel) > 1
-    alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 " if shared and not _fully_sharded(split) else ""
+    alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 " if shared and not _is_fully_sharded(split) else ""
     lines = [f"{alone}torchrun {far} --nproc-per-node {gpus} pretrain_gpt.py"]
-    lines += _model(sizes) if sizes is not None else ["$MODEL_ARGS"]
+    lines += _list_model_options(sizes) if sizes is not None else ["$MODEL_ARGS"]
     lines += ["--mock-data --tokenizer-type NullTokenizer --train-iters 20 --lr 1e-4 --bf16"]
     lines += [f"--micro-batch-size {micro_batch} --global-batch-size {batch}"]
-    lines += [*_layers(split), *_pipeline(split), *_data(split, sizes)]
+    lines += [*_list_layer_options(split), *_list_pipeline_options(split), *_list_data_options(split, sizes)]
     stages = split.pipeline.size * split.pipeline.interleave
-    lines += [_recomputed(recompute, sizes.blocks // stages if sizes is not None else 0), _order(split)]
+    lines += [
+        _format_recompute(recompute, sizes.blocks // stages if sizes is not None else 0),
+        _format_rank_order(split),
+    ]
     return " \\\n".join(filter(None, lines))
 
 
-def _require(way: ParallelStrategy, split: Split, model: Model, sizes: DecoderShape | None) -> None:
+def _require_supported(way: ParallelStrategy, split: Split, model: Model, sizes: DecoderShape | None) -> None:
     """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
     for part in split.parts:
         if not isinstance(part, (DDP, *PART_TYPES)):
             raise CollsimError("Megatron-LM has no option for {part}", part=part.label)
-        if option := _unsaid(part):
+        if option := _find_unsupported_option(part):
             raise CollsimError("Megatron-LM has no option for {part}", part=f"{option} in {part.label}")
     if not model.tokens or model.layers[-1].name != "head":
         raise CollsimError("pretrain_gpt.py of Megatron-LM trains decoders, and {name} is none", name=model.name)
-    _pipeline(split)  # its schedule, before what its stages are of
+    _list_pipeline_options(split)  # its schedule, before what its stages are of
     t, c = split.find_part(TensorParallel), split.get_size(ContextParallel)
     if t is not None and t.size > 1 and not t.sequence and split.get_size(ExpertParallel) > 1:
-        why = "Megatron-LM has experts beside {part} only with sequence=True"
-        raise CollsimError(why, part=t.label)
+        message = "Megatron-LM has experts beside {part} only with sequence=True"
+        raise CollsimError(message, part=t.label)
     counts = [("seq", model.tokens, 2 * c if c > 1 else 1)]
     if sizes is not None:
         stages = split.pipeline.size * split.pipeline.interleave
         counts += [("layers", sizes.blocks, stages), ("heads", sizes.heads, 1 if t is None else t.size)]
     for what, many, by in counts:
         if many % by:
-            why = "Megatron-LM wants a multiple of {by} for {what}={many} with {says}"
-            raise CollsimError(why, by=by, what=what, many=many, says=split.label)
+            message = "Megatron-LM wants a multiple of {by} for {what}={many} with {says}"
+            raise CollsimError(message, by=by, what=what, many=many, says=split.label)
 
 
-def _unsaid(part: ParallelStrategy) -> str | None:
+def _find_unsupported_option(part: ParallelStrategy) -> str | None:
     """An option of a part for which it has none: of DDP's buckets the first, FSDP that gathers only when it must (torch
     and its own module gather ahead), types of gradients other than its two."""
     reduced = getattr(part, "reduce_dtype", None)
-    unsaid: dict[str, bool] = {f"reduce_dtype={reduced!r}": reduced not in (None, "bfloat16", "float32")}
+    unsupported: dict[str, bool] = {f"reduce_dtype={reduced!r}": reduced not in (None, "bfloat16", "float32")}
     if isinstance(part, DDP):
-        unsaid |= {f"hook={part.hook!r}": part.hook == "fp16", "first": part.first is not None}
-        unsaid |= {"find_unused=True": part.find_unused, "static_graph=True": part.static_graph}
-        unsaid |= {"no_sync=False": not part.no_sync}
+        unsupported |= {f"hook={part.hook!r}": part.hook == "fp16", "first": part.first is not None}
+        unsupported |= {"find_unused=True": part.find_unused, "static_graph=True": part.static_graph}
+        unsupported |= {"no_sync=False": not part.no_sync}
     elif isinstance(part, FSDP):
-        unsaid |= {"prefetch=False": not part.prefetch, "no_sync=True": part.no_sync}
+        unsupported |= {"prefetch=False": not part.prefetch, "no_sync=True": part.no_sync}
     elif isinstance(part, Zero) and part.stage > 1:
-        unsaid |= {"overlap=False": not part.overlap, "bucket": part.bucket != ZERO_BUCKET_ELEMENTS}
+        unsupported |= {"overlap=False": not part.overlap, "bucket": part.bucket != ZERO_BUCKET_ELEMENTS}
     elif isinstance(part, Pipeline):
-        unsaid |= {"scatter=True": part.scatter}
-    return next((option for option, said in unsaid.items() if said), None)
+        unsupported |= {"scatter=True": part.scatter}
+    return next((option for option, is_used in unsupported.items() if is_used), None)
 
 
-def _fully_sharded(split: Split) -> bool:
+def _is_fully_sharded(split: Split) -> bool:
     """Sharded by a module of its own: stage 2 and above, which its distributed optimizer is not."""
     data = split.data_strategy
     return isinstance(data, FSDP) or (isinstance(data, Zero) and data.stage > 1)
 
 
-def _model(sizes: DecoderShape) -> list[str]:
+def _list_model_options(sizes: DecoderShape) -> list[str]:
     """The sizes of a decoder."""
     lines = [f"--num-layers {sizes.blocks} --hidden-size {sizes.h} --ffn-hidden-size {sizes.ffn}"]
     heads = f"--num-attention-heads {sizes.heads}"
@@ -117,7 +120,7 @@ def _model(sizes: DecoderShape) -> list[str]:
     return [*lines, " ".join(more)]
 
 
-def _layers(split: Split) -> list[str]:
+def _list_layer_options(split: Split) -> list[str]:
     """GPUs that share layers, sequences and experts."""
     lines = []
     tensor, context, expert = (
@@ -134,7 +137,7 @@ def _layers(split: Split) -> list[str]:
     return lines
 
 
-def _pipeline(split: Split) -> list[str]:
+def _list_pipeline_options(split: Split) -> list[str]:
     pipe: Pipeline = split.pipeline
     if pipe.size == 1:
         return []
@@ -144,7 +147,7 @@ def _pipeline(split: Split) -> list[str]:
     return [f"--pipeline-model-parallel-size {pipe.size}{thin}"]
 
 
-def _data(split: Split, sizes: DecoderShape | None) -> list[str]:
+def _list_data_options(split: Split, sizes: DecoderShape | None) -> list[str]:
     """How replicas keep together. Its gradients are reduced in float32 unless told otherwise."""
     data = split.data_strategy
     if data is None:
@@ -158,18 +161,18 @@ def _data(split: Split, sizes: DecoderShape | None) -> list[str]:
         beside = " --overlap-grad-reduce --overlap-param-gather" if data.overlap else ""
         beside += f" --ddp-bucket-size {data.bucket}" if data.overlap and data.bucket != ZERO_BUCKET_ELEMENTS else ""
         return [f"--use-distributed-optimizer{beside}{small}"]
-    if isinstance(data, FSDP) and data.replicate == 1 and _torch_shards(split, sizes):
+    if isinstance(data, FSDP) and data.replicate == 1 and _can_use_torch_fsdp(split, sizes):
         keeps = "" if data.reshard_after_forward else " --torch-fsdp2-no-reshard-after-forward"
         return [f"--use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dist{keeps}{small}"]
-    return [_megatron_shards(data) + small]
+    return [_format_megatron_fsdp(data) + small]
 
 
-def _torch_shards(split: Split, sizes: DecoderShape | None) -> bool:
+def _can_use_torch_fsdp(split: Split, sizes: DecoderShape | None) -> bool:
     """Does it take torch's FSDP2? Not with a pipeline, experts, or a head that shares the embedding's matrix."""
     return split.pipeline.size == 1 and split.get_size(ExpertParallel) == 1 and sizes is not None and not sizes.tied
 
 
-def _megatron_shards(data: Zero | FSDP) -> str:
+def _format_megatron_fsdp(data: Zero | FSDP) -> str:
     """Its own module, Megatron-FSDP."""
     what = "optim_grads" if data.keeps_weights else "optim_grads_params"
     copies = data.replicate if isinstance(data, FSDP) else 1
@@ -180,7 +183,7 @@ def _megatron_shards(data: Zero | FSDP) -> str:
     )
 
 
-def _recomputed(recompute: str, blocks: int) -> str:
+def _format_recompute(recompute: str, blocks: int) -> str:
     """What is computed again; `blocks` of a stage, 0 where they are not known."""
     if recompute == "full":
         return "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
@@ -192,7 +195,7 @@ def _recomputed(recompute: str, blocks: int) -> str:
     return ""
 
 
-def _order(split: Split) -> str:
+def _format_rank_order(split: Split) -> str:
     if split.rank_order not in _ORDERS:
         known = join_words(list(_ORDERS), "{first} and {then}")
         raise CollsimError(

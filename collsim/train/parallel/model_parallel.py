@@ -36,11 +36,11 @@ class _Part(ParallelStrategy):
 
         return Split((self,)).count_replicas(ranks)
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step."""
         from .split import Split
 
-        return Split((self,)).build_step(asked)
+        return Split((self,)).build_step(workload)
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ class Pipeline(_Part):
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
         w = b / 2 if weight is None else parse_time(weight, "weight")
         if w > b:
-            why = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
-            raise CollsimError(why, weight=weight, backward=backward)
+            message = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
+            raise CollsimError(message, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
-        made = time_passes(self.build_orders(m), self.stage_ranks, seconds, h)
+        timing = time_passes(self.build_orders(m), self.stage_ranks, seconds, h)
         whole = {kind: v * took for kind, took in seconds.items()}
-        return made if h else replace(made, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
+        return timing if h else replace(timing, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
 
 
 @check_keywords
@@ -171,11 +171,11 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
     """
     require_word("schedule of a pipeline", schedule, SCHEDULES)
     size = parse_count(p, "pipeline")
-    given = None if interleave is None else parse_count(interleave, "interleave")
-    if schedule == "1f1b" and given not in (None, 1):
+    stages = None if interleave is None else parse_count(interleave, "interleave")
+    if schedule == "1f1b" and stages not in (None, 1):
         schedule = "interleaved"
     usual = _STAGES.get(schedule)
-    many = given or usual or 2
+    many = stages or usual or 2
     if usual is not None and many != usual:
         raise CollsimError(
             "interleave={many}: in {schedule} a GPU holds {stages} of the model",

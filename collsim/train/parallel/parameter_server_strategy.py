@@ -45,8 +45,8 @@ class ParameterServer(ParallelStrategy):
     @property
     def label(self) -> str:
         """The call."""
-        usual, own = ParameterServer(), vars(self)
-        return f"parameter_server({', '.join(f'{k}={v!r}' for k, v in own.items() if v != getattr(usual, k))})"
+        usual, values = ParameterServer(), vars(self)
+        return f"parameter_server({', '.join(f'{k}={v!r}' for k, v in values.items() if v != getattr(usual, k))})"
 
     @property
     def algorithm(self) -> tuple[str, tuple[tuple[str, Any], ...]]:
@@ -56,66 +56,66 @@ class ParameterServer(ParallelStrategy):
             return "allreduce_parameter_server", (server,)
         return "allreduce_sharded_parameter_server", (server, ("servers", self.servers))
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step. All workers do the same, so they share lane 0. Raises CollsimError for more servers on ranks than
         ranks."""
-        if self.on == "rank" and self.servers > len(asked.ranks):
-            why = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
-            raise CollsimError(why, servers=self.servers, ranks=len(asked.ranks))
+        if self.on == "rank" and self.servers > len(workload.ranks):
+            message = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
+            raise CollsimError(message, servers=self.servers, ranks=len(workload.ranks))
         if not self.synchronous and self.on == "rank":
             raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
         out = StepBuilder()
         first: list[int] = []
         pulled: tuple[int, ...] = ()
-        for micro in range(asked.accumulate):
-            passed = add_forward(out, asked, 0, micro, pulled)
-            sends = _Pushes(self, asked, out, micro) if micro == asked.accumulate - 1 else None
-            numbers = add_backward(out, asked, 0, micro, passed, sends.ready if sends else None)
+        for micro in range(workload.accumulate):
+            passed = add_forward(out, workload, 0, micro, pulled)
+            sends = _Pushes(self, workload, out, micro) if micro == workload.accumulate - 1 else None
+            numbers = add_backward(out, workload, 0, micro, passed, sends.ready if sends else None)
             first = first or numbers
             if sends is not None:
                 sends.copy_out()
                 pulled = tuple(sends.pushed)
         out.add_task("wait", "copy", (0,), dependencies=pulled)
-        last = add_optimizer(out, asked, 0, name="update on the server", shards=self.servers)
-        add_gradient_allocations(out, asked, 0, first, last)
+        last = add_optimizer(out, workload, 0, name="update on the server", shards=self.servers)
+        add_gradient_allocations(out, workload, 0, first, last)
         if not self.synchronous:
             name, options = self.algorithm
             more: TaskOptions = {
-                "nbytes": asked.model.nbytes,
+                "nbytes": workload.model.nbytes,
                 "algorithm": name,
                 "options": options,
                 "stream": SERVERS,
             }
             out.add_task("servers, for all workers", "allreduce", (0,), **more)
-        held = count_resident_bytes(asked, optimizer=False)
+        resident = count_resident_bytes(workload, optimizer=False)
         if self.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
-            held["shard"] = -(-asked.model.nbytes // self.servers)
-            held["optimizer"] = -(-OPTIMIZERS[asked.optimizer][0] * asked.model.parameters // self.servers)
-        stale = 0 if self.synchronous else len(asked.ranks) - 1
-        what = asked.batch, asked.micro_batch, asked.dtype, (held,), tuple(out.allocations), stale
-        return TrainingStep(asked.model, self.label, (asked.ranks,), tuple(out.tasks), *what)
+            resident["shard"] = -(-workload.model.nbytes // self.servers)
+            resident["optimizer"] = -(-OPTIMIZERS[workload.optimizer][0] * workload.model.parameters // self.servers)
+        stale = 0 if self.synchronous else len(workload.ranks) - 1
+        what = workload.batch, workload.micro_batch, workload.dtype, (resident,), tuple(out.allocations), stale
+        return TrainingStep(workload.model, self.label, (workload.ranks,), tuple(out.tasks), *what)
 
 
 class _Pushes:
     """Groups of gradients that are pushed, and whose weights are pulled, as soon as they and all before them are
     ready."""
 
-    def __init__(self, parallel: ParameterServer, asked: Workload, out: StepBuilder, micro: int):
-        self.parallel, self.asked, self.out, self.micro = parallel, asked, out, micro
-        self.layout = rebuild_buckets(asked.model, parallel.bucket, parallel.bucket)
-        self.left = len(asked.model.tensors)
+    def __init__(self, parallel: ParameterServer, workload: Workload, out: StepBuilder, micro: int):
+        self.parallel, self.workload, self.out, self.micro = parallel, workload, out, micro
+        self.layout = rebuild_buckets(workload.model, parallel.bucket, parallel.bucket)
+        self.left = len(workload.model.tensors)
         self.pushed: list[int] = []
 
     def ready(self, layer: int, task: int) -> None:
         """Gradients of a layer are there."""
-        model = self.asked.model
+        model = self.workload.model
         self.left -= len(model.layers[layer].tensors)
         while len(self.pushed) < len(self.layout) and min(self.layout[len(self.pushed)]) >= self.left:
             number = len(self.pushed)
             size = sum(model.tensors[i][0] for i in self.layout[number])
             task = self.copy(number, size, f"into group {number}")
             name, options = self.parallel.algorithm
-            ranks = () if self.parallel.synchronous else self.asked.ranks[:1]
+            ranks = () if self.parallel.synchronous else self.workload.ranks[:1]
             more: TaskOptions = {
                 "nbytes": size,
                 "algorithm": name,
@@ -171,7 +171,7 @@ def parameter_server(
         raise CollsimError("synchronous={synchronous!r} must be True or False", synchronous=synchronous)
     size = parse_bytes(bucket, "bucket")
     if size < 1:
-        why = "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1"
-        raise CollsimError(why, bucket=bucket)
+        message = "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1"
+        raise CollsimError(message, bucket=bucket)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)

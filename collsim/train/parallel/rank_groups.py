@@ -36,20 +36,20 @@ class RankGrid:
     order: str = RANK_ORDER
 
     @property
-    def _ways(self) -> list[str]:
-        return [way for way in self.order.split("-") if way != "ep"]
+    def _axes(self) -> list[str]:
+        return [axis for axis in self.order.split("-") if axis != "ep"]
 
     @property
     def _cube(self) -> np.ndarray:
         """Ranks with an axis for each way, the slowest first."""
-        return np.array(self.ranks).reshape([getattr(self, way) for way in reversed(self._ways)])
+        return np.array(self.ranks).reshape([getattr(self, axis) for axis in reversed(self._axes)])
 
-    def list_groups(self, *ways: str) -> Groups:
+    def list_groups(self, *axes: str) -> Groups:
         """Groups of ranks that differ in these ways only, in the order of their first ranks."""
-        names = list(reversed(self._ways))
-        kept = [i for i, way in enumerate(names) if way not in ways]
-        moved = np.transpose(self._cube, kept + [i for i, way in enumerate(names) if way in ways])
-        rows = moved.reshape(-1, math.prod(getattr(self, way) for way in ways))
+        names = list(reversed(self._axes))
+        outer = [i for i, axis in enumerate(names) if axis not in axes]
+        moved = np.transpose(self._cube, outer + [i for i, axis in enumerate(names) if axis in axes])
+        rows = moved.reshape(-1, math.prod(getattr(self, axis) for axis in axes))
         position = {rank: i for i, rank in enumerate(self.ranks)}
         listed = sorted((tuple(map(int, row)) for row in rows), key=lambda row: position[row[0]])
         return tuple(listed)
@@ -69,7 +69,7 @@ class RankGrid:
     @property
     def stage_groups(self) -> Groups:
         """The ranks of each stage of the pipeline."""
-        cube = np.moveaxis(self._cube, list(reversed(self._ways)).index("pp"), 0)
+        cube = np.moveaxis(self._cube, list(reversed(self._axes)).index("pp"), 0)
         position = {rank: i for i, rank in enumerate(self.ranks)}
         return tuple(tuple(sorted(map(int, stage.ravel()), key=position.__getitem__)) for stage in cube)
 
@@ -97,8 +97,12 @@ class GroupPlacement:
     def stream_groups(self) -> dict[str, list[Groups]]:
         """Groups that share layers, sequences and experts, by the stream of their collectives."""
         grid = self.grid
-        found = {"tensor": grid.list_groups("tp"), "context": grid.list_groups("cp"), "expert": grid.expert_groups}
-        return {stream: self.split_by_lane(groups) for stream, groups in found.items()}
+        groups_by_stream = {
+            "tensor": grid.list_groups("tp"),
+            "context": grid.list_groups("cp"),
+            "expert": grid.expert_groups,
+        }
+        return {stream: self.split_by_lane(groups) for stream, groups in groups_by_stream.items()}
 
     @cached_property
     def dense_groups(self) -> list[Groups]:
@@ -131,6 +135,6 @@ def get_placement(grid: RankGrid) -> GroupPlacement:
 def require_order(order: str) -> str:
     """An order that names tp, cp, ep, dp and pp once each. Raises CollsimError."""
     if not isinstance(order, str) or sorted(order.split("-")) != sorted(RANK_ORDER.split("-")):
-        why = "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}"
-        raise CollsimError(why, order=order, usual=RANK_ORDER)
+        message = "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}"
+        raise CollsimError(message, order=order, usual=RANK_ORDER)
     return order

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class ReplicaSync:
     """No replicas: nothing is sent; and what all ways have in common."""
 
-    def __init__(self, writing: SplitBuilder):
-        self.builder, self.workload, self.item_bytes = writing, writing.workload, find_itemsize(writing.workload.dtype)
-        self.dense_groups, self.routed_groups = writing.placement.dense_groups, writing.placement.routed_groups
+    def __init__(self, builder: SplitBuilder):
+        self.builder, self.workload, self.item_bytes = builder, builder.workload, find_itemsize(builder.workload.dtype)
+        self.dense_groups, self.routed_groups = builder.placement.dense_groups, builder.placement.routed_groups
         self.shards = 1
         self.seen: set[int] = set()
         self.first: dict[int, list[tuple[float, int]]] = {}
@@ -88,11 +88,11 @@ class ReplicaSync:
     def count_resident_bytes(self, lane: int) -> dict[str, int]:
         """Bytes that a GPU of a lane holds all the time: with Adam in 16 bits 6 a parameter, and 12 over the shards,
         less the gradients' 4 (Megatron-LM, megatron/training/theoretical_memory_usage.py)."""
-        count, own = self.count_parameters(lane), self.count_updated_parameters(lane)
+        count, updated = self.count_parameters(lane), self.count_updated_parameters(lane)
         small = self.item_bytes < 4
         return {
-            "parameters": count * self.item_bytes + 4 * own * small,
-            "optimizer": OPTIMIZERS[self.workload.optimizer][0] * own,
+            "parameters": count * self.item_bytes + 4 * updated * small,
+            "optimizer": OPTIMIZERS[self.workload.optimizer][0] * updated,
         }
 
     def is_last(self, micro: int) -> bool:
@@ -105,8 +105,8 @@ class BucketedSync(ReplicaSync):
 
     kind = "allreduce"
 
-    def __init__(self, writing: SplitBuilder, data: DDP | Zero):
-        super().__init__(writing)
+    def __init__(self, builder: SplitBuilder, data: DDP | Zero):
+        super().__init__(builder)
         self.strategy: Any = data
         self.waiting: dict[int, list[int]] = {}
         self.launched: dict[int, list[int]] = {}
@@ -123,9 +123,9 @@ class BucketedSync(ReplicaSync):
         """Bytes on the wire: half with a hook."""
         return elements * (4 if self.strategy.hook is None else HOOK_ITEM_BYTES[self.strategy.hook])
 
-    def is_full(self, held: int, more: int) -> bool:
+    def is_full(self, nbytes: int, more: int) -> bool:
         """Is a bucket launched before it takes more?"""
-        return bool(held >= self.strategy.caps[1])
+        return bool(nbytes >= self.strategy.caps[1])
 
     def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
         """Into the bucket; a full one is launched."""
@@ -169,8 +169,8 @@ class ZeroSync(BucketedSync):
 
     kind = "reduce_scatter"
 
-    def __init__(self, writing: SplitBuilder, data: Zero):
-        super().__init__(writing, data)
+    def __init__(self, builder: SplitBuilder, data: Zero):
+        super().__init__(builder, data)
         self.shards = self.replica_count
         self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
 
@@ -220,17 +220,17 @@ def sum_units(units: Sequence[ModelUnit], what: str) -> int:
     return sum(getattr(unit, what) for unit in units)
 
 
-def create_replica_sync(writing: SplitBuilder) -> ReplicaSync:
+def create_replica_sync(builder: SplitBuilder) -> ReplicaSync:
     """How a split's replicas keep together."""
     from .fsdp_sync import FsdpSync
 
-    data = writing.split.data_strategy
+    data = builder.split.data_strategy
     if data is None:
-        return ReplicaSync(writing)
+        return ReplicaSync(builder)
     if isinstance(data, DDP):
-        return BucketedSync(writing, data)
+        return BucketedSync(builder, data)
     if isinstance(data, FSDP) or data.stage == 3:
         return FsdpSync(
-            writing, data if isinstance(data, FSDP) else FSDP(prefetch=data.overlap, reduce_dtype=data.reduce_dtype)
+            builder, data if isinstance(data, FSDP) else FSDP(prefetch=data.overlap, reduce_dtype=data.reduce_dtype)
         )
-    return ZeroSync(writing, data)
+    return ZeroSync(builder, data)

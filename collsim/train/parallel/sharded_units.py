@@ -191,10 +191,10 @@ def build_units(model: Model, cut: LayerPartition) -> tuple[ModelUnit, ...]:
         else:
             out.append(ModelUnit(layer.block or layer.name, i, (layer,), bool(layer.block), cut))
         last = layer.block
-    return tuple(_in_turn(out)) if cut.recompute == "alternate" else tuple(out)
+    return tuple(_mark_alternate_blocks(out)) if cut.recompute == "alternate" else tuple(out)
 
 
-def _in_turn(listed: Sequence[ModelUnit]) -> Iterator[ModelUnit]:
+def _mark_alternate_blocks(listed: Sequence[ModelUnit]) -> Iterator[ModelUnit]:
     """The same, every second block computed again as a whole, the first one too, and the others not at all."""
     blocks = 0
     for unit in listed:
@@ -270,7 +270,7 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
         kinds = ("allgather", "reduce_scatter") if cut.sequence else ("allreduce",)
         out += [CollectiveCall("tensor", kind, size) for kind in kinds]
     if cut.tensor > 1 and layer.partition == "vocab":
-        out += _of_words(layer, cut, back, size, round(layer.activations * tokens))
+        out += _list_vocab_collectives(layer, cut, back, size, round(layer.activations * tokens))
     return out
 
 
@@ -281,7 +281,9 @@ def count_waits(layer: Layer, cut: LayerPartition, back: bool = False) -> int:
     return sum(message.repeats for message in list_layer_collectives(layer, cut, back) if message.kind != "allgather")
 
 
-def _of_words(layer: Layer, cut: LayerPartition, back: bool, handed: int, taken: int) -> list[CollectiveCall]:
+def _list_vocab_collectives(
+    layer: Layer, cut: LayerPartition, back: bool, handed: int, taken: int
+) -> list[CollectiveCall]:
     """An embedding sums what it hands on, a head the gradient of what it takes."""
     first = layer.kind == "embedding"
     size = handed if first else taken

@@ -26,8 +26,8 @@ ZERO_BUCKET_ELEMENTS = 500_000_000
 def format_call(value: Any, name: str, first: tuple[Any, ...] = ()) -> str:
     """The call that makes a way of splitting: what differs from its defaults."""
     usual = {f.name: f.default for f in fields(value)}
-    given = [f"{k}={v!r}" for k, v in vars(value).items() if v != usual[k] and k not in ("stage", "parts")]
-    return f"{name}({', '.join([*map(str, first), *given])})"
+    options = [f"{k}={v!r}" for k, v in vars(value).items() if v != usual[k] and k not in ("stage", "parts")]
+    return f"{name}({', '.join([*map(str, first), *options])})"
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Zero(ParallelStrategy):
         shared = rest + (item if self.stage > 1 else 0) + (item if self.stage > 2 else 0)
         return count * (2 * item + rest - shared + shared / n)
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step."""
         from .split import Split
 
-        return Split((self,)).build_step(asked)
+        return Split((self,)).build_step(workload)
 
 
 @check_keywords
@@ -95,7 +95,7 @@ def zero(
         raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
     _require_flags(overlap=overlap)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
-    return Zero(int(stage), parse_count(bucket, "bucket"), overlap, _dtype(reduce_dtype), many)
+    return Zero(int(stage), parse_count(bucket, "bucket"), overlap, _parse_dtype(reduce_dtype), many)
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,11 @@ class FSDP(ParallelStrategy):
         """Are gathered weights kept for the backward pass?"""
         return not self.reshard_after_forward
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step."""
         from .split import Split
 
-        return Split((self,)).build_step(asked)
+        return Split((self,)).build_step(workload)
 
 
 @check_keywords
@@ -152,7 +152,7 @@ def fsdp(
     _require_flags(reshard_after_forward=reshard_after_forward, prefetch=prefetch, no_sync=no_sync)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     replicas = parse_count(replicate, "replicate")
-    return FSDP(reshard_after_forward, prefetch, replicas, no_sync, _dtype(reduce_dtype), many)
+    return FSDP(reshard_after_forward, prefetch, replicas, no_sync, _parse_dtype(reduce_dtype), many)
 
 
 def _require_flags(**flags: Any) -> None:
@@ -161,5 +161,5 @@ def _require_flags(**flags: Any) -> None:
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
 
 
-def _dtype(dtype: Any) -> str | None:
+def _parse_dtype(dtype: Any) -> str | None:
     return None if dtype is None else find_dtype_name(dtype)

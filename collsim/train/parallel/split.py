@@ -83,19 +83,19 @@ class Split(ParallelStrategy):
     def count_replicas(self, ranks: int) -> int:
         """Replicas of the model on so many GPUs. Raises CollsimError for numbers that cannot be split so."""
         if ranks % self.replica_size:
-            why = "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it"
-            raise CollsimError(why, says=self.label, together=self.replica_size, ranks=ranks)
+            message = "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it"
+            raise CollsimError(message, says=self.label, together=self.replica_size, ranks=ranks)
         dp, e = ranks // self.replica_size, self.get_size(ExpertParallel)
         if dp > 1 and self.data_strategy is None:
-            why = "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()"
-            raise CollsimError(why, says=self.label, together=self.replica_size, ranks=ranks, dp=dp)
+            message = "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()"
+            raise CollsimError(message, says=self.label, together=self.replica_size, ranks=ranks, dp=dp)
         shared = dp * self.get_size(ContextParallel)
         if shared % e:
-            why = "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
-            raise CollsimError(why, e=e, shared=shared)
+            message = "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
+            raise CollsimError(message, e=e, shared=shared)
         if isinstance(self.data_strategy, FSDP) and shared % self.data_strategy.replicate:
-            why = "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas"
-            raise CollsimError(why, replicate=self.data_strategy.replicate, shared=shared)
+            message = "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas"
+            raise CollsimError(message, replicate=self.data_strategy.replicate, shared=shared)
         return dp
 
     def build_grid(self, ranks: tuple[int, ...]) -> RankGrid:
@@ -103,49 +103,49 @@ class Split(ParallelStrategy):
         t, c, p, e = (self.get_size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
         return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order)
 
-    def build_partition(self, asked: Workload) -> LayerPartition:
+    def build_partition(self, workload: Workload) -> LayerPartition:
         """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""
         part = self.find_part(TensorParallel) or TensorParallel()
         t, c, e = part.size, self.get_size(ContextParallel), self.get_size(ExpertParallel)
-        _require_cuts(asked.model, t, c, e)
-        item = find_itemsize(asked.dtype)
-        return LayerPartition(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
+        _require_cuts(workload.model, t, c, e)
+        item = find_itemsize(workload.dtype)
+        return LayerPartition(t, c, e, part.sequence and t > 1, item, workload.micro_batch, workload.recompute)
 
-    def build_stages(self, asked: Workload) -> list[tuple[ModelUnit, ...]]:
+    def build_stages(self, workload: Workload) -> list[tuple[ModelUnit, ...]]:
         """The units of each stage of the model. Raises CollsimError for more stages than units."""
-        listed, pipe = list(build_units(asked.model, self.build_partition(asked))), self.pipeline
+        listed, pipe = list(build_units(workload.model, self.build_partition(workload))), self.pipeline
         ranks = pipe.stage_ranks
-        if ranks[-1] != ranks[0] and (tied := count_tied_elements(asked.model)):
+        if ranks[-1] != ranks[0] and (tied := count_tied_elements(workload.model)):
             listed[-1] = replace(listed[-1], tied_elements=tied)
         return [tuple(part) for part in divide_units(listed, len(ranks), self.label)]
 
-    def has_torch_buckets(self, asked: Workload) -> bool:
+    def has_torch_buckets(self, workload: Workload) -> bool:
         """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
-        return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and asked.recompute == "none"
+        return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and workload.recompute == "none"
 
-    def build_step(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The step; GPUs of a stage share a lane."""
         from .split_builder import SplitBuilder
 
-        if self.has_torch_buckets(asked):
-            return self.parts[0].build_step(asked)
-        return SplitBuilder(self, asked).build_step()
+        if self.has_torch_buckets(workload):
+            return self.parts[0].build_step(workload)
+        return SplitBuilder(self, workload).build_step()
 
 
-def compose_strategies(one: ParallelStrategy, other: ParallelStrategy) -> Split:
+def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split:
     """Both at once. Raises CollsimError for ways that do not compose, and for two of a kind."""
     parts: list[ParallelStrategy] = []
     order = RANK_ORDER
-    for value in (one, other):
+    for value in (left, right):
         if isinstance(value, Split):
             parts += value.parts
             order = value.rank_order if value.rank_order != RANK_ORDER else order
         elif isinstance(value, (DDP, *PART_TYPES)):
             parts.append(value)
         else:
-            said = value.label if isinstance(value, ParallelStrategy) else repr(value)
-            why = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
-            raise CollsimError(why, said=said)
+            label = value.label if isinstance(value, ParallelStrategy) else repr(value)
+            message = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
+            raise CollsimError(message, said=label)
     kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
@@ -157,21 +157,21 @@ def compose_strategies(one: ParallelStrategy, other: ParallelStrategy) -> Split:
 def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
     """Refuse what no layer can be cut into."""
     if t > 1 and not model.has_partitions:
-        why = "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)"
-        raise CollsimError(why, t=t, name=model.name)
+        message = "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)"
+        raise CollsimError(message, t=t, name=model.name)
     if c > 1 and not any(layer.kv_size for layer in model.layers):
-        why = "context({c}): no layer of {name} has keys and values to pass on (Layer.kv_size)"
-        raise CollsimError(why, c=c, name=model.name)
+        message = "context({c}): no layer of {name} has keys and values to pass on (Layer.kv_size)"
+        raise CollsimError(message, c=c, name=model.name)
     if c > 1 and model.tokens % c:
-        why = "context({c}): sequences of {tokens} tokens cannot be shared evenly"
-        raise CollsimError(why, c=c, tokens=model.tokens)
+        message = "context({c}): sequences of {tokens} tokens cannot be shared evenly"
+        raise CollsimError(message, c=c, tokens=model.tokens)
     experts = {layer.experts for layer in model.layers if layer.experts}
     if e > 1 and (not experts or any(n % e for n in experts)):
         has = Sentence("no experts")
         if experts:
             has = Sentence("layers of {experts} experts", experts=", ".join(map(str, sorted(experts))))
-        why = "expert({e}): {name} has {has}; their number has to be a multiple"
-        raise CollsimError(why, e=e, name=model.name, has=has)
+        message = "expert({e}): {name} has {has}; their number has to be a multiple"
+        raise CollsimError(message, e=e, name=model.name, has=has)
 
 
 def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[list[ModelUnit]]:
@@ -182,11 +182,11 @@ def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[li
     if stages == 1:
         return [list(listed)]
     if len(listed) < stages:
-        why = "{says}: {stages} stages, and the model has {listed} layers or blocks to share"
-        raise CollsimError(why, says=says, stages=stages, listed=len(listed))
+        message = "{says}: {stages} stages, and the model has {listed} layers or blocks to share"
+        raise CollsimError(message, says=says, stages=stages, listed=len(listed))
     alike = len({tuple(layer.tensors for layer in listed[i].layers) for i in blocks}) == 1
     if not alike or len(blocks) < stages:
-        return _by_flops(listed, stages)
+        return _divide_by_flops(listed, stages)
     first, last, many = blocks[0], blocks[-1], len(blocks)
     if many % stages == 0:
         counts = [many // stages] * stages
@@ -195,25 +195,25 @@ def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[li
         counts = [each + (i < more) for i in range(stages)]
         counts[0] -= 1
         counts[-1] -= 1
-    out, at = [], first
+    out, begin = [], first
     for count in counts:
-        out.append(list(listed[at : at + count]))
-        at += count
+        out.append(list(listed[begin : begin + count]))
+        begin += count
     out[0] = [*listed[:first], *out[0]]
     out[-1] += listed[last + 1 :]
     return out
 
 
-def _by_flops(listed: Sequence[ModelUnit], stages: int) -> list[list[ModelUnit]]:
+def _divide_by_flops(listed: Sequence[ModelUnit], stages: int) -> list[list[ModelUnit]]:
     """A stage ends as soon as it has its share of what is left, and none is empty."""
     costs = [sum(work.flops for work in unit.forward_work) for unit in listed]
     out: list[list[ModelUnit]] = []
-    at = 0
+    begin = 0
     for left in range(stages, 0, -1):
-        share, taken, end = sum(costs[at:]) / left, 0.0, at
-        while end < len(listed) - (left - 1) and (end == at or taken + costs[end] / 2 < share or left == 1):
+        share, taken, end = sum(costs[begin:]) / left, 0.0, begin
+        while end < len(listed) - (left - 1) and (end == begin or taken + costs[end] / 2 < share or left == 1):
             taken += costs[end]
             end += 1
-        out.append(list(listed[at:end]))
-        at = end
+        out.append(list(listed[begin:end]))
+        begin = end
     return out

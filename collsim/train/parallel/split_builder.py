@@ -73,12 +73,12 @@ def build_pass(units: Sequence[ModelUnit], kind: str) -> PassTasks:
         CollectiveCall("context", "sendrecv", size, c - 1)
         for unit in units
         if unit.kv_bytes
-        for size in _hops(unit, kind)
+        for size in _list_hop_bytes(unit, kind)
     ]
     return PassTasks(plain, beside, behind, merge_collectives(hops), messages)
 
 
-def _hops(unit: ModelUnit, kind: str) -> list[int]:
+def _list_hop_bytes(unit: ModelUnit, kind: str) -> list[int]:
     """Bytes of a hop: keys and values; in the backward pass their gradients too, and again what is computed again."""
     if kind == FORWARD:
         return [unit.kv_bytes]
@@ -88,9 +88,9 @@ def _hops(unit: ModelUnit, kind: str) -> list[int]:
 class SplitBuilder:
     """One step of a Split under construction."""
 
-    def __init__(self, split: Split, asked: Workload):
-        self.split, self.workload, self.step_builder = split, asked, StepBuilder()
-        self.placement, self.stages = get_placement(split.build_grid(asked.ranks)), split.build_stages(asked)
+    def __init__(self, split: Split, workload: Workload):
+        self.split, self.workload, self.step_builder = split, workload, StepBuilder()
+        self.placement, self.stages = get_placement(split.build_grid(workload.ranks)), split.build_stages(workload)
         self.stage_ranks, self.lanes = split.pipeline.stage_ranks, self.placement.lanes
         self.latest_tasks: list[int | None] = [None] * len(self.lanes)
         self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
@@ -101,27 +101,27 @@ class SplitBuilder:
 
     def build_step(self) -> TrainingStep:
         """The finished step."""
-        asked, last = self.workload, len(self.stages) - 1
+        workload, last = self.workload, len(self.stages) - 1
         boxes = sum(len(stage) if self.replica_sync.is_built_by_unit("B", 0) else 1 for stage in self.stages)
-        require_tasks(2 * asked.accumulate * boxes)
-        for rank, entry, read in iterate_passes(self.split.pipeline.build_orders(asked.accumulate), last):
+        require_tasks(2 * workload.accumulate * boxes)
+        for rank, entry, read in iterate_passes(self.split.pipeline.build_orders(workload.accumulate), last):
             self.add_entry(rank, entry, read)
         self.finish_step()
-        held = tuple(self.replica_sync.count_resident_bytes(lane) for lane in range(len(self.lanes)))
-        again = asked.accumulate * sum(
+        resident = tuple(self.replica_sync.count_resident_bytes(lane) for lane in range(len(self.lanes)))
+        again = workload.accumulate * sum(
             unit.recomputed_flops * len(self.lanes[self.stage_ranks[s]])
             for s, stage in enumerate(self.stages)
             for unit in stage
         )
         return TrainingStep(
-            asked.model,
+            workload.model,
             self.split.label,
             self.lanes,
             tuple(self.step_builder.tasks),
-            asked.batch,
-            asked.micro_batch,
-            asked.dtype,
-            held,
+            workload.batch,
+            workload.micro_batch,
+            workload.dtype,
+            resident,
             tuple(self.step_builder.allocations),
             recomputed_flops=again,
             is_pipelined=len(self.lanes) > 1,
@@ -307,9 +307,9 @@ class SplitBuilder:
             behind = self.latest_tasks[lane]
             after = (*listed, *(() if behind is None else (behind,)))
             moved = OPTIMIZERS[self.workload.optimizer][1] + (2 if self.stages[0][0].partition.item_bytes < 4 else 0)
-            own = self.replica_sync.count_updated_parameters(lane)
+            count = self.replica_sync.count_updated_parameters(lane)
             number = self.step_builder.add_task(
-                "optimizer", "optimizer", (lane,), dependencies=after, memory_bytes=float(moved * own), ops=1
+                "optimizer", "optimizer", (lane,), dependencies=after, memory_bytes=float(moved * count), ops=1
             )
             self.replica_sync.finish_update(lane, number)
 

@@ -76,30 +76,30 @@ class ParallelStrategy(ABC):
 
 def require_same(what: str, *values: object) -> None:
     """Refuse two names of one option that say different things."""
-    given = [v for v in values if v is not None and v is not False]
-    if len({repr(v) for v in given}) > 1:
-        why = "{what} is given twice, and differently: {given}"
-        raise CollsimError(why, what=what, given=", ".join(map(repr, given)))
+    stated = [v for v in values if v is not None and v is not False]
+    if len({repr(v) for v in stated}) > 1:
+        message = "{what} is given twice, and differently: {given}"
+        raise CollsimError(message, what=what, given=", ".join(map(repr, stated)))
 
 
 # ---- passes ---------------------------------------------------------------------------------------------------------
 
 
-def _work(layer: Layer, samples: int, item: int, times: int) -> TaskOptions:
+def _build_pass_options(layer: Layer, samples: int, item: int, times: int) -> TaskOptions:
     """Of one pass of a layer; the backward pass is two (gradients of its input and of its weights)."""
     moved = (layer.traffic * samples + layer.parameters) * item * times
     return {"flops": layer.flops * samples * times, "memory_bytes": moved, "ops": layer.ops * times}
 
 
 def add_forward(
-    out: StepBuilder, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
+    out: StepBuilder, workload: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
 ) -> list[int]:
     """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
     turns."""
-    item = find_itemsize(asked.dtype)
+    item = find_itemsize(workload.dtype)
     numbers = []
-    for i, layer in enumerate(asked.model.layers):
-        options = _work(layer, asked.micro_batch, item, 1)
+    for i, layer in enumerate(workload.model.layers):
+        options = _build_pass_options(layer, workload.micro_batch, item, 1)
         options["ops"] *= threads
         options |= {"dependencies": () if i else after, "layer": i, "microbatch": micro}
         numbers.append(out.add_task(layer.name, "forward", (lane,), **options))
@@ -108,7 +108,7 @@ def add_forward(
 
 def add_backward(
     out: StepBuilder,
-    asked: Workload,
+    workload: Workload,
     lane: int,
     micro: int,
     passed: list[int],
@@ -116,14 +116,14 @@ def add_backward(
 ) -> list[int]:
     """The backward pass, last layer first; `ready(layer, task)` is called behind each. Activations live from a layer's
     forward to its backward task."""
-    item = find_itemsize(asked.dtype)
+    item = find_itemsize(workload.dtype)
     numbers = []
-    for i in range(len(asked.model.layers) - 1, -1, -1):
-        layer = asked.model.layers[i]
-        options = _work(layer, asked.micro_batch, item, 2) | {"layer": i, "microbatch": micro}
+    for i in range(len(workload.model.layers) - 1, -1, -1):
+        layer = workload.model.layers[i]
+        options = _build_pass_options(layer, workload.micro_batch, item, 2) | {"layer": i, "microbatch": micro}
         number = out.add_task(layer.name, "backward", (lane,), **options)
         out.add_allocation(
-            lane, "activations", (layer.activations * item + layer.mask_bytes) * asked.micro_batch, passed[i], number
+            lane, "activations", (layer.activations * item + layer.mask_bytes) * workload.micro_batch, passed[i], number
         )
         numbers.append(number)
         if ready is not None:
@@ -132,32 +132,39 @@ def add_backward(
 
 
 def add_optimizer(
-    out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer", shards: int = 1
+    out: StepBuilder,
+    workload: Workload,
+    lane: int,
+    after: tuple[int, ...] = (),
+    name: str = "optimizer",
+    shards: int = 1,
 ) -> int:
     """The optimizer's step over all parameters, or over one of so many equal parts of them."""
-    moved = (OPTIMIZERS[asked.optimizer][1] + (2 if find_itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
+    moved = (
+        OPTIMIZERS[workload.optimizer][1] + (2 if find_itemsize(workload.dtype) < 4 else 0)
+    ) * workload.model.parameters
     return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=moved / shards, ops=1)
 
 
-def add_gradient_allocations(out: StepBuilder, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
+def add_gradient_allocations(out: StepBuilder, workload: Workload, lane: int, backwards: list[int], last: int) -> None:
     """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
     for i, number in enumerate(backwards):
-        layer = asked.model.layers[len(backwards) - 1 - i]
+        layer = workload.model.layers[len(backwards) - 1 - i]
         out.add_allocation(lane, "gradients", layer.nbytes, number, last)
 
 
-def count_resident_bytes(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
+def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[str, int]:
     """Bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in 16 bits
     beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter, gradients
     included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy too)."""
-    p = asked.model.parameters
-    held = {
-        "parameters": asked.model.nbytes + (2 * p if find_itemsize(asked.dtype) < 4 else 0),
-        "buffers": asked.model.buffer_bytes,
+    p = workload.model.parameters
+    resident = {
+        "parameters": workload.model.nbytes + (2 * p if find_itemsize(workload.dtype) < 4 else 0),
+        "buffers": workload.model.buffer_bytes,
     }
     if optimizer:
-        held["optimizer"] = OPTIMIZERS[asked.optimizer][0] * p
-    return held
+        resident["optimizer"] = OPTIMIZERS[workload.optimizer][0] * p
+    return resident
 
 
 def count_state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam", shards: Any = 1) -> float:

@@ -17,8 +17,8 @@ from .sharding import fsdp, zero
 from .strategy import ParallelStrategy
 
 _MAKERS: dict[str, Any] = {
-    made.__name__: made
-    for made in (ddp, data_parallel, parameter_server, fsdp, zero, tensor, pipeline, context, expert)
+    strategy_function.__name__: strategy_function
+    for strategy_function in (ddp, data_parallel, parameter_server, fsdp, zero, tensor, pipeline, context, expert)
 }
 
 
@@ -30,51 +30,51 @@ def parse_strategy(text: str) -> ParallelStrategy:
     """The value that a text says: calls with plain values, multiplied, and `.with_rank_order(order)` of a product. A
     name by itself is a call without arguments. Raises CollsimError for anything else."""
     if not isinstance(text, str) or len(text) > _LONGEST:
-        raise _refused(text)
+        raise _build_parse_error(text)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep
-        raise _refused(text) from None
-    return _product(tree, text)
+        raise _build_parse_error(text) from None
+    return _parse_product(tree, text)
 
 
-def _product(tree: ast.expr, text: str) -> ParallelStrategy:
-    return reduce(mul, [_call(part, text) for part in _factors(tree)])
+def _parse_product(tree: ast.expr, text: str) -> ParallelStrategy:
+    return reduce(mul, [_parse_call(part, text) for part in _list_factors(tree)])
 
 
-def _factors(tree: ast.expr) -> list[ast.expr]:
+def _list_factors(tree: ast.expr) -> list[ast.expr]:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult):
-        return [*_factors(tree.left), *_factors(tree.right)]
+        return [*_list_factors(tree.left), *_list_factors(tree.right)]
     return [tree]
 
 
-def _call(tree: ast.expr, text: str) -> ParallelStrategy:
+def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
     """One call. A value is a number, a text, True, False or None."""
     call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
     func, make = call.func, None
     if isinstance(func, ast.Attribute) and func.attr == "with_rank_order":
-        make = getattr(_product(func.value, text), "with_rank_order", None)
+        make = getattr(_parse_product(func.value, text), "with_rank_order", None)
     elif isinstance(func, ast.Name) or (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)):
         name = func.id if isinstance(func, ast.Name) else func.attr  # of cs.tensor(8)
         if (make := _MAKERS.get(name)) is None:
             raise CollsimError(describe_unknown("way of splitting", name, _MAKERS))
     if make is None or any(word.arg is None for word in call.keywords):  # **values
-        raise _refused(text)
+        raise _build_parse_error(text)
     try:
         first = [ast.literal_eval(value) for value in call.args]
         rest = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
         takes = signature(make).parameters
         if stranger := next((word for word in rest if word not in takes), None):
             raise CollsimError(describe_unknown(Sentence("option of {name}", name=make.__name__), stranger, takes))
-        made: ParallelStrategy = make(*first, **rest)
+        strategy: ParallelStrategy = make(*first, **rest)
     except CollsimError:
         raise
     except (ValueError, TypeError, SyntaxError):
-        raise _refused(text) from None
-    return made
+        raise _build_parse_error(text) from None
+    return strategy
 
 
-def _refused(text: str) -> CollsimError:
+def _build_parse_error(text: str) -> CollsimError:
     return CollsimError(
         "{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=format_value(text, 200)
     )

@@ -51,25 +51,25 @@ def build_rank_order(schedule: str, ranks: int, rank: int, micros: int, interlea
     from .zero_bubble import build_dualpipe_order, build_zbv_order
 
     if schedule == "gpipe":
-        return _gpipe(rank, micros)
+        return _build_gpipe_order(rank, micros)
     if schedule == "1f1b":
-        return _one_forward_one_backward(ranks, rank, micros)
+        return _build_1f1b_order(ranks, rank, micros)
     if schedule in ("interleaved", "zero-bubble"):
-        return _looped(ranks, rank, micros, interleave, schedule == "zero-bubble")
+        return _build_interleaved_order(ranks, rank, micros, interleave, schedule == "zero-bubble")
     if schedule == "zbv":
         return build_zbv_order(ranks, rank, micros)
     if micros < 2 * ranks:
-        why = "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number"
-        raise CollsimError(why, ranks=ranks, least=2 * ranks, micros=micros)
+        message = "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number"
+        raise CollsimError(message, ranks=ranks, least=2 * ranks, micros=micros)
     return build_dualpipe_order(ranks, rank, micros)
 
 
-def _gpipe(rank: int, micros: int) -> PassOrder:
+def _build_gpipe_order(rank: int, micros: int) -> PassOrder:
     """All forward passes, then all backward passes."""
     return [(Action(kind, rank, micro),) for kind in (FORWARD, BACKWARD) for micro in range(micros)]
 
 
-def _one_forward_one_backward(ranks: int, rank: int, micros: int) -> PassOrder:
+def _build_1f1b_order(ranks: int, rank: int, micros: int) -> PassOrder:
     """ranks - rank - 1 forward passes ahead, then one of each in turn (Megatron's schedules.py,
     forward_backward_pipelining_without_interleaving)."""
     ahead = min(ranks - rank - 1, micros)
@@ -98,7 +98,7 @@ def count_round_microbatches(ranks: int, micros: int) -> int:
     return micros // rounds
 
 
-def _looped(ranks: int, rank: int, micros: int, interleave: int, split: bool) -> PassOrder:
+def _build_interleaved_order(ranks: int, rank: int, micros: int, interleave: int, split: bool) -> PassOrder:
     """Stages around and around; with `split` backward passes in halves (torch's _get_1f1b_rank_ops)."""
     group, total = count_round_microbatches(ranks, micros), interleave * micros
     ahead = min((interleave - 1) * group + (1 if split else 2) * (ranks - 1 - rank), total)

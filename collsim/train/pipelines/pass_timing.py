@@ -44,10 +44,10 @@ class PipelineTiming:
     def list_activations(self, rank: int) -> list[tuple[float, float]]:
         """(s, microbatches): what a rank keeps from each of these moments on."""
         share, changes = len(self.idle) / self.stage_count, dict[float, int]()
-        for action, at, begin, end in self.passes:
-            if at == rank and action.kind == FORWARD:
+        for action, pass_rank, begin, end in self.passes:
+            if pass_rank == rank and action.kind == FORWARD:
                 changes[begin] = changes.get(begin, 0) + 1
-            elif at == rank and action.kind in (BACKWARD, WEIGHT):
+            elif pass_rank == rank and action.kind in (BACKWARD, WEIGHT):
                 changes[end] = changes.get(end, 0) - 1
         now, out = 0, []
         for moment in sorted(changes):
@@ -59,7 +59,9 @@ class PipelineTiming:
 def list_inputs(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, int]]:
     """The results that an entry reads: (is it of a forward pass, stage, microbatch), beyond what its own rank has run
     anyway. A backward pass reads the gradient that the next stage gives, of the last stage the loss."""
-    own = {(action.kind == FORWARD, action.stage, action.microbatch) for action in entry} if len(entry) > 1 else ()
+    entry_results = (
+        {(action.kind == FORWARD, action.stage, action.microbatch) for action in entry} if len(entry) > 1 else ()
+    )
     out = []
     for kind, stage, micro in entry:
         if kind == FORWARD:
@@ -68,7 +70,7 @@ def list_inputs(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, i
             continue  # after its other half, after its forward pass: both are before it in the order of the rank
         else:
             read = (False, stage + 1, micro)
-        if read[1] >= 0 and read not in own:
+        if read[1] >= 0 and read not in entry_results:
             out.append(read)
     return out
 
@@ -79,23 +81,23 @@ def iterate_passes(
     """(rank, entry, what it reads) of all orders in one list, each behind all that it reads. Raises CollsimError where
     ranks wait for one another for ever."""
     done: set[tuple[bool, int, int]] = set()
-    at, left = [0] * len(orders), sum(map(len, orders))
+    positions, left = [0] * len(orders), sum(map(len, orders))
     while left:
         before = left
         for rank, order in enumerate(orders):
-            while at[rank] < len(order):
-                entry = order[at[rank]]
+            while positions[rank] < len(order):
+                entry = order[positions[rank]]
                 read = list_inputs(entry, last)
                 if any(result not in done for result in read):
                     break
                 done.update((kind == FORWARD, stage, micro) for kind, stage, micro in entry if kind != WEIGHT)
-                at[rank] += 1
+                positions[rank] += 1
                 left -= 1
                 yield rank, entry, read
         if left == before:
-            stuck = next(rank for rank, order in enumerate(orders) if at[rank] < len(order))
-            why = "rank {stuck} of the pipeline waits for ever for what {order} reads"
-            raise CollsimError(why, stuck=stuck, order=orders[stuck][at[stuck]])
+            stuck = next(rank for rank, order in enumerate(orders) if positions[rank] < len(order))
+            message = "rank {stuck} of the pipeline waits for ever for what {order} reads"
+            raise CollsimError(message, stuck=stuck, order=orders[stuck][positions[stuck]])
 
 
 def time_passes(
@@ -122,8 +124,8 @@ def time_passes(
     time = max(free)
     work = [sum(seconds[action[0]] for entry in order for action in entry) for order in orders]
     passes.sort(key=lambda row: row[1:3])
-    held = np.array([share * count_peak_activations(order) for order in orders])
-    return PipelineTiming(time, time - np.array(work), held, tuple(passes), len(stage_rank))
+    peaks = np.array([share * count_peak_activations(order) for order in orders])
+    return PipelineTiming(time, time - np.array(work), peaks, tuple(passes), len(stage_rank))
 
 
 def count_peak_activations(order: PassOrder) -> int:

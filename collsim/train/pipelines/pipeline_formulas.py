@@ -36,26 +36,26 @@ class _Formulas:
 
     holds: Callable[[int, int, float, float, float], bool]
     idle: Callable[[int, int, float, float, float], float]
-    held: Callable[[int, int, int, int], float]
-    said: tuple[str, str, str]
+    activations: Callable[[int, int, int, int], float]
+    texts: tuple[str, str, str]
 
 
-def _thirds(f: float, i: float, w: float) -> bool:
+def _has_equal_thirds(f: float, i: float, w: float) -> bool:
     """Are all three as long?"""
     return max(f, i, w) - min(f, i, w) <= 1e-12 * f
 
 
-def _plain(held: Callable[[int, int, int, int], float], said: str) -> _Formulas:
+def _build_flush_formulas(activations: Callable[[int, int, int, int], float], text: str) -> _Formulas:
     idle = "(p − 1)(F + B)"
-    words = ("(m + p − 1)(F + B)", idle, said)
-    return _Formulas(lambda *_: True, lambda p, v, f, i, w: (p - 1) * (f + i + w), held, words)
+    words = ("(m + p − 1)(F + B)", idle, text)
+    return _Formulas(lambda *_: True, lambda p, v, f, i, w: (p - 1) * (f + i + w), activations, words)
 
 
 _V = "m(F + B) + idle"
 _SPLIT = "m(F + I + W) + idle"
 _FORMULAS = {
-    "gpipe": _plain(lambda p, m, v, r: m, "m"),
-    "1f1b": _plain(lambda p, m, v, r: min(m, p - r), "min(m, p − r)"),
+    "gpipe": _build_flush_formulas(lambda p, m, v, r: m, "m"),
+    "1f1b": _build_flush_formulas(lambda p, m, v, r: min(m, p - r), "min(m, p − r)"),
     "interleaved": _Formulas(
         lambda p, m, f, i, w: m % p == 0,
         lambda p, v, f, i, w: (p - 1) * (f + i + w) / v,
@@ -69,13 +69,13 @@ _FORMULAS = {
         (_SPLIT, "(p − 1)(F + I − W) ÷ v", "p"),
     ),
     "zbv": _Formulas(
-        lambda p, m, f, i, w: m >= 2 * p - 1 and _thirds(f, i, w),
+        lambda p, m, f, i, w: m >= 2 * p - 1 and _has_equal_thirds(f, i, w),
         lambda p, v, f, i, w: (p - 1) * f / v,
         lambda p, m, v, r: p,
         (_SPLIT, "(p − 1)F ÷ 2", "p"),
     ),
     "dualpipe-v": _Formulas(
-        lambda p, m, f, i, w: m >= 2 * p and _thirds(f, i, w),
+        lambda p, m, f, i, w: m >= 2 * p and _has_equal_thirds(f, i, w),
         lambda p, v, f, i, w: (p - 1) * (f + 2 * (i + w) - 3 * w) / v,
         lambda p, m, v, r: p + 0.5,
         (_SPLIT, "(p − 1)(F + 2B − 3W) ÷ 2", "p + ½"),
@@ -95,5 +95,5 @@ def evaluate_formulas(
     if not rule.holds(ranks, micros, f, i, w):
         return None
     idle = rule.idle(ranks, interleave, f, i, w)
-    held = tuple(float(rule.held(ranks, micros, interleave, r)) for r in range(ranks))
-    return PipelineFormulas(micros * (f + i + w) + idle, idle, held, *rule.said, seconds)
+    peaks = tuple(float(rule.activations(ranks, micros, interleave, r)) for r in range(ranks))
+    return PipelineFormulas(micros * (f + i + w) + idle, idle, peaks, *rule.texts, seconds)

@@ -63,15 +63,15 @@ def build_dualpipe_order(ranks: int, rank: int, micros: int) -> PassOrder:
     """A rank's order: eight phases, named as in dualpipev.py; micros is at least 2·ranks."""
     ends, later = _Ends(ranks, rank), deque[Action]()
 
-    def half(end: int) -> None:
+    def add_input_half(end: int) -> None:
         action = ends.next(BACKWARD, end)
         ends.out.append((action._replace(kind=INPUT),))
         later.append(action._replace(kind=WEIGHT))
 
-    def weight() -> None:
+    def add_weight_half() -> None:
         ends.out.append((later.popleft(),))
 
-    def both(forward: int, backward: int) -> None:
+    def add_overlapped(forward: int, backward: int) -> None:
         ends.out.append((ends.next(FORWARD, forward), ends.next(BACKWARD, backward)))
 
     for _ in range(2 * (ranks - rank - 1)):  # nF0
@@ -79,27 +79,27 @@ def build_dualpipe_order(ranks: int, rank: int, micros: int) -> PassOrder:
     for _ in range(rank + 1):  # nF0F1
         ends.run((FORWARD, 0), (FORWARD, 1))
     for _ in range(ranks - rank - 1):  # nB1W1F1
-        half(1)
-        weight()
+        add_input_half(1)
+        add_weight_half()
         ends.run((FORWARD, 1))
     for i in range(micros - 2 * ranks + rank + 1):  # nF0B1F1B0
         if i == 0 and rank == ranks - 1:
             ends.run((FORWARD, 0), (BACKWARD, 1))
         else:
-            both(0, 1)
-        both(1, 0)
+            add_overlapped(0, 1)
+        add_overlapped(1, 0)
     for _ in range(ranks - rank - 1):  # nB1F1B0
         ends.run((BACKWARD, 1))
-        both(1, 0)
+        add_overlapped(1, 0)
     for i in range(2 * (rank + 1)):  # nB1B0, the second half in halves
         end = 1 - i % 2
         if i >= 2 * ((rank + 1) // 2) + (1 - rank % 2):
-            half(end)
+            add_input_half(end)
         else:
             ends.run((BACKWARD, end))
     for _ in range(ranks - rank - 1):  # nWB0
-        weight()
-        half(0)
+        add_weight_half()
+        add_input_half(0)
     for _ in range(rank + 1):  # nW
-        weight()
+        add_weight_half()
     return ends.out

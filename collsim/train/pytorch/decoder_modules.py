@@ -173,8 +173,8 @@ def write_decoder(
     t = 1 if tensor is None else tensor.size
     sequence = tensor is not None and tensor.sequence and t > 1
     words = -(-sizes.vocab // t) * t
-    given = sizes._asdict()
-    said = _SIZES.format(model=model, words=words, stages=_pairs(stages), **given)
+    values = sizes._asdict()
+    header = _SIZES.format(model=model, words=words, stages=_format_ranges(stages), **values)
     once = "attend(q, k, v)"
     core = "checkpoint(attend, q, k, v, use_reentrant=False)" if again == "selective" else once
     gate = f"        self.gate = nn.Linear(H, FFN, bias={sizes.bias})\n" if sizes.gated else ""
@@ -186,31 +186,31 @@ def write_decoder(
         "cast": cast,
         "narrow": "" if autocast is None else f"            x = x.to(torch.{autocast})\n",
         "positions": positions if sizes.positions else "",
-        "places": _places(t, sequence) if sizes.positions else "",
-        "blocks": _blocks(again),
+        "places": _write_positions(t, sequence) if sizes.positions else "",
+        "blocks": _write_blocks(again),
         "norm": norm,
     }
-    text = said + (_FLASH if sizes.flash else _SCORES)
+    text = header + (_FLASH if sizes.flash else _SCORES)
     text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=cast)
     text += _STAGE.format(**stage) + (_TIED if sizes.tied else "")
-    return text + (_tensor_text(sizes, sequence, again) if t > 1 else "")
+    return text + (_write_tensor_plan(sizes, sequence, again) if t > 1 else "")
 
 
-def _blocks(again: str) -> str:
+def _write_blocks(again: str) -> str:
     """All blocks of a stage; some are computed again."""
     if again == "alternate":
-        each = f"            {_again('Block()', again)} for i in range(*STAGES[number])"
+        each = f"            {_wrap_recomputed('Block()', again)} for i in range(*STAGES[number])"
         return f"\n{each}\n        "
-    return f"{_again('Block()', again)} for _ in range(*STAGES[number])"
+    return f"{_wrap_recomputed('Block()', again)} for _ in range(*STAGES[number])"
 
 
-def _places(t: int, sequence: bool) -> str:
+def _write_positions(t: int, sequence: bool) -> str:
     """The vectors of positions, of the part of the sequence that a GPU has."""
     part = f'.chunk({t})[mesh.get_local_rank("tp")]' if sequence else ""
     return f"            x = x + self.positions(torch.arange(TOKENS, device=device){part})\n"
 
 
-def _tensor_text(sizes: DecoderShape, sequence: bool, again: str) -> str:
+def _write_tensor_plan(sizes: DecoderShape, sequence: bool, again: str) -> str:
     """How tensor parallelism cuts the layers. A plan names the modules of a block, and checkpoint_wrapper hides them:
     what a plan does not find torch warns of and leaves whole."""
     out = "output_layouts=Shard(1)" if sequence else ""
@@ -238,11 +238,13 @@ def write_units(
         f"    {list(sizes)}," if len(sizes) < 10 else f"    [\n{format_numbers(sizes)}\n    ]," for sizes, _ in tensors
     )
     blocks = {i for i, (_, block) in enumerate(tensors) if block}
-    made = _again("Unit(UNITS[i])", again, "i in BLOCKS")
-    return _UNITS.format(model=model, units=units, blocks=blocks or "()", stages=_pairs(stages), block=made)
+    unit_text = _wrap_recomputed("Unit(UNITS[i])", again, "i in BLOCKS")
+    return _UNITS.format(
+        model=model, units=units, blocks=blocks or "()", stages=_format_ranges(stages), block=unit_text
+    )
 
 
-def _again(block: str, again: str, when: str = "") -> str:
+def _wrap_recomputed(block: str, again: str, when: str = "") -> str:
     """A block that is computed a second time: every one, or every second; `when` says which units are blocks."""
     if again not in ("full", "alternate"):
         return block
@@ -250,10 +252,10 @@ def _again(block: str, again: str, when: str = "") -> str:
     return f"checkpoint_wrapper({block}) if {which} else {block}" if which else f"checkpoint_wrapper({block})"
 
 
-def _pairs(stages: list[tuple[int, int]]) -> str:
+def _format_ranges(stages: list[tuple[int, int]]) -> str:
     """Ranges, a few on a line."""
-    said = ", ".join(map(str, stages))
-    if len(said) < 100:
-        return f"[{said}]"
+    line = ", ".join(map(str, stages))
+    if len(line) < 100:
+        return f"[{line}]"
     rows = [", ".join(map(str, stages[i : i + 8])) for i in range(0, len(stages), 8)]
     return "[\n    " + ",\n    ".join(rows) + ",\n]"

@@ -115,30 +115,30 @@ dist.destroy_process_group()
 
 def write_product_script(step: ScriptedStep, split: Split) -> str:
     """The whole script. Raises CollsimError for parts that it has no words for."""
-    asked = step.workload
-    listed = split.build_stages(asked)
-    sizes = _sizes(asked, split, listed)
+    workload = step.workload
+    listed = split.build_stages(workload)
+    sizes = _find_decoder_shape(workload, split, listed)
     dims = {
         "tp": split.get_size(TensorParallel),
-        "dp": split.count_replicas(len(asked.ranks)),
+        "dp": split.count_replicas(len(workload.ranks)),
         "pp": split.pipeline.size,
     }
     return (
-        write_header(step, _imports(asked, split, sizes, dims))
-        + _ASK.format(micro=asked.micro_batch)
+        write_header(step, _write_imports(workload, split, sizes, dims))
+        + _ASK.format(micro=workload.micro_batch)
         + JOIN
-        + _mesh(split, dims)
-        + _otherwise(asked, split, sizes, dims)
-        + _model(asked, split, listed, sizes, dims)
-        + _shared(asked, split, dims)
-        + _made(split, sizes, dims)
-        + _stepped(asked, split, dims, ends=sizes is not None and _two_copies(asked, split))
-        + write_timing(step, f"asked.batch * {asked.accumulate * dims['dp']}")
+        + _write_mesh(split, dims)
+        + _write_differences(workload, split, sizes, dims)
+        + _write_modules(workload, split, listed, sizes, dims)
+        + _write_share(workload, split, dims)
+        + _write_make(split, sizes, dims)
+        + _write_step(workload, split, dims, ends=sizes is not None and _has_two_copies(workload, split))
+        + write_timing(step, f"asked.batch * {workload.accumulate * dims['dp']}")
         + _END.format(held=step.memory_by_gpu[0][1] / 2**30)
     )
 
 
-def _sizes(asked: Workload, split: Split, listed: list[tuple[ModelUnit, ...]]) -> DecoderShape | None:
+def _find_decoder_shape(workload: Workload, split: Split, listed: list[tuple[ModelUnit, ...]]) -> DecoderShape | None:
     """Those of a decoder whose ends are on the first and the last stage; None for what runs as units. Raises
     CollsimError for what neither can do."""
     context, expert, tensor = (
@@ -147,19 +147,19 @@ def _sizes(asked: Workload, split: Split, listed: list[tuple[ModelUnit, ...]]) -
         split.find_part(TensorParallel),
     )
     if context is not None and context.size > 1:
-        why = "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone"
-        raise CollsimError(why, part=context.label)
+        message = "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone"
+        raise CollsimError(message, part=context.label)
     if expert is not None and expert.size > 1:
         raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.label)
-    found = read_decoder_shape(asked.model)
-    if found is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
-        _require_whole(asked.model.name, found, tensor)
-        return found
+    shape = read_decoder_shape(workload.model)
+    if shape is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
+        _require_whole(workload.model.name, shape, tensor)
+        return shape
     shared = tensor is not None and tensor.size > 1
-    if shared or asked.recompute == "selective":
+    if shared or workload.recompute == "selective":
         says = tensor.label if tensor is not None and shared else "recompute='selective'"
-        why = "no PyTorch script for {part} of {name}: it knows the layers of cs.train.transformer alone"
-        raise CollsimError(why, part=says, name=asked.model.name)
+        message = "no PyTorch script for {part} of {name}: it knows the layers of cs.train.transformer alone"
+        raise CollsimError(message, part=says, name=workload.model.name)
     return None
 
 
@@ -170,11 +170,11 @@ def _require_whole(name: str, sizes: DecoderShape, tensor: TensorParallel | None
     counts = {"heads": sizes.heads, "kv_heads": sizes.kv_heads} | ({"seq": sizes.seq} if tensor.sequence else {})
     for what, many in counts.items():
         if many % tensor.size:
-            why = "no PyTorch script for {part} of {name}: {what}={many} cannot be shared evenly by {t} GPUs"
-            raise CollsimError(why, part=tensor.label, name=name, what=what, many=many, t=tensor.size)
+            message = "no PyTorch script for {part} of {name}: {what}={many} cannot be shared evenly by {t} GPUs"
+            raise CollsimError(message, part=tensor.label, name=name, what=what, many=many, t=tensor.size)
 
 
-def _mesh(split: Split, dims: dict[str, int]) -> str:
+def _write_mesh(split: Split, dims: dict[str, int]) -> str:
     named: list[tuple[str, int]] = []
     copies = split.data_strategy.replicate if isinstance(split.data_strategy, FSDP) else 1
     for way in reversed(split.rank_order.split("-")):
@@ -184,74 +184,84 @@ def _mesh(split: Split, dims: dict[str, int]) -> str:
             named.append((way, dims[way]))
     named = named or [("dp", 1)]
     sizes, names = ", ".join(str(size) for _, size in named), ", ".join(f'"{name}"' for name, _ in named)
-    one = "," * (len(named) == 1)
-    return _MESH.format(order=split.rank_order, sizes=sizes + one, names=names + one)
+    comma = "," * (len(named) == 1)
+    return _MESH.format(order=split.rank_order, sizes=sizes + comma, names=names + comma)
 
 
-def _two_copies(asked: Workload, split: Split) -> bool:
+def _has_two_copies(workload: Workload, split: Split) -> bool:
     """Are the first and the last stage, which share the embedding's matrix, on two GPUs?"""
     ranks = split.pipeline.stage_ranks
-    return ranks[0] != ranks[-1] and bool(count_tied_elements(asked.model))
+    return ranks[0] != ranks[-1] and bool(count_tied_elements(workload.model))
 
 
-def _unswitched(data: DDP | Zero | FSDP) -> tuple[str, ...]:
+def _list_missing_options(data: DDP | Zero | FSDP) -> tuple[str, ...]:
     """Options that torch's `replicate` and `fully_shard` have not."""
     if isinstance(data, DDP):
         return ("bucket", "first", "overlap", "find_unused", "static_graph")
     return ("bucket", "overlap") if isinstance(data, Zero) and data.stage < 3 else ()
 
 
-def _autocast(asked: Workload, dims: dict[str, int]) -> str | None:
+def _find_autocast_dtype(workload: Workload, dims: dict[str, int]) -> str | None:
     """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits."""
-    return asked.dtype if dims["dp"] == 1 and asked.dtype != "float32" else None
+    return workload.dtype if dims["dp"] == 1 and workload.dtype != "float32" else None
 
 
-def _otherwise(asked: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+def _write_differences(workload: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """What the step does and torch does otherwise, as a comment."""
-    data, pipe, said = split.data_strategy, split.pipeline, []
+    data, pipe, differences = split.data_strategy, split.pipeline, []
     if data is not None and dims["dp"] > 1:
-        mine = [name for name in _unswitched(data) if getattr(data, name) != getattr(type(data)(), name)]
-        said += [f"{' and '.join(mine)} of {data.label}: torch has no such switch for it"] if mine else []
+        mine = [name for name in _list_missing_options(data) if getattr(data, name) != getattr(type(data)(), name)]
+        differences += [f"{' and '.join(mine)} of {data.label}: torch has no such switch for it"] if mine else []
         often = data.stage > 1 if isinstance(data, Zero) else isinstance(data, FSDP) or not data.no_sync
-        if dims["pp"] > 1 and asked.accumulate > 1 and often:
-            said.append(
+        if dims["pp"] > 1 and workload.accumulate > 1 and often:
+            differences.append(
                 "torch reduces a pipeline's gradients once, after its last microbatch, and keeps weights that a"
             )
-            said.append("backward pass has gathered; collsim's step reduces after each microbatch")
+            differences.append("backward pass has gathered; collsim's step reduces after each microbatch")
     if pipe.scatter and dims["tp"] > 1:
-        said.append("scatter of the pipeline: torch sends the whole from each GPU")
-    if dims["pp"] > 1 and count_tied_elements(asked.model) and (sizes is None or not _two_copies(asked, split)):
-        said.append("embedding and head are two matrices here, whose gradients are not added up")
-    return "# Not as in collsim's step:\n" + "".join(f"# {line}\n" for line in said) if said else ""
+        differences.append("scatter of the pipeline: torch sends the whole from each GPU")
+    if (
+        dims["pp"] > 1
+        and count_tied_elements(workload.model)
+        and (sizes is None or not _has_two_copies(workload, split))
+    ):
+        differences.append("embedding and head are two matrices here, whose gradients are not added up")
+    return "# Not as in collsim's step:\n" + "".join(f"# {line}\n" for line in differences) if differences else ""
 
 
-def _model(
-    asked: Workload, split: Split, listed: list[tuple[ModelUnit, ...]], sizes: DecoderShape | None, dims: dict[str, int]
+def _write_modules(
+    workload: Workload,
+    split: Split,
+    listed: list[tuple[ModelUnit, ...]],
+    sizes: DecoderShape | None,
+    dims: dict[str, int],
 ) -> str:
     """The modules, and which part of them each stage has."""
-    name, again = escape_name(asked.model.name), asked.recompute
+    name, again = escape_name(workload.model.name), workload.recompute
     if sizes is not None:
-        stages = _ranges([sum(unit.is_block for unit in stage) for stage in listed])
-        return write_decoder(name, sizes, stages, split.find_part(TensorParallel), again, _autocast(asked, dims))
+        stages = _list_ranges([sum(unit.is_block for unit in stage) for stage in listed])
+        return write_decoder(
+            name, sizes, stages, split.find_part(TensorParallel), again, _find_autocast_dtype(workload, dims)
+        )
     units = [(unit.layers, unit.is_block) for stage in listed for unit in stage]
     tensors = [(tuple(n for layer in layers for n in layer.tensors), block) for layers, block in units]
-    return write_units(name, tensors, _ranges([len(stage) for stage in listed]), again)
+    return write_units(name, tensors, _list_ranges([len(stage) for stage in listed]), again)
 
 
-def _ranges(counts: list[int]) -> list[tuple[int, int]]:
+def _list_ranges(counts: list[int]) -> list[tuple[int, int]]:
     ends = list(accumulate(counts, initial=0))
     return list(pairwise(ends))
 
 
-def _imports(asked: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+def _write_imports(workload: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """The modules that the script needs."""
     lines = ["import torch.nn.functional as F"] if sizes is not None else []
     lines += ["from torch import nn"]
-    if asked.recompute in ("full", "alternate"):
+    if workload.recompute in ("full", "alternate"):
         lines.append("from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper")
     lines.append("from torch.distributed.device_mesh import init_device_mesh")
     if dims["dp"] > 1:
-        lines += _shared_by(split)
+        lines += _list_replica_imports(split)
     if dims["pp"] > 1:
         lines += ["from torch.distributed.pipelining import PipelineStage"]
         lines += [f"from torch.distributed.pipelining.schedules import {TORCH_SCHEDULES[split.pipeline.schedule]}"]
@@ -261,12 +271,12 @@ def _imports(asked: Workload, split: Split, sizes: DecoderShape | None, dims: di
         styles += ["SequenceParallel"] if part is not None and part.sequence else []
         lines += ["from torch.distributed.tensor import Replicate, Shard"]
         lines += ["from torch.distributed.tensor.parallel import (", *(f"    {name}," for name in sorted(styles)), ")"]
-    if asked.recompute == "selective":
+    if workload.recompute == "selective":
         lines.append("from torch.utils.checkpoint import checkpoint")
     return "\n".join(lines) + "\n"
 
 
-def _shared_by(split: Split) -> list[str]:
+def _list_replica_imports(split: Split) -> list[str]:
     """Where what keeps replicas together comes from."""
     if isinstance(split.data_strategy, DDP):
         return [
@@ -276,14 +286,14 @@ def _shared_by(split: Split) -> list[str]:
     return ["from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard"]
 
 
-def _shared(asked: Workload, split: Split, dims: dict[str, int]) -> str:
+def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     """`share(stage)`: how replicas keep together; nothing where there is one."""
     data = split.data_strategy
     if data is None or dims["dp"] == 1:
         return ""
-    small = asked.dtype != "float32"
-    reduce = _reduced(data, asked.dtype)
-    policy = _POLICY.format(dtype=asked.dtype, reduce=reduce) if small or reduce != "float32" else ""
+    small = workload.dtype != "float32"
+    reduce = _find_gradient_dtype(data, workload.dtype)
+    policy = _POLICY.format(dtype=workload.dtype, reduce=reduce) if small or reduce != "float32" else ""
     whole = isinstance(data, DDP)
     keeps = not isinstance(data, DDP) and data.keeps_weights
     waits = isinstance(data, FSDP) and not data.prefetch
@@ -302,14 +312,14 @@ def _shared(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     )
 
 
-def _reduced(data: DDP | Zero | FSDP, dtype: str) -> str:
+def _find_gradient_dtype(data: DDP | Zero | FSDP, dtype: str) -> str:
     """The type of gradients on the wire."""
     if isinstance(data, DDP):
         return {None: "float32", "fp16": "float16", "bf16": "bfloat16"}[data.hook]
     return data.reduce_dtype or dtype
 
 
-def _made(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+def _write_make(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """`make(number)`: a stage, cut and shared before it has memory."""
     tied = "    tie(stage)\n" if sizes is not None and sizes.tied else ""
     before = ("    cut(stage)\n" if dims["tp"] > 1 else "") + tied
@@ -317,30 +327,33 @@ def _made(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str
     return _MAKE.format(before=before, after=tied)
 
 
-def _stepped(asked: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
+def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
     """`step()`: all microbatches and the optimizer; `ends` add up the gradients of their copies."""
     contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
-    if dtype := _autocast(asked, dims):
+    if dtype := _find_autocast_dtype(workload, dims):
         contexts.append(f"torch.autocast(device.type, torch.{dtype})")
-    given: dict[str, Any] = {
-        "micros": asked.accumulate,
+    values: dict[str, Any] = {
+        "micros": workload.accumulate,
         "context": ", ".join(contexts) or "contextlib.nullcontext()",
-        "last": "optimizer.step()" if asked.optimizer != "none" else "pass",
+        "last": "optimizer.step()" if workload.optimizer != "none" else "pass",
     }
     if dims["pp"] > 1:
         listed = "[parameter for part in parts for parameter in part.parameters()]"
-        given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters=listed)
-        one = TORCH_SCHEDULES[split.pipeline.schedule] in SINGLE_STAGE_SCHEDULES
-        given |= {"ends": _ENDS if ends else "", "added": _ADDED if ends else ""}
-        given |= {"stages": "stages[0]" if one else "stages", "schedule": TORCH_SCHEDULES[split.pipeline.schedule]}
-        return _STAGED.format(mine=format_stages(split.pipeline), **given)
-    given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters="model.parameters()")
-    return _WHOLE.format(sync=_synchronised(asked, split, dims), **given)
+        values["optimizer"] = OPTIMIZERS[workload.optimizer].format(parameters=listed)
+        is_single = TORCH_SCHEDULES[split.pipeline.schedule] in SINGLE_STAGE_SCHEDULES
+        values |= {"ends": _ENDS if ends else "", "added": _ADDED if ends else ""}
+        values |= {
+            "stages": "stages[0]" if is_single else "stages",
+            "schedule": TORCH_SCHEDULES[split.pipeline.schedule],
+        }
+        return _STAGED.format(mine=format_stages(split.pipeline), **values)
+    values["optimizer"] = OPTIMIZERS[workload.optimizer].format(parameters="model.parameters()")
+    return _WHOLE.format(sync=_write_sync(workload, split, dims), **values)
 
 
-def _synchronised(asked: Workload, split: Split, dims: dict[str, int]) -> str:
+def _write_sync(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     """Which microbatches reduce gradients, and give weights back."""
-    data, many = split.data_strategy, asked.accumulate
+    data, many = split.data_strategy, workload.accumulate
     if data is None or dims["dp"] == 1 or many == 1:
         return ""
     last = f"micro == {many - 1}"

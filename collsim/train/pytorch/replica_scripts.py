@@ -95,33 +95,33 @@ def loss(out):  # of every output, so that every parameter has a gradient
 
 def write_ddp_script(step: ScriptedStep, parallel: DDP) -> str:
     """A script of DistributedDataParallel."""
-    return _whole(step, JOIN, *_ddp_parts(step.workload, parallel))
+    return _write_script(step, JOIN, *_write_ddp_parts(step.workload, parallel))
 
 
 def write_data_parallel_script(step: ScriptedStep) -> str:
     """A script of DataParallel, in one process."""
-    return _whole(step, _ONE_PROCESS, *_data_parallel_parts(step))
+    return _write_script(step, _ONE_PROCESS, *_write_data_parallel_parts(step))
 
 
-def _whole(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> str:
+def _write_script(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> str:
     """Head, what splits, model, step, times."""
-    asked = step.workload
-    samples = f"asked.batch * n * {asked.accumulate}" if asked.accumulate > 1 else "asked.batch * n"
+    workload = step.workload
+    samples = f"asked.batch * n * {workload.accumulate}" if workload.accumulate > 1 else "asked.batch * n"
     return (
         write_header(step)
-        + _ASK.format(micro=asked.micro_batch)
+        + _ASK.format(micro=workload.micro_batch)
         + join
-        + _same_tensors(asked.model)
-        + _model(asked)
+        + _write_same_tensors(workload.model)
+        + _write_model(workload)
         + wrap
-        + f"optimizer = {OPTIMIZERS[asked.optimizer].format(parameters='model.parameters()')}\n"
+        + f"optimizer = {OPTIMIZERS[workload.optimizer].format(parameters='model.parameters()')}\n"
         + body
         + write_timing(step, samples)
         + report
     )
 
 
-def _same_tensors(model: Model) -> str:
+def _write_same_tensors(model: Model) -> str:
     sizes = [n for layer in model.layers for n in layer.tensors]
     used = list(reversed(model.gradient_order))
     order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{format_numbers(used)}\n]"
@@ -132,9 +132,9 @@ def _same_tensors(model: Model) -> str:
     return _SAME_TENSORS.format(tensors=format_numbers(sizes), used=order, buffers=many, model=escape_name(model.name))
 
 
-def _model(asked: Workload) -> str:
+def _write_model(workload: Workload) -> str:
     """`make(samples)`: the model and its inputs, and `loss`."""
-    name, seq = asked.model.name, asked.model.tokens
+    name, seq = workload.model.name, workload.model.tokens
     if name in _VISION:
         library, real = "torchvision", f"torchvision.models.{name}(), torch.randn(samples, 3, 224, 224)"
     elif name in _TEXT:
@@ -147,28 +147,28 @@ def _model(asked: Workload) -> str:
 # ---- what splits -----------------------------------------------------------------------------------------------------
 
 
-def _cast(asked: Workload) -> str:
+def _write_autocast(workload: Workload) -> str:
     """The context of a forward pass."""
-    if asked.dtype == "float32":
+    if workload.dtype == "float32":
         return "contextlib.nullcontext()"
-    return f"torch.autocast(device.type, torch.{asked.dtype})"
+    return f"torch.autocast(device.type, torch.{workload.dtype})"
 
 
-def _step(asked: Workload, context: str, after: str = "") -> str:
+def _write_step(workload: Workload, context: str, after: str = "") -> str:
     """`step()`: all microbatches, what comes after them, the optimizer."""
-    last = "optimizer.step()" if asked.optimizer != "none" else "pass"
+    last = "optimizer.step()" if workload.optimizer != "none" else "pass"
     return (
         "\n\ndef step():\n"
         "    for parameter in model.parameters():\n        parameter.grad = None\n"
-        f"    for micro in range({asked.accumulate}):\n"
+        f"    for micro in range({workload.accumulate}):\n"
         f"        with {context}:\n"
-        f"            with {_cast(asked)}:\n                out = loss(model(x))\n"
+        f"            with {_write_autocast(workload)}:\n                out = loss(model(x))\n"
         f"            out.backward()\n{after}    {last}\n"
     )
 
 
-def _ddp_parts(asked: Workload, parallel: DDP) -> tuple[str, str, str]:
-    words = "\n".join(f"    {word}," for word in ["model", *_words(parallel)])
+def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
+    words = "\n".join(f"    {word}," for word in ["model", *_list_ddp_keywords(parallel)])
     wrap = (
         "model, x = make(asked.batch)\nmodel, x = model.to(device), x.to(device)\n"
         + (f"dist._DEFAULT_FIRST_BUCKET_BYTES = {parallel.first}\n" if parallel.first and not parallel.bucket else "")
@@ -180,22 +180,26 @@ def _ddp_parts(asked: Workload, parallel: DDP) -> tuple[str, str, str]:
             + ("if gpu:  # torch takes this hook with NCCL only\n    " if parallel.hook == "bf16" else "")
             + f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
         )
-    skip = f"model.no_sync() if micro < {asked.accumulate - 1} else contextlib.nullcontext()"
-    context = skip if asked.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
+    skip = f"model.no_sync() if micro < {workload.accumulate - 1} else contextlib.nullcontext()"
+    context = skip if workload.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
     after = ""
     if not parallel.overlap:  # DDP has no switch for that
-        wrap, context, after = wrap + _by_hand(asked, parallel), "model.no_sync()", "    reduce_all()\n"
+        wrap, context, after = (
+            wrap + _write_manual_allreduces(workload, parallel),
+            "model.no_sync()",
+            "    reduce_all()\n",
+        )
     first = 'log["bucket_sizes"]'
-    sizes = first if asked.step_number == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
+    sizes = first if workload.step_number == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
     report = _REPORT.format(
-        sizes=sizes, buckets=", ".join(map(str, parallel.list_bucket_bytes(asked.model, asked.step_number)))
+        sizes=sizes, buckets=", ".join(map(str, parallel.list_bucket_bytes(workload.model, workload.step_number)))
     )
     if not parallel.overlap:  # DDP itself sends nothing, and has nothing to report
         report = "dist.destroy_process_group()\n"
-    return wrap, _step(asked, context, after), report
+    return wrap, _write_step(workload, context, after), report
 
 
-def _words(parallel: DDP) -> list[str]:
+def _list_ddp_keywords(parallel: DDP) -> list[str]:
     """Keywords of DistributedDataParallel."""
     words = ["device_ids=[device] if gpu else None"]
     mebi = [n / 2**20 for n in (parallel.first, parallel.bucket) if n is not None]
@@ -212,10 +216,11 @@ def _words(parallel: DDP) -> list[str]:
     return words if parallel.broadcast_buffers else [*words, "broadcast_buffers=False"]
 
 
-def _by_hand(asked: Workload, parallel: DDP) -> str:
+def _write_manual_allreduces(workload: Workload, parallel: DDP) -> str:
     """All allreduces after the backward pass, in the same buckets."""
     buckets = "\n".join(
-        f"    [\n{format_numbers(bucket)}\n    ]," for bucket in parallel.assign_tensors(asked.model, asked.step_number)
+        f"    [\n{format_numbers(bucket)}\n    ],"
+        for bucket in parallel.assign_tensors(workload.model, workload.step_number)
     )
     wire = {None: "", "fp16": ".half()", "bf16": ".bfloat16()"}[parallel.hook]
     return (
@@ -229,16 +234,16 @@ def _by_hand(asked: Workload, parallel: DDP) -> str:
     )
 
 
-def _data_parallel_parts(step: ScriptedStep) -> tuple[str, str, str]:
+def _write_data_parallel_parts(step: ScriptedStep) -> tuple[str, str, str]:
     wrap = (
         "model, x = make(asked.batch * n)\n"
         "model = torch.nn.DataParallel(model.to(device))  # a forward pass copies it to all GPUs, by NCCL if it can\n"
         "x = x.to(device)  # on GPU 0; DataParallel scatters it\n"
     )
-    held = ", ".join(f"GPU {rank}: {nbytes / 2**30:.2f}" for rank, nbytes in step.memory_by_gpu)
+    peaks = ", ".join(f"GPU {rank}: {nbytes / 2**30:.2f}" for rank, nbytes in step.memory_by_gpu)
     report = (
         "for i in range(n if gpu else 0):\n"
         '    print(f"GPU {i}: {torch.cuda.max_memory_allocated(i) / 2**30:.2f} GiB at most")\n'
-        f'print("collsim, GiB: {held}")\n'
+        f'print("collsim, GiB: {peaks}")\n'
     )
-    return wrap, _step(step.workload, "contextlib.nullcontext()"), report
+    return wrap, _write_step(step.workload, "contextlib.nullcontext()"), report

@@ -32,25 +32,27 @@ class LinkContention:
         self.footprints: list[Footprint] = []
         known: dict[int, int] = {}
         for s, i in self.collectives:
-            found = footprints.get(steps[s], steps[s].tasks[i])
-            if id(found) not in known:
-                known[id(found)] = len(self.footprints)
-                self.footprints.append(found)
-            self.kinds.append(known[id(found)])
-        self._together = _together([found.links for found in self.footprints])
+            footprint = footprints.get(steps[s], steps[s].tasks[i])
+            if id(footprint) not in known:
+                known[id(footprint)] = len(self.footprints)
+                self.footprints.append(footprint)
+            self.kinds.append(known[id(footprint)])
+        self._shared_kinds = _find_shared_kinds([footprint.links for footprint in self.footprints])
 
     def find_permanent(self, background: Longs) -> set[CollectiveId]:
         """Collectives whose own groups meet, or that cross one of these links, on which there is always something."""
-        met = [found.has_overlap or bool(np.isin(found.links, background).any()) for found in self.footprints]
-        return {place for place, kind in zip(self.collectives, self.kinds, strict=True) if met[kind]}
+        met = [
+            footprint.has_overlap or bool(np.isin(footprint.links, background).any()) for footprint in self.footprints
+        ]
+        return {collective for collective, kind in zip(self.collectives, self.kinds, strict=True) if met[kind]}
 
     def find_overlapping(self, times: Sequence[tuple[Floats, Floats]]) -> set[CollectiveId]:
         """Collectives that meet another, if the tasks of each step begin and end so."""
         begin, end = (np.array([times[s][which][i] for s, i in self.collectives]) for which in (0, 1))
         near = _TOUCHING * float(end.max(initial=0.0))
-        of_kind = _listed(self.kinds)
+        of_kind = _group_by_kind(self.kinds)
         met = np.zeros(len(self.collectives), bool)
-        for kinds in self._together:
+        for kinds in self._shared_kinds:
             here = np.concatenate([of_kind[kind] for kind in kinds])
             here = here[np.argsort(begin[here], kind="stable")]
             first, last = begin[here], np.maximum.accumulate(end[here])
@@ -59,16 +61,16 @@ class LinkContention:
         return {self.collectives[k] for k in np.flatnonzero(met)}
 
 
-def _listed(kind: Sequence[int]) -> list[Longs]:
+def _group_by_kind(kind: Sequence[int]) -> list[Longs]:
     """Of each kind the numbers that have it."""
     order = np.argsort(kind, kind="stable")
     return np.split(order, np.cumsum(np.bincount(kind))[:-1])
 
 
-def _together(links: Sequence[Longs]) -> list[tuple[int, ...]]:
+def _find_shared_kinds(links: Sequence[Longs]) -> list[tuple[int, ...]]:
     """The sets of kinds that cross the same link, each once: links of one set are alike."""
-    kinds = np.repeat(np.arange(len(links)), [len(found) for found in links])
+    kinds = np.repeat(np.arange(len(links)), [len(crossed) for crossed in links])
     link = np.concatenate([np.zeros(0, np.int64), *links])
     order = np.lexsort((kinds, link))
     cuts = np.flatnonzero(np.diff(link[order])) + 1
-    return list({tuple(found.tolist()) for found in np.split(kinds[order], cuts)} - {()})
+    return list({tuple(crossed.tolist()) for crossed in np.split(kinds[order], cuts)} - {()})

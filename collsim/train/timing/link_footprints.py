@@ -32,8 +32,8 @@ def count_pair_bytes(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs,
     for step in plan.each_step():
         away = step.src != step.dst
         moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
-        pairs, place = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
-        for pair, size in zip(pairs.tolist(), np.bincount(place, weights=moved).tolist(), strict=True):
+        pairs, pair_number = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
+        for pair, size in zip(pairs.tolist(), np.bincount(pair_number, weights=moved).tolist(), strict=True):
             total[pair] = total.get(pair, 0.0) + size
     listed = np.array(list(total), dtype=np.int64)
     return listed // ends, listed % ends, np.array(list(total.values()))
@@ -63,8 +63,8 @@ class Footprints:
             for task in network.list_distinct(step)
             for group in step.get_groups(task)
         )
-        self.places = HelperPlacement.build(network.topology, list(placed))
-        self.link_count = len(self.places.topology.links)
+        self.placement = HelperPlacement.build(network.topology, list(placed))
+        self.link_count = len(self.placement.topology.links)
         self._known: dict[Any, Footprint] = {}
         self._pairs: dict[int, tuple[Longs, Longs]] = {}
 
@@ -72,15 +72,15 @@ class Footprints:
         """What a collective of a step crosses."""
         key = self.network.make_key(step, task)
         if key not in self._known:
-            self._known[key] = self._footprint(list(self._routes(step, task)))
+            self._known[key] = self._build_footprint(list(self._iterate_routes(step, task)))
         return self._known[key]
 
     def sum_link_bytes(self, step: TrainingStep) -> Longs:
         """(links,) bytes that a step's collectives put on each."""
         out = np.zeros(self.link_count)
         for task in (step.tasks[i] for i in step.collectives):
-            found = self.get(step, task)
-            out[found.links] += task.repeats * found.nbytes
+            footprint = self.get(step, task)
+            out[footprint.links] += task.repeats * footprint.nbytes
         return np.rint(out).astype(np.int64)
 
     def make_group_key(self, group: tuple[int, ...], task: StepTask) -> bytes:
@@ -89,23 +89,23 @@ class Footprints:
         if id(plan) not in self._pairs:
             self._pairs[id(plan)] = count_pair_bytes(plan, task.nbytes)[:2]
         src, dst = self._pairs[id(plan)]
-        ends = np.array([*group, *self.places.find_helpers(plan, group)], np.int64)
-        topology = self.places.topology
+        ends = np.array([*group, *self.placement.find_helpers(plan, group)], np.int64)
+        topology = self.placement.topology
         routes = topology.routes(ends[src], ends[dst])
-        links, first, place = np.unique(routes.link, return_index=True, return_inverse=True)
+        links, first, link_number = np.unique(routes.link, return_index=True, return_inverse=True)
         turn = np.argsort(first, kind="stable")  # links are named by when they come
         name = np.empty(len(turn), np.int64)
         name[turn] = np.arange(len(turn))
         seen = links[turn]
-        columns = routes.start, name[place], topology.links.alpha[seen], topology.links.bandwidth[seen]
+        columns = routes.start, name[link_number], topology.links.alpha[seen], topology.links.bandwidth[seen]
         return b"|".join([str(id(plan)).encode(), *(column.tobytes() for column in columns)])
 
     def find_links(self, src: Longs, dst: Longs) -> Longs:
         """Links on the ways between ranks, each once."""
-        columns = self.places.topology.columns(src, dst)
+        columns = self.placement.topology.columns(src, dst)
         return np.unique(np.concatenate([np.zeros(0, np.int64), *(column.link for column in columns)]))
 
-    def _routes(self, step: TrainingStep, task: StepTask) -> Iterator[tuple[Longs, Longs, Floats]]:
+    def _iterate_routes(self, step: TrainingStep, task: StepTask) -> Iterator[tuple[Longs, Longs, Floats]]:
         """(hops,) links, numbers of the groups that cross them, and bytes."""
         by_plan: dict[int, tuple[Schedule, list[tuple[int, tuple[int, ...]]]]] = {}
         for number, group in enumerate(step.get_groups(task)):
@@ -113,19 +113,19 @@ class Footprints:
             by_plan.setdefault(id(plan), (plan, []))[1].append((number, group))
         for plan, groups in by_plan.values():
             src, dst, nbytes = count_pair_bytes(plan, task.nbytes)
-            ends = np.array([[*group, *self.places.find_helpers(plan, group)] for _, group in groups], np.int64)
+            ends = np.array([[*group, *self.placement.find_helpers(plan, group)] for _, group in groups], np.int64)
             owner, size = np.repeat([number for number, _ in groups], len(src)), np.tile(nbytes, len(groups))
-            for pair, link in self.places.topology.columns(ends[:, src].ravel(), ends[:, dst].ravel()):
-                at = slice(None) if pair is None else pair
-                loaded = size[at] > 0
-                yield link[loaded].astype(np.int64), owner[at][loaded], size[at][loaded]
+            for pair, link in self.placement.topology.columns(ends[:, src].ravel(), ends[:, dst].ravel()):
+                chosen = slice(None) if pair is None else pair
+                loaded = size[chosen] > 0
+                yield link[loaded].astype(np.int64), owner[chosen][loaded], size[chosen][loaded]
 
     @staticmethod
-    def _footprint(routes: list[tuple[Longs, Longs, Floats]]) -> Footprint:
+    def _build_footprint(routes: list[tuple[Longs, Longs, Floats]]) -> Footprint:
         if not routes:
             return Footprint(np.zeros(0, np.int64), np.zeros(0), False)
         link, owner, size = (np.concatenate(column) for column in zip(*routes, strict=True))
-        links, place = np.unique(link, return_inverse=True)
-        pairs = np.unique(place * (int(owner.max(initial=0)) + 1) + owner)
-        loaded = np.bincount(place, weights=size, minlength=len(links)).astype(np.float64)
+        links, link_number = np.unique(link, return_inverse=True)
+        pairs = np.unique(link_number * (int(owner.max(initial=0)) + 1) + owner)
+        loaded = np.bincount(link_number, weights=size, minlength=len(links)).astype(np.float64)
         return Footprint(links, loaded, len(pairs) > len(links))

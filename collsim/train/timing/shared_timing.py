@@ -67,12 +67,12 @@ def time_shared(
     run = _SharedRun(parts, network, background, eager)
     took, turn = run.time_alone(), 0
     while turn < _ROUNDS:
-        computing = [_computing(*both) for both in zip(parts, took, strict=True)]
+        computing = [_compute_slowed_seconds(*both) for both in zip(parts, took, strict=True)]
         times = run.simulate(computing)
         if met := run.meeting.find_overlapping(times) - run.expanded:
             run.expand(met)
             continue
-        seen = [_taken(part, begin, end) for part, (begin, end) in zip(parts, times, strict=True)]
+        seen = [_list_run_seconds(part, begin, end) for part, (begin, end) in zip(parts, times, strict=True)]
         moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
         if moved <= _STILL * max(float(end.max(initial=0.0)) for _, end in times):
             break
@@ -84,13 +84,13 @@ def time_shared(
     ]
 
 
-def _computing(part: RunningStep, took: Floats) -> Floats:
+def _compute_slowed_seconds(part: RunningStep, took: Floats) -> Floats:
     """Seconds of each task if collectives take so long: computing beside them is slower by the interference."""
     begin, end = time_alone(part.step, took, part.interference)
     return end - begin
 
 
-def _taken(part: RunningStep, begin: Floats, end: Floats) -> Floats:
+def _list_run_seconds(part: RunningStep, begin: Floats, end: Floats) -> Floats:
     """Seconds of each collective as it ran; of computing by itself."""
     out = part.seconds.copy()
     for i in part.step.collectives:
@@ -110,7 +110,7 @@ class _Entry:
     nbytes: int
 
 
-def _entry(group: tuple[int, ...], task: StepTask, seconds: float, network: CollectiveModel) -> _Entry:
+def _fit_entry(group: tuple[int, ...], task: StepTask, seconds: float, network: CollectiveModel) -> _Entry:
     """The pause and the bytes with which a collective takes `seconds` by itself."""
     plan = network.build_schedule(group, task)
     if not len(plan):
@@ -118,16 +118,16 @@ def _entry(group: tuple[int, ...], task: StepTask, seconds: float, network: Coll
     if not network.is_predicted(group, task):
         return _Entry(0.0, plan, task.nbytes)
 
-    def links(nbytes: int) -> float:
+    def time_links(nbytes: int) -> float:
         return simulate(plan, network.topology, nbytes, engine="event", ranks=list(group)).time
 
-    whole, least, nbytes = links(task.nbytes), links(0), task.nbytes
+    whole, least, nbytes = time_links(task.nbytes), time_links(0), task.nbytes
     if seconds <= least:
         return _Entry(seconds, None, 0)  # nothing but latency: it has no bytes to share links with
     took = whole
     while took > seconds and nbytes:
         nbytes = min(nbytes - 1, int(nbytes * (seconds - least) / (took - least)))
-        took = links(nbytes)
+        took = time_links(nbytes)
     return _Entry(seconds - took, plan, nbytes)
 
 
@@ -155,12 +155,14 @@ class _SharedRun:
         self._entries: list[dict[int, _Entries]] = [{} for _ in parts]
         self._known: dict[Any, _Entry] = {}
         every = set(self.meeting.collectives)
-        self.expand(every if eager else self.meeting.find_permanent(self._always()))  # the other rule makes other times
+        self.expand(
+            every if eager else self.meeting.find_permanent(self._find_background_links())
+        )  # the other rule makes other times
 
-    def _always(self) -> Longs:
+    def _find_background_links(self) -> Longs:
         """Links that other traffic crosses."""
-        given = parse_conditions(self.network.topology, {"background": self.background}).background
-        return np.zeros(0, np.int64) if given is None else self.footprints.find_links(given.src, given.dst)
+        traffic = parse_conditions(self.network.topology, {"background": self.background}).background
+        return np.zeros(0, np.int64) if traffic is None else self.footprints.find_links(traffic.src, traffic.dst)
 
     def time_alone(self) -> list[Floats]:
         """Seconds of each task with nothing beside it."""
@@ -183,7 +185,7 @@ class _SharedRun:
         for s, i in self.expanded:
             if i not in self._entries[s]:
                 step = self.parts[s].step
-                self._entries[s][i] = [(g, self._entry(g, step.tasks[i])) for g in step.get_groups(step.tasks[i])]
+                self._entries[s][i] = [(g, self._get_entry(g, step.tasks[i])) for g in step.get_groups(step.tasks[i])]
 
     def _require_room(self) -> None:
         rows = entries = 0
@@ -198,11 +200,11 @@ class _SharedRun:
             "use network='alone', or fewer microbatches or GPUs",
         )
 
-    def _entry(self, group: tuple[int, ...], task: StepTask) -> _Entry:
+    def _get_entry(self, group: tuple[int, ...], task: StepTask) -> _Entry:
         seconds = self.network.time_group(group, task)
         key = self.footprints.make_group_key(group, task), seconds, task.kind, task.nbytes, task.algorithm, task.options
         if key not in self._known:
-            self._known[key] = _entry(group, task, seconds, self.network)
+            self._known[key] = _fit_entry(group, task, seconds, self.network)
         return self._known[key]
 
     def simulate(self, spent: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
@@ -210,16 +212,16 @@ class _SharedRun:
         listed = [time_alone(part.step, seconds, 0.0) for part, seconds in zip(self.parts, spent, strict=True)]
         launches: list[Launch] = []
         chains = [
-            _listed(launches, part.step, seconds, end, own) if own else []
-            for part, own, seconds, (_, end) in zip(self.parts, self._entries, spent, listed, strict=True)
+            _add_step_launches(launches, part.step, seconds, end, entries) if entries else []
+            for part, entries, seconds, (_, end) in zip(self.parts, self._entries, spent, listed, strict=True)
         ]
         run = simulate_ordered(launches, self.network.topology, background=self.background, eager=self.eager)
         for (begin, end), seconds, rows in zip(listed, spent, chains, strict=True):
-            _moved(begin, end, seconds, rows, run)
+            _set_times(begin, end, seconds, rows, run)
         return listed
 
 
-def _listed(
+def _add_step_launches(
     launches: list[Launch], step: TrainingStep, seconds: Floats, end: Floats, written: dict[int, _Entries]
 ) -> list[_Chain]:
     """Add the launches of a step: of what is written out, and of all that waits for it. What comes before ends when it
@@ -230,7 +232,7 @@ def _listed(
     out: list[_Chain] = []
     last: dict[int, tuple[int, ...]] = {}  # of each task the launches with which it has ended
     moments: dict[float, int] = {}
-    for chain in _chains(step, written, later):
+    for chain in _list_chains(step, written, later):
         before = step.predecessors[chain[0]]
         after = {n for b in before if later[b] for n in last[b]}
         moment = max((float(end[b]) for b in before if not later[b]), default=0.0)
@@ -238,13 +240,13 @@ def _listed(
             launches.append(Launch((), moment))
             moments[moment] = len(launches) - 1
         waits = tuple(sorted(after | {moments[moment]}))
-        rows = _launched(launches, waits, written.get(chain[0]), step.tasks[chain[0]].repeats, seconds[chain])
+        rows = _add_chain_launches(launches, waits, written.get(chain[0]), step.tasks[chain[0]].repeats, seconds[chain])
         last.update(dict.fromkeys(chain, tuple(row[-1] for row in rows)))
         out.append((chain, rows))
     return out
 
 
-def _launched(
+def _add_chain_launches(
     launches: list[Launch], after: tuple[int, ...], entry: _Entries | None, times: int, seconds: Floats
 ) -> list[list[int]]:
     """Launches of a chain of pauses, or of a collective: of each group as many as it comes often."""
@@ -252,17 +254,17 @@ def _launched(
         launches.append(Launch(after, float(seconds.sum())))
         return [[len(launches) - 1]]
     rows = []
-    for group, one in entry:
+    for group, group_entry in entry:
         row: list[int] = []
         for _ in range(times):
             waits = (row[-1],) if row else after
-            launches.append(Launch(waits, one.pause, one.schedule, one.nbytes, group))
+            launches.append(Launch(waits, group_entry.pause, group_entry.schedule, group_entry.nbytes, group))
             row.append(len(launches) - 1)
         rows.append(row)
     return rows
 
 
-def _chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray[np.bool_]) -> list[list[int]]:
+def _list_chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray[np.bool_]) -> list[list[int]]:
     """The tasks marked in `later`, in entries of the run: pauses that nothing comes between are one."""
     waited = np.zeros(len(step.tasks), int)
     for before in step.predecessors:
@@ -281,10 +283,10 @@ def _chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray
     return out
 
 
-def _moved(begin: Floats, end: Floats, seconds: Floats, chains: list[_Chain], run: OrderedRun) -> None:
+def _set_times(begin: Floats, end: Floats, seconds: Floats, chains: list[_Chain], run: OrderedRun) -> None:
     """Set begin and end of the tasks that were run."""
     for chain, rows in chains:
         first = min(run.begin[row[0]] for row in rows)
-        own = seconds[chain] if len(chain) > 1 else np.array([max(run.end[row[-1]] for row in rows) - first])
-        ends = first + np.cumsum(own)
-        end[chain], begin[chain] = ends, ends - own
+        durations = seconds[chain] if len(chain) > 1 else np.array([max(run.end[row[-1]] for row in rows) - first])
+        ends = first + np.cumsum(durations)
+        end[chain], begin[chain] = ends, ends - durations

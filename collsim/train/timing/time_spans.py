@@ -29,17 +29,17 @@ def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float
     first = len(busy)
     while first and busy[first - 1][1] > start:
         first -= 1
-    at, left, rate = start, work, 1.0 - interference
+    now, left, rate = start, work, 1.0 - interference
     for a, b in busy[first:]:
-        if left <= a - at:
+        if left <= a - now:
             break
-        left -= max(0.0, a - at)
-        at = max(at, a)
-        if left <= (b - at) * rate:
-            return at + left / rate
-        left -= (b - at) * rate
-        at = b
-    return at + left
+        left -= max(0.0, a - now)
+        now = max(now, a)
+        if left <= (b - now) * rate:
+            return now + left / rate
+        left -= (b - now) * rate
+        now = b
+    return now + left
 
 
 def merge_spans(spans: Sequence[tuple[float, float]]) -> Spans:
@@ -58,41 +58,41 @@ def measure_spans(spans: Sequence[tuple[float, float]]) -> float:
     return sum(b - a for a, b in spans)
 
 
-def intersect_spans(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> Spans:
+def intersect_spans(first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]]) -> Spans:
     """The times in both of two lists of spans that do not overlap, in order."""
     out: Spans = []
-    i = _first_after(one, other[0][0]) if other else len(one)
-    j = _first_after(other, one[0][0]) if one else len(other)
-    while i < len(one) and j < len(other):
-        a, b = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+    i = _find_first_after(first, second[0][0]) if second else len(first)
+    j = _find_first_after(second, first[0][0]) if first else len(second)
+    while i < len(first) and j < len(second):
+        a, b = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
         if b > a:
             out.append((a, b))
-        if one[i][1] < other[j][1]:
+        if first[i][1] < second[j][1]:
             i += 1
         else:
             j += 1
     return out
 
 
-def _first_after(spans: Sequence[tuple[float, float]], moment: float) -> int:
+def _find_first_after(spans: Sequence[tuple[float, float]], moment: float) -> int:
     """The first span that ends after a moment."""
     return bisect_right(spans, moment, key=itemgetter(1))
 
 
-def subtract_spans(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> Spans:
+def subtract_spans(spans: Sequence[tuple[float, float]], removed: Sequence[tuple[float, float]]) -> Spans:
     """The times in `one` that are not in `other`; neither list overlaps itself, both are in order."""
     out: Spans = []
     first = 0
-    for a, b in one:
-        first = bisect_right(other, a, lo=first, key=itemgetter(1))
-        at = a
-        for number in range(first, len(other)):
-            c, d = other[number]
+    for a, b in spans:
+        first = bisect_right(removed, a, lo=first, key=itemgetter(1))
+        position = a
+        for number in range(first, len(removed)):
+            c, d = removed[number]
             if c >= b:
                 break
-            if c > at:
-                out.append((at, c))
-            at = d
-        if at < b:
-            out.append((at, b))
+            if c > position:
+                out.append((position, c))
+            position = d
+        if position < b:
+            out.append((position, b))
     return out
