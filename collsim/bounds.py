@@ -40,7 +40,7 @@ class Bound:
     Attributes:
         latency, bandwidth: s.
         cut: which ranks and cables give the bandwidth bound; None where it is all ranks' links together, or nothing
-        must move.
+            must move.
     """
 
     latency: float

@@ -32,9 +32,10 @@ class Collective:
 
     Attributes:
         before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root`
-        everything. after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from
-        rank j) or `neighbour` (the whole
-            buffer of rank r - 1). For the last two the result lies in slots of its own, `chunks..2*chunks-1`.
+            everything.
+        after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j) or
+            `neighbour` (the whole buffer of rank r - 1). For the last two the result lies in slots of its own,
+            `chunks..2*chunks-1`.
         reduces: the result is the sum over ranks (else the data of the rank that had it).
         busbw: factor of nccl-tests as a function of the number of ranks.
         rooted: it has a root rank.

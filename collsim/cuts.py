@@ -54,7 +54,8 @@ class Cut:
         ranks: the ranks of the smaller side.
         into: the data come into that side (else out of it).
         links: ids of the links that cross, in the direction of the data.
-        bandwidth: of these links together, B/s. nbytes: bytes that must cross them.
+        bandwidth: of these links together, B/s.
+        nbytes: bytes that must cross them.
     """
 
     ranks: tuple[int, ...]

@@ -67,9 +67,10 @@ class Algorithm:
     Attributes:
         name, collective: `allreduce_ring`, `allreduce`.
         steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in
-        buffers. cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S
-        bytes of the operation,
-            alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex ports.
+            buffers.
+        cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of
+            the operation, alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex
+            ports.
         formula: the same as people write it.
         network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
         when: one sentence in English and one in Chinese: when it is the best choice.
@@ -712,7 +713,8 @@ def schedule(
 def load_algorithm(spec: str) -> Algorithm:
     """The algorithm of a file: `"my.py"` if it registers one, or `"my.py:my_algorithm"`. Runs the file.
 
-    Raises CollsimError if there is no such file or function, or the file fails.
+    Raises:
+        CollsimError: If there is no such file or function, or the file fails.
     """
     path_text, _, wanted = spec.partition(":")
     path = require_path(path_text)

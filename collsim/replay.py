@@ -182,7 +182,8 @@ def run(
     reducing into a rank's empty slot is an error, as is sending one. `watch` is called before each step, before
     anything moves.
 
-    Raises ScheduleError naming step, rank and chunk.
+    Raises:
+        ScheduleError: Naming step, rank and chunk.
     """
     for number, step in enumerate(schedule.each_step()):
         if watch is not None:

@@ -81,9 +81,8 @@ class Schedule:
         root: the root rank, where the collective has one.
         options: what the algorithm was called with.
         depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]`
-        (rows of
-            `transfers`) instead of after those of earlier steps on its channel. None for most; imported schedules carry
-            them.
+            (rows of `transfers`) instead of after those of earlier steps on its channel. None for most; imported
+            schedules carry them.
         helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a switch that reduces:
             the `nvswitch` of each node, the `fabric` switch between nodes, or any `switch`.
         original: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).

@@ -342,7 +342,9 @@ def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
 def load_schedule(name: str) -> cs.Schedule | None:
     """The schedule in a file (`x.xml`, `x.json`, `x.csv` ...); None for what names no such file.
 
-    Raises CollsimError for a file that holds something else, FormatError for a damaged one.
+    Raises:
+        CollsimError: For a file that holds something else.
+        FormatError: For a damaged one.
     """
     if "." not in name or ".py" in name:
         return None

@@ -123,7 +123,8 @@ class ChakraTrace:
     """Nodes of every endpoint under construction; ids are per endpoint and rise, so that a dependency is always an
     earlier node.
 
-    Raises CollsimError without protobuf, and for numbers beyond 64 bits.
+    Raises:
+        CollsimError: Without protobuf, and for numbers beyond 64 bits.
     """
 
     def __init__(self, endpoints: int):
@@ -160,7 +161,9 @@ class ChakraTrace:
         are.
 
         Args:
-            sizes: bytes of each slot. place: where its endpoints sit. before: nodes that an endpoint waits for.
+            sizes: bytes of each slot.
+            place: where its endpoints sit.
+            before: nodes that an endpoint waits for.
             tag: of the first step's messages.
         """
         return _Messages(self, sizes, place, before or {}, tag).steps(schedule)
@@ -256,7 +259,8 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
     """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
     duration_micros and every attribute by its name.
 
-    Raises FormatError for a file that is cut or is no Chakra trace.
+    Raises:
+        FormatError: For a file that is cut or is no Chakra trace.
     """
     kinds = _build_message_classes()
     data = read_bytes(path)

@@ -55,7 +55,8 @@ def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
     """The schedule of a TE-CCL file: an allgather where every chunk goes to all other ranks, an alltoall where it goes
     to one.
 
-    Raises FormatError for flows that cannot be: a node sends what it does not have, a chunk nobody asks for.
+    Raises:
+        FormatError: For flows that cannot be: a node sends what it does not have, a chunk nobody asks for.
     """
     data = read_json(path)
     if not isinstance(data, dict):

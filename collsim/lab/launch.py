@@ -159,7 +159,8 @@ def measured(
 ) -> list[list[RankOutcome]]:
     """Run so many times after once to warm up; of each run the outcome of each rank, moments from its start.
 
-    Raises CollsimError where a rank fails or is killed, or the time is up.
+    Raises:
+        CollsimError: Where a rank fails or is killed, or the time is up.
     """
     if tasks[0].on == "mpi":
         from .mpiexec import by_mpiexec

@@ -31,7 +31,8 @@ class RealStep(RepeatedRuns):
         predicted: the StepTrace of the network that was imitated.
         begin, sent, end: (runs, ranks, tasks) s from the start of a run at which each rank was ready for a task, sent
             its first byte of it, and had done its part; nan where it takes no part, or sends nothing.
-        network: what was imitated. cores: processors that this process could use.
+        network: what was imitated.
+        cores: processors that this process could use.
         checked: elements that were compared with `replay` over all runs; one that differs is an error.
     """
 

@@ -86,18 +86,22 @@ def run_for_real(
     """Run a schedule on processes of this computer, a process for each rank and helper, and measure every transfer.
 
     Args:
+        schedule: any Schedule; a process is started for each of its endpoints.
         nbytes: as in `simulate`; whole elements. At most 64 MiB.
-        alpha, bandwidth: of the network that is imitated: s from the last byte to the arrival, B/s of the one cable
-            that each rank has in each direction to a switch. Bandwidth None: nothing is paced, the computer is as fast
-            as it is; what a message costs is measured first, and the prediction is made of that.
+        alpha: of the network that is imitated: s from the last byte to the arrival.
+        bandwidth: B/s of the one cable that each rank has in each direction to a switch. None: nothing is paced, the
+            computer is as fast as it is; what a message costs is measured first, and the prediction is made of that.
         on: `"here"`: paced sockets on 127.0.0.1. `"mpi"` (mpi4py) and `"gloo"` (torch): these libraries' own
             messages, which nothing paces; alpha and bandwidth are then those of the prediction.
         repeat: so many runs after one to warm up; the columns are those of the median run.
-        dtype, op: as in `replay`.
+        dtype: of an element, as in `replay`.
+        op: what a reduction does, as in `replay`.
         eager: a rank sends when it has the data and its earlier sends have left. False: when they have arrived, and the
             receiver has got all that was to come before; rule (b) of the event engine.
-        late, slow: {rank: s} by which one joins later, {rank: factor} by which its cables are slower.
-        buffers, layout: data of your own, as in `replay`; then `out` of the result is what came of them.
+        late: {rank: s} by which one joins later.
+        slow: {rank: factor} by which its cables are slower.
+        buffers: data of your own, as in `replay`; then `out` of the result is what came of them.
+        layout: how they lie in memory, as in `replay`.
         time_limit: s for all of it, starting the processes included.
         calibrate: measure beside it what a message and a byte cost here, with as many processes and the same pacing.
         progress: True for a bar, or a function of (runs done, in all).
@@ -107,7 +111,7 @@ def run_for_real(
         compared with `replay`, bit for bit.
 
     Raises:
-        CollsimError for what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
+        CollsimError: For what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
     """
     given = None if buffers is None else np.asarray(buffers)
     if given is not None:
@@ -136,7 +140,8 @@ def _asked(asked: RealRun, network: tuple[Any, ...]) -> RealRun:
 def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
     """What one message and one byte take, with so many processes: blocks go around the ring, at two sizes.
 
-    Raises CollsimError for a single rank.
+    Raises:
+        CollsimError: For a single rank.
     """
     if ranks < 2:
         raise CollsimError("one rank sends no message, so there is nothing to measure; use two or more")

@@ -48,23 +48,27 @@ def training_step_for_real(
 
     Args:
         model: a Model, or a name of the catalogue; at most 64 MiB of parameters.
-        ranks: processes, a GPU each. parallel: `ddp(...)` unless given; `fsdp(...)`, `zero(...)`, `pipeline(...)` and
-            products of them, `data_parallel()`, a synchronous `parameter_server(...)`: whatever waits for what other
-            ranks do by a message alone.
+        ranks: processes, a GPU each.
+        parallel: `ddp(...)` unless given; `fsdp(...)`, `zero(...)`, `pipeline(...)` and products of them,
+            `data_parallel()`, a synchronous `parameter_server(...)`: whatever waits for what other ranks do by a
+            message alone.
         batch: samples over all ranks and microbatches; one for each rank and microbatch unless given.
         compute: as in `training_step`: how long computing takes; each rank sleeps for as long.
-        alpha, bandwidth: of the network that is imitated, as in `run_for_real`.
-        algorithm: of the allreduces. step: which step of the run, from 1: the first of ddp has one bucket.
+        alpha: s from the last byte to the arrival, as in `run_for_real`.
+        bandwidth: B/s of each rank's cable, as in `run_for_real`.
+        algorithm: of the allreduces.
+        step: which step of the run, from 1: the first of ddp has one bucket.
         slow: {rank: factor} by which one computes (sleeps) longer.
         repeat: so many runs after one to warm up; the columns are those of the median run.
-        time_limit: s for all of it. progress: True for a bar, or a function of (runs done, in all).
+        time_limit: s for all of it.
+        progress: True for a bar, or a function of (runs done, in all).
 
     Returns:
         A RealStep: the predicted StepTrace, all runs, and the measured StepTrace. What comes out of every collective of
         every run is compared with `replay`, bit for bit.
 
     Raises:
-        CollsimError for what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
+        CollsimError: For what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
     """
     given = ranks, ddp() if parallel is None else parallel, compute, alpha, bandwidth, algorithm, step, slow, batch
     predicted = predicted_step(model, *given)
@@ -84,7 +88,8 @@ def training_step_for_real(
 def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
 
-    Raises CollsimError for no layer or more than `MOST_LAYERS`, and for bytes that are no whole number of elements.
+    Raises:
+        CollsimError: For no layer or more than `MOST_LAYERS`, and for bytes that are no whole number of elements.
     """
     count = parse_count(count, "layers")
     if count > MOST_LAYERS:

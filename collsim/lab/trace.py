@@ -32,8 +32,8 @@ class Measurement:
 
     Attributes:
         start, came, finish: (runs, transfers) when each transfer began, had its last byte, and had arrived.
-        on: what carried it: `here` (paced sockets), `mpi`, `gloo`, or `hosts`. cores: processors that this process
-        could use.
+        on: what carried it: `here` (paced sockets), `mpi`, `gloo`, or `hosts`.
+        cores: processors that this process could use.
         wrong: elements that were not what replay says, over all runs; a run with any raises, so it is 0.
         checked: elements that were compared.
     """
@@ -96,7 +96,8 @@ class RealTrace(RepeatedRuns, Trace):
     """A Trace of a run on the processes of a computer; its columns are those of the median run.
 
     Attributes:
-        measured: all runs. predicted: the same schedule on the network that was imitated, by the event engine.
+        measured: all runs.
+        predicted: the same schedule on the network that was imitated, by the event engine.
         network: what was imitated: alpha, bandwidth, eager, late, slow.
         calibrated: what a message and a byte cost here, where that was measured beside it.
         out: the result, where it was given buffers.

@@ -131,7 +131,9 @@ class Section:
     def told(self) -> Telling:
         """Run it, once in this process, and fill the texts in.
 
-        Raises KeyError or AttributeError for a name that `facts` does not give.
+        Raises:
+            KeyError: For a name that `facts` does not give.
+            AttributeError: For an attribute that such a fact does not have.
         """
         return self._told
 
@@ -173,7 +175,7 @@ class Lesson:
         title: in English and Chinese; the heading of its notebook too.
         sections: at least one.
         notebook: `03-ring-step-by-step`: its file in `notebooks/` and `notebooks/zh/`, without the suffix; empty where
-        there is none.
+            there is none.
         exercises: those of its notebook, in order.
         sources: numbers in its texts that come from no run, with who says so.
         number: counted from 1; said by the name of its file.

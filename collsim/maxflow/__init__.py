@@ -26,7 +26,8 @@ class Arcs:
 
     Attributes:
         start, order: the arcs that leave node v are `order[start[v]:start[v+1]]`.
-        head: (arcs,) where each leads. capacity: (arcs,) whole numbers.
+        head: (arcs,) where each leads.
+        capacity: (arcs,) whole numbers.
         arc: (edges given,) the arc on which each edge lies; parallel edges share one.
     """
 

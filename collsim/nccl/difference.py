@@ -87,7 +87,7 @@ class Difference:
     Attributes:
         algorithm: of NCCL, that the prediction is for.
         term: launch, steps, protocol, alignment, rate or fill, the largest of those that the simulation does not know;
-        `latency` or `shared` (a link that transfers wait for) where the simulation is the slower.
+            `latency` or `shared` (a link that transfers wait for) where the simulation is the slower.
         seconds: of that term. why: what it is. rests: what it is known from.
     """
 

@@ -70,10 +70,10 @@ class Calibration:
 
     Attributes:
         machine: the machine with it: a Topology whose links carry what was measured, for `predict` and `simulate` alike
-        (Facts stay Facts). links: the same for `predict(..., links=...)`, without the residues.
+            (Facts stay Facts).
+        links: the same for `predict(..., links=...)`, without the residues.
         measured: factors (knob -> factor on collsim's own figure; only those that this log says something about), what
-        was measured,
-            errors, and the residues: what the knobs leave, by size.
+            was measured, errors, and the residues: what the knobs leave, by size.
         residuals: a row per measurement: collective, nbytes, measured and predicted seconds, ratio.
     """
 
@@ -124,7 +124,8 @@ class Calibration:
     def save(self, path: str | Path) -> None:
         """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.
 
-        Raises CollsimError where there is no Topology to write: for Facts, and for a suffix other than .yaml or .yml.
+        Raises:
+            CollsimError: Where there is no Topology to write: for Facts, and for a suffix other than .yaml or .yml.
         """
         if not isinstance(self.machine, Topology):
             raise CollsimError(
@@ -163,11 +164,13 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
 
     Args:
         measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests'
-        output. machine: where it ran.
+            output.
+        machine: where it ran.
         environment: NCCL_ALGO, NCCL_PROTO as they were set.
 
-    Raises CollsimError for a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without
-    those columns, and for cells that are no numbers.
+    Raises:
+        CollsimError: For a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without
+            those columns, and for cells that are no numbers.
     """
     import pandas as pd
 

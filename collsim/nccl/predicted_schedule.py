@@ -41,12 +41,12 @@ def predict_and_simulate(
         machine: a Topology made by `machine(...)`.
         engine: `lockstep` or `event`.
         environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node.
-        NCCL_P2P_DISABLE and
-            NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`, `gdr=False` for the paths to
-            change too.
+            NCCL_P2P_DISABLE and NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`,
+            `gdr=False` for the paths to change too.
 
-    Raises CollsimError for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else
-    as `predict`.
+    Raises:
+        CollsimError: For Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as
+            `predict`.
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)

@@ -45,7 +45,7 @@ def build_communicator(
 
     Args:
         channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
-        found: the search on a Topology (`machines.searched`); None for the closed rule.
+        graph_search: the search on a Topology (`machines.searched`); None for the closed rule.
     """
     said = find_plugin_settings(facts)
     ring = build_ring_graph(facts) if graph_search is None else _searched_ring(graph_search, facts)

@@ -81,8 +81,10 @@ def run_events(
 ) -> list[Timing]:
     """Run jobs side by side; the timing of each.
 
-    Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a
-    circle, CollsimError where there are more transfers than memory holds.
+    Raises:
+        TopologyError: Where endpoints cannot reach each other.
+        ScheduleError: Where explicit dependencies form a circle.
+        CollsimError: Where there are more transfers than memory holds.
     """
     if (
         conditions.shortcuts

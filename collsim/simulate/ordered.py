@@ -33,9 +33,10 @@ class Launch:
 
     Attributes:
         after: numbers of entries, all before this one, that must have ended before it begins.
-        seconds: of the pause. schedule: None for a pause alone.
-        nbytes: nccl-tests' size in bytes. ranks: of the topology, one for each of the schedule's; the first ones unless
-            given.
+        seconds: of the pause.
+        schedule: None for a pause alone.
+        nbytes: nccl-tests' size in bytes.
+        ranks: of the topology, one for each of the schedule's; the first ones unless given.
     """
 
     after: tuple[int, ...] = ()

@@ -82,8 +82,10 @@ class Whole(Trace):
     one collective stand behind those of the one before, steps are in the order in which they begin.
 
     Attributes:
-        parts: the Trace of each collective. places: its endpoints in the common numbering. first_slot: its first slot.
-        step_of: (steps, 2) part, and number of the step in it. row_of: for each part the rows of its transfers.
+        parts: the Trace of each collective. places: its endpoints in the common numbering.
+        first_slot: its first slot.
+        step_of: (steps, 2) part, and number of the step in it.
+        row_of: for each part the rows of its transfers.
         several: what it was made of.
     """
 
@@ -120,8 +122,8 @@ class Together:
         traces: one Trace each; its `time` is the moment it ends, counted from 0 s of the whole run.
         placements: the topology's endpoint of each endpoint of each schedule.
         background: what the other traffic took, where there was some.
-        run_alone: runs each with nothing beside it. rerun: runs all again with the links of another topology, or
-        without bytes.
+        run_alone: runs each with nothing beside it.
+        rerun: runs all again with the links of another topology, or without bytes.
     """
 
     traces: list[Trace]

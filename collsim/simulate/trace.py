@@ -44,7 +44,8 @@ class Bottleneck:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
         share: bytes / bandwidth / spent, with the bytes of others: the part of the run in which it could not have
-        carried more. saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
+            carried more.
+        saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         latency: part of the time that would remain with endless bandwidth.
         busiest, most: the link that is busy for the largest share of the run, of whatever kind, and that share.
     """

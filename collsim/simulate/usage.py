@@ -22,7 +22,8 @@ class Usage:
     """A step function: from `time[i]` to `time[i+1]` the link carries `rate[i]` B/s (after the last time, nothing).
 
     Attributes:
-        time: (changes,) s, rising. rate: (changes,) B/s, 0 at the end.
+        time: (changes,) s, rising.
+        rate: (changes,) B/s, 0 at the end.
         row, begin, end: one entry per stretch at one rate: the transfer, s, s; a Gantt chart of the link.
     """
 

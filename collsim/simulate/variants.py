@@ -30,7 +30,8 @@ class VariantSearch:
     def for_topology(cls, topology: Topology, channels: Any = None, chunks: Any = None) -> VariantSearch:
         """The search for a machine: one channel or all that it offers, and `PIPELINES`; a number given pins it.
 
-        Raises CollsimError for what is no number of 1 or more.
+        Raises:
+            CollsimError: For what is no number of 1 or more.
         """
         offered = tuple(dict.fromkeys((1, count_offered_channels(topology))))
         return cls(

@@ -74,7 +74,8 @@ def build(
         places, only: a part of the gallery; names of algorithms.
         progress: True for a bar, or a function of (runs done, name of the run).
 
-    Raises CollsimError for a folder that holds something else.
+    Raises:
+        CollsimError: For a folder that holds something else.
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK).is_file())):

@@ -31,8 +31,9 @@ def write_worksheet(
         out: the worksheet's file; its suffix says what is written.
         seed: another seed, other questions.
 
-    Raises CollsimError for another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
-    font.
+    Raises:
+        CollsimError: For another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
+            font.
     """
     sheet = require_path(out)
     suffix = sheet.suffix.lower()

@@ -45,7 +45,8 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
         lessons: their numbers, in the order of the slides.
         lang: `en` or `zh`.
 
-    Raises CollsimError for a lesson that there is not, another language, or another suffix than .html.
+    Raises:
+        CollsimError: For a lesson that there is not, another language, or another suffix than .html.
     """
     target, k = require_path(out), LANGUAGES.index(language(lang))
     if target.suffix.lower() not in (".html", ".htm"):

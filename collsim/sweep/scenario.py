@@ -55,8 +55,8 @@ class Work:
 
     Attributes:
         algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another
-        process; `"nccl"` for
-            what NCCL itself would do, and then `options` are its settings; `"synthesized"` for what is found.
+            process; `"nccl"` for what NCCL itself would do, and then `options` are its settings; `"synthesized"` for
+            what is found.
         collective: its name.
         order: rank r sits where rank order[r] of the topology would; None as it is.
         cases: (nbytes, dtype, engine, engine options) of each scenario, and `keys` their ids.

@@ -62,7 +62,8 @@ class Pairs:
 def find_pairs(topology: Topology, ranks: int) -> Pairs:
     """All pairs whose route passes no other rank; on a network of ranks alone these are its links.
 
-    Raises TopologyError where ranks cannot reach each other, or there are too many pairs.
+    Raises:
+        TopologyError: Where ranks cannot reach each other, or there are too many pairs.
     """
     links = topology.links
     rank_on = np.full(len(topology.devices), -1, np.int64)

@@ -29,7 +29,8 @@ class Broken:
 
     Attributes:
         how: `lose`, `swap`, `oversize`, `repeat`, `cut` or `slow`.
-        what: what was done, in one sentence. says: what the checker or the clock answers.
+        what: what was done, in one sentence.
+        says: what the checker or the clock answers.
         trace: the run afterwards; None where it cannot run at all (a rank is cut off).
         error: the checker's error, with its rank, chunk and step; None where the data still come out right.
     """
@@ -49,9 +50,11 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
 
     Args:
         how: `lose` a send, `swap` two chunks, `oversize` a chunk, `repeat` a send, `cut` the busiest cable, `slow` a
-        rank by half. seed: which send, cable or rank.
+            rank by half.
+        seed: which send, cable or rank.
 
-    Raises CollsimError for another word, and for a run in which nothing moves or that is too large to take apart.
+    Raises:
+        CollsimError: For another word, and for a run in which nothing moves or that is too large to take apart.
     """
     ways = {**_SCHEDULES, **_MACHINES}
     if how not in ways:

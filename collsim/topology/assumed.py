@@ -18,7 +18,8 @@ class Assumption:
 
     Attributes:
         option: the keyword of `load_topology` that says it (`nic`), on the command line `--nic`.
-        taken: what was taken. why: by what, as (English, Chinese).
+        taken: what was taken.
+        why: by what, as (English, Chinese).
         others: values that are as possible; the first few are tried to tell the effect.
     """
 

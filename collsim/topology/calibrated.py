@@ -62,8 +62,10 @@ class Measured:
         links: kind of link -> its figures.
         factors: parameter of the NCCL model -> factor on collsim's own figure; read by `collsim.nccl`.
         fitted_on: what was measured: sizes, collectives, ranks and so on; beyond it a prediction is a guess, and says
-        so. error: median relative error of the fit. held_out: the same at sizes that were left out of it; None where
-        they were too few. residues: what the factors leave, by size.
+            so.
+        error: median relative error of the fit.
+        held_out: the same at sizes that were left out of it; None where they were too few.
+        residues: what the factors leave, by size.
     """
 
     links: Mapping[str, LinkFigures]

@@ -50,8 +50,7 @@ class Cable:
         bandwidth: bytes per second, one direction: what simulations use.
         alpha: seconds to cross it.
         nominal, effective: bytes per second, one direction: what the standard says, and what is measured or NCCL
-        assumes
-            (None where nothing is published).
+            assumes (None where nothing is published).
         width: lanes of PCIe, or links bonded into one (the # of NV#).
         source: where the numbers come from. A cable without one is refused.
     """
@@ -419,7 +418,8 @@ class Topology:
         name: how it was asked for, `"ring(8, bandwidth=25GB/s)"`; edits add themselves to it.
         ranks: number of ranks; rank r is endpoint r.
         endpoint_device: device of each endpoint; those beyond the ranks are helpers (a parameter server, a switch that
-        reduces). next_hop, router: one of the two finds the routes.
+            reduces).
+        next_hop, router: one of the two finds the routes.
         shape: what kind of network, for drawing and for ring orders: `ring`, `switch`, `machine`, `graph` ...
         orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c.
         facts: anything a builder wants to be shown: nodes, machine name, fabric, p2p, gdr ...
@@ -495,7 +495,8 @@ class Topology:
     def routes(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Routes:
         """Routes between endpoints, for arrays of equal length. A pair (r, r) has an empty route.
 
-        Raises TopologyError naming the first pair that cannot reach each other, or an endpoint that does not exist.
+        Raises:
+            TopologyError: Naming the first pair that cannot reach each other, or an endpoint that does not exist.
         """
         return merge_columns(self.columns(src, dst), np.size(src))
 
@@ -630,7 +631,8 @@ class Topology:
     def route(self, src: str | int, dst: str | int) -> list[Hop]:
         """The links that data cross from one rank (or device of a rank, by name) to another, in order.
 
-        Raises TopologyError where there is no such rank or no way.
+        Raises:
+            TopologyError: Where there is no such rank or no way.
         """
         names, links = self.devices.name, self.links
         route = self.routes(self.endpoint(src), self.endpoint(dst))[0]
@@ -696,7 +698,8 @@ class Topology:
     def without_link(self, a: str | int, b: str | int) -> Topology:
         """The same without the cable between devices a and b; what crossed it takes another way.
 
-        Raises TopologyError naming ranks that can no longer reach each other.
+        Raises:
+            TopologyError: Naming ranks that can no longer reach each other.
         """
         from .edits import remove_link
 
@@ -749,7 +752,8 @@ class Topology:
             ax: matplotlib's Axes to draw in; None makes a figure that fits.
             lang: `en` or `zh`.
 
-        Raises CollsimError for another language, and where even a box per node is too much to draw.
+        Raises:
+            CollsimError: For another language, and where even a box per node is too much to draw.
         """
         return views["draw"](self, ax, lang)
 

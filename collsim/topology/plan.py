@@ -53,7 +53,8 @@ class Machine:
         bridge: nvidia-smi's word for two PCIe roots of one socket: `NODE` (a host bridge each) or `PHB` (one for all).
         rings: ring orders of one machine alone, one per channel; rank order when empty.
         paths: orders in each node when there are several, entered at the first GPU and left at the last; rotations when
-        empty. nvswitches: NVSwitch chips, which are one device as in NCCL; 0 where it is not known.
+            empty.
+        nvswitches: NVSwitch chips, which are one device as in NCCL; 0 where it is not known.
         dims: sizes of the torus that the ranks' own links make, where they do.
         words: nvidia-smi's word for pairs of local devices, where a file has said it.
         source: where the wiring comes from.

@@ -26,7 +26,9 @@ class ConcurrentSteps:
     """Steps that ran at the same time; a sequence of their StepTraces, in the order given.
 
     Attributes:
-        topology: what all of them ran on. traces: as they ran together. alone: as each runs with nothing beside it.
+        topology: what all of them ran on.
+        traces: as they ran together.
+        alone: as each runs with nothing beside it.
     """
 
     topology: Topology
@@ -108,7 +110,8 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     Args:
         traces: of `training_step`, all on one topology, each on GPUs of its own (`ranks=`).
 
-    Raises CollsimError for fewer than two, other topologies, and GPUs that two of them use.
+    Raises:
+        CollsimError: For fewer than two, other topologies, and GPUs that two of them use.
     """
     traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):

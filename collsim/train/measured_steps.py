@@ -89,8 +89,8 @@ class MeasuredStep:
     """A row as a call.
 
     Attributes:
-        call: what `training_step` is given. seconds: of a step, as measured. accumulated: how many times a microbatch
-            is.
+        call: what `training_step` is given.
+        seconds: of a step, as measured. accumulated: how many times a microbatch is.
     """
 
     call: Mapping[str, Any]

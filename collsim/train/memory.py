@@ -43,7 +43,8 @@ class Memory:
     gradients). The allocator's rounding, workspaces of libraries and the context of CUDA (about 0.5 GB) are not in it.
 
     Attributes:
-        step: whose. begin, end: (tasks,) s.
+        step: whose.
+        begin, end: (tasks,) s.
     """
 
     step: TrainingStep

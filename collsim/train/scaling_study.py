@@ -53,7 +53,8 @@ def measure_scaling(
         batch: samples of the first row's step; of all rows' with `kind="strong"`. Weak: as many more as GPUs.
         options: what `training_step` takes besides.
 
-    Raises CollsimError for an unknown kind, and where the first row cannot be.
+    Raises:
+        CollsimError: For an unknown kind, and where the first row cannot be.
     """
     import pandas as pd
 

@@ -33,9 +33,9 @@ class StepEstimate:
     """Seconds of a step, its parts, and bytes on the fullest GPU.
 
     Attributes:
-        computing: of the slowest stage. layers: its collectives inside layers (tensor, context, expert). bubble: what
-            the pipeline waits. data: of gradients and weights that are not hidden. memory: bytes. held: of them
-            activations.
+        computing: of the slowest stage. layers: its collectives inside layers (tensor, context, expert).
+        bubble: what the pipeline waits. data: of gradients and weights that are not hidden. memory: bytes. held: of
+            them activations.
     """
 
     computing: float

@@ -92,11 +92,13 @@ def training_step(
     """Time one step of training.
 
     Args:
-        model: a Model, or a name of the catalogue. machine: a Topology, or the name of a machine.
+        model: a Model, or a name of the catalogue.
+        machine: a Topology, or the name of a machine.
         parallel: `ddp(...)`, `zero(...)`, `fsdp(...)`, a product of one of these with `tensor(t)`, `context(c)`,
             `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`.
-        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a replica of the model (of a
-            GPU, where GPUs do not share one) at a time; either gives the other, but 1 in a pipeline.
+        batch: samples of the step over all GPUs and microbatches.
+        micro_batch: samples of a replica of the model (of a GPU, where GPUs do not share one) at a time; either gives
+            the other, but 1 in a pipeline.
         network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
             that what is under way at the same time shares links.
         compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU), `"A100"`,
@@ -107,10 +109,10 @@ def training_step(
             overlap is to be free.
         ranks: which GPUs take part; all unless given. A list of ranks, or their number where that fills all nodes
             alike.
-        collectives: `"nccl"`: on machines as long as NCCL takes; `"links"`: what the links alone take. algorithm: of
-            allreduces, on links.
-        memory: bytes of a GPU's memory; the GPU's own unless given. step: which step of the run, from 1; the steady
-            state unless given.
+        collectives: `"nccl"`: on machines as long as NCCL takes; `"links"`: what the links alone take.
+        algorithm: of allreduces, on links.
+        memory: bytes of a GPU's memory; the GPU's own unless given.
+        step: which step of the run, from 1; the steady state unless given.
         background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
         recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
             attention), full (of a block all but its input) or alternate (that of every second block, as PyTorch's
@@ -119,7 +121,8 @@ def training_step(
             takes as long: that is the replica that the others wait for.
         eager: with `network="shared"`, a send waits until the bytes before it have left, as in `simulate`.
 
-    Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
+    Raises:
+        CollsimError: For what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
     arguments = dict(locals())
     return _time_request(parse_request(arguments), None)

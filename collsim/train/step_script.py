@@ -38,7 +38,8 @@ def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step
         init: `"env://"`: torchrun, once on every node, tells each process its rank; `"tcp://"`: a line for each
             process, which names the first node's address, the number of processes and its rank.
 
-    Raises CollsimError for another `init`.
+    Raises:
+        CollsimError: For another `init`.
     """
     if init not in ("env://", "tcp://"):
         raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)

@@ -255,7 +255,8 @@ class StepTrace:
                 all other options of its way of splitting (accumulate keeps the microbatch, so the batch grows); and
                 whatever `training_step` takes: machine=, parallel=, batch=, dtype=, network="shared", interference= ...
 
-        Raises CollsimError for what cannot be changed.
+        Raises:
+            CollsimError: For what cannot be changed.
         """
         from .step_request import change_step
 

@@ -135,7 +135,8 @@ def list_contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[i
     """What one endpoint's slot holds over time: `(step, terms)`, an entry for the start (step -1) and one for each step
     that writes the slot.
 
-    Raises ScheduleError as `trace_contributions`.
+    Raises:
+        ScheduleError: As `trace_contributions` does.
     """
     return [(write.step, write.terms) for write in trace_contributions(schedule, (rank, slot))[rank, slot]]
 
@@ -146,7 +147,8 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
     Walks back from the cell over the transfers that can reach it, then forward over those alone. Writes to another cell
     after the last one that matters are left out.
 
-    Raises ScheduleError where that adds up too many terms.
+    Raises:
+        ScheduleError: Where that adds up too many terms.
     """
     filled = mark_initial_slots(schedule)
     writes: dict[Cell, list[Write]] = {}

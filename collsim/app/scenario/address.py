@@ -61,12 +61,13 @@ class Word:
 
     Attributes:
         read: makes a value of its text, or raises CollsimError; None where other words are needed to read it, so that
-        the address's `agree` does.
+            the address's `agree` does.
         field: of the value that the address is of; the word itself unless said. Several, with a comma, where the text
-        holds several values.
-        limit: characters that its text may have. write: makes the text of a value.
+            holds several values.
+        limit: characters that its text may have.
+        write: makes the text of a value.
         instead: what a complaint says is used in its place; unless said, what the field, or the one named in `usual`,
-        is without it.
+            is without it.
     """
 
     name: str
@@ -159,7 +160,7 @@ class PageAddress:
         plain: the value of a bare address.
         words: in the order in which they are read.
         agree: makes the value where fields depend on one another; unless given, `plain` with the fields that were
-        found.
+            found.
         adapt: changes the words of a value where more than its differences from `plain` must be said, or less.
     """
 

@@ -39,9 +39,11 @@ class Own:
 
     Attributes:
         file: the name under which it is offered for download, and in code to copy.
-        ranks: of one copy, as the file has it. gpus: of one node; none of a network that is no machine.
+        ranks: of one copy, as the file has it.
+        gpus: of one node; none of a network that is no machine.
         takes: which of `nodes`, `fabric`, `p2p`, `gdr` can be set: none for a network that is no machine, no nodes
-        without network cards. asked: those that the file sets itself.
+            without network cards.
+        asked: those that the file sets itself.
         notes: what the file does not say and was assumed.
     """
 

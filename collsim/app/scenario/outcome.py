@@ -90,7 +90,8 @@ class Outcome:
         channels: how many were used; `alone` are the figures of a single channel where that is another run.
         links, steps, endpoints: the tables, in SI units.
         claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims
-        nothing. timeline: what the player gets, or None where there are too many transfers to animate.
+            nothing.
+        timeline: what the player gets, or None where there are too many transfers to animate.
         notes: (English, Chinese) of what a file did not say, with its effect, and of a prediction that is far off.
     """
 

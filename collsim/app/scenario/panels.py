@@ -39,10 +39,11 @@ class Panels:
         answer: as it was given; empty: not yet.
         class_key: `code` or `code-key` of a class.
         way, place: how the run is broken, and the seed that says where; an empty way: it is whole.
-        mode: `simple` (picture, sentence, play) or `full`. cards: `all` where the simple page uses all cards; predict:
-            it stops at every question.
-        synthesize: a schedule that is synthesized for the run stands in its place; switches: it may use those of the
-            machine that reduce or multicast.
+        mode: `simple` (picture, sentence, play) or `full`.
+        cards: `all` where the simple page uses all cards.
+        predict: it stops at every question.
+        synthesize: a schedule that is synthesized for the run stands in its place.
+        switches: it may use those of the machine that reduce or multicast.
     """
 
     seed: int | None = None

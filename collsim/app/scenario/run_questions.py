@@ -24,7 +24,8 @@ class BrokenRun:
     """A broken run.
 
     Attributes:
-        what: was done to it; says: what the checker or the clock answers, steps counted from 1.
+        what: was done to it.
+        says: what the checker or the clock answers, steps counted from 1.
         timeline: for the player, which points at the first wrong cell by itself; None where there is no such run.
         right: the data still come out right.
     """

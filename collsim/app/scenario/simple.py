@@ -21,7 +21,8 @@ class SimpleShown:
 
     Attributes:
         runs: with one channel, and with all where that is another run.
-        nbytes, ranks: of the run. questions: those that stop the first run, as plain data.
+        nbytes, ranks: of the run.
+        questions: those that stop the first run, as plain data.
     """
 
     runs: tuple[SimpleRun, SimpleRun | None]

@@ -23,9 +23,11 @@ class Page:
     """One page of the app.
 
     Attributes:
-        name: in addresses and, as `page.NAME`, among the texts. order: its place in the menu.
+        name: in addresses and, as `page.NAME`, among the texts.
+        order: its place in the menu.
         address: what the page remembers, and how that stands in its address.
-        choice: its address holds the run that pages share as well. moment: where its player begins: `t`, `view`.
+        choice: its address holds the run that pages share as well.
+        moment: where its player begins: `t`, `view`.
         run: the part of what it remembers that another run comes with; a moment belongs to one run.
         on_machine: what it remembers when it opens on the machine of a choice; None where it takes none along.
         listed: it stands in the menu, and not only behind its address.

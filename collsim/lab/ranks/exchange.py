@@ -74,7 +74,8 @@ class Exchange:
     comes before that waits.
 
     Args:
-        wires: to each endpoint of the program. first_row: of its frames; those of one run have numbers of their own.
+        wires: to each endpoint of the program.
+        first_row: of its frames; those of one run have numbers of their own.
         ended: called when all has been sent and written.
     """
 

@@ -50,8 +50,10 @@ class RankTask:
 
     Attributes:
         values: (slots, elements) what its slots hold at the start, repeated as often as the slot is long.
-        sizes: (slots,) elements of each slot. combine: name of numpy's operator.
-        on: what carries it: `here`, `gloo` or `mpi`. own: run the library's own allreduce in place of the program.
+        sizes: (slots,) elements of each slot.
+        combine: name of numpy's operator.
+        on: what carries it: `here`, `gloo` or `mpi`.
+        own: run the library's own allreduce in place of the program.
         count: how many ranks there are.
         expected: slots that must hold these values, repeated alike, at the end; with `give` they are handed back.
     """

@@ -39,10 +39,12 @@ def get_support(backend: str, operation: str, device: str) -> str:
     """What PyTorch's documentation says: `yes`, `no`, or `if built for GPUs`.
 
     Args:
-        backend: gloo, mpi or nccl. operation: a function of torch.distributed, such as all_reduce or send. device:
-        `cpu` or `gpu`.
+        backend: gloo, mpi or nccl.
+        operation: a function of torch.distributed, such as all_reduce or send.
+        device: `cpu` or `gpu`.
 
-    Raises CollsimError for another word.
+    Raises:
+        CollsimError: For another word.
     """
     if operation not in _TABLE:
         raise CollsimError(describe_unknown("operation of torch.distributed", operation, _TABLE))
@@ -86,11 +88,16 @@ def recommend_backend(
     Args:
         tensors: `gpu`, `cpu` or `both`: where the tensors of the collectives live.
         ranks_per_gpu: processes that share a GPU.
-        gpus: GPUs in all. nvlink: GPUs of a host have NVLink. hosts: machines. rdma: InfiniBand or RoCE between them.
-        built_with_mpi: PyTorch was compiled on a machine with MPI. amd: the GPUs are AMD's.
+        gpus: GPUs in all.
+        nvlink: GPUs of a host have NVLink.
+        hosts: machines.
+        rdma: InfiniBand or RoCE between them.
+        built_with_mpi: PyTorch was compiled on a machine with MPI.
+        amd: the GPUs are AMD's.
         operations: functions of torch.distributed that the program needs, for example ("all_reduce", "send").
 
-    Raises CollsimError for another place of tensors, or an operation that the documentation does not list.
+    Raises:
+        CollsimError: For another place of tensors, or an operation that the documentation does not list.
     """
     advice = _advice(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
     device = "cpu" if parse_tensor_device(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"

@@ -54,9 +54,10 @@ class Loopback:
     """What processes of one host get of one another over TCP.
 
     Attributes:
-        alpha: s of one way of a small message, as `collsim calibrate --here` has it for a socket. bandwidth: B/s of all
-        of them together. cores: that they share; None: one for each at least. Where they are fewer than the processes,
-        messages wait for one.
+        alpha: s of one way of a small message, as `collsim calibrate --here` has it for a socket.
+        bandwidth: B/s of all of them together.
+        cores: that they share; None: one for each at least. Where they are fewer than the processes, messages wait for
+            one.
     """
 
     alpha: float = TCP_MESSAGE
@@ -73,8 +74,10 @@ class GlooChoice:
     """What Gloo does for one call.
 
     Attributes:
-        name: of the algorithm in Gloo. algorithm: collsim's that moves as many bytes in as many steps, for `schedule`.
-        segments: pieces that the buffer is cut in; segment: bytes of one.
+        name: of the algorithm in Gloo.
+        algorithm: collsim's that moves as many bytes in as many steps, for `schedule`.
+        segments: pieces that the buffer is cut in.
+        segment: bytes of one.
         source: repository, commit and file.
     """
 
@@ -100,10 +103,12 @@ def choose_gloo_algorithm(collective: str, ranks: Any, nbytes: Any, *, bcube: bo
 
     Args:
         collective: allreduce, reduce_scatter, allgather, broadcast or alltoall.
-        ranks: 2 or more. nbytes: the whole buffer.
+        ranks: 2 or more.
+        nbytes: the whole buffer.
         bcube: AllreduceOptions::Algorithm::BCUBE instead of the ring; PyTorch never asks for it.
 
-    Raises CollsimError for another collective, fewer than 2 ranks, and bcube of anything but an allreduce.
+    Raises:
+        CollsimError: For another collective, fewer than 2 ranks, and bcube of anything but an allreduce.
     """
     name, n, size = parse_collective(collective), parse_count(ranks, "ranks"), parse_bytes(nbytes)
     if name not in _RUNS:
@@ -143,7 +148,8 @@ def predict_gloo_time(
         tensors: `gpu` or `cpu`: where they live.
         loopback: what was measured between processes of a host; None: constants of this file.
 
-    Raises CollsimError for another place of tensors, and for a sendrecv of CUDA tensors, which Gloo does not do.
+    Raises:
+        CollsimError: For another place of tensors, and for a sendrecv of CUDA tensors, which Gloo does not do.
     """
     facts, name, size = read_facts(machine), parse_collective(collective), parse_bytes(nbytes)
     on_gpu = parse_tensor_device(tensors, ("gpu", "cpu")) == "gpu"

@@ -21,9 +21,12 @@ class Wire:
     """One kind of network.
 
     Attributes:
-        latency: of an empty message. gap: between two messages of one node. rendezvous: what agreeing on a large
-        message takes. carries: share of a card's rate. rails: cards that one message is spread over. flow: most that
-        one rank moves.
+        latency: of an empty message.
+        gap: between two messages of one node.
+        rendezvous: what agreeing on a large message takes.
+        carries: share of a card's rate.
+        rails: cards that one message is spread over.
+        flow: most that one rank moves.
     """
 
     latency: float
@@ -63,12 +66,15 @@ class Host:
 
     Attributes:
         call: seconds of any call.
-        near: latency inside a node. span: latency that a network has more with every doubling of its nodes.
+        near: latency inside a node.
+        span: latency that a network has more with every doubling of its nodes.
         busy: of a socket, for every rank that waits while cores of full nodes serve it.
         eager: bytes up to which a message is copied, at `copy`.
-        shared: B/s of one rank through shared memory; memory: of all ranks of a node, which pass messages; stream: of
-        all where they add.
-        add: B/s at which a rank adds. fresh: B/s at which a buffer is copied aside before a reduction.
+        shared: B/s of one rank through shared memory.
+        memory: of all ranks of a node, which pass messages.
+        stream: of all where they add.
+        add: B/s at which a rank adds.
+        fresh: B/s at which a buffer is copied aside before a reduction.
         cache: bytes of a rank's buffer up to which these rates are `cached` times as high.
         latency, rate: factors on every network.
     """

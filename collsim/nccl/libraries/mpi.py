@@ -69,11 +69,15 @@ def choose_mpi_algorithm(
     Args:
         library: `openmpi` (its component tuned) or `mpich`.
         collective: allreduce, broadcast, reduce, allgather, alltoall, reduce_scatter, reduce_scatter_block, gather or
-        scatter. ranks: 2 or more. nbytes: the whole buffer; of allgather, alltoall, gather and scatter all blocks of a
-        rank together. itemsize: bytes of an element. one_per_node: no two ranks share a node. commutative: the operator
-        is (sum, max ...).
+            scatter.
+        ranks: 2 or more.
+        nbytes: the whole buffer; of allgather, alltoall, gather and scatter all blocks of a rank together.
+        itemsize: bytes of an element.
+        one_per_node: no two ranks share a node.
+        commutative: the operator is (sum, max ...).
 
-    Raises CollsimError for an unknown library or collective, and fewer than 2 ranks.
+    Raises:
+        CollsimError: For an unknown library or collective, and fewer than 2 ranks.
     """
     if library not in LIBRARIES:
         raise CollsimError(describe_unknown("MPI library", library, LIBRARIES))
@@ -113,7 +117,8 @@ class Rates:
     """What MPI does with buffers in a GPU's memory.
 
     Attributes:
-        start: seconds before the first message. step: seconds of a round of messages between nodes.
+        start: seconds before the first message.
+        step: seconds of a round of messages between nodes.
         move, reduce: B/s at which a rank passes bytes on, and adds them.
     """
 

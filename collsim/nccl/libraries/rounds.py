@@ -17,10 +17,12 @@ class Round:
     """Rounds that are alike.
 
     Attributes:
-        times: how many follow one another. nbytes: of a message. distance: in ranks, to whom. reduced: bytes that a
-        rank adds after it. sends: messages that a rank sends in it, one after the other. alone: only one rank of a node
-        sends to another node (a tree, whose ranks far apart are few); else all whose partner sits there. around: blocks
-        go round a ring, and a rank waits for its neighbour only.
+        times: how many follow one another.
+        nbytes: of a message.
+        distance: in ranks, to whom. reduced: bytes that a rank adds after it.
+        sends: messages that a rank sends in it, one after the other. alone: only one rank of a node sends to another
+            node (a tree, whose ranks far apart are few); else all whose partner sits there. around: blocks go round a
+            ring, and a rank waits for its neighbour only.
     """
 
     repeats: float

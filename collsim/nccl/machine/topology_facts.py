@@ -414,7 +414,8 @@ def _find_socket(machine: Machine, device: str) -> str:
 def _find_pcie_generation(machine: Machine, is_required: bool) -> int:
     """PCIe generation of the GPUs' slots; after an edit the one that has this rate. 0 where there is no slot.
 
-    Raises CollsimError where it is required and no generation has the rate: NCCL knows generations, not rates.
+    Raises:
+        CollsimError: Where it is required and no generation has the rate: NCCL knows generations, not rates.
     """
     slot = next((cable for a, b, cable in machine.joints if cable.kind == "pcie" and "gpu0" in (a, b)), None)
     if slot is None:

@@ -92,13 +92,14 @@ class Gap:
 
     Attributes:
         distance: of the plain prediction: mean of |ln(predicted / measured)| over the sizes, each weighed by the
-        inverse of its interval's width, so that 0.1 is about 10 %. widths: the same in half-widths, root mean square.
+            inverse of its interval's width, so that 0.1 is about 10 %. widths: the same in half-widths, root mean
+            square.
         ratio: predicted over measured time, weighed geometric mean: below 1 the measurement is slower than predicted.
         tried: all hypotheses that change the prediction and contradict nothing stated, the best first.
         best: the one that explains the gap; None where there is no gap, none explains it, or it cannot be told.
         as_well: others that fit about as well; the measurement cannot tell them from the best.
         verdict: `agree`; `within`, the gap is no more than the model is off by on machines left out; `explained`;
-        `several`, too many explain it; `unexplained`.
+            `several`, too many explain it; `unexplained`.
     """
 
     distance: float

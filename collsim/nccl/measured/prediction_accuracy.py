@@ -57,10 +57,11 @@ class Accuracy:
 
     Attributes:
         predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm,
-        protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high.
+            protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high.
         cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio predicted / measured,
-        shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and predicted ratio of
-        times. failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
+            shares within 1.25x, 1.6x.
+        effects: pairs of runs that differ in one thing: measured and predicted ratio of times. failed: case_id, or
+            case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
@@ -104,8 +105,9 @@ def evaluate_accuracy(cases: str | Path, measured: str | Path, out: str | Path |
     """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out`
     (CSV).
 
-    Raises FormatError for a file that is not there, lacks a column or has no row that can be read; a run that cannot be
-    predicted, and a row that cannot be read, is named in `failed`.
+    Raises:
+        FormatError: For a file that is not there, lacks a column or has no row that can be read; a run that cannot be
+            predicted, and a row that cannot be read, is named in `failed`.
     """
     if out is not None:
         require_writable_file(require_path(out, "out"))

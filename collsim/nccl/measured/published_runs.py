@@ -36,13 +36,17 @@ class MeasuredRun:
     """Times of one collective on one machine, and what is known of the machine.
 
     Attributes:
-        name: for addresses and code; title: for people, (English, Chinese).
-        facts: the machine. settings: NCCL's environment variables that were set, as `predict` takes them.
-        nbytes: nccl-tests' sizes, rising; times: seconds, out of place.
+        name: for addresses and code.
+        title: for people, (English, Chinese).
+        facts: the machine.
+        settings: NCCL's environment variables that were set, as `predict` takes them.
+        nbytes: nccl-tests' sizes, rising.
+        times: seconds, out of place.
         plain: the same run on the machine as it would be described by who knows none of its settings; None where that
-        is the same. source: where it was published; year.
+            is the same.
+        source: where it was published; year.
         stated: of `p2p`, `gdr` and `net` those that somebody said, which no hypothesis of `explain` contradicts; None:
-        what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
+            what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
     """
 
     name: str
@@ -167,9 +171,10 @@ def create_run(
     Args:
         version: of NCCL, as `predict` takes it.
         unsure: of `p2p`, `gdr` and `net` what is a guess and may be contradicted by `explain`, though the machine says
-        it.
+            it.
 
-    Raises CollsimError where nothing is left, and for unknown names.
+    Raises:
+        CollsimError: Where nothing is left, and for unknown names.
     """
     name = parse_collective(collective)
     by_size: dict[int, list[float]] = {}

@@ -57,7 +57,8 @@ def unpacked(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[
     """Every file and folder; those files with one of the suffixes can be read while this lasts, up to `most` bytes of
     each.
 
-    Raises FormatError for what is no zip, is too large, or has a name that leads out of it.
+    Raises:
+        FormatError: For what is no zip, is too large, or has a name that leads out of it.
     """
     try:
         raw = _ShortReads(path)

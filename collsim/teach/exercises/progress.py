@@ -40,7 +40,8 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     Args:
         file: a progress file; this user's (`progress_path`) unless given.
 
-    Raises FormatError for a file that is none.
+    Raises:
+        FormatError: For a file that is none.
     """
     source = Path(file) if file is not None else progress_path()
     if not source.is_file():

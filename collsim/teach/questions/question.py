@@ -90,7 +90,8 @@ class Question:
         """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
         text.
 
-        Raises CollsimError for an answer that is not one.
+        Raises:
+            CollsimError: For an answer that is not one.
         """
         value = self.value(given)
         right = self.right(value)

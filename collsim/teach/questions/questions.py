@@ -29,7 +29,8 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
         count: how many; fewer come back where a run has no more to ask about.
         lang: `en` or `zh`; each question holds both.
 
-    Raises CollsimError for a run in which nothing moves, and for a bad seed or count.
+    Raises:
+        CollsimError: For a run in which nothing moves, and for a bad seed or count.
     """
     count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
     language(lang)

@@ -20,7 +20,8 @@ _MERGE = "tag:yaml.org,2002:merge"
 def compose(text: str, name: str, expected: str) -> Node | None:
     """The document's tree, None if it is empty.
 
-    Raises FormatError, with the line, for aliases, deep nesting, too many values, and what is no YAML.
+    Raises:
+        FormatError: With the line: for aliases, deep nesting, too many values, and what is no YAML.
 
     The walk over the events comes first: it stops at the first level too many, before the time that PyYAML needs, which
     grows with the square of the depth.

@@ -137,7 +137,8 @@ def _complete(
 ) -> tuple[Machine, Board | None]:
     """The machine with the NVLinks that its file leaves out, and the board that they are from.
 
-    Raises FormatError where that is unknown of GPUs that nothing but their PCI class describes.
+    Raises:
+        FormatError: Where that is unknown of GPUs that nothing but their PCI class describes.
     """
     word = parse_nvlink(options.get("nvlink"))
     has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in plan.joints)

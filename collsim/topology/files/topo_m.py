@@ -99,7 +99,8 @@ def _complete(
 ) -> tuple[Machine, list[str]]:
     """The machine with the NVLinks that `topo -mp` hides, and a note.
 
-    Raises FormatError where they are hidden and nothing says which they are.
+    Raises:
+        FormatError: Where they are hidden and nothing says which they are.
     """
     word, gpu = parse_nvlink(options.get("nvlink")), ""
     if options.get("gpu") is not None:

@@ -158,7 +158,8 @@ def find_gpu_name(value: object) -> str:
     """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts. Of a GPU without a row
     the nearest, with a warning.
 
-    Raises TopologyError where none is near.
+    Raises:
+        TopologyError: Where none is near.
     """
     model = find_model(value)
     if model is None:

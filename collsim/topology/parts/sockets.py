@@ -22,13 +22,16 @@ class Processor:
     """A generation of server processors, as the link between two sockets goes.
 
     Attributes:
-        title: for people. label: of the link. gigatransfers: per second and lane. links, lanes: lanes that carry data.
+        title: for people.
+        label: of the link.
+        gigatransfers: per second and lane.
+        links, lanes: lanes that carry data.
         nccl: GB/s that NCCL plans with between such sockets (src/graph/topo.h, ncclTopoGetInterCpuBw).
         vendor, families, models: as NCCL's XML has them (CPUID; NCCL adds the extended family shifted by 4, Linux does
-        not, so both stand here); empty where it has no such words.
+            not, so both stand here); empty where it has no such words.
         source: of the link's rate.
         memory: of a socket with every channel filled: standard, megatransfers a second, channels (the makers' data
-        sheets).
+            sheets).
     """
 
     title: str

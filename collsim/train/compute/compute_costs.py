@@ -48,7 +48,8 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
             the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a Profile. Layers
             that a mapping leaves out are modelled, and so is the optimizer.
 
-    Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
+    Raises:
+        CollsimError: For unknown layers and GPUs, and where nothing says how fast the GPU is.
     """
     fast = find_gpu_speed(topology, step.dtype, compute)
     compute = _parse_measured(compute, step.model)

@@ -68,9 +68,10 @@ class GpuSpeed:
     """A GPU, for one type.
 
     Attributes:
-        gpu, dtype: what it is. peak: FLOP/s of matrix products. convolution: of convolutions, where torch lets them use
-            another unit.
-        memory_rate: B/s of its memory. capacity: bytes of it.
+        gpu, dtype: what it is.
+        peak: FLOP/s of matrix products. convolution: of convolutions, where torch lets them use another unit.
+        memory_rate: B/s of its memory.
+        capacity: bytes of it.
         share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
         kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
         wait: s that a pass loses at each collective that it waits for, beside what that takes.

@@ -27,7 +27,8 @@ class TorchProfile:
     """Read from a profiler's trace.
 
     Attributes:
-        seconds: median over steps in which any kernel other than NCCL's ran. steps: how many were seen.
+        seconds: median over steps in which any kernel other than NCCL's ran.
+        steps: how many were seen.
         communication: median seconds a step of NCCL's kernels.
         layers: median forward seconds of layers that were annotated by their names.
     """
@@ -44,7 +45,8 @@ def read_profile(path: Any, names: Collection[str] = ()) -> TorchProfile:
     Args:
         names: of layers to look for.
 
-    Raises FormatError that names the event for anything that is no such trace, or has no kernels in its steps.
+    Raises:
+        FormatError: Names the event: for anything that is no such trace, or has no kernels in its steps.
     """
     data = read_json(path)
     events = data.get("traceEvents") if isinstance(data, dict) else data

@@ -135,11 +135,13 @@ def ddp(
         find_unused: look for unused parameters (torch: find_unused_parameters): buckets are never rebuilt, a map is
             reduced too.
         static_graph: buckets are rebuilt one step later.
-        accumulate: microbatches of a step. no_sync: only the last of them synchronises; False: all do.
+        accumulate: microbatches of a step.
+        no_sync: only the last of them synchronises; False: all do.
         overlap: False waits with all allreduces until the backward pass has ended.
         broadcast_buffers: rank 0's buffers (BatchNorm's statistics) go to all before a forward pass.
 
-    Raises CollsimError for a bucket of less than a byte, and unknown hooks.
+    Raises:
+        CollsimError: For a bucket of less than a byte, and unknown hooks.
     """
     require_same("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
     cap = (

@@ -35,7 +35,8 @@ def build_megatron_command(
     Args:
         nodes, gpus: how many nodes, and GPUs of each.
 
-    Raises CollsimError for a text that is no way of splitting, and for what Megatron-LM has not.
+    Raises:
+        CollsimError: For a text that is no way of splitting, and for what Megatron-LM has not.
     """
     way = parse_strategy(parallel) if isinstance(parallel, str) else parallel
     split = way if isinstance(way, Split) else Split((way,))

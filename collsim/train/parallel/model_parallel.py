@@ -112,11 +112,13 @@ class Pipeline(_Part):
         """When its passes run.
 
         Args:
-            forward, backward: s of a microbatch on a rank (on all of its stages together). weight: s of the backward
-                pass that gives the gradients of weights, where it is split; half unless given.
+            forward: s of the forward pass of a microbatch on a rank (on all of its stages together).
+            backward: s of its backward pass.
+            weight: s of the backward pass that gives the gradients of weights, where it is split; half unless given.
             hop: s from one rank to the next.
 
-        Raises CollsimError for numbers of microbatches that the schedule cannot take.
+        Raises:
+            CollsimError: For numbers of microbatches that the schedule cannot take.
         """
         m, v = parse_count(microbatches, "microbatches"), self.interleave
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))

@@ -162,9 +162,11 @@ def parameter_server(
         synchronous: all wait for all; False: each goes on with the weights that are there, which are stale by as many
             updates as there are other workers.
         on: `"host"` (endpoints of their own: host memory of a machine) or `"rank"` (GPUs that work too).
-        bucket: bytes of gradients that are pushed together, `"25MiB"` unless given. accumulate: microbatches of a step.
+        bucket: bytes of gradients that are pushed together, `"25MiB"` unless given.
+        accumulate: microbatches of a step.
 
-    Raises CollsimError for counts below 1 and unknown places.
+    Raises:
+        CollsimError: For counts below 1 and unknown places.
     """
     require_word("on of parameter_server", on, SERVER_PLACEMENTS)
     if not isinstance(synchronous, bool):

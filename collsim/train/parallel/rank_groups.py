@@ -23,8 +23,9 @@ class RankGrid:
     """Ranks along tp, cp, dp and pp.
 
     Attributes:
-        ranks: of the topology, in the order in which they are counted. tp, cp, dp, pp: how many along each way.
-            expert: ranks that share experts. order: which way varies fastest.
+        ranks: of the topology, in the order in which they are counted.
+        tp, cp, dp, pp: how many along each way. expert: ranks that share experts.
+        order: which way varies fastest.
     """
 
     ranks: tuple[int, ...]

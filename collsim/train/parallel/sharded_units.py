@@ -25,9 +25,10 @@ class LayerPartition:
     """How layers are shared, and what for.
 
     Attributes:
-        tensor, context, expert: how many GPUs share a layer, a sequence, a layer's experts. sequence: norms and dropout
-            are cut along the sequence.
-        item: bytes of an element. micro: samples of a microbatch. recompute: none, selective, alternate or full.
+        tensor, context, expert: how many GPUs share a layer, a sequence, a layer's experts.
+        sequence: norms and dropout are cut along the sequence.
+        item: bytes of an element. micro: samples of a microbatch.
+        recompute: none, selective, alternate or full.
     """
 
     tensor: int = 1

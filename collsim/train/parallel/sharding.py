@@ -89,7 +89,8 @@ def zero(
         reduce_dtype: of gradients, the computation's unless given; float32 for Megatron's distributed optimizer.
         accumulate: microbatches of a step. Stage 1 reduces after the last, 2 and 3 after each; 3 gathers for each.
 
-    Raises CollsimError for other stages.
+    Raises:
+        CollsimError: For other stages.
     """
     if isinstance(stage, bool) or not isinstance(stage, Real) or stage not in (1, 2, 3):
         raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)

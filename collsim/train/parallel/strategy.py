@@ -29,10 +29,13 @@ class Workload:
     """What a TrainingStep is made for.
 
     Attributes:
-        ranks: GPUs, ranks of the topology. nodes: on how many nodes they are.
-        batch: samples of the step, over all GPUs. micro_batch: samples of a GPU at a time. accumulate: how many times
-            that.
-        dtype: of the computation. optimizer: a name in OPTIMIZERS. step: which step of the run, from 1.
+        ranks: GPUs, ranks of the topology.
+        nodes: on how many nodes they are.
+        batch: samples of the step, over all GPUs.
+        micro_batch: samples of a GPU at a time.
+        accumulate: how many times that.
+        dtype: of the computation.
+        optimizer: a name in OPTIMIZERS. step: which step of the run, from 1.
         recompute: activations that are computed again in the backward pass: none, selective (attention's scores), full.
     """
 

@@ -20,8 +20,8 @@ class PipelineTiming:
     """When a pipeline's passes run.
 
     Attributes:
-        time: s from the first forward pass to the end of the last backward pass. idle: (ranks,) s in which a rank
-            computes nothing.
+        time: s from the first forward pass to the end of the last backward pass.
+        idle: (ranks,) s in which a rank computes nothing.
         held: (ranks,) most microbatches whose activations a rank keeps at once; an activation of one of its v stages
             counts 1/v. It is kept from the begin of its forward pass to the end of the backward pass (of the weights'
             half, where it is split).
@@ -106,7 +106,8 @@ def time_passes(
     """Run the orders.
 
     Args:
-        stage_rank: the rank that holds each stage. seconds: of one pass of a stage, by kind.
+        stage_rank: the rank that holds each stage.
+        seconds: of one pass of a stage, by kind.
         hop: s from the end of a pass to the begin of one that reads its result on another rank.
     """
     last, share = len(stage_rank) - 1, len(orders) / len(stage_rank)

@@ -18,7 +18,8 @@ class PipelineFormulas:
     Attributes:
         time, idle: s of the step, and in which a rank computes nothing. held: microbatches, by rank.
         time_is, idle_is, held_is: the formulas; p ranks, m microbatches, v stages of a rank, F, B, I and W of a
-            microbatch on a rank, r the rank. seconds: of F, I and W.
+            microbatch on a rank, r the rank.
+        seconds: of F, I and W.
     """
 
     time: float

@@ -22,7 +22,9 @@ class ScriptedStep:
     """A step that a script is to run.
 
     Attributes:
-        asked: what it is made for. parallel: how it is split. nodes: on how many nodes.
+        asked: what it is made for.
+        parallel: how it is split.
+        nodes: on how many nodes.
         said: how long it takes, in words. held: the first GPU of each lane with the most bytes that it holds.
     """
 

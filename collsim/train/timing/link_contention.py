@@ -23,7 +23,8 @@ class LinkContention:
     """Where collectives of steps can meet.
 
     Attributes:
-        places: of all collectives. kind: of each, equal collectives have one. footprints: of each kind.
+        places: of all collectives. kind: of each, equal collectives have one.
+        footprints: of each kind.
     """
 
     def __init__(self, steps: Sequence[TrainingStep], footprints: Footprints):

@@ -59,8 +59,9 @@ def time_shared(
 ) -> list[SharedTiming]:
     """Run the steps at the same time, under either rule of sending.
 
-    Raises CollsimError for asynchronous workers, who have no common moment, and for more collectives that meet than
-    memory holds.
+    Raises:
+        CollsimError: For asynchronous workers, who have no common moment, and for more collectives that meet than
+            memory holds.
     """
     if any(part.step.staleness for part in parts):
         raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")

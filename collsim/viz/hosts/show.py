@@ -43,7 +43,8 @@ class Animation:
         """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays
         another run.
 
-        Raises CollsimError where anywidget (extra `notebook`) is not installed.
+        Raises:
+            CollsimError: Where anywidget (extra `notebook`) is not installed.
         """
         from .widget import create_widget_class
 

@@ -15,7 +15,8 @@ def create_widget_class() -> Any:
     """The widget class: traits `timeline`, `lang`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the
     player reports).
 
-    Raises CollsimError where anywidget is not installed.
+    Raises:
+        CollsimError: Where anywidget is not installed.
     """
     try:
         import anywidget

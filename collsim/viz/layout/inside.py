@@ -39,8 +39,8 @@ class Insides:
         stage: devices and links of one node, with its panel, below the strip.
         strip: a box for each node of the cluster.
         nodes: numbers of the nodes that are drawn so.
-        labels, panels, endpoints: of each of these nodes, what is written on its devices, its panel, and the
-        topology's endpoint on each device, or -1.
+        labels, panels, endpoints: of each of these nodes, what is written on its devices, its panel, and the topology's
+            endpoint on each device, or -1.
         first: number of the first link of each node in the timeline.
         bandwidth: (nodes, links) bytes per second.
     """

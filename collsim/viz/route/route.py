@@ -34,12 +34,10 @@ class RankRoute:
     Attributes:
         said: nvidia-smi's and NCCL's words for it, English and Chinese; empty where there are none.
         hops: for each link `from`, `to` (pairs of words), `cable`, `kind`, `bandwidth` (B/s), `alpha` (s), `ring`
-        (share of its capacity
-            that the ring uses), `hot` (it is the one that limits the ring).
+            (share of its capacity that the ring uses), `hot` (it is the one that limits the ring).
         alpha: seconds of latency; `bandwidth`: of the slowest hop, B/s; `limit`: that hop's cable.
         alone: seconds for the buffer with nothing else running; `ring`: seconds of a ring allreduce of it over all
-        ranks, None where
-            there is no ring to run.
+            ranks, None where there is no ring to run.
         links: the links crossed; `timeline`, `marks`: for the player.
     """
 

@@ -26,7 +26,8 @@ class Drawing:
     """A stage, and the insides of its nodes. Links are numbered through: those of the stage, then those inside.
 
     Attributes:
-        link_of: for each link of the topology its number, -1 where it is not drawn. links: how many there are.
+        link_of: for each link of the topology its number, -1 where it is not drawn.
+        links: how many there are.
     """
 
     stage: StageLayout

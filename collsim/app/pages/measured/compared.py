@@ -66,10 +66,14 @@ class Selection:
     """What is on the page.
 
     Attributes:
-        run: name of a published run, or `own`. plain: the model is told the machine only, not its settings.
-        text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where
-        it does not say. machine, nodes, p2p, gdr: where it ran, as the reader says. ranks: of an OSU log, which does
-        not say; 0 is one per GPU. version: of NCCL, "2.18"; "" where nobody says.
+        run: name of a published run, or `own`.
+        plain: the model is told the machine only, not its settings.
+        text: a log of one's own (not part of the address).
+        table: which of its tables.
+        collective: what it ran, where it does not say.
+        machine, nodes, p2p, gdr: where it ran, as the reader says.
+        ranks: of an OSU log, which does not say; 0 is one per GPU.
+        version: of NCCL, "2.18"; "" where nobody says.
     """
 
     run: str = "a100-2x8-ib"
@@ -276,10 +280,13 @@ class Fitted:
 
     Attributes:
         yaml: the machine with it, as `load_topology` reads it.
-        factors: knob -> factor. unknown: knobs that the log says nothing about. links: kind -> (share of nominal,
-        seconds to cross). rows: a row per measurement: collective, nbytes, measured, before and after (seconds as
-        predicted without and with it). before, after, held_out: median relative errors without it, with it, and at
-        sizes left out of the fit (None: too few).
+        factors: knob -> factor.
+        unknown: knobs that the log says nothing about.
+        links: kind -> (share of nominal, seconds to cross).
+        rows: a row per measurement: collective, nbytes, measured, before and after (seconds as predicted without and
+            with it).
+        before, after, held_out: median relative errors without it, with it, and at sizes left out of the fit (None: too
+            few).
     """
 
     yaml: str

@@ -50,14 +50,19 @@ class TrainingChoice(PlaceChoice):
     """One step of training, as asked for, on a place as any run.
 
     Attributes:
-        samples: of a GPU at a time. gpu: whose speed counts; "" is the machine's own.
-        way: a name in WAYS. bucket: bytes that close a bucket, as text; "" is torch's default. bucket_view,
-            find_unused: torch's gradient_as_bucket_view and find_unused_parameters.
-        nccl: DataParallel copies by NCCL. servers, servers_on, wait: of a parameter server.
+        samples: of a GPU at a time.
+        gpu: whose speed counts; "" is the machine's own.
+        way: a name in WAYS.
+        bucket: bytes that close a bucket, as text; "" is torch's default.
+        bucket_view, find_unused: torch's gradient_as_bucket_view and find_unused_parameters.
+        nccl: DataParallel copies by NCCL.
+        servers, servers_on, wait: of a parameter server.
         interference: share of its speed that a communicating GPU loses, as text; "" is the GPU's own.
-        timing: alone or shared. changes: switches that are on. open: the name of the collective that is opened, "none"
-            for none, "" for the one that GPUs wait for longest.
-        show: the step, the race, or how it scales. every: each GPU has lanes of its own.
+        timing: alone or shared.
+        changes: switches that are on.
+        open: the name of the collective that is opened, "none" for none, "" for the one that GPUs wait for longest.
+        show: the step, the race, or how it scales.
+        every: each GPU has lanes of its own.
     """
 
     model: str = "resnet50"

@@ -28,9 +28,12 @@ class GrownStep:
     """What is shown.
 
     Attributes:
-        place: its name. kinds: the tables of `train.measure_scaling` by kind; none where the place has no nodes.
-            trouble: why not, where the first row cannot be. time: s of the step. ranks: its GPUs. lost: the table of
-            `train.time_faults`.
+        place: its name.
+        kinds: the tables of `train.measure_scaling` by kind; none where the place has no nodes.
+        trouble: why not, where the first row cannot be.
+        time: s of the step.
+        ranks: its GPUs.
+        lost: the table of `train.time_faults`.
     """
 
     place: str

@@ -50,10 +50,13 @@ class StepShown:
     """All that the page shows of one step, as plain data.
 
     Attributes:
-        place: its name. figures: as `StepTrace.row`.
+        place: its name.
+        figures: as `StepTrace.row`.
         said: sentences by what they are about, English and Chinese.
-        document: what is drawn. ghost: the network's boxes (t0, t1) without the switches that are on.
-        changes: a row for each switch. curve: (bytes, seconds, s) over bucket sizes; empty where there are no buckets.
+        document: what is drawn.
+        ghost: the network's boxes (t0, t1) without the switches that are on.
+        changes: a row for each switch.
+        curve: (bytes, seconds, s) over bucket sizes; empty where there are no buckets.
         usual: bytes of a bucket as the step has it; 0 where it has none.
         torch: the PyTorch script, the line that starts it, and those that start it by hand; or why there is none.
     """
@@ -74,9 +77,10 @@ class CollectiveOpened:
     """One collective of a step, as its player shows it.
 
     Attributes:
-        seconds: what its schedule takes on the links alone. label: of the schedule. query: the address of Explore with
-            it; None where Explore cannot show the same. timeline: None where there are too many transfers; then
-            `trouble` says so.
+        seconds: what its schedule takes on the links alone.
+        label: of the schedule.
+        query: the address of Explore with it; None where Explore cannot show the same.
+        timeline: None where there are too many transfers; then `trouble` says so.
     """
 
     name: str

@@ -262,7 +262,8 @@ class Change:
         tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
         crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
         verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where
-        nothing moves. times: s, of many runs after the change that differ in their jitter; empty without jitter.
+            nothing moves.
+        times: s, of many runs after the change that differ in their jitter; empty without jitter.
         several: the run and those beside it, after the change; None where nothing runs beside.
     """
 

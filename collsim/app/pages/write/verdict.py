@@ -23,7 +23,8 @@ class Verdict:
     Attributes:
         tried: the trial of its code.
         figures: time (s), bound (s), gap, bytes that the busiest endpoint sends, and those in buffers; None where
-        nothing could run. timeline: what the player gets; it opens at a mistake by itself.
+            nothing could run.
+        timeline: what the player gets; it opens at a mistake by itself.
         cannot: why the steps cannot run on the place, where that is so.
     """
 

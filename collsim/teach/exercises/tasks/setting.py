@@ -73,8 +73,8 @@ def at_edge(enough: bool, further: bool, facts: Text, *says: Text) -> tuple[bool
 
     Args:
         enough: does it do? further: would the next one do as well?
-        facts: what is found with it. says: how that goes on where it does not do, where the next one would do as well,
-            and where it is right.
+        facts: what is found with it.
+        says: how that goes on where it does not do, where the next one would do as well, and where it is right.
     """
     english, chinese = says[0] if not enough else says[1] if further else says[2]
     return enough and not further, (facts[0] + english, facts[1] + chinese)

@@ -49,8 +49,7 @@ class Task:
         one_peer: in a step a rank may send to at most one other and receive from at most one.
         partners: who may send to whom; None where everybody may send to everybody.
         network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and
-        how close it
-            must come (None: the comparison is only shown).
+            how close it must come (None: the comparison is only shown).
         starter: code to begin with.
         answer: code of a right answer, for the tests; where students should not find it here, it stands in theirs.
         helpers: endpoints beyond the ranks that the steps may use.
