@@ -71,7 +71,8 @@ def build(
 
     Args:
         lang: languages of the pages, `en` and `zh`.
-        places, only: a part of the gallery; names of algorithms.
+        places: the part of the gallery that is built.
+        only: names of the algorithms that are built; all unless given.
         progress: True for a bar, or a function of (runs done, name of the run).
 
     Raises:

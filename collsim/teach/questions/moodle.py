@@ -42,8 +42,9 @@ def moodle_xml(
 
     Args:
         category: where the questions go below the course; `/` makes a category in a category.
-        given, plan, pictures: what stands above every question, since Moodle draws each by itself: facts, a text
-            diagram, and files by name.
+        given: facts above every question, since Moodle draws each by itself.
+        plan: a text diagram above every question.
+        pictures: files above every question, by name.
     """
     quiz = ElementTree.Element("quiz")
     place = ElementTree.SubElement(quiz, "question", type="category")

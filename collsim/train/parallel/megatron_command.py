@@ -33,7 +33,8 @@ def build_megatron_command(
     """`torchrun pretrain_gpt.py` with its options, a line for each kind of them; in bfloat16, on data that it makes up.
 
     Args:
-        nodes, gpus: how many nodes, and GPUs of each.
+        nodes: how many nodes run it.
+        gpus: GPUs of each node.
 
     Raises:
         CollsimError: For a text that is no way of splitting, and for what Megatron-LM has not.
