@@ -33,7 +33,7 @@ def open_progress(progress: Any, unit: str, *arguments: str) -> Iterator[Callabl
     Raises:
         CollsimError: `progress` is none of these, or a function of other arguments.
 
-    Example:
+    Examples:
         >>> with open_progress(print, "steps", "done", "in all") as report_progress:
         ...     report_progress(1, 2)
         1 2
@@ -59,7 +59,7 @@ def require_progress(progress: Any, *arguments: str) -> None:
     Raises:
         CollsimError: it is no function of so many arguments.
 
-    Example:
+    Examples:
         >>> require_progress(print, "done", "in all")
     """
     if progress is None or isinstance(progress, bool):

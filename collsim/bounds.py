@@ -87,7 +87,7 @@ def lower_bound(
         CollsimError: for an unknown collective, a bad size or root.
         TopologyError: where so many ranks do not fit.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> bound = cs.lower_bound("broadcast", cs.topology.switch(4, bandwidth="10GB/s", alpha=0), "10MB")
         >>> f"{bound.time * 1e3:.0f} ms"

@@ -25,7 +25,7 @@ class Catalog(Mapping[str, T]):
         describe: the columns of one entry, by heading. The values are numbers, booleans and text; they are formatted
             when the table is printed.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> "allreduce_ring" in cs.algorithms("allreduce")
         True

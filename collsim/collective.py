@@ -179,7 +179,7 @@ def collectives() -> Catalog[Collective]:
     Returns:
         A mapping from names to collectives, which prints as a table.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.collectives()["allreduce"].busbw(4)  # nccl-tests: 2 (n - 1) / n
         1.5

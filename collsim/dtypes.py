@@ -26,7 +26,7 @@ def dtypes() -> tuple[str, ...]:
     Returns:
         The names that `dtype=` takes.
 
-    Example:
+    Examples:
         >>> dtypes()[:2]
         ('int8', 'uint8')
     """
@@ -45,7 +45,7 @@ def find_dtype_name(dtype: object) -> str:
     Raises:
         CollsimError: NCCL has no such type; the message has the nearest names.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> find_dtype_name(np.float32)
         'float32'
@@ -66,7 +66,7 @@ def find_itemsize(dtype: object) -> int:
     Raises:
         CollsimError: NCCL has no such type.
 
-    Example:
+    Examples:
         >>> find_itemsize("bfloat16")
         2
     """

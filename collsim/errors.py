@@ -28,7 +28,7 @@ class Sentence:
             (`collsim/chinese/`). A template without values is taken as it is, braces too.
         values: what stands in the fields: numbers, texts, and again sentences or errors.
 
-    Example:
+    Examples:
         >>> str(Sentence("step {number}", number=3))
         'step 3'
     """
@@ -99,7 +99,7 @@ class CollsimError(ValueError):
     Attributes:
         sentence: the template and its values.
 
-    Example:
+    Examples:
         >>> error = CollsimError("ranks={ranks} is too small", ranks=0)
         >>> str(error), error.values
         ('ranks=0 is too small', {'ranks': 0})
@@ -275,7 +275,7 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
     Returns:
         The text, or a sentence where the value is too long or cannot be written.
 
-    Example:
+    Examples:
         >>> print(format_value("9" * 900_000, 8))
         '9999999…' of 900,000 characters
     """
@@ -302,7 +302,7 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
     Returns:
         The sentence.
 
-    Example:
+    Examples:
         >>> print(describe_unknown("machine", "dgx-h10", ["dgx-h100", "cluster"]))
         unknown machine 'dgx-h10'; did you mean 'dgx-h100'?
     """
@@ -341,7 +341,7 @@ def join_words(parts: Iterable[Words], joint: str = "{first}, {then}") -> Words:
     Returns:
         One text or sentence.
 
-    Example:
+    Examples:
         >>> print(join_words(["ring", "tree", "mesh"], "{first} or {then}"))
         ring or tree or mesh
     """
@@ -376,7 +376,7 @@ def require_word(what: Words, value: object, known: Collection[str], error: type
     Raises:
         CollsimError: it is none of them; the message has the nearest ones. It is of the class `error`.
 
-    Example:
+    Examples:
         >>> require_word("engine", "event", ("event", "lockstep"))
         'event'
     """
@@ -396,7 +396,7 @@ def require_list(name: str, values: object, example: str) -> None:
     Raises:
         CollsimError: it is none.
 
-    Example:
+    Examples:
         >>> require_list("sizes", [1, 2], "['1MiB']")
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
@@ -417,7 +417,7 @@ def require_path(value: object, what: Words = "path") -> Path:
     Raises:
         CollsimError: it is none.
 
-    Example:
+    Examples:
         >>> require_path("ring.html").suffix
         '.html'
     """

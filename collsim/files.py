@@ -46,7 +46,7 @@ def refuse(path: Any, where: Words, reason: Words | Exception, /, **values: obje
     Raises:
         FormatError: always.
 
-    Example:
+    Examples:
         >>> refuse("a.csv", "line 3", "op={op!r}; expected copy or reduce", op="add")
         Traceback (most recent call last):
         collsim.errors.FormatError: a.csv, line 3: op='add'; expected copy or reduce
@@ -338,7 +338,7 @@ def parse_whole_number(path: Any, where: Words, name: str, value: Any, least: in
     Raises:
         FormatError: it is none, or out of range.
 
-    Example:
+    Examples:
         >>> parse_whole_number("a.csv", "line 3", "ranks", "8", 1)
         8
     """
@@ -369,7 +369,7 @@ def parse_real_number(path: Any, where: Words, name: str, value: Any, least: flo
     Raises:
         FormatError: it is none, or out of range.
 
-    Example:
+    Examples:
         >>> parse_real_number("a.csv", "line 3", "alpha", "1.5")
         1.5
     """
@@ -526,7 +526,7 @@ def guard_cell(value: Any) -> Any:
     Returns:
         The value to write; `unguard_cell` gives the original back.
 
-    Example:
+    Examples:
         >>> guard_cell("eve;=1+1;.py")
         "eve;'=1+1;.py"
     """
@@ -542,7 +542,7 @@ def unguard_cell(value: Any) -> Any:
     Returns:
         The value.
 
-    Example:
+    Examples:
         >>> unguard_cell("eve;'=1+1;.py")
         'eve;=1+1;.py'
     """
@@ -555,7 +555,7 @@ def guard_json(text: str) -> str:
     Args:
         text: JSON in ASCII, as `json.dumps` writes it.
 
-    Example:
+    Examples:
         >>> guard_json('{"name": "eve;=1+1"}')
         '{"name": "eve;\\\\u003d1+1"}'
     """

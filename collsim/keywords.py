@@ -24,7 +24,7 @@ def check_keywords(function: Callable[Parameters, Result]) -> Callable[Parameter
     Returns:
         The function with the check.
 
-    Example:
+    Examples:
         >>> @check_keywords
         ... def ring(ranks, *, alpha=0.0): ...
         >>> ring(8, latency=1e-6)

@@ -42,7 +42,7 @@ class Extent:
         rows: of a schedule, as its algorithm yields them.
         numbers: everything else in arrays, of 8 bytes each: ring orders, positions of ranks.
 
-    Example:
+    Examples:
         >>> Extent(rows=1000).memory
         64000
     """
@@ -67,7 +67,7 @@ def find_memory_limit(usual: int | None = None) -> int:
     Returns:
         Bytes.
 
-    Example:
+    Examples:
         >>> with within("1GiB"):
         ...     find_memory_limit()
         1073741824
@@ -84,7 +84,7 @@ def find_row_limit() -> int:
     Returns:
         Rows.
 
-    Example:
+    Examples:
         >>> with within("1MiB"):
         ...     find_row_limit()
         16384
@@ -105,7 +105,7 @@ def within(memory: ByteSize) -> Iterator[None]:
     Raises:
         CollsimError: `memory` is no size.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> with cs.limits.within("64GiB"):
         ...     network = cs.topology.hypercube(8)
@@ -129,7 +129,7 @@ def require_extent(what: Words, extent: Extent, advice: Words, error: type[Colls
     Raises:
         CollsimError: it would take more memory than it may take here. It is of the class `error`.
 
-    Example:
+    Examples:
         >>> require_extent("switch(8)", Extent(devices=9, links=16), "use fewer ranks")
     """
     limit = find_memory_limit()
@@ -162,7 +162,7 @@ def require_few(what: Words, count: int, most: int, advice: Words) -> None:
     Raises:
         CollsimError: there are more.
 
-    Example:
+    Examples:
         >>> require_few("scenarios", 10, MOST_SCENARIOS, "use fewer sizes")
     """
     if count > most:

@@ -46,7 +46,7 @@ def escape_markdown(text: str) -> str:
     Returns:
         Markdown that shows the text as it is.
 
-    Example:
+    Examples:
         >>> print(escape_markdown("![x](y.png) or 3.5 ms"))
         !\\[x\\](y.png) or 3.5 ms
     """

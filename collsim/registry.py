@@ -457,7 +457,7 @@ def algorithm(
     Raises:
         CollsimError: for an unknown collective, or a claim that is no function.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> @cs.algorithm("broadcast", steps=lambda n: 1)
         ... def broadcast_at_once(n):
@@ -504,7 +504,7 @@ def registered(*entries: Algorithm) -> Iterator[None]:
     Raises:
         CollsimError: for anything but an Algorithm.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> @cs.algorithm("allreduce")
         ... def forgetful(n):
@@ -609,7 +609,7 @@ def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
     Raises:
         CollsimError: for an unknown collective, with the nearest name.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.algorithms("sendrecv")  # doctest: +ELLIPSIS
         name             collective  options  what
@@ -686,7 +686,7 @@ def schedule(
     Raises:
         CollsimError: for an unknown algorithm or option, with the nearest name, and for ranks that it cannot take.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.schedule("allreduce_ring", ranks=3)
         <Schedule allreduce_ring(3): 3 chunks, 4 steps, 12 transfers>

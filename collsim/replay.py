@@ -57,7 +57,7 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
         CollsimError: for a wrong shape, layout or operator.
         ScheduleError: for a schedule that sends what it does not hold.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.replay(cs.schedule("allreduce_ring", ranks=2), [[1, 2], [10, 20]]).tolist()
         [[11, 22], [11, 22]]

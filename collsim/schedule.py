@@ -167,7 +167,7 @@ class Schedule:
         Raises:
             ScheduleError: for more transfers than fit in one table.
 
-        Example:
+        Examples:
             >>> import collsim as cs
             >>> cs.schedule("broadcast_binomial", ranks=4).to_frame()
                step  src  dst  chunk  into  reduce  channel
@@ -393,7 +393,7 @@ def freeze(
         ScheduleError: with step, rank and chunk, for an index out of range, a send to itself, or two transfers into
             one slot in one step of which one is a copy.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> from collsim.schedule import freeze
         >>> freeze("mine", "broadcast", 2, [cs.copy(0, 1, chunk=0)])

@@ -29,7 +29,7 @@ def resolve_topology(value: TopologyLike, caller: str) -> Topology:
         CollsimError: `value` is nothing of the kind.
         TopologyError: The name or an argument is unknown.
 
-    Example:
+    Examples:
         >>> resolve_topology("ring(4)", "simulate")
         <Topology ring(4): 4 ranks, 4 devices, 8 links>
     """

@@ -66,7 +66,7 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
     Raises:
         CollsimError: it is no size, negative, not a whole number of bytes, more than 1 EiB, or ambiguous as `"64M"`.
 
-    Example:
+    Examples:
         >>> parse_bytes("64KiB"), parse_bytes("1GB"), parse_bytes(8)
         (65536, 1000000000, 8)
     """
@@ -110,7 +110,7 @@ def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
     Raises:
         CollsimError: it is no rate, not more than 0, or its unit has no time in it.
 
-    Example:
+    Examples:
         >>> parse_bandwidth("25GB/s"), parse_bandwidth("400Gbit/s")
         (25000000000.0, 50000000000.0)
     """
@@ -144,7 +144,7 @@ def parse_time(value: object, what: Words = "alpha") -> float:
     Raises:
         CollsimError: it is no time, negative or longer, or its unit is unknown.
 
-    Example:
+    Examples:
         >>> parse_time("1.5us"), parse_time(2)
         (1.5e-06, 2.0)
     """
@@ -182,7 +182,7 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
     Raises:
         CollsimError: it is no whole number, below `least`, or more than arrays can number.
 
-    Example:
+    Examples:
         >>> parse_count("8", "ranks")
         8
     """
@@ -220,7 +220,7 @@ def format_bytes(nbytes: float) -> str:
     Raises:
         CollsimError: it is no number.
 
-    Example:
+    Examples:
         >>> format_bytes(2**24), format_bytes(1536), format_bytes(8)
         ('16 MiB', '1.5 KiB', '8 B')
     """
@@ -240,7 +240,7 @@ def format_time(seconds: float) -> str:
     Raises:
         CollsimError: it is no number.
 
-    Example:
+    Examples:
         >>> format_time(0.004726), format_time(1.5e-6)
         ('4.73 ms', '1.5 µs')
     """
@@ -259,7 +259,7 @@ def format_bandwidth(rate: float) -> str:
     Raises:
         CollsimError: it is no number.
 
-    Example:
+    Examples:
         >>> format_bandwidth(25e9), format_bandwidth(1.5e6)
         ('25 GB/s', '1.5 MB/s')
     """
@@ -288,7 +288,7 @@ def size_range(spec: str) -> list[int]:
     Raises:
         CollsimError: it is no such text, or makes more than 10,000 sizes.
 
-    Example:
+    Examples:
         >>> size_range("1KiB:16KiB:4")
         [1024, 4096, 16384]
     """

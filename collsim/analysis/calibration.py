@@ -30,7 +30,7 @@ def calibrate(log: Any, topology: TopologyLike, *, collective: str | None = None
         FormatError: for a log that is none.
         CollsimError: for too few rows.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> fit = cs.calibrate("examples/all_reduce_perf.txt", cs.machine("dgx-a100"))  # doctest: +SKIP
         >>> fit.save("mycluster.yaml")  # doctest: +SKIP

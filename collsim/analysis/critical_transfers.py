@@ -82,7 +82,7 @@ def critical_path(trace: Trace) -> CriticalPath:
     Raises:
         CollsimError: for anything but a Trace.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> path = cs.analysis.critical_path(cs.simulate(cs.schedule("allreduce_ring", 4), "switch(4)", "1MiB"))
         >>> len(path.transfers), {name: round(share, 2) for name, share in path.shares.items()}

@@ -38,7 +38,7 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
     Raises:
         CollsimError: for anything but a Trace.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> ring = cs.simulate(cs.schedule("allreduce_ring", 4), "switch(4, alpha=0s)", "64MiB")
         >>> cs.analysis.sensitivity(ring, most_links=0).round(2)

@@ -90,7 +90,7 @@ def best(
     Raises:
         CollsimError: if none runs, or for an algorithm of another collective.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> fastest = cs.best("allreduce", "switch(8)", "1KiB", algorithm=["allreduce_ring", "allreduce_tree"])
         >>> fastest.trace.schedule.name
@@ -295,7 +295,7 @@ def crossover(
         CollsimError: for algorithms of different collectives, unknown names, and sizes in the wrong order.
         ScheduleError: for an algorithm that does not do what its collective promises.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> size = cs.crossover("allreduce_recursive_doubling", "allreduce_ring", cs.topology.switch(8))
         >>> print(size.summary)
@@ -365,7 +365,7 @@ def cheapest(
     Raises:
         CollsimError: for a machine without a price, and as `best`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> networks = {"slow": cs.topology.switch(4, bandwidth="10GB/s"), "fast": cs.topology.switch(4)}
         >>> cs.analysis.cheapest({"slow": 1, "fast": 2}, networks, "broadcast", "1MiB", "90us")["machine"].tolist()

@@ -119,7 +119,7 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
         FormatError: For a file that is none of them or is damaged.
         CollsimError: For an unknown `format`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.load("examples/algorithm.xml")  # doctest: +SKIP
     """
@@ -152,7 +152,7 @@ def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Pa
     Raises:
         CollsimError: For a thing or suffix that no format takes.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.save(cs.schedule("allreduce_ring", ranks=4), "ring.xml")  # doctest: +SKIP
     """

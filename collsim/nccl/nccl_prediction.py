@@ -249,7 +249,7 @@ def predict(
     Raises:
         CollsimError: for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> prediction = cs.nccl.predict("allreduce", cs.machine("dgx-h100", nodes=2), "1GiB")
         >>> prediction.algorithm, prediction.protocol
@@ -496,7 +496,7 @@ def parse_collective(collective: str) -> str:
     Raises:
         CollsimError: for any other collective.
 
-    Example:
+    Examples:
         >>> parse_collective("all_reduce_perf")
         'allreduce'
     """

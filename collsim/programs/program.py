@@ -56,7 +56,7 @@ def program(
         CollsimError: for source that is not Python, a construct that is not run, an unknown entry or collective, and a
             program that takes more time, memory, messages or bytes than it may.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> run = cs.program('''
         ... import torch.distributed as dist

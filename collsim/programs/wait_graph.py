@@ -48,7 +48,7 @@ def find_cycles(waits: Sequence[RankWait]) -> list[tuple[int, ...]]:
     Returns:
         Cycles, the shortest first, each from its lowest rank on; empty where a rank waits for one that has ended.
 
-    Example:
+    Examples:
         >>> from collsim.rank_engine.execute import RankWait
         >>> waits = [RankWait(r, "send", 3, ((r + 1) % 3,), False, (), ()) for r in range(3)]
         >>> find_cycles(waits)

@@ -58,7 +58,7 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
     Raises:
         CollsimError: for a syntax error, and for a construct that a suspended rank cannot resume, with its line.
 
-    Example:
+    Examples:
         >>> from collsim.rank_engine.rewrite import rewrite
         >>> rewrite("def run(rank, size):\\n    return rank").functions
         {'run': ('rank', 'size')}

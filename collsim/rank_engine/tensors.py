@@ -298,7 +298,7 @@ def build_torch_module(seed: int) -> ModuleType:
     Returns:
         A module with tensors on numpy.
 
-    Example:
+    Examples:
         >>> from collsim.rank_engine.tensors import build_torch_module
         >>> [part.tolist() for part in build_torch_module(0).arange(5).chunk(4)]
         [[0, 1], [2, 3], [4]]

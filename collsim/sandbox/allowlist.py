@@ -132,7 +132,7 @@ def check_code(text: str) -> Code:
     Raises:
         Forbidden: Something in it is not on the lists; with the line and the text that says so.
 
-    Example:
+    Examples:
         >>> check_code("def my_ring(n): yield None").function
         'my_ring'
     """

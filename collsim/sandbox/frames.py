@@ -35,7 +35,7 @@ def build_frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> b
         numbers: 64-bit integers.
         rest: a table or a text.
 
-    Example:
+    Examples:
         >>> [(kind, bytes(body)) for kind, body in split(build_frame(Kind.DONE, rest=b"printed"))]
         [(3, b'printed')]
     """
@@ -92,7 +92,7 @@ def replace_unprintable(text: str) -> str:
     Returns:
         The text, with U+FFFD in place of each such character.
 
-    Example:
+    Examples:
         >>> replace_unprintable("a\x1b[2Jb")
         'a�[2Jb'
     """

@@ -64,7 +64,7 @@ class NoIsolation(CollsimError):
 def detect_isolation() -> Isolation:
     """Return the best isolation that this system offers; it is tried once in a process.
 
-    Example:
+    Examples:
         >>> detect_isolation() in Isolation
         True
     """

@@ -157,7 +157,7 @@ def simulate(
         TopologyError: where the ranks do not fit or cannot reach one another.
         ScheduleError: for explicit dependencies that form a circle.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> ring = cs.schedule("allreduce_ring", ranks=4)
         >>> network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
@@ -491,7 +491,7 @@ def simulate_flows(
         CollsimError: for bad ranks, sizes or times.
         TopologyError: where two ranks cannot reach each other.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> network = cs.topology.switch(3, bandwidth="10GB/s", alpha=0)
         >>> flows = cs.simulate_flows(network, src=[0, 1], dst=2, nbytes="10MB")  # both share rank 2's cable
@@ -550,7 +550,7 @@ def simulate_many(
     Raises:
         CollsimError: without `jitter`, and as `simulate`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> ring, network = cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4)
         >>> cs.simulate_many(ring, network, "1KiB", runs=3, jitter="1us").shape
@@ -622,7 +622,7 @@ def expected_cost(
     Raises:
         CollsimError: as `simulate`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.expected_cost(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB").transfers
         24

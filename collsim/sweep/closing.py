@@ -189,7 +189,7 @@ def close_gap(
     Raises:
         CollsimError: as `synthesize` and `simulate`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> race = cs.close_gap("allgather", "ring(4)", "1MiB")
         >>> sorted(race.runs)

@@ -114,7 +114,7 @@ def compare(
     Raises:
         CollsimError: for anything else, unknown names and bad counts.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> table = cs.compare("broadcast", "switch(4)", "1MiB", algorithm=["broadcast_chain", "broadcast_binomial"])
         >>> table[["algorithm", "channels", "chunks"]]

@@ -94,7 +94,7 @@ def sweep(
     Raises:
         CollsimError: for unknown names and bad sizes, before anything runs.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> table = cs.sweep("allreduce", ["allreduce_ring", "allreduce_tree"], "switch(4)", ["1KiB", "1MiB"])
         >>> table[["algorithm", "nbytes", "steps"]]

@@ -33,7 +33,7 @@ def build_plan_schema() -> Schema:
     Returns:
         The schema, with the names that are registered now.
 
-    Example:
+    Examples:
         >>> "allreduce_ring" in build_plan_schema()["$defs"]["algorithm"]["anyOf"][0]["enum"]
         True
     """

@@ -79,7 +79,7 @@ def best_parallel(
     Raises:
         CollsimError: where nothing is legal or nothing fits, with the nearest.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.best_parallel("gpt2", "dgx-a100", batch=64, top=1)["parallel"].tolist()
         ['fsdp()']

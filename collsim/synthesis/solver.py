@@ -90,7 +90,7 @@ def find_least_steps(
     Returns:
         The number of steps, and the two ranks that prove it, in a sentence.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.synthesis.find_least_steps(cs.collective("broadcast"), cs.topology.ring(6))[0]
         3

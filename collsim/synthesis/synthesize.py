@@ -81,7 +81,7 @@ def report(schedule: Schedule) -> Report | None:
     Returns:
         Its `Report`; None for any other schedule.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> found = cs.synthesize("broadcast", cs.topology.ring(4), method="greedy")
         >>> cs.synthesis.report(found).method
@@ -128,7 +128,7 @@ def synthesize(
         CollsimError: for a collective that no method knows, or a bad option.
         TopologyError: where ranks cannot reach each other.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> found = cs.synthesize("allgather", cs.topology.ring(4))
         >>> cs.verify(found)

@@ -293,7 +293,7 @@ def dragonfly(
     Returns:
         The network, with p a (a h + 1) ranks.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.topology.dragonfly(1, 2, 1).ranks
         6

@@ -167,7 +167,7 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
         ImplausibleFigure: A plain number is a thousand times less than any cable carries, or a latency a thousand times
             more than any has; or nodes become ranks whose names say that they are switches.
 
-    Example:
+    Examples:
         >>> import networkx, collsim as cs
         >>> graph = networkx.cycle_graph(4)
         >>> networkx.set_edge_attributes(graph, "25GB/s", "bandwidth")

@@ -215,7 +215,7 @@ class Devices(_Columns[Device]):
         kind: codes into DEVICE_KINDS.
         node: the machine it is in, -1 for the fabric.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.machine("dgx-a100").devices[0]
         Device(number=0, name='node0/gpu0', kind='gpu', node=0)
@@ -270,7 +270,7 @@ class Links(_Columns[Link]):
         cable: index into `cables`.
         cables: what the links are made of.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.topology.ring(4).links[0]
         Link(number=0, src=0, dst=1, kind='cable', label='25 GB/s', bandwidth=25000000000.0, alpha=1e-06)
@@ -477,7 +477,7 @@ class Topology:
         Returns:
             One row for each directed link: `src`, `dst`, `kind`, `label`, `bandwidth` (B/s), `alpha` (s).
 
-        Example:
+        Examples:
             >>> import collsim as cs
             >>> cs.topology.line(2).to_frame()
                 src   dst   kind    label     bandwidth     alpha

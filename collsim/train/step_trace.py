@@ -139,7 +139,7 @@ class StepTrace:
             interference: strategy, kind, nbytes, ranks (of one of the groups that run it at the same time), groups (how
             many do), count (times in the step), each (s that one takes), exposed (s; the rows add up to `exposed`).
 
-        Example:
+        Examples:
             >>> import collsim as cs
             >>> step = cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), micro_batch=64)
             >>> bool(abs(step.split_exposed().exposed.sum() - step.exposed) < 1e-9 * step.time)

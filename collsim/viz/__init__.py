@@ -53,7 +53,7 @@ def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
     Raises:
         CollsimError: The language is not known.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> from collsim import viz
         >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=8), "dgx-a100", "1MiB")

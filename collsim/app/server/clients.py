@@ -216,7 +216,7 @@ class Clients:
 def identify_client(host: str) -> str:
     """Return the client that a network address belongs to: the address, or the /64 of an IPv6 address.
 
-    Example:
+    Examples:
         >>> identify_client("2001:db8:1:2:aaaa::1")
         '2001:db8:1:2::/64'
     """

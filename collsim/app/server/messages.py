@@ -90,7 +90,7 @@ def judge_message(data: bytes) -> Verdict:
     Returns:
         `drop` for a type or a field that no page of this app sends, `close` for what is too large or no message.
 
-    Example:
+    Examples:
         >>> judge_message(BackMsg(app_heartbeat=True).SerializeToString())
         'pass'
         >>> judge_message(BackMsg(clear_cache=True).SerializeToString())

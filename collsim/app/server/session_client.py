@@ -16,7 +16,7 @@ def get_session_client() -> str:
     """Return the client of the page whose script calls this: `LOCAL` for whoever sits at this computer, else an address
     on the network, as access control has seen it. Without a server, in a script that is tested, it is `LOCAL`.
 
-    Example:
+    Examples:
         >>> get_session_client()
         ''
     """

@@ -110,7 +110,7 @@ class Facts:
         CollsimError: for an unknown wiring, network or way of launching, for nodes without a rank, and for several
             nodes without NICs or several ranks of a node without a link.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> pair = cs.nccl.Facts("A40", cc=86, ranks=2, wiring="bridge", link_rate=56.25e9)
         >>> cs.nccl.predict("allreduce", pair, "1GiB").algorithm

@@ -88,7 +88,7 @@ def parse_facts(
     Raises:
         CollsimError: naming the word that is not understood.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> facts = cs.nccl.parse_facts("A100-SXM4-80GB", 16, 2, "nvlink3-nvswitch", "8xHDR200 IB", gdr="yes")
         >>> facts.wiring, facts.nics, facts.nic_rate
@@ -308,7 +308,7 @@ def parse_network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net
     Raises:
         CollsimError: where the word is not understood.
 
-    Example:
+    Examples:
         >>> parse_network("4xHDR200 IB")
         (4.0, 25000000000.0, 'ib')
     """

@@ -42,7 +42,7 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
         CollsimError: for a Topology that is no machine (a generic network says nothing of GPUs), and for more ranks
             than GPUs or fewer than nodes.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> facts = cs.nccl.read_facts(cs.machine("dgx-h100", nodes=2))
         >>> facts.gpu, facts.ranks, facts.wiring, facts.net
@@ -209,7 +209,7 @@ def search_graphs(
         CollsimError: where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16
             GPUs in a node.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> rings = cs.nccl.search_graphs(cs.machine("dgx-a100")).rings
         >>> len(rings.channels), rings.speed

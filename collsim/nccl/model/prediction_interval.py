@@ -91,7 +91,7 @@ class Interval:
         systems: published systems of this class of machine that the interval was read from.
         reason: a sentence where these are few; "" otherwise.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> interval = cs.nccl.predict("allreduce", cs.machine("dgx-a100"), "1GiB").interval(0.9)
         >>> interval.low < interval.middle < interval.high

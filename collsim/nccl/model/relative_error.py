@@ -37,7 +37,7 @@ def compute_relative_error(
     Returns:
         The errors in the same shape: 0.1 is 10 %.
 
-    Example:
+    Examples:
         >>> [round(float(compute_relative_error(ratio)), 6) for ratio in (0.5, 1.0, 2.0)]
         [1.0, 0.0, 1.0]
     """

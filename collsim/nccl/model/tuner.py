@@ -189,7 +189,7 @@ def compute_cost_table(
     Raises:
         CollsimError: for a collective that NCCL does not tune, and for names that NCCL does not know.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> comm = cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-a100")))
         >>> [cost.protocol for cost in cs.nccl.compute_cost_table("broadcast", comm)]
@@ -233,7 +233,7 @@ def choose_algorithm(
     Raises:
         CollsimError: where NCCL_ALGO and NCCL_PROTO leave nothing, and as `compute_cost_table`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> comm = cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-h100")))
         >>> cs.nccl.choose_algorithm("allreduce", comm, 2**30).algorithm

@@ -15,7 +15,7 @@ def find_connected_groups(names: Iterable[str], pairs: Iterable[tuple[str, str]]
     Returns:
         The groups; a name without a pair is a group by itself.
 
-    Example:
+    Examples:
         >>> sorted(map(sorted, find_connected_groups(["nic0"], [("gpu0", "gpu1"), ("gpu1", "gpu2")])))
         [['gpu0', 'gpu1', 'gpu2'], ['nic0']]
     """

@@ -236,7 +236,7 @@ def get_generation(cc: int) -> str:
     Returns:
         One of `GENERATIONS`.
 
-    Example:
+    Examples:
         >>> get_generation(86)
         'Ampere'
     """

@@ -60,7 +60,7 @@ def machines() -> Catalog[Machine]:
         A mapping from names to machines, which prints as a table. A Machine has `title`, `about`, `devices`, `joints`
         (with sources) and `source`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.machines()["dgx-a100"].title
         'DGX A100'
@@ -132,7 +132,7 @@ def machine(
     Raises:
         TopologyError: for unknown names (with the nearest), levels, options, and sizes that do not fit.
 
-    Example:
+    Examples:
         >>> machine("dgx-a100", nodes=2, gpus=4)
         <Topology dgx-a100(nodes=2, gpus=4): 8 ranks, 35 devices, 92 links>
     """

@@ -31,7 +31,7 @@ def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
     Raises:
         TopologyError: For fewer than one rank, and for more than the topology has.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> from collsim.topology.parts.rank_selection import select_ranks
         >>> select_ranks(cs.machine("dgx-a100", nodes=2), 2).tolist()
@@ -57,7 +57,7 @@ def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence
     Returns:
         A sentence such as `2 ranks: GPU 0 of each node`.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
         >>> machine = cs.machine("dgx-a100", nodes=2)

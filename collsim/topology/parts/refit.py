@@ -141,7 +141,7 @@ def with_gpus(plan: Machine, gpus: int | str) -> Machine:
     Raises:
         TopologyError: for more GPUs than there are, and for a torus of TPUs, which has one fixed size.
 
-    Example:
+    Examples:
         >>> from collsim.topology.machines import machines
         >>> with_gpus(machines()["dgx-a100"], 4)
         <Machine dgx-a100: 4 ranks, 17 devices, 19 cables>

@@ -42,7 +42,7 @@ def models() -> Catalog[Model]:
     Returns:
         A mapping from names to models, which prints as a table. `model(name, ...)` takes options.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> f"{cs.models()['bert-base'].parameters:,}"
         '109,482,240'
@@ -84,7 +84,7 @@ def model(name: str, **options: ModelOption) -> Model:
     Raises:
         CollsimError: The name or an option is unknown; the error names the nearest.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.model("gpt2", seq=512)
         <Model gpt2: 87 layers, 124,439,808 parameters>

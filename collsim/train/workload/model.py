@@ -65,7 +65,7 @@ class Layer:
     Raises:
         CollsimError: A figure is negative or no number, or a name is unknown.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.train.Layer("fc", (2048 * 1000, 1000), flops=2.0 * 2048 * 1000).parameters
         2049000
@@ -161,7 +161,7 @@ class Model:
     Raises:
         CollsimError: There is no layer, two layers have one name, or there are more than 100,000.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.train.Model("two", (cs.train.Layer("a", (100,)), cs.train.Layer("b", (50, 10))))
         <Model two: 2 layers, 160 parameters>
@@ -280,7 +280,7 @@ class Model:
         Raises:
             FormatError: A line is not what a layer can be; the error names it.
 
-        Example:
+        Examples:
             >>> import collsim as cs
             >>> from pathlib import Path
             >>> from tempfile import TemporaryDirectory
@@ -312,7 +312,7 @@ class Model:
         Raises:
             CollsimError: torch is missing, or the module does not run on these inputs.
 
-        Example:
+        Examples:
             >>> import collsim as cs
             >>> import torch  # doctest: +SKIP
             >>> cs.train.Model.from_torch(torch.nn.Linear(8, 4), torch.ones(1, 8))  # doctest: +SKIP

@@ -90,7 +90,7 @@ class StepTask:
             those of one of them.
         repeats: How many times the collective runs, back to back.
 
-    Example:
+    Examples:
         >>> StepTask("bucket 0", "allreduce", (0,), stream="network", nbytes=2**20).is_compute
         False
     """
@@ -151,7 +151,7 @@ class TrainingStep:
         recomputed_flops: Floating point operations of all GPUs that are computed a second time (recomputation).
         is_pipelined: Whether lanes are the stages of a pipeline, so that a microbatch goes through all of them.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), micro_batch=32).step
         <TrainingStep resnet50, ddp(): 236 tasks on 8 GPUs>

@@ -228,7 +228,7 @@ def transformer(
     Raises:
         CollsimError: `heads` do not divide `h`, `kv_heads` do not divide `heads`, or a size is below 1.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> cs.train.transformer(768, 12, 12, name="my-gpt2")
         <Model my-gpt2: 87 layers, 124,439,808 parameters>
@@ -457,7 +457,7 @@ def count_activation_bytes(
     Raises:
         CollsimError: A number is below 1, or `recompute` is unknown.
 
-    Example:
+    Examples:
         >>> from collsim.train import count_activation_bytes
         >>> count_activation_bytes(1024, 16, 512) == 512 * 1024 * (34 + 5 * 16 * 512 / 1024)
         True
@@ -519,7 +519,7 @@ def count_first_stage_bytes(
     Raises:
         CollsimError: A number is below 1, or `recompute` is unknown.
 
-    Example:
+    Examples:
         >>> from collsim.train import count_first_stage_bytes
         >>> count_first_stage_bytes(1024, 24, 16, 512, pipeline=4) / 2**20
         888.0
