@@ -197,8 +197,23 @@ def _describe_collective(collective: Collective) -> Row:
 
 
 def collective(name: str) -> Collective:
-    """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if
-    unknown."""
+    """One collective by name.
+
+    Args:
+        name: a name of `collectives()`; `a+b` is a followed by b: what holds before a and after b.
+
+    Returns:
+        The collective. Where a composition is one of the known collectives, that one: `reduce_scatter+allgather` is
+        `allreduce`.
+
+    Raises:
+        CollsimError: For an unknown name, and for two that do not join.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.collective("reduce_scatter+allgather").name
+        'allreduce'
+    """
     if isinstance(name, str) and "+" in name and name not in _COLLECTIVES:
         return _compose([collective(part) for part in name.split("+")])
     return _COLLECTIVES[require_word("collective", name, _COLLECTIVES)]

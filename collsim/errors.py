@@ -159,6 +159,13 @@ class ScheduleError(CollsimError):
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
         origin: where it begins (`collsim.verify.origin.Origin`), where `verify` finds that.
         cell: the endpoint and the slot in which it shows at the end, where `verify` finds the origin.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.repeat("no step", times=2, shift=1, modulus=2)
+        Traceback (most recent call last):
+        ...
+        collsim.errors.ScheduleError: repeat wants a step made with copy(...) or reduce(...), got 'no step'
     """
 
     from_start = False
@@ -186,11 +193,27 @@ class ScheduleError(CollsimError):
 
 
 class TopologyError(CollsimError):
-    """A machine or network that cannot be built, or on which ranks cannot reach each other."""
+    """A machine or network that cannot be built, or on which ranks cannot reach each other.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.switch(4)["gpu9"]  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        collsim.errors.TopologyError: ...'gpu9'...
+    """
 
 
 class FormatError(CollsimError):
-    """A file that is not what it claims to be: file, line or element, and what was expected."""
+    """A file that is not what it claims to be: file, line or element, and what was expected.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.parse_topology_text("speed: 3")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        collsim.errors.FormatError: text, line 1: topology: unknown key 'speed'; known: ...
+    """
 
     _MOST_CHARACTERS = 1000
 

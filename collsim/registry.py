@@ -81,6 +81,14 @@ class Algorithm:
         phases: what the steps that add and the steps that copy are called: `reduce-scatter` and `allgather`, `push` and
             `pull`; None: the flags of its steps show it.
         options: its keywords.
+
+    Examples:
+        >>> import collsim as cs
+        >>> ring = cs.algorithms()["allreduce_ring"]
+        >>> ring
+        <Algorithm allreduce_ring(n, channels=1, topology=None) for allreduce>
+        >>> ring(4).steps
+        6
     """
 
     name: str
@@ -500,6 +508,9 @@ def registered(*entries: Algorithm) -> Iterator[None]:
 
     Args:
         entries: what `@algorithm` returned; none where the block itself defines them.
+
+    Returns:
+        A context manager.
 
     Raises:
         CollsimError: for anything but an Algorithm.

@@ -86,6 +86,17 @@ class Schedule:
         helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a switch that reduces:
             the `nvswitch` of each node, the `fabric` switch between nodes, or any `switch`.
         original: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
+
+    Examples:
+        >>> import collsim as cs
+        >>> schedule = cs.schedule("broadcast_binomial", ranks=4)
+        >>> print(schedule)
+        broadcast_binomial(4): 1 chunk, 2 steps, 3 transfers
+                step 1  step 2
+        rank 0  ·       ·
+        rank 1  =0←0    ·
+        rank 2  ·       =0←0
+        rank 3  ·       =0←1
     """
 
     name: str

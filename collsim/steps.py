@@ -115,22 +115,83 @@ class Step:
 
 
 def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
-    """Transfers that replace: slot `into` (the same as `chunk` unless given) of `dst` becomes slot `chunk` of `src`.
+    """Transfers that replace: slot `into` of `dst` becomes slot `chunk` of `src`.
 
-    Every argument is a whole number or an array of them; they are broadcast together, one transfer per element. With
-    `width` (one number for all) each element stands for that many transfers, of `chunk` and the chunks that follow it.
+    The arguments are broadcast together, one transfer per element.
+
+    Args:
+        src: the endpoint that sends, or an array of them; ranks count from 0, helpers follow the ranks.
+        dst: the endpoint that receives, likewise.
+        chunk: the slot that is read at `src`, from 0, likewise.
+        into: the slot that is written at `dst`; None: the same as `chunk`.
+        channel: the channel that the transfer belongs to, from 0.
+        width: one number for all: each element stands for that many transfers, of `chunk` and the chunks that follow
+            it.
+
+    Returns:
+        One step. Steps of the same moment are added: `copy(...) + reduce(...)`.
+
+    Raises:
+        ScheduleError: For what is no whole number, and for arrays of different lengths.
+
+    Examples:
+        >>> import collsim as cs
+        >>> step = cs.copy(src=0, dst=[1, 2, 3], chunk=0)
+        >>> len(step)
+        3
     """
     return _build_step(src, dst, chunk, into, channel, width, False)
 
 
 def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
-    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in
-    `copy`."""
+    """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`.
+
+    The arguments are broadcast together, one transfer per element.
+
+    Args:
+        src: the endpoint that sends, or an array of them; ranks count from 0, helpers follow the ranks.
+        dst: the endpoint that receives and adds, likewise.
+        chunk: the slot that is read at `src`, from 0, likewise.
+        into: the slot that is added to at `dst`; None: the same as `chunk`.
+        channel: the channel that the transfer belongs to, from 0.
+        width: one number for all: each element stands for that many transfers, of `chunk` and the chunks that follow
+            it.
+
+    Returns:
+        One step.
+
+    Raises:
+        ScheduleError: For what is no whole number, and for arrays of different lengths.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.reduce(src=[1, 2, 3], dst=0, chunk=0, width=4).transfers
+        12
+    """
     return _build_step(src, dst, chunk, into, channel, width, True)
 
 
 def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
-    """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks."""
+    """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks.
+
+    Args:
+        step: the pattern, made with `copy` or `reduce`, not itself repeated.
+        times: number of steps, 0 or more.
+        shift: chunks by which it moves from one step to the next; negative moves down.
+        modulus: chunks of a group, inside which chunk numbers wrap around.
+
+    Returns:
+        One Step that stands for all of them.
+
+    Raises:
+        ScheduleError: For what is no step or no whole number, and for a step that is repeated already.
+
+    Examples:
+        >>> import collsim as cs
+        >>> pattern = cs.repeat(cs.reduce([0, 1], [1, 0], chunk=[0, 1]), times=2, shift=1, modulus=2)
+        >>> [pattern.repetition(k).chunk.tolist() for k in range(2)]
+        [[0, 1], [1, 0]]
+    """
     if not isinstance(step, Step):
         raise ScheduleError("repeat wants a step made with copy(...) or reduce(...), got {given!r}", given=step)
     if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
@@ -161,6 +222,23 @@ def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride
 
     The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c *
     stride` further on.
+
+    Args:
+        rounds: what happens to the first chunk, a step or a list of steps each.
+        chunks: copies of the rounds, 1 or more.
+        stride: chunks between one copy and the next.
+
+    Yields:
+        The steps, one at a time.
+
+    Raises:
+        ScheduleError: For numbers that are not whole or too small, and for what is no step.
+
+    Examples:
+        >>> import collsim as cs
+        >>> chain = [cs.copy(0, 1, chunk=0), cs.copy(1, 2, chunk=0)]
+        >>> len(list(cs.pipeline_chunks(chain, chunks=4)))
+        5
     """
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
@@ -183,6 +261,21 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
     It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
     (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
+
+    Args:
+        steps: what an algorithm yields.
+
+    Yields:
+        The steps, the last one first.
+
+    Raises:
+        ScheduleError: For what is no step.
+
+    Examples:
+        >>> import collsim as cs
+        >>> (step,) = cs.reverse([cs.copy(src=0, dst=[1, 2], chunk=0)])
+        >>> step.src.tolist(), step.dst.tolist(), step.reduce.tolist()
+        ([1, 2], [0, 0], [True, True])
     """
     for item in reversed(list(_iterate_steps("reverse", steps))):
         step = item if isinstance(item, Step) else join_steps("reverse", item)
@@ -192,7 +285,22 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
 def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps
-    ..."""
+    ...
+
+    Args:
+        parts: sequences of steps, of any lengths.
+
+    Yields:
+        As many steps as the longest part has.
+
+    Raises:
+        ScheduleError: For what is no step.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [len(step) for step in cs.together([cs.copy(0, 1, chunk=0)] * 2, [cs.copy(2, 3, chunk=0)])]
+        [2, 1]
+    """
     for steps in zip_longest(*(expand_steps(part) for part in parts)):
         yield join_steps("together", [s for s in steps if s is not None])
 

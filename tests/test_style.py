@@ -126,7 +126,7 @@ LIMITS = {
     "conditional expressions": (1799, 760),
     "Any": (1600, 570),
     "docstrings whose Args lack a parameter": (32, 0),
-    "public functions without Args": (807, 0),
+    "public functions without Args": (791, 0),
     "separators broken by a line": (0, 0),
 }
 #: Free functions whose name begins with a verb, in percent: (at least today, goal).

@@ -38,6 +38,11 @@ class Format:
         looks: does the beginning of a file (at most 1 MiB, as text) look like this format?
         options: keywords of `write` (or `read`) that people may give, with what they mean.
         chinese: `about` in Chinese, for the app and the page of formats; where it is empty, `about` stands there.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.io.formats()["msccl"].suffixes
+        ('.xml',)
     """
 
     name: str
@@ -62,6 +67,11 @@ def register(entry: Format) -> Format:
 
     Returns:
         The same.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.io.register(cs.io.formats()["csv"]).name
+        'csv'
     """
     _FORMATS[entry.name] = entry
     return entry
@@ -90,6 +100,11 @@ def formats() -> Catalog[Format]:
 
     Returns:
         A mapping from names to formats, which prints as a table.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [name for name, entry in cs.io.formats().items() if entry.holds == "log"]
+        ['nccl-log']
     """
     return Catalog(dict(sorted(_load_formats().items())), _describe_format)
 
@@ -214,6 +229,12 @@ def convert(
     Raises:
         FormatError: The source is damaged.
         CollsimError: No format reads the source or writes the target.
+
+    Examples:
+        >>> import collsim as cs
+        >>> path = cs.save(cs.schedule("allreduce_ring", ranks=4), "ring.xml")
+        >>> cs.io.convert(path, "ring.csv").steps
+        6
     """
     thing = load(source, read_as)
     if hasattr(thing, "schedule") and not isinstance(thing, (Schedule, Trace)):

@@ -30,7 +30,21 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Plain flows, one entry each: source and destination rank, bytes, and the time in s at which they start."""
+    """Plain flows, one entry each.
+
+    Attributes:
+        src: ranks that send.
+        dst: ranks that receive.
+        nbytes: bytes of each flow.
+        start: s at which each begins.
+
+    Examples:
+        >>> import collsim as cs
+        >>> import numpy as np
+        >>> flows = cs.Flows(np.array([0, 1]), np.array([2, 2]), np.array([10**6, 10**6]), np.zeros(2))
+        >>> len(flows)
+        2
+    """
 
     src: npt.NDArray[np.int64]
     dst: npt.NDArray[np.int64]

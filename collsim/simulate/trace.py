@@ -106,6 +106,15 @@ class Trace:
         begin: s, when it was launched; moments count from 0 s, rates and shares from then.
 
     The topology's links have the rates that were in force: cables of a slow rank are slow in it, a failed one is gone.
+
+    Examples:
+        >>> import collsim as cs
+        >>> network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), network, "64MiB")
+        >>> trace
+        <Trace allreduce_ring(4) on switch(4), 64 MiB: 4.04 ms>
+        >>> f"{trace.busbw / 1e9:.1f} GB/s, {trace.gap:.2f} times the bound"
+        '24.9 GB/s, 1.00 times the bound'
     """
 
     schedule: Schedule

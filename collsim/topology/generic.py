@@ -148,7 +148,24 @@ class Groups:
 @check_keywords
 def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
-    links."""
+    links.
+
+    Args:
+        ranks: how many.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [hop.dst for hop in cs.topology.ring(4).route(0, 3)]
+        ['gpu3']
+    """
     n = _parse_ranks("ring", ranks, orders=2)
     a = np.arange(n if n > 2 else n - 1)
     clockwise = np.arange(n, dtype=np.int32)
@@ -158,7 +175,24 @@ def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
 
 @check_keywords
 def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
-    """A cable from each rank to the next."""
+    """A cable from each rank to the next.
+
+    Args:
+        ranks: how many.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [hop.dst for hop in cs.topology.line(4).route(0, 3)]
+        ['gpu1', 'gpu2', 'gpu3']
+    """
     n = _parse_ranks("line", ranks)
     a = np.arange(n - 1)
     return _build_network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
@@ -166,7 +200,24 @@ def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
 
 @check_keywords
 def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
-    """A cable from each rank to rank 0, which is the hub and forwards what is not for it."""
+    """A cable from each rank to rank 0, which is the hub and forwards what is not for it.
+
+    Args:
+        ranks: how many, the hub included.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [hop.dst for hop in cs.topology.star(4).route(1, 2)]
+        ['gpu0', 'gpu2']
+    """
     n = _parse_ranks("star", ranks)
     spoke = np.arange(1, n)
     return _build_network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
@@ -185,8 +236,16 @@ def switch(
         bandwidth: of each cable, one direction: B/s or text.
         alpha: of each cable: s or text.
 
+    Returns:
+        The network.
+
     Raises:
         TopologyError: for a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+        <Topology switch(4): 4 ranks, 5 devices, 8 links>
     """
     n = _parse_ranks("switch", ranks)
     if not isinstance(reduces, bool):
@@ -203,7 +262,24 @@ def switch(
 
 @check_keywords
 def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
-    """A cable of its own between any two ranks: n-1 cables at each rank."""
+    """A cable of its own between any two ranks: n-1 cables at each rank.
+
+    Args:
+        ranks: how many.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.fully_connected(4)
+        <Topology fully_connected(4): 4 ranks, 4 devices, 12 links>
+    """
     n = _parse_ranks("fully_connected", ranks)
     _require_small("fully_connected", n, n * (n - 1) // 2, "use switch")
     a, b = np.triu_indices(n, 1)
@@ -212,7 +288,25 @@ def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Dura
 
 @check_keywords
 def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
-    """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity."""
+    """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity.
+
+    Args:
+        ranks: how many.
+        arity: children of a rank.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [hop.dst for hop in cs.topology.tree(7).route(3, 4)]
+        ['gpu1', 'gpu4']
+    """
     n = _parse_ranks("tree", ranks)
     arity = parse_count(arity, "arity")
     child = np.arange(1, n)
@@ -225,21 +319,72 @@ def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha:
 @check_keywords
 def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64
-    ranks."""
+    ranks.
+
+    Args:
+        dims: ranks along each dimension.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network; the product of `dims` is its number of ranks.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.torus(4, 4, 4).ranks
+        64
+    """
     sizes = _parse_dims("torus", dims)
     return _build_grid("torus", sizes, True, bandwidth, alpha)
 
 
 @check_keywords
 def mesh(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
-    """A line along every dimension; rank = row-major position, the last dimension fastest."""
+    """A line along every dimension; rank = row-major position, the last dimension fastest.
+
+    Args:
+        dims: ranks along each dimension.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network; the product of `dims` is its number of ranks.
+
+    Raises:
+        TopologyError: For a number, rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [hop.dst for hop in cs.topology.mesh(2, 3).route(0, 5)]
+        ['gpu1', 'gpu2', 'gpu5']
+    """
     sizes = _parse_dims("mesh", dims)
     return _build_grid("mesh", sizes, False, bandwidth, alpha)
 
 
 @check_keywords
 def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
-    """A cable between ranks that differ in one bit. `ranks` is their number, a power of two (not the dimension)."""
+    """A cable between ranks that differ in one bit.
+
+    Args:
+        ranks: how many, a power of two (not the dimension).
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network.
+
+    Raises:
+        TopologyError: For a number that is no power of two, and a rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> [hop.dst for hop in cs.topology.hypercube(8).route(0, 7)]
+        ['gpu1', 'gpu3', 'gpu7']
+    """
     n = _parse_ranks("hypercube", ranks)
     if n & (n - 1):
         message = (
@@ -256,7 +401,24 @@ def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration =
 @check_keywords
 def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section
-    2.2)."""
+    2.2).
+
+    Args:
+        k: ports of each switch, an even number.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Returns:
+        The network, with k^3/4 ranks.
+
+    Raises:
+        TopologyError: For an odd k, and a rate or time that cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.fat_tree(4).ranks
+        16
+    """
     k = parse_count(k, "k", least=2)
     if k % 2:
         raise TopologyError("fat_tree({k}): k, the ports of a switch, must be even; use {even}", k=k, even=k + 1)

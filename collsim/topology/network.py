@@ -53,6 +53,12 @@ class Cable:
             assumes (None where nothing is published).
         width: lanes of PCIe, or links bonded into one (the # of NV#).
         source: where the numbers come from. A cable without one is refused.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cable = cs.topology.Cable("cable", "10 GB/s", bandwidth=10e9, alpha=2e-6, source="example")
+        >>> cable.bandwidth
+        10000000000.0
     """
 
     kind: str
@@ -330,7 +336,18 @@ class Links(_Columns[Link]):
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Routes of many pairs: those of pair i are `link[start[i]:start[i+1]]`, in the order they are crossed."""
+    """Routes of many pairs: those of pair i are `link[start[i]:start[i+1]]`, in the order they are crossed.
+
+    Attributes:
+        start: (pairs + 1,): where the links of each pair begin.
+        link: numbers of links.
+
+    Examples:
+        >>> import collsim as cs
+        >>> routes = cs.topology.ring(4).routes([0, 1], [2, 2])
+        >>> [routes[pair].tolist() for pair in range(len(routes))]
+        [[0, 2], [2]]
+    """
 
     start: npt.NDArray[np.int64]
     link: Ints
@@ -395,7 +412,23 @@ class NoWay(Exception):
 
 
 class Hop(NamedTuple):
-    """One link of a route: `bandwidth` in B/s, one direction; `alpha` in s."""
+    """One link of a route.
+
+    Attributes:
+        src: name of the device that sends.
+        dst: name of the device that receives.
+        kind: of the cable, such as `nvlink`.
+        label: product name of the cable.
+        bandwidth: B/s, one direction.
+        alpha: s to cross it.
+        link: its number.
+
+    Examples:
+        >>> import collsim as cs
+        >>> (hop,) = cs.topology.ring(4, bandwidth="25GB/s", alpha="1us").route(0, 1)
+        >>> print(hop)
+        gpu0 → gpu1 (25 GB/s, 25 GB/s, 1 µs)
+    """
 
     src: str
     dst: str
@@ -425,6 +458,14 @@ class Topology:
         facts: anything a builder wants to be shown: nodes, machine name, fabric, p2p, gdr ...
         reducing: devices of a generic network that are switches which reduce and multicast, as its builder says; which
             switches of a machine do follows from its parts (`places`).
+
+    Examples:
+        >>> import collsim as cs
+        >>> network = cs.topology.torus(2, 3)
+        >>> network
+        <Topology torus(2, 3): 6 ranks, 6 devices, 18 links>
+        >>> [hop.dst for hop in network.route(0, 4)]
+        ['gpu1', 'gpu4']
     """
 
     name: str
@@ -789,6 +830,19 @@ def build_ring_orders(topology: Topology | None, ranks: int, channels: int) -> I
 
     A topology offers one order per channel it can use at full speed (another NIC, other NVLinks, the other way round);
     more channels than it offers use them again from the first. Without a topology every channel goes 0, 1, 2, ...
+
+    Args:
+        topology: whose orders are used; None for none.
+        ranks: number of ranks that take part.
+        channels: number of orders.
+
+    Returns:
+        Shape (channels, ranks).
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.build_ring_orders(None, ranks=4, channels=2).tolist()
+        [[0, 1, 2, 3], [0, 1, 2, 3]]
     """
     plain = np.arange(ranks, dtype=np.int32)[None, :]
     offered = plain if topology is None or topology.orders is None or topology.ranks != ranks else topology.orders

@@ -59,10 +59,29 @@ _NUMBERS = 4  # of 8 bytes for each slot: its value and its weight; whose it sho
 
 
 def verify(schedule: Schedule) -> None:
-    """Return None if the schedule does what its collective promises; raise ScheduleError with a sentence otherwise.
+    """Check that a schedule does what its collective promises; return None if it does.
 
-    The error's `rank`, `chunk` and `step` say where it begins, as `find_origin` finds it: for what never arrives,
-    where the write is missing (`step` is the number of steps where one is missing at the end).
+    Data are moved as in `replay`, with a random 64-bit weight for every contribution in place of numbers.
+
+    Args:
+        schedule: from `cs.schedule(...)`, an algorithm called with n, or a file.
+
+    Raises:
+        ScheduleError: Says in a sentence what is wrong. `rank`, `chunk` and `step` say where it begins, as
+            `find_origin` finds it: for what never arrives, where the write is missing (`step` is the number of steps
+            where one is missing at the end).
+        CollsimError: For what is no Schedule, or one that needs more memory than allowed.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.verify(cs.schedule("allreduce_ring", ranks=4))
+        >>> @cs.algorithm("broadcast")
+        ... def one_rank_forgotten(n):
+        ...     yield cs.copy(0, range(1, n - 1), chunk=0)
+        >>> cs.verify(one_rank_forgotten(4))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        collsim.errors.ScheduleError: ...: after the last step rank 3 has chunk 0 = nothing, but broadcast wants r0...
     """
     kind = collective(require_schedule(schedule).collective)
     cells = schedule.endpoints * max(schedule.slots, kind.slots(schedule.chunks))

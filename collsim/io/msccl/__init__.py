@@ -46,6 +46,12 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     Warns:
         UserWarning: Where a step waits for one that does not signal (hasdep=0), and of a race: a result that is right
             in one order of the thread blocks but not in another.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.io.write_msccl(cs.schedule("allreduce_ring", ranks=4), "ring.xml")
+        >>> cs.io.read_msccl("ring.xml").collective
+        'allreduce'
     """
     program = _parse_file(path, strict)
     kind = find_meaning(program, path, collective)
@@ -186,6 +192,13 @@ def write_msccl(
     Raises:
         ScheduleError: For a collective or helper endpoints that MSCCL does not have, a schedule beyond the runtime's
             limits, or one that does not do what its collective promises.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.io.write_msccl(cs.schedule("allreduce_ring", ranks=4), "ring.xml")
+        >>> with open("ring.xml") as file:
+        ...     print(file.readline()[:24])
+        <algo name="allreduce_ri
     """
     protocol = protocol or schedule.options.get("protocol", "Simple")
     try:

@@ -22,7 +22,13 @@ _LARGEST = 10 * 2**20
 
 
 class FormatWarning(UserWarning):
-    """Something in a file was not understood, or had to be assumed."""
+    """Something in a file was not understood, or had to be assumed.
+
+    Examples:
+        >>> import collsim as cs
+        >>> issubclass(cs.topology.FormatWarning, UserWarning)
+        True
+    """
 
 
 def load_topology(path: str | Path, **options: Any) -> Topology:
@@ -43,6 +49,12 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
 
     Raises:
         FormatError: with file, line and what was expected.
+
+    Examples:
+        >>> import collsim as cs
+        >>> path = cs.save(cs.topology.ring(4), "ring.yaml")
+        >>> cs.load_topology(path)
+        <Topology ring(4): 4 ranks, 4 devices, 8 links>
     """
     file = require_path(path)
     try:
@@ -62,7 +74,24 @@ def _decode(data: bytes) -> str:
 
 
 def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:
-    """The same from text, for example pasted into the app."""
+    """A topology from text, as `load_topology` reads it from a file; for example pasted into the app.
+
+    Args:
+        text: what such a file holds.
+        name: stands in errors and warnings in place of the file's name.
+        options: as for `load_topology`.
+
+    Returns:
+        The topology.
+
+    Raises:
+        FormatError: With line and what was expected.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.parse_topology_text(cs.topology.ring(4).to_yaml())
+        <Topology ring(4): 4 ranks, 4 devices, 8 links>
+    """
     if len(text) > _LARGEST:
         message = "{name} has {characters:,} characters; more than {most:,} is refused"
         raise FormatError(message, name=name, characters=len(text), most=_LARGEST)
