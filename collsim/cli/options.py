@@ -17,7 +17,6 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
 from collsim.registry import get_algorithm, load_algorithm
 from collsim.simulate import Engine
-from collsim.topology.assumed import list_assumptions
 from collsim.topology.files.effects import describe_effects
 from collsim.topology_names import resolve_topology
 
@@ -191,7 +190,7 @@ def _read_topology(file: Path, options: dict[str, Any], assumed: bool) -> cs.Top
         network = cs.load_topology(file, **options)
     later: tuple[str, ...] = ("\0",)  # no message ends in that
     if not assumed:
-        later = tuple(map(str, list_assumptions(network))) or later
+        later = tuple(map(str, network.facts.assumptions)) or later
     for note in notes:
         if not str(note.message).endswith(later):
             print_note(f"collsim: {note.message}")

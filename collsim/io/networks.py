@@ -83,7 +83,7 @@ def write_astra(topology: Topology, path: Any) -> None:
 def _load_dimensions(topology: Topology) -> list[tuple[str, int, float, float]]:
     """(kind, size, B/s, s) of every dimension of a network from an ASTRA-sim file that it can still say."""
     links, dims = topology.links, []
-    for i, (kind, size) in enumerate(topology.facts.get("dimensions", ())):
+    for i, (kind, size) in enumerate(topology.facts.dimensions):
         first = int(np.argmax(links.cable == i))
         dims.append((kind, size, float(links.bandwidth[first]), float(links.alpha[first])))
     again = build(dims, topology.name, []).links if dims else links
@@ -118,7 +118,7 @@ def _list_plain_dimensions(topology: Topology) -> tuple[list[tuple[str, int]], i
 
 
 def _build_torus(topology: Topology) -> list[int]:
-    sizes = list(topology.facts.get("dims", ()))
+    sizes = list(topology.facts.dims)
     return sizes if sizes and int(np.prod(sizes)) == topology.ranks else []
 
 

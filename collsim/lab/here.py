@@ -84,8 +84,7 @@ class ThisComputer:
         pipe = self.ranks
         count = ranks or max(2, self.predictable)
         made = switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2)
-        facts = {name: value for name, value in made.facts.items() if name != "asked"}  # its file says every cable
-        return replace(made, name=NAME, facts=facts)
+        return replace(made, name=NAME, facts=replace(made.facts, network=""))  # its file says every cable
 
     def save(self, path: Any) -> None:
         """Write it as a machine file, whole or not at all; `load_topology` and every `--topology-file` read it."""

@@ -127,7 +127,7 @@ def explain_difference(run: Trace) -> Difference | None:
     not run on: generic networks, processors, collectives that nccl-tests has not.
     """
     name = run.schedule.collective
-    if name not in BUSBW or not run.time or run.topology.facts.get("machine") is None:
+    if name not in BUSBW or not run.time or run.topology.facts.plan is None:
         return None
     try:
         prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_algorithm(run))

@@ -9,7 +9,6 @@ from functools import cached_property
 from ..errors import CollsimError, Sentence, describe_unknown
 from ..keywords import check_keywords
 from ..topology import Topology
-from ..topology.assumed import list_assumptions
 from ..topology.calibrated import Measured
 from ..topology.files.effects import describe_effects
 from ..topology_names import TopologyLike, resolve_topology
@@ -275,7 +274,7 @@ def predict(
     prediction = _predict_call(request, machine, nbytes)
     if measured is not None:
         prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
-    if not isinstance(machine, Topology) or not list_assumptions(machine):
+    if not isinstance(machine, Topology) or not machine.facts.assumptions:
         return prediction
     effects = describe_effects(machine, lambda variant: _predict_call(request, variant, nbytes).time)
     return replace(prediction, notes=(*prediction.notes, *(english for english, _ in effects)))
@@ -388,7 +387,7 @@ def _note_crossings(graph_search: GraphSearch | None, nodes: int, fabric: Fabric
 
 def _note_fabric(machine: Topology, fabric: FabricCost) -> tuple[str, ...]:
     """What the fabric costs, and the hops that change rail."""
-    name, notes = machine.facts.get("fabric"), []
+    name, notes = machine.facts.fabric, []
     if fabric.slowdown > 1:
         notes.append(
             f"fabric {name}: bytes between nodes take {fabric.slowdown:.3g} times as long as over one switch, held up "

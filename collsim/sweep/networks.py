@@ -124,6 +124,5 @@ def fingerprint(network: Topology) -> str:
     for array in (links.src, links.dst, links.alpha, links.bandwidth, network.endpoint_device, network.orders):
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())
-    facts = {key: network.facts[key] for key in sorted(network.facts)}
-    digest.update(f"{network.ranks} {network.shape} {facts!r} {network.reducing}".encode())
+    digest.update(f"{network.ranks} {network.shape} {network.facts!r} {network.reducing}".encode())
     return digest.hexdigest()[:16]

@@ -221,9 +221,9 @@ def _weigh_aligned(pairs: Pairs) -> Floats:
 
 def find_group_size(pairs: Pairs) -> int:
     """Ranks per node; where nobody says, those that are joined to rank 0 by more than the narrowest way out of it."""
-    stated = pairs.topology.facts.get("ranks_per_node")
-    if stated and pairs.ranks % int(stated) == 0:
-        return int(stated)
+    machine = pairs.topology.facts.plan
+    if machine is not None and pairs.ranks % len(machine.ranks) == 0:
+        return len(machine.ranks)
     narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
     wide = narrow > narrow.min()
     near, before = np.zeros(pairs.ranks, bool), 0

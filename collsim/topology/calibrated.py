@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -99,9 +98,9 @@ def calibrate_links(topology: Topology, measured: Measured) -> Topology:
     if strange := sorted(set(measured.links) - set(kinds)):
         message = "{name} has no links of that kind: {unknown}"
         raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", strange[0], kinds))
-    name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
-    before = len(topology.facts.get("calls", ()))
-    facts = MappingProxyType({**topology.facts, "calibration": measured, "calls before": before})
+    before = topology.facts
+    name = topology.name if before.calibration is not None else f"{topology.name}, calibrated"
+    facts = replace(before, calibration=measured, calls_before_calibration=len(before.calls))
     return replace(topology, name=name, links=_apply_measured(topology.links, measured), facts=facts)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from numbers import Real
-from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,12 +17,10 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, TopologyError, describe_unknown
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
+from .facts import Call
 from .figures import parse_cable_alpha, parse_cable_bandwidth
 from .graph import ShortestPaths, format_ranks, require_connected
 from .network import Cable, Floats, Links, Router, Topology
-
-#: The name of an edit and its arguments.
-Call = tuple[str, dict[str, Any]]
 
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
 _MULTIPLE = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
@@ -255,7 +252,7 @@ def _plain_arguments(**arguments: Any) -> dict[str, Any]:
 
 def _record_edit(topology: Topology, links: Links, text: str, call: Call) -> Topology:
     """With other links; `facts` keep what was said of each edit, and the calls that would make it again."""
-    edits, calls = (*topology.facts.get("edits", ()), text), (*topology.facts.get("calls", ()), call)
-    facts = MappingProxyType({**topology.facts, "edits": edits, "calls": calls})
-    joint = "; " if topology.facts.get("edits") else ", "
+    before = topology.facts
+    joint = "; " if before.edits else ", "
+    facts = replace(before, edits=(*before.edits, text), calls=(*before.calls, call))
     return replace(topology, name=f"{topology.name}{joint}{text}", links=links, facts=facts)

@@ -9,7 +9,7 @@ way up, so that different destinations spread over the switches (D-mod-k routing
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +20,7 @@ from ..errors import CollsimError, Sentence, TopologyError
 from ..keywords import check_keywords
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
+from .facts import DragonflyGroup, TopologyFacts
 from .figures import parse_cable_alpha, parse_cable_bandwidth
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
 
@@ -472,7 +473,7 @@ def dragonfly(
     once = gx < gy
     ends_a = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
     ends_b = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
-    extra, facts = ((total, "switch", "switch"),), {"hosts": p, "switches": a, "cables": h}
+    extra, facts = ((total, "switch", "switch"),), TopologyFacts(dragonfly=DragonflyGroup(a, p))
     route = Groups(p, a, h)
     return _build_network(
         "dragonfly", (p, a, h), ranks, ends_a, ends_b, route, bandwidth, alpha, extra=extra, facts=facts
@@ -490,6 +491,8 @@ NETWORKS: MappingProxyType[str, Callable[..., Topology]] = MappingProxyType(
 
 # ---- making them
 
+_NO_FACTS = TopologyFacts()
+
 
 def _build_network(
     shape: str,
@@ -504,7 +507,7 @@ def _build_network(
     extra: Sequence[tuple[int, str, str]] = (),
     options: dict[str, Any] | None = None,
     orders: Ints | None = None,
-    facts: Mapping[str, Any] = MappingProxyType({}),
+    facts: TopologyFacts = _NO_FACTS,
 ) -> Topology:
     """A network of `ranks` GPUs and `extra` devices (count, name, kind), with a cable from each a[i] to b[i]; `facts`:
     what its shape cannot be drawn without."""
@@ -530,7 +533,7 @@ def _build_network(
         next_hop=next_hop,
         shape=shape,
         orders=orders,
-        facts=MappingProxyType({"asked": name, **facts}),
+        facts=replace(facts, network=name),
     )
 
 
@@ -559,7 +562,7 @@ def _build_grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwi
         a.append(rank[has_next])
         b.append((rank + ((here + 1) % size - here) * stride)[has_next])
         stride *= size
-    route, facts = Around(dims, wrap), {"dims": dims}
+    route, facts = Around(dims, wrap), TopologyFacts(dims=dims)
     return _build_network(shape, dims, n, np.concatenate(a), np.concatenate(b), route, bandwidth, alpha, facts=facts)
 
 

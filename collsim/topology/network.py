@@ -9,11 +9,10 @@ to r+1).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..errors import Sentence, TopologyError, Words, describe_unknown
 from ..keywords import check_keywords
 from ..steps import HelperPlace
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
+from .facts import TopologyFacts
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -455,7 +455,7 @@ class Topology:
         next_hop, router: one of the two finds the routes.
         shape: what kind of network, for drawing and for ring orders: `ring`, `switch`, `machine`, `graph` ...
         orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c.
-        facts: anything a builder wants to be shown: nodes, machine name, fabric, p2p, gdr ...
+        facts: how it was built and changed: nodes, fabric, p2p, gdr, notes of a file ...
         reducing: devices of a generic network that are switches which reduce and multicast, as its builder says; which
             switches of a machine do follows from its parts (`places`).
 
@@ -477,7 +477,7 @@ class Topology:
     router: Router | None = None
     shape: str = "graph"
     orders: Ints | None = None
-    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    facts: TopologyFacts = field(default_factory=TopologyFacts)
     reducing: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -615,10 +615,7 @@ class Topology:
         return order[position].astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**{k: v for k, v in self.__dict__.items() if k != "_link_keys"}, "facts": dict(self.facts)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, facts=MappingProxyType(state["facts"]))
+        return {name: value for name, value in self.__dict__.items() if name != "_link_keys"}
 
     def _pair(self, src: int, dst: int) -> Sentence:
         return Sentence("{src} cannot reach {dst}", src=self._endpoint_name(src), dst=self._endpoint_name(dst))

@@ -100,7 +100,7 @@ class _LinkByteCounter:
     def __init__(self, trace: StepTrace):
         self.topology: Topology = trace.topology
         self.network = get_collective_model(trace.request)
-        self.ranks_per_node = self.topology.ranks // int(self.topology.facts.get("nodes", 1))
+        self.ranks_per_node = self.topology.ranks // self.topology.facts.nodes
         self.counted: dict[Any, list[tuple[int, str, float]]] = {}
         self.bandwidth: dict[str, float] = {}
 

@@ -401,7 +401,7 @@ _MEGATRON_FP16 = ddp(view=True, overlap=False, hook="fp16")
 def _parse_data_strategy(row: Mapping[str, str], p: int, box: Topology) -> ParallelStrategy:
     mode = row["mode"]
     if "HSDP" in mode:
-        return fsdp(replicate=int(box.facts.get("nodes", 1)))
+        return fsdp(replicate=box.facts.nodes)
     if "SHARD_GRAD_OP" in mode:
         return fsdp(False)
     if re.search(_FSDP, mode):
@@ -425,7 +425,7 @@ def _parse_recompute(mode: str, box: Topology) -> str:
     selective checkpointing (FSDP) computes half of what is in blocks again, not what Megatron-LM's does: torchtitan
     every second product, or block; foundation-model-stack/fms-fsdp docs/configurations.md every k-th block."""
     low = mode.lower()
-    if _is_vtrain_on_one_node(mode, int(box.facts.get("nodes", 1))):
+    if _is_vtrain_on_one_node(mode, box.facts.nodes):
         return "none"
     if "full recompute" in low or "full ac" in low or "checkpointing=true" in low:
         return "full"

@@ -140,7 +140,7 @@ def iterate_legal_splits(
 ) -> Iterator[tuple[Split, int, str]]:
     """Every legal split, with samples of a microbatch, and what is recomputed."""
     n, model = len(request.ranks), request.model
-    per = n // int(request.topology.facts.get("nodes", 1))
+    per = n // request.topology.facts.nodes
     blocks = sum(unit.is_block for unit in build_units(model, LayerPartition()))
     for t in _list_divisors(per):
         if not _has_divisible_layers(model, t):

@@ -211,7 +211,7 @@ def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
 def _choose_even_ranks(count: int, topology: Topology) -> tuple[int, ...]:
     """So many ranks, as every interface chooses them; they have to fill the nodes, or to halve them, evenly."""
     ranks = select_ranks(topology, count)
-    n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
+    n, nodes = topology.ranks, topology.facts.nodes
     per = n // nodes
     if count % nodes or (per % (count // nodes) and count != n):
         raise CollsimError(

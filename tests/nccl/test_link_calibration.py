@@ -170,7 +170,7 @@ def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
         assert median_error(times, held) < 0.05
     knobs_alone = [predict("allreduce", machine, n, links=found.links).time for n in held.nbytes]
     assert median_error(times, held) < 0.5 * median_error(knobs_alone, held)
-    assert found.measured.residues == again.facts["calibration"].residues
+    assert found.measured.residues == again.facts.calibration.residues
     for collective, size in (("allgather", "1MiB"), ("allreduce", "1TiB")):
         p = predict(collective, again, size)
         assert p.time == pytest.approx(predict(collective, machine, size, links=found.links).time, rel=0.01)

@@ -101,7 +101,7 @@ def test_a_bridge_with_missing_contacts_has_three_links():
 
 def test_gpus_of_eight_lanes_have_half_of_the_slot():
     """NVIDIA A2 data sheet: PCIe 4.0 x8."""
-    joints = pair("PHB", gpu="A2").facts["asked"][0].joints
+    joints = pair("PHB", gpu="A2").facts.plan.joints
     assert {cable.bandwidth for a, b, cable in joints if "gpu" in a + b} == {15.75e9}
 
 

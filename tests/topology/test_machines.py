@@ -114,7 +114,7 @@ def test_names_may_be_written_with_capitals_and_underscores():
 def test_a_machine_travels_to_another_process():
     topology = pickle.loads(pickle.dumps(machine("dgx-a100", nodes=2)))
     assert len(topology.route(7, 8)) == 6
-    assert topology.facts["nodes"] == 2
+    assert topology.facts.nodes == 2
 
 
 def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):

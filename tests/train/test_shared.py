@@ -36,7 +36,7 @@ def random_case(seed):
         for i in range(many)
     ]
     topology = MACHINES[rng.integers(len(MACHINES))]
-    one_node = topology.facts.get("nodes", 1) == 1
+    one_node = topology.facts.nodes == 1
     ways = [
         cs.ddp(bucket=int(rng.integers(1, 2**24)), overlap=bool(rng.random() < 0.8), view=bool(rng.random() < 0.5)),
         cs.ddp(hook="fp16", find_unused=bool(rng.random() < 0.5), accumulate=int(rng.integers(1, 3))),

@@ -13,6 +13,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine, machines
 from collsim.topology.fabrics import FABRICS
+from collsim.topology.facts import TopologyFacts
 from collsim.viz.layout.geometry import Box, shift_line, split_directions
 from collsim.viz.layout.shapes import lay_out
 from collsim.viz.pictures.draw import select_links
@@ -126,7 +127,7 @@ def test_generic_networks(topology):
 def test_every_machine_with_everything_drawn_and_with_what_is_idle_left_out(name, nodes):
     for made in drawn(machine_of(name, nodes)):
         check(made)
-        if "dims" not in machine_of(name, 1).facts and nodes < 33:
+        if not machine_of(name, 1).facts.dims and nodes < 33:
             check_legible(made)
 
 
@@ -352,5 +353,5 @@ def test_both_ways_lie_on_the_right_hand_side_of_travel():
 def test_where_things_stand_follows_from_facts_and_not_from_a_name(network):
     renamed = dataclasses.replace(network, name="torus(15)")
     assert lay_out(renamed).boxes == lay_out(network).boxes
-    without = dataclasses.replace(network, facts={})
+    without = dataclasses.replace(network, facts=TopologyFacts())
     assert lay_out(without).boxes != lay_out(network).boxes

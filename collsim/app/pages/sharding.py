@@ -245,6 +245,6 @@ def build_megatron_options(choice: ShardingChoice) -> str:
     from collsim.train.parallel.megatron_command import build_megatron_command as line
 
     topology = build_place(choice)
-    nodes = int(topology.facts.get("nodes", 1))
+    nodes = topology.facts.nodes
     batch = choice.samples * topology.ranks
     return line(cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=topology.ranks // nodes)

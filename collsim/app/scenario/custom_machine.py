@@ -105,30 +105,22 @@ def read_facts(text: str) -> Own:
         CollsimError: where it is no topology, or one too large for a page
     """
     topology = _parse_cached(text)
-    machine = topology.facts.get("asked")
-    if isinstance(machine, tuple):
-        options = dict(machine[1])
-    else:
-        options = {}
-    cards = isinstance(machine, tuple) and bool(machine[0].of_kind("nic"))
-    if isinstance(machine, tuple):
-        takes: tuple[str, ...] = _SWITCHES
-        if cards:
+    machine, options = topology.facts.plan, topology.facts.options
+    takes: tuple[str, ...] = ()
+    gpus = 0
+    if machine is not None:
+        takes = _SWITCHES
+        gpus = len(machine.of_kind("gpu"))
+        if machine.of_kind("nic"):
             takes = (*_OVER_NODES, *_SWITCHES)
-    else:
-        takes = ()
     set_options = {name: options[name] for name in takes if name in options}
-    if isinstance(machine, tuple):
-        gpus = len(machine[0].of_kind("gpu"))
-    else:
-        gpus = 0
     return Own(
         choose_file_name(text),
         topology.ranks,
         gpus,
         takes,
         tuple(set_options.items()),
-        tuple(topology.facts.get("notes", ())),
+        topology.facts.notes,
     )
 
 

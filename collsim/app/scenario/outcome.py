@@ -23,7 +23,6 @@ from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
 from collsim.sweep.synthesized import SYNTHESIZED
-from collsim.topology.assumed import list_assumptions
 from collsim.topology.files.effects import describe_effects
 from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
@@ -265,7 +264,7 @@ def estimate_outcome(choice: Choice) -> float:
         drawn = len(plan)
     else:
         drawn = 0
-    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in list_assumptions(topology))
+    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in topology.facts.assumptions)
     return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 

@@ -202,7 +202,7 @@ def _without_lanes(machine: Topology) -> Topology:
 
 def _sort_ranks_by_node(machine: Topology) -> Topology:
     """Ranks node by node, as NCCL sorts them whatever numbers they were given (src/graph/search.cc)."""
-    if machine.facts.get("placement", "node") == "node":
+    if machine.facts.placement == "node":
         return machine
     return replace(machine, endpoint_device=np.sort(machine.endpoint_device[: machine.ranks]), orders=None)
 

@@ -68,11 +68,11 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
 
 
 def _read_topology(topology: Topology) -> Facts:
-    asked = topology.facts.get("asked")
-    if not asked or not hasattr(asked[0], "of_kind"):
+    machine = topology.facts.plan
+    if machine is None:
         message = "{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts"
         raise CollsimError(message, name=topology.name)
-    _require_known_gpus(topology, asked[0])
+    _require_known_gpus(topology, machine)
     nodes = find_distinct_nodes(topology)
     node_facts = [_read_node(topology, node) for node in nodes]
     if len({facts.wiring for facts in node_facts}) > 1:
@@ -81,14 +81,14 @@ def _read_topology(topology: Topology) -> Facts:
             name=topology.name,
         )
     slowest = min(node_facts, key=lambda facts: (facts.nics * facts.nic_rate, facts.link_rate))
-    wired_nodes = WiredNodes(nodes, topology.facts["p2p"], topology.facts["gdr"], slowest.wiring_key)
+    wired_nodes = WiredNodes(nodes, topology.facts.p2p, topology.facts.gdr, slowest.wiring_key)
     return replace(slowest, wired_nodes=wired_nodes)
 
 
 def _require_known_gpus(topology: Topology, machine: Machine) -> None:
     """Refuse machines without GPUs, and GPUs that the model of NCCL or RCCL does not know."""
     is_amd = _is_amd(machine)
-    if machine.of_kind("gpu") and not machine.sm and not is_amd and "file" in topology.facts:
+    if machine.of_kind("gpu") and not machine.sm and not is_amd and topology.facts.file:
         raise CollsimError(
             "{name} does not say which GPUs it has, and NCCL's choices depend on it: give the file that NCCL "
             "writes on such a node (NCCL_TOPO_DUMP_FILE=topo.xml; its <gpu> elements have sm=), nvidia-smi's with "
@@ -110,10 +110,10 @@ def _require_known_gpus(topology: Topology, machine: Machine) -> None:
 
 def _read_node(topology: Topology, node: WiredNode) -> Facts:
     """The facts of a machine whose nodes are all like this one."""
-    machine, options = node.machine, topology.facts
-    gpus, nodes, is_amd = machine.of_kind("gpu"), int(options["nodes"]), _is_amd(machine)
-    wiring, link_rate, crosses_sockets = _find_wiring(machine, options["p2p"], len(gpus))
-    if options.get("edits") and wiring in ("mesh", "cube", "xgmi"):
+    machine, origin = node.machine, topology.facts
+    gpus, nodes, is_amd = machine.of_kind("gpu"), origin.nodes, _is_amd(machine)
+    wiring, link_rate, crosses_sockets = _find_wiring(machine, origin.p2p, len(gpus))
+    if origin.edits and wiring in ("mesh", "cube", "xgmi"):
         link_rate *= _compute_ring_share(topology, machine, len(gpus))
     nics, nic_rate, net = _find_nics(topology, node) if nodes > 1 else (0.0, 0.0, "none")
     is_through_slots = wiring in ("pcie", "host")
@@ -131,12 +131,12 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
         pcie=pcie_generation or find_gpu(machine.gpu).pcie,
         crosses_sockets=crosses_sockets,
         switches=len(machine.of_kind("pcie")) if is_through_slots else 0,
-        staged_between_switches=wiring == "host" and _has_p2p_under_switches(machine, options["p2p"]),
+        staged_between_switches=wiring == "host" and _has_p2p_under_switches(machine, origin.p2p),
         nics=nics,
         nic_rate=nic_rate,
         net=net,
         is_pcie_card=all("bridge" in label for label in gpu0_labels),
-        gdr=None if net == "none" else options["gdr"] != "LOC",
+        gdr=None if net == "none" else origin.gdr != "LOC",
         cpu=_find_cpu(machine),
         hosts=nodes * _count_hosts(machine),
         gpu_known=not machine.gpu or is_known_gpu(machine.gpu),
@@ -181,8 +181,9 @@ def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> floa
             "{name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use simulate()",
             name=topology.name,
         )
-    rules = Rules(LEVELS.index(topology.facts["p2p"]), LEVELS.index(topology.facts["gdr"]))
-    present, built = (search_rings(node, gpus, (), rules) for node in (machine, topology.facts["asked"][0]))
+    rules = Rules(LEVELS.index(topology.facts.p2p), LEVELS.index(topology.facts.gdr))
+    assert topology.facts.plan is not None
+    present, built = (search_rings(node, gpus, (), rules) for node in (machine, topology.facts.plan))
     if LEVELS.index(present.type_intra) > NVB:
         raise CollsimError(
             "{name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled",

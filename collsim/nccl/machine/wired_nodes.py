@@ -66,7 +66,7 @@ def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
     assert isinstance(router, ClusterRouter)
     machine, card = router.machine, find_network_card(topology)
     rate = 0.0 if card is None else card.cable.nominal or card.cable.bandwidth
-    if not topology.facts.get("edits"):
+    if not topology.facts.edits:
         return (_build_node(machine, [rate] * len(router.cards)),)
     shares = _compute_rate_shares(topology, router, card)
     _require_modelled_edits(topology, router, shares)
@@ -98,8 +98,10 @@ def find_network_card(topology: Topology) -> Nic | None:
     Returns:
         The card; None where the machine has none.
     """
-    machine, options = topology.facts["asked"]
-    return find_nic(options.get("nic") or machine.nic) if machine.of_kind("nic") else None
+    machine = topology.facts.plan
+    if machine is None or not machine.of_kind("nic"):
+        return None
+    return find_nic(topology.facts.options.get("nic") or machine.nic)
 
 
 def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floats:
@@ -108,7 +110,7 @@ def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | 
 
     A calibration is no edit: a calibrated link counts as built with what its kind carries.
     """
-    rates, calibration = str(topology.facts["rates"]), topology.facts.get("calibration")
+    rates, calibration = topology.facts.rates, topology.facts.calibration
 
     def get_built_rate(cable: Cable) -> float:
         if calibration is not None and cable.kind in calibration.links:

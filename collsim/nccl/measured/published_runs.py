@@ -139,9 +139,9 @@ def _stated_of(machine: Facts | Topology, facts: Facts) -> frozenset[str]:
     """What was stated of a machine: switches that were given, a card that was chosen, and what its GPUs cannot do."""
     if not isinstance(machine, Topology):
         return _denied(facts)
-    plan, given = machine.facts["asked"]
-    staged = facts.wiring == "host" and not plan.p2p_over_pcie
-    said = {"p2p": "p2p" in given or staged, "gdr": "gdr" in given, "net": "nic" in given or facts.net == "tcp"}
+    plan, options = machine.facts.plan, machine.facts.options
+    staged = facts.wiring == "host" and plan is not None and not plan.p2p_over_pcie
+    said = {"p2p": "p2p" in options or staged, "gdr": "gdr" in options, "net": "nic" in options or facts.net == "tcp"}
     return frozenset(name for name, there in said.items() if there)
 
 

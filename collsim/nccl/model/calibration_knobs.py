@@ -1,7 +1,7 @@
 """What is known of a calibrated machine: the knobs that `calibrate` turns, the links they give, and where nobody
 measured.
 
-A topology brings its calibration along in `facts["calibration"]` (`collsim.topology.calibrated`); `predict` reads it
+A topology brings its calibration along in `facts.calibration` (`collsim.topology.calibrated`); `predict` reads it
 here.
 """
 
@@ -92,7 +92,7 @@ def get_calibration(machine: Facts | Topology) -> Measured | None:
     Returns:
         The calibration; None where the machine was not calibrated.
     """
-    return machine.facts.get("calibration") if isinstance(machine, Topology) else None
+    return machine.facts.calibration if isinstance(machine, Topology) else None
 
 
 def get_link_parameters(machine: Facts | Topology) -> LinkParameters:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ...errors import FormatError, Sentence, join_words
+from ..facts import TopologyFacts
 from ..generic import build_both_directions
 from ..graph import ShortestPaths, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
@@ -125,12 +125,13 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
                 mine = here + step < size if kind == "FullyConnected" or size == 2 else np.ones(ranks, bool)
                 parts.append((rank[mine], (group + (here + step) % size * stride)[mine], cable))
         stride *= size
-    facts = {"file": name, "notes": tuple(notes), "dimensions": tuple((kind, size) for kind, size, _, _ in dims)}
+    dimensions = tuple((kind, size) for kind, size, _, _ in dims)
+    facts = TopologyFacts(file=name, notes=tuple(notes), dimensions=dimensions)
     return _build_topology(parts, ranks, switches, name, facts)
 
 
 def _build_topology(
-    parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, facts: dict[str, Any]
+    parts: list[tuple[Longs, Longs, Cable]], ranks: int, switches: int, name: str, facts: TopologyFacts
 ) -> Topology:
     pieces = [build_both_directions(a, b, cable) for a, b, cable in parts]
     cables = tuple(dict.fromkeys(cable for *_, cable in parts))
@@ -149,4 +150,4 @@ def _build_topology(
     )
     paths = ShortestPaths.of_links(ranks + switches, topology.links)
     require_connected(topology, paths)
-    return replace(topology, next_hop=paths, facts=MappingProxyType(facts))
+    return replace(topology, next_hop=paths, facts=facts)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
-from ..assumed import Assumption
 from ..cables import Nic, build_nvlink, build_pcie
+from ..facts import Assumption
 from ..machines import machine
 from ..network import Cable, Topology
 from ..parts.gpus import GPUS
@@ -43,26 +42,26 @@ def finish(
     name: str,
     options: dict[str, Any],
     card: Nic | None = None,
-    assumed: Iterable[Assumption] = (),
+    assumptions: Iterable[Assumption] = (),
 ) -> Topology:
-    """A topology of a machine from a file; `notes` and `assumed` go into its facts, `card` is used unless `nic=` asks
-    for another.
+    """A topology of a machine from a file; `notes` and `assumptions` go into its facts, `card` is used unless `nic=`
+    asks for another.
 
     Cards that are not beside a GPU are left out, with a note, unless `nics=` says how many to use: they are for
     storage.
     """
-    assumed = [assumption for assumption in assumed if options.get(assumption.option) is None]
+    assumptions = [assumption for assumption in assumptions if options.get(assumption.option) is None]
     if options.get("nics") is None:
         plan, left_out = _keep_training_cards(plan)
-        assumed += left_out
+        assumptions = [*assumptions, *left_out]
     if card is not None and plan.of_kind("nic") and "nic" not in options:
         options = {**options, "nic": card}
     topology = machine(plan, **options)
-    notes = [*notes, *map(str, assumed)]
+    notes = [*notes, *map(str, assumptions)]
     if len(notes) > _MOST_NOTES:
         notes = [*notes[:_MOST_NOTES], f"and {len(notes) - _MOST_NOTES:,} more notes like these"]
-    facts = {**topology.facts, "file": name, "notes": tuple(notes), "assumed": tuple(assumed)}
-    return replace(topology, facts=MappingProxyType(facts))
+    facts = replace(topology.facts, file=name, notes=tuple(notes), assumptions=tuple(assumptions))
+    return replace(topology, facts=facts)
 
 
 def _keep_training_cards(plan: Machine) -> tuple[Machine, list[Assumption]]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...errors import CollsimError
-from ..assumed import Effect, FromText, list_assumptions
+from ..facts import Effect, FromText
 from ..network import Topology
 from .load import parse_topology_text
 
@@ -17,11 +17,11 @@ from .load import parse_topology_text
 def read_again(topology: Topology, **options: Any) -> Topology:
     """The same file read with further options. Raises CollsimError where the topology comes from no file, was edited,
     or the options cannot be."""
-    reading = topology.facts.get("reading")
-    if reading is None or topology.facts.get("edits") or topology.facts.get("calibration") is not None:
+    facts = topology.facts
+    if facts.reading is None or facts.edits or facts.calibration is not None:
         message = "{name} is not as a file has it, so it cannot be read again with {options}"
         raise CollsimError(message, name=topology.name, options=options)
-    topology_read: Topology = _read(reading, tuple(sorted(options.items())))
+    topology_read: Topology = _read(facts.reading, tuple(sorted(options.items())))
     return topology_read
 
 
@@ -48,7 +48,7 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
         An Effect for each value.
     """
     effects, usual = [], math.nan
-    for assumption in list_assumptions(topology):
+    for assumption in topology.facts.assumptions:
         for value in assumption.others[:most]:
             try:
                 other = read_again(topology, **{assumption.option: value})
@@ -66,9 +66,9 @@ def describe_effects(topology: Topology, time: Callable[[Topology], float]) -> l
     for effect in find_effects(topology, time):
         by_option.setdefault(effect.assumption.option, []).append(effect)
     lines = []
-    for assumption in list_assumptions(topology):
+    for assumption in topology.facts.assumptions:
         tried = by_option.get(assumption.option, [])
-        if tried and all(effect.none for effect in tried):
+        if tried and all(effect.is_negligible for effect in tried):
             continue
         en = "; ".join([str(assumption), *map(str, tried)])
         zh = "；".join([assumption.chinese, *(effect.chinese for effect in tried)])

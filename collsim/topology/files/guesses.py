@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import TopologyError, format_value
 from ...units import parse_count
-from ..assumed import Assumption
+from ..facts import Assumption
 from ..parts.gpus import GPUS, UNKNOWN, find_gpu_name
 from ..parts.sockets import PROCESSORS, choose_processor, find_processor
 
@@ -58,26 +58,26 @@ class Guesses:
     pcie: int
     cpu: str
     nic: str
-    assumed: tuple[Assumption, ...]
+    assumptions: tuple[Assumption, ...]
 
 
 def guess_parts(seen: MatrixHints, options: Mapping[str, Any]) -> Guesses:
     """Told by `options` (gpu, pcie, cpu; nic is left to `machine`), else the usual. Raises TopologyError for unknown
     names."""
-    assumed: list[Assumption] = []
-    kind = _guess_gpu(seen, options.get("gpu"), assumed)
+    assumptions: list[Assumption] = []
+    kind = _guess_gpu(seen, options.get("gpu"), assumptions)
     model = GPUS.get(kind, UNKNOWN)
     card = model.card
-    generation = _guess_pcie(model.pcie, options.get("pcie"), assumed)
-    chip = _guess_processor(seen, kind, generation, options.get("cpu"), assumed)
+    generation = _guess_pcie(model.pcie, options.get("pcie"), assumptions)
+    chip = _guess_processor(seen, kind, generation, options.get("cpu"), assumptions)
     if seen.cards:
         names = ", ".join(seen.cards)
         reason = f"the rate of {names} is not in the text", f"文本没有说明 {names} 的速率"
-        assumed.append(Assumption("nic", card, reason, _OTHER_CARDS[card]))
-    return Guesses(kind, generation, chip, card, tuple(assumed))
+        assumptions.append(Assumption("nic", card, reason, _OTHER_CARDS[card]))
+    return Guesses(kind, generation, chip, card, tuple(assumptions))
 
 
-def _guess_gpu(seen: MatrixHints, requested: object, assumed: list[Assumption]) -> str:
+def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumption]) -> str:
     if requested is not None:
         kind = find_gpu_name(requested)
         if seen.links and not GPUS[kind].nvlink:
@@ -89,24 +89,24 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumed: list[Assumption]) 
     if seen.bridged:
         reason = "NV4 between pairs only", "只有成对的 NV4"
         taken = "the bridge of RTX 3090, A6000 and A40, 14 GB/s per link"
-        assumed.append(Assumption("gpu", taken, reason, _BRIDGED))
+        assumptions.append(Assumption("gpu", taken, reason, _BRIDGED))
         return ""
     table = (*(_OLD_BY_LINKS if seen.old else ()), *_BY_LINKS)
     kind = next((name for most, name in table if seen.links <= most), "B200")
     reason = f"the GPU is not in the text: up to {seen.links} NVLinks", f"文本没有说明 GPU：至多 {seen.links} 条 NVLink"
-    assumed.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", reason, _OTHER_GPUS[kind]))
+    assumptions.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", reason, _OTHER_GPUS[kind]))
     return kind
 
 
-def _guess_pcie(usual: int, requested: object, assumed: list[Assumption]) -> int:
+def _guess_pcie(usual: int, requested: object, assumptions: list[Assumption]) -> int:
     if requested is not None:
         return parse_count(requested, "pcie")
     others = tuple(g for g in (usual - 1, usual + 1) if _LEAST_PCIE <= g <= _MOST_PCIE)
-    assumed.append(Assumption("pcie", f"{usual}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
+    assumptions.append(Assumption("pcie", f"{usual}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
     return usual
 
 
-def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object, assumed: list[Assumption]) -> str:
+def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object, assumptions: list[Assumption]) -> str:
     if requested is not None:
         find_processor(requested)
         return str(requested)
@@ -115,5 +115,5 @@ def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object,
         rate = PROCESSORS[usual].link.bandwidth / 1e9
         reason = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
         taken = f"that of {usual}, {rate:g} GB/s"
-        assumed.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[usual]))
+        assumptions.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[usual]))
     return usual

@@ -1,6 +1,6 @@
 """Topologies from files: one reader per format, picked by what the text looks like.
 
-What a reader does not understand, or has to assume because the file does not say it, is in `topology.facts["notes"]`
+What a reader does not understand, or has to assume because the file does not say it, is in `topology.facts.notes`
 and is warned about; nothing is dropped in silence.
 """
 
@@ -10,12 +10,11 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ...errors import FormatError, require_path
 from ...limits import FILE_MEMORY, find_memory_limit, within
-from ..assumed import FromText
+from ..facts import FromText
 from ..network import Topology, views
 
 _LARGEST = 10 * 2**20
@@ -45,7 +44,7 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
             of `gpu`.
 
     Returns:
-        The topology; `facts["notes"]` has what was not understood or assumed, and a FormatWarning says it.
+        The topology; `facts.notes` has what was not understood or assumed, and a FormatWarning says it.
 
     Raises:
         FormatError: with file, line and what was expected.
@@ -97,11 +96,10 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
         raise FormatError(message, name=name, characters=len(text), most=_LARGEST)
     with within(find_memory_limit(FILE_MEMORY)):
         topology = _find_reader(text, name)(text, name, options)
-    if topology.facts.get("assumed"):
-        topology = replace(
-            topology, facts=MappingProxyType({**topology.facts, "reading": _remember_reading(text, name, options)})
-        )
-    for note in topology.facts.get("notes", ()):
+    if topology.facts.assumptions:
+        facts = replace(topology.facts, reading=_remember_reading(text, name, options))
+        topology = replace(topology, facts=facts)
+    for note in topology.facts.notes:
         warnings.warn(f"{name}: {note}", FormatWarning, stacklevel=3)
     return topology
 

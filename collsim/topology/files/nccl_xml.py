@@ -17,8 +17,8 @@ from xml.etree.ElementTree import Element, ParseError
 
 from ...errors import FormatError, Sentence
 from ...files import GrowingReader
-from ..assumed import Assumption
 from ..cables import C2C, GA102_SM, Nic, build_nvlink, build_pcie, build_xgmi, find_nic, nvlink_bridge
+from ..facts import Assumption
 from ..network import Cable, Topology
 from ..parts.gpus import GPUS, find_gpu_name
 from ..parts.sockets import build_socket_cable, identify_processor
@@ -85,7 +85,7 @@ class _Progress:
     ports: int = 1
     switches: int = 0
     notes: list[str] = field(default_factory=list)
-    assumed: list[Assumption] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
 
     def count(self, element: Element, key: str, default: int, most: int = 2**31) -> int:
         """A whole number from 1 to `most`; anything else is the default, with a note. Absent is the default."""
@@ -129,7 +129,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     plan, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
     card = _build_card(progress, board)
     rest = {key: value for key, value in options.items() if key != "nvlink"}
-    return finish(plan, progress.notes, name, rest, card, progress.assumed)
+    return finish(plan, progress.notes, name, rest, card, progress.assumptions)
 
 
 def _complete(
@@ -448,7 +448,7 @@ def _build_card(progress: _Progress, board: Board | None) -> Nic | None:
         return find_nic(board.machine.nic)
     if not speeds:
         reason = "the file gives no rate of the cards", "文件没有说明网卡的速率"
-        progress.assumed.append(Assumption("nic", "ib-hdr, 25 GB/s", reason, ("ib-edr", "ib-ndr")))
+        progress.assumptions.append(Assumption("nic", "ib-hdr, 25 GB/s", reason, ("ib-edr", "ib-ndr")))
         return find_nic("ib-hdr")
     if len(speeds) > 1:
         progress.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")

@@ -7,7 +7,6 @@ Written by `topology.to_yaml()`, read by `load_topology`. Errors name the line.
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,7 +142,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         )
     elif "edits_since" in top:
         raise top["edits_since"].build_error("edits since a calibration, and there is none; they belong under 'edits'")
-    return replace(topology, facts=MappingProxyType({**topology.facts, "file": name}))
+    return replace(topology, facts=replace(topology.facts, file=name))
 
 
 def _read_top(text: str, name: str) -> dict[str, _YamlNode]:
@@ -365,20 +364,21 @@ def to_yaml(topology: Topology) -> str:
     import yaml
 
     data: dict[str, Any] = {"collsim": 1, "name": topology.name}
-    origin = topology.facts.get("asked")
-    if origin is None:
-        data |= _write_links(topology)
-    elif isinstance(origin, str):
-        data["network"] = origin
+    facts = topology.facts
+    calls = [{what: arguments} for what, arguments in facts.calls]
+    if facts.plan is not None:
+        is_known = machines().get(facts.plan.name) == facts.plan
+        data["machine"] = facts.plan.name if is_known else _write_machine(facts.plan)
+        if facts.options:
+            data["options"] = {key: _write_plain(value) for key, value in facts.options.items()}
+    elif facts.network:
+        data["network"] = facts.network
     else:
-        plan: Machine = origin[0]
-        options: dict[str, Any] = origin[1]
-        data["machine"] = plan.name if machines().get(plan.name) == plan else _write_machine(plan)
-        if options:
-            data["options"] = {key: _write_plain(value) for key, value in options.items()}
-    calls = [] if origin is None else [{what: arguments} for what, arguments in topology.facts.get("calls", ())]
-    calibration: Measured | None = topology.facts.get("calibration")
-    before = topology.facts.get("calls before", len(calls))
+        data |= _write_links(topology)
+        calls = []  # the links are written as the edits left them
+    calibration, before = facts.calibration, len(calls)
+    if calibration is not None:
+        before = facts.calls_before_calibration
     if calls[:before]:
         data["edits"] = calls[:before]
     if calibration is not None:

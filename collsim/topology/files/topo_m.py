@@ -91,7 +91,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     if options.get("gpu") is not None:
         plan = replace(plan, gpu=label_gpu(options["gpu"]))
     usual = find_nic(taken.nic) if matrix.cards else None
-    return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumed)
+    return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumptions)
 
 
 def _complete(

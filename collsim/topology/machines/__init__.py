@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
@@ -27,6 +26,7 @@ from ...units import parse_count
 from ..cables import Nic, apply_rates, find_nic
 from ..cluster import ClusterRouter, Policy
 from ..fabrics import FABRIC_OPTIONS, Fabric, build_fabric
+from ..facts import TopologyFacts
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
 from ..parts.refit import refit_machine
@@ -189,7 +189,7 @@ def _join_nodes(
     links: Links,
     placement: Ints,
     in_order: bool,
-    facts: Mapping[str, Any],
+    facts: TopologyFacts,
 ) -> Topology:
     """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
     router = ClusterRouter(plan, count, net, policy)
@@ -390,26 +390,19 @@ def _collect_facts(
     rates: str,
     placement: str,
     settings: dict[str, Any],
-) -> MappingProxyType[str, Any]:
-    return MappingProxyType(
-        {
-            "machine": plan.name,
-            "title": plan.title,
-            "nodes": nodes,
-            "gpus": len(plan.of_kind("gpu")),
-            "ranks_per_node": len(plan.ranks),
-            "devices_per_node": len(plan.devices),
-            "nvswitches": plan.nvswitches,
-            **({"dims": plan.dims} if plan.dims else {}),
-            "nic": card.name if card else "",
-            "fabric": net.name if net else "",
-            "p2p": LEVELS[policy.p2p],
-            "gdr": LEVELS[policy.gdr],
-            "pxn": policy.pxn,
-            "rates": rates,
-            "placement": placement,
-            "asked": (plan, settings),
-        }
+) -> TopologyFacts:
+    return TopologyFacts(
+        plan,
+        settings,
+        nodes,
+        nic=card.name if card else "",
+        fabric=net.name if net else "",
+        p2p=LEVELS[policy.p2p],
+        gdr=LEVELS[policy.gdr],
+        pxn=policy.pxn,
+        rates=rates,
+        placement=placement,
+        dims=plan.dims,
     )
 
 

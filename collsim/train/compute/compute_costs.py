@@ -89,9 +89,10 @@ def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None) -> GpuSp
         return compute
     if isinstance(compute, str) and compute in list_gpus():
         return get_gpu_speed(compute, dtype)
-    plan = topology.facts.get("asked")
-    name = getattr(plan[0], "gpu", "") if plan else ""
-    return get_gpu_speed(name, dtype) if name in list_gpus() else None
+    machine = topology.facts.plan
+    if machine is None or machine.gpu not in list_gpus():
+        return None
+    return get_gpu_speed(machine.gpu, dtype)
 
 
 def _parse_measured(compute: Any, model: Model) -> Any:

@@ -101,13 +101,13 @@ class CollectiveModel:
             return False
         if self.algorithm and task.kind == "allreduce":
             return False
-        has_whole_nodes = self.topology.facts.get("placement", "node") == "node"
+        has_whole_nodes = self.topology.facts.placement == "node"
         return has_whole_nodes and len(set(self.count_ranks_per_node(group))) == 1
 
     def count_ranks_per_node(self, group: Ranks) -> tuple[int, ...]:
         """Number of ranks of `group` on each of the nodes that it is on."""
         if group not in self._node_counts:
-            ranks_per_node = self.topology.ranks // self.topology.facts["nodes"]
+            ranks_per_node = self.topology.ranks // self.topology.facts.nodes
             counts = np.bincount(np.array(group) // ranks_per_node)
             self._node_counts[group] = tuple(int(count) for count in counts[counts > 0])
         return self._node_counts[group]
@@ -163,7 +163,7 @@ class CollectiveModel:
 
     def predict(self, group: Ranks, task: StepTask, shares_nics: bool = False) -> Prediction:
         """NCCL's prediction for a collective of one group; arguments as for `time_group`."""
-        kind, nodes = _NCCL_COLLECTIVES[task.kind], self.topology.facts["nodes"]
+        kind, nodes = _NCCL_COLLECTIVES[task.kind], self.topology.facts.nodes
         counts = self.count_ranks_per_node(group)
         facts = read_facts(self.topology)
         shares_nics = shares_nics and 0 < facts.nics < facts.local_ranks and len(counts) > 1

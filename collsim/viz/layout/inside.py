@@ -129,8 +129,8 @@ def _arrange_node(picture: Picture, topology: Topology) -> tuple[StageLayout, Sh
     if not (gpus or node.get_devices("memory")) or (gpus > _MOST_IN_A_ROW and not racked):
         return None
     widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
-    sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
-    title = str(topology.facts.get("title", topology.facts.get("machine", "")))
+    sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), topology.facts.nvswitches)
+    title = topology.facts.title
     if racked and gpus > _MOST_IN_A_ROW:
         draw_rack(sheet, node, title)
     else:
@@ -163,9 +163,7 @@ def _describe_insides(
         numbered_picture, numbered_node = replace(picture, endpoint=ends.tolist()), replace(node, number=k)
         name_insides(sheet, numbered_node)
         labels.append([str(e) if 0 <= e < topology.ranks else sheet.names.get(d, "") for d, e in enumerate(ends)])
-        panels.append(
-            build_panel(numbered_node, numbered_picture, placed.panels[0].box, str(topology.facts.get("title", "")))
-        )
+        panels.append(build_panel(numbered_node, numbered_picture, placed.panels[0].box, topology.facts.title))
     rate = [
         sum_bandwidths(
             topology.links.bandwidth[numbered_node][drawn],

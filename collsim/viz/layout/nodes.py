@@ -43,8 +43,8 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
         rank = {d: picture.endpoint[d] if picture.endpoint[d] >= 0 else 10**9 + d for d in n.members}
         n.members.sort(key=lambda d: (n.kind[d] != "gpu", rank[d] if n.kind[d] == "gpu" else d))
     widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
-    sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
-    title = str(topology.facts.get("title", topology.facts.get("machine", "")))
+    sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), topology.facts.nvswitches)
+    title = topology.facts.title
     key = None
     if len(nodes) == 1 and most > _MOST_IN_A_ROW:
         draw_rack(sheet, nodes[0], title)

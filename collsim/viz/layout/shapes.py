@@ -8,22 +8,20 @@ is arranged by networkx. The stage hugs what is in it; a player scales it to fit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil, cos, hypot, pi, sin, sqrt
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from ...topology import Topology
+from ...topology.facts import TopologyFacts
 from .geometry import Box, Point, center_box, draw_straight, split_directions
 from .reduction import Carried, Picture, build_picture
 
 Text = dict[str, str]
 Label = str | Text  # a text that is the same in both languages, or one for each
-Facts = Mapping[str, Any]
-NO_FACTS: Facts = MappingProxyType({})
+NO_FACTS = TopologyFacts()
 SHORT = {"aggregation": "agg"}
 
 STAGE = (1134.0, 470.0)
@@ -89,7 +87,7 @@ def lay_out(topology: Topology, carried: Carried | None = None) -> StageLayout:
     drawn = build_picture(topology, carried)
     if drawn.shape == "cluster":
         return arrange_cluster(drawn, topology)
-    if drawn.nodes > 0 and "dims" in topology.facts:  # a machine whose chips are joined as a torus
+    if drawn.nodes > 0 and topology.facts.dims:  # a machine whose chips are joined as a torus
         return arrange(replace(drawn, shape="torus"), topology.facts)
     if drawn.nodes > 0:
         stage = arrange_nodes(drawn, topology)
@@ -101,7 +99,7 @@ def lay_out(topology: Topology, carried: Carried | None = None) -> StageLayout:
 # ---- generic networks
 
 
-def arrange(picture: Picture, facts: Facts = NO_FACTS) -> StageLayout:
+def arrange(picture: Picture, facts: TopologyFacts = NO_FACTS) -> StageLayout:
     """Place a network that is not made of machines; `facts` as its topology declares them.
 
     Args:
@@ -217,7 +215,7 @@ def crop_stage(stage: StageLayout) -> StageLayout:
 Placement = tuple[list[Point], dict[tuple[int, int], list[Point]]]
 
 
-def _place_ring(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_ring(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
     if len(picture) <= 8:
         return _place_small_ring(len(picture)), {}
@@ -258,13 +256,13 @@ def _place_stadium(n: int) -> list[Point]:
     return points
 
 
-def _place_circle(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_circle(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     n = len(picture)
     radius = max(170.0, min(440.0, n * 44 / (2 * pi)), n * 14 / (2 * pi))
     return [(1.25 * radius * cos(a), radius * sin(a)) for a in (2 * pi * r / n - pi / 2 for r in range(n))], {}
 
 
-def _place_line(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_line(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """A row; beyond 12 a snake of rows."""
     n = len(picture)
     if n <= 12:
@@ -280,7 +278,7 @@ def _place_line(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     return positions, {}
 
 
-def _place_star(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_star(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """The device with most links in the middle, the others round it."""
     hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
     others = [d for d in range(len(picture)) if d != hub]
@@ -295,7 +293,7 @@ def _place_around(count: int) -> list[Point]:
     return [(1.3 * radius * cos(a), radius * sin(a)) for a in angles]
 
 
-def _place_switch(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_switch(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
     if "switch" in picture.kind:
         hub = picture.kind.index("switch")
@@ -361,7 +359,7 @@ def _draw_vertical_links(stage: StageLayout) -> None:
     stage.lines = lines
 
 
-def _place_tree(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_tree(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Root on top (lowest rank, or the switch farthest from the ranks), children below, parents above their middle."""
     near, root = picture.neighbours(), 0
     if picture.shape != "tree" and picture.kind[0] == "gpu" and len(near[0]) == 1 and len(picture) >= 3:
@@ -410,7 +408,7 @@ def place_tree(near: list[list[int]], root: int) -> list[Point]:
     return positions
 
 
-def _place_layers(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_layers(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Ranks in the bottom row, switches above them by their distance to the nearest rank."""
     near = picture.neighbours()
     level = {d: 0 for d in range(len(picture)) if picture.endpoint[d] >= 0}
@@ -432,14 +430,14 @@ def _place_layers(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     return positions, {}
 
 
-def _get_dimensions(picture: Picture, facts: Facts) -> tuple[int, ...]:
-    dims = tuple(facts.get("dims", ()))
+def _get_dimensions(picture: Picture, facts: TopologyFacts) -> tuple[int, ...]:
+    dims = facts.dims
     if dims and int(np.prod(dims)) == picture.ranks:
         return dims
     return (picture.ranks,)
 
 
-def _place_grid(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_grid(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Rows and columns, a third dimension as planes side by side; cables that are not between neighbours bend round the
     boxes."""
     dims = _get_dimensions(picture, facts)
@@ -489,7 +487,7 @@ def _bend_long_cables(
     return bends
 
 
-def _place_hypercube(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_hypercube(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Each bit of the rank is a direction: a square, a cube, two cubes side by side ..."""
     directions = [(120.0, 0.0), (0.0, 150.0), (58.0, -62.0), (330.0, 26.0), (30.0, 310.0), (740.0, 40.0)]
     while 2 ** len(directions) < picture.ranks:
@@ -506,12 +504,12 @@ def _place_hypercube(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     return positions, {}
 
 
-def _place_dragonfly(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_dragonfly(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Groups round a circle: their switches side by side, the ranks of each switch outside it, global cables across."""
     hubs = [d for d in range(len(picture)) if picture.endpoint[d] < 0]
-    if "switches" not in facts or not hubs:
+    if facts.dragonfly is None or not hubs:
         return _place_graph(picture)
-    per, group = facts["hosts"], facts["switches"]
+    group, per = facts.dragonfly
     groups = len(hubs) // group
     inner = max(150.0, len(hubs) * 34 / (2 * pi))
     outer = max(inner + 56, len(hubs) * per * 27 / (2 * pi))
@@ -528,7 +526,7 @@ def _place_dragonfly(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     return positions, {}
 
 
-def _place_graph(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+def _place_graph(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Any network: by layers where ranks hang on switches, else by springs."""
     if _has_ranks_on_switches(picture):
         return _place_layers(picture)
@@ -559,7 +557,7 @@ def _place_by_springs(picture: Picture) -> list[Point]:
     return [(float(x), float(y)) for x, y in whole]
 
 
-SHAPES: dict[str, Callable[[Picture, Facts], Placement]] = {
+SHAPES: dict[str, Callable[[Picture, TopologyFacts], Placement]] = {
     "ring": _place_ring,
     "line": _place_line,
     "star": _place_star,

@@ -50,7 +50,7 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
         "ways": [[way, sizes[way]] for way in grid.order.split("-") if way in sizes],
         "expert": grid.ep,
         "ranks": len(grid.ranks),
-        "per": trace.topology.ranks // int(trace.topology.facts.get("nodes", 1)),
+        "per": trace.topology.ranks // trace.topology.facts.nodes,
         "stages": len(step.lanes),
         "sends": _list_sends(trace),
         "memory": _describe_memory(trace, room),

@@ -515,7 +515,7 @@ def _count_ranks_across(trace: Trace) -> int:
     """Ranks that stand side by side: those of a node, or of a torus's last dimension; 0 where there is no such
     thing."""
     topology = trace.topology
-    if len(dims := topology.facts.get("dims", ())) > 1:
+    if len(dims := topology.facts.dims) > 1:
         return int(dims[-1])
     nodes = int(topology.devices.node.max(initial=-1)) + 1
     if nodes > 1 and topology.ranks == trace.schedule.ranks:

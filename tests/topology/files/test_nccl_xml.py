@@ -89,7 +89,7 @@ def test_a_gpu_without_a_rank_is_not_in_the_communicator_and_this_is_said():
     text = system(cpu(0, pci("0:1", gpu(0)) + pci("0:2", '<gpu dev="1" sm="90"/>')))
     topology = quiet(text)
     assert topology.ranks == 1
-    assert "GPU 0:2 has no rank" in " ".join(topology.facts["notes"])
+    assert "GPU 0:2 has no rank" in " ".join(topology.facts.notes)
 
 
 def test_cascaded_broadcom_switches_are_one():
@@ -115,7 +115,7 @@ def test_nvlinks_to_a_power_processor_go_to_its_socket():
 
 def test_nvlinks_of_a_gpu_whose_sm_is_not_said_are_an_assumption():
     topology = quiet(TWO.replace(' sm="90"', ""))
-    assert "gpu0 has NVLinks but no sm: taken for an A100, sm 80" in topology.facts["notes"]
+    assert "gpu0 has NVLinks but no sm: taken for an A100, sm 80" in topology.facts.notes
     assert topology.route(0, 1)[0].label == "NVLink 3 ×18"
 
 
@@ -223,7 +223,7 @@ def test_files_that_do_not_say_which_gpu_is_which_are_refused(text, says):
 )
 def test_absurd_numbers_and_targets_are_reported_and_not_used(text, note, rate):
     topology = quiet(text)
-    assert note in " ".join(topology.facts["notes"])
+    assert note in " ".join(topology.facts.notes)
     direct = [h.bandwidth for h in topology.route(0, 1) if h.kind == "nvlink"]
     assert direct == ([] if rate is None else [rate])
 
@@ -240,7 +240,7 @@ def test_absurd_numbers_and_targets_are_reported_and_not_used(text, note, rate):
 def test_the_rate_of_a_port_is_one_that_a_card_can_have(speed, rate, note):
     topology = quiet(TWO.replace('speed="400000"', f'speed="{speed}"'), nodes=2)
     assert {h.bandwidth for h in topology.route(0, 2) if h.kind == "infiniband"} == {rate}
-    assert note in " ".join(topology.facts["notes"])
+    assert note in " ".join(topology.facts.notes)
 
 
 def test_parts_of_one_gpu_share_its_slot():
@@ -250,7 +250,7 @@ def test_parts_of_one_gpu_share_its_slot():
     )
     topology = quiet(text)
     assert topology.ranks == 2
-    assert "PCI device 0:1 has 2 <gpu> elements; they share its slot" in topology.facts["notes"]
+    assert "PCI device 0:1 has 2 <gpu> elements; they share its slot" in topology.facts.notes
     assert [h.dst for h in topology.route(0, 1)] == ["node0/pcie0", "node0/gpu1"]
 
 
@@ -272,7 +272,7 @@ def test_xgmi_has_the_rate_of_its_generation(gcn, nominal, rccl):
 
 def test_what_lies_where_it_does_not_belong_is_reported():
     text = system(cpu(0, pci("0:1", gpu(0) + "<nic/>") + "<gpu/>" + pci("0:5", "<c2c/>") + pci("0:7", "")) + "<pci/>")
-    notes = " ".join(quiet(text).facts["notes"])
+    notes = " ".join(quiet(text).facts.notes)
     assert "<nic> in GPU 0:1 is left out" in notes
     assert "<gpu> right under a <cpu> is left out" in notes
     assert "<c2c> right under a <pci> is left out" in notes
@@ -301,7 +301,7 @@ def test_hostile_sizes_are_refused_or_reported_in_a_few_short_sentences(body, sa
                 quiet(text)
             assert len(str(refused.value)) < 500
         else:
-            notes = quiet(text).facts["notes"]
+            notes = quiet(text).facts.notes
             assert all(len(note) < 500 for note in notes)
             assert len(notes) <= 101
         assert tracemalloc.get_traced_memory()[1] < 64 * 2**20

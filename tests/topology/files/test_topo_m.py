@@ -87,7 +87,7 @@ def test_the_words_come_out_as_they_went_in():
 def test_what_is_not_understood_or_assumed_is_a_note_and_a_warning():
     with pytest.warns(FormatWarning, match="line 2 was not understood: '\\$ nvidia-smi topo -m'"):
         topology = parse_topology_text(TWO_SOCKETS)
-    notes = " ".join(topology.facts["notes"])
+    notes = " ".join(topology.facts.notes)
     assert "PCIe is not in the text" in notes
     assert "host memory (204.8 GB/s) is not in the text" in notes
     assert "the link between sockets is not in the text: taken for that of ice-lake, 67.2 GB/s; say cpu=" in notes
@@ -98,14 +98,14 @@ def test_a_paste_cut_before_the_rows_of_the_cards_is_a_note():
     text = "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tPIX\tPXB\nGPU1\tPIX\t X \tPXB\n"
     cut, full = (quiet(parse_topology_text, t) for t in (text, text + "mlx5_0\tPXB\tPXB\t X \n"))
     note = "the header has mlx5_0, but there is no row for it; was the text cut?"
-    assert note in cut.facts["notes"]
-    assert note not in full.facts["notes"]
+    assert note in cut.facts.notes
+    assert note not in full.facts.notes
 
 
 def test_the_gpu_and_pcie_can_be_said():
     topology = quiet(parse_topology_text, TWO_SOCKETS, gpu="NVIDIA H100 80GB", pcie=5)
     assert topology.route(0, 1)[0].label == "PCIe 5.0 ×16"
-    assert not any("PCIe is not in the text" in note for note in topology.facts["notes"])
+    assert not any("PCIe is not in the text" in note for note in topology.facts.notes)
 
 
 def table(cells):
@@ -132,7 +132,7 @@ def test_prose_before_the_matrix_is_noted_and_quoted_lines_are_read():
         parse_topology_text, "GPU0 is slow, see:\n" + "\n".join("> " + line for line in uniform(2, "PIX").splitlines())
     )
     assert topology.ranks == 2
-    assert "line 1 was not understood: 'GPU0 is slow, see:'" in topology.facts["notes"]
+    assert "line 1 was not understood: 'GPU0 is slow, see:'" in topology.facts.notes
 
 
 def test_nv4_between_four_gpus_is_a_mesh_of_cables():
@@ -151,7 +151,7 @@ def test_nv4_in_pairs_is_the_bridge_of_graphics_cards():
     assert topology.route(0, 1)[0].bandwidth == 56.25e9
     assert "node0/memory0" in [h.dst for h in topology.route(1, 2)]
     assert topology.route(1, 2)[0].label == "PCIe 4.0 ×16"
-    assert not any("taken for V100" in note for note in topology.facts["notes"])
+    assert not any("taken for V100" in note for note in topology.facts.notes)
     assert (
         quiet(parse_topology_text, table(rows), gpu="NVIDIA A30").route(0, 1)[0].bandwidth == 100e9
     )  # its links are 25 GB/s
@@ -257,7 +257,7 @@ def test_forms_seen_in_the_wild_say_the_same(text):
 def test_a_second_matrix_and_stretches_of_other_text_are_one_note_each():
     notes = quiet(
         parse_topology_text, "driver 580\ncuda 13\n\n" + HEAD + PAIR_ROWS + "done\n" + HEAD + PAIR_ROWS
-    ).facts["notes"]
+    ).facts.notes
     assert "lines 1 to 2 were not understood: 'driver 580' ..." in notes
     assert "line 8 was not understood: 'done'" in notes
     assert "line 9: a second matrix begins here; it is left out, with what follows it" in notes
@@ -270,7 +270,7 @@ def test_cards_have_any_name():
     rows += [f"{n}\tPIX\t" + "\t".join(" X " if m == n else "PIX" for m in names) for n in names]
     topology = quiet(parse_topology_text, head + "\n".join(rows) + "\n\nNIC Legend:\n\n  NIC0: mlx5_bond_1\n")
     assert sum(name.startswith("node0/nic") for name in topology.devices.name) == 7
-    assert any("mlx5_bond_1, mlx5_bond_0" in note for note in topology.facts["notes"])
+    assert any("mlx5_bond_1, mlx5_bond_0" in note for note in topology.facts.notes)
 
 
 def test_an_old_driver_means_an_old_gpu():
@@ -339,4 +339,4 @@ def test_gpus_that_see_all_cards_alike_hang_on_one_switch():
     topology = quiet(parse_topology_text, head + "\n".join(rows), p2p=False)
     hops = [topology.route(a, b)[0].dst for a, b in ((0, 1), (1, 0), (2, 3))]
     assert hops[0] == hops[1] != hops[2]
-    assert any("the same words to all cards are put on one switch" in note for note in topology.facts["notes"])
+    assert any("the same words to all cards are put on one switch" in note for note in topology.facts.notes)

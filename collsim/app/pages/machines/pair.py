@@ -186,7 +186,7 @@ def look(pair: Pair) -> Look:
         same = all(routes) and routes[0].links == routes[1].links
     else:
         same = False
-    notes = tuple(first.facts.get("notes", ()))
+    notes = first.facts.notes
     return Look(
         first.name,
         first.ranks,

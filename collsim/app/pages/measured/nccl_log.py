@@ -82,7 +82,7 @@ def read(text: str, topology: cs.Topology) -> LoggedJob:
     job = read_job(text)
     if job.ranks > topology.ranks:
         raise Refused("measured.manyranks", ranks=job.ranks, gpus=topology.ranks)
-    nodes = int(topology.facts["nodes"])
+    nodes = topology.facts.nodes
     if job.nodes not in (0, nodes):
         raise Refused("graphs.othernodes", logged=job.nodes, nodes=nodes)
     rings, trees = _search_graphs(topology, job.ranks, nodes)

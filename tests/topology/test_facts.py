@@ -11,7 +11,6 @@ from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
 from collsim.cli import app
-from collsim.topology.assumed import list_assumptions
 from collsim.topology.files.effects import describe_effects, find_effects, read_again
 
 DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
@@ -28,7 +27,7 @@ NIC3\tSYS\tSYS\tSYS\tSYS\tSYS\t X
 
 
 def options_of(topology):
-    return {one.option for one in list_assumptions(topology)}
+    return {one.option for one in topology.facts.assumptions}
 
 
 def test_everything_that_the_text_does_not_say_is_an_assumption_and_what_is_given_is_none():
@@ -72,25 +71,25 @@ def test_the_notes_of_a_prediction_have_them():
 
 def test_cards_for_storage_do_not_carry_training_unless_asked():
     usual, every = read(WITH_STORAGE, nodes=2), read(WITH_STORAGE, nodes=2, nics="all")
-    assert "nic2" not in usual.facts["asked"][0].devices
-    assert "nic3" in every.facts["asked"][0].devices
-    assert "NIC" not in " ".join(str(one) for one in list_assumptions(every) if one.option == "nics")
-    told = next(one for one in list_assumptions(usual) if one.option == "nics")
+    assert "nic2" not in usual.facts.plan.devices
+    assert "nic3" in every.facts.plan.devices
+    assert "NIC" not in " ".join(str(one) for one in every.facts.assumptions if one.option == "nics")
+    told = next(one for one in usual.facts.assumptions if one.option == "nics")
     assert "nic2, nic3 are not beside a GPU" in str(told)
-    assert len(read(WITH_STORAGE, nodes=2, nics=1).facts["asked"][0].of_kind("nic")) == 1
+    assert len(read(WITH_STORAGE, nodes=2, nics=1).facts.plan.of_kind("nic")) == 1
     with pytest.raises(cs.TopologyError, match="has 4 network cards"):
         read(WITH_STORAGE, nodes=2, nics=5)
 
 
 def test_cards_are_kept_where_none_is_beside_a_gpu():
     text = WITH_STORAGE.replace("PIX", "NODE").replace("PXB", "NODE")
-    assert len(read(text, nodes=2).facts["asked"][0].of_kind("nic")) == 4
+    assert len(read(text, nodes=2).facts.plan.of_kind("nic")) == 4
 
 
 def test_a_machine_of_the_catalogue_takes_other_parts():
     plain = cs.machine("dgx-a100", nodes=2)
     four = cs.machine("dgx-a100", nodes=2, nics=4)
-    assert len(four.facts["asked"][0].of_kind("nic")) == 4
+    assert len(four.facts.plan.of_kind("nic")) == 4
     assert ring(four) > ring(plain) * 1.5
     assert four.name == "dgx-a100(nodes=2, nics=4)"
     assert cs.machine("pcie-8gpu", pcie=3).route(0, 1)[0].label == "PCIe 3.0 ×16"
@@ -108,7 +107,7 @@ def test_other_parts_are_written_to_yaml_and_read_again(tmp_path):
 
 def test_a_mended_cell_is_told():
     text = "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIXPXB\nGPU1\tPIX\t X \tPXB\nGPU2\tPXB\tPXB\t X \n"
-    assert "line 2: GPU0 has 'PIXPXB', read as PIX and PXB" in read(text).facts["notes"]
+    assert "line 2: GPU0 has 'PIXPXB', read as PIX and PXB" in read(text).facts.notes
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data of the machines")
@@ -119,7 +118,7 @@ def test_real_files_list_what_they_do_not_say():
             warnings.simplefilter("ignore")
             machine = cs.load_topology(path)
         assert {"gpu", "pcie", "cpu"} <= options_of(machine)
-        found[path.name] = [one for one in find_effects(machine, ring) if not one.none]
+        found[path.name] = [one for one in find_effects(machine, ring) if not one.is_negligible]
     assert found
     assert any(found.values())  # NVSwitches alone do not change with these GPUs
 
