@@ -59,13 +59,13 @@ def measured(count: int) -> np.ndarray:
 def main(*ranks: str) -> int:
     """The table."""
     from collsim import format_bytes
-    from collsim.lab.here import socket_here
-    from collsim.lab.run import processors
+    from collsim.lab.here import measure_socket
+    from collsim.lab.run import count_processors
     from collsim.nccl import parse_facts, predict_gloo_interval, predict_gloo_time
     from collsim.nccl.libraries.gloo import Loopback
 
-    pipe = socket_here()
-    here = Loopback(pipe.alpha, pipe.bandwidth, processors())
+    pipe = measure_socket()
+    here = Loopback(pipe.alpha, pipe.bandwidth, count_processors())
     print(f"a message {1e6 * pipe.alpha:.1f} us, {pipe.bandwidth / 1e9:.2f} GB/s; load {os.getloadavg()[0]:.1f}")
     outside = 0
     for count in map(int, ranks or ("2", "3", "4")):

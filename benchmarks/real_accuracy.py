@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 import collsim as cs
-from collsim.lab.lateness import calibrated_prediction
+from collsim.lab.lateness import predict_calibrated
 
 NAMES = (
     "allreduce_ring",
@@ -30,7 +30,7 @@ def main(nbytes: str = "4MiB", ranks: str = "8") -> int:
     rows = []
     for name in NAMES:
         t = cs.run_for_real(cs.schedule(name, ranks=int(ranks)), nbytes, repeat=RUNS, calibrate=True, time_limit="300s")
-        fitted = calibrated_prediction(t).time
+        fitted = predict_calibrated(t).time
         rows.append((name, t.predicted.time, fitted, t.best, float(np.median(t.times))))
         said = " ".join(f"{1e3 * x:9.1f}" for x in rows[-1][1:])
         cost = f"{1e3 * t.calibrated.alpha:.2f} ms {t.calibrated.bandwidth / 1e6:.2f} MB/s"

@@ -7,10 +7,10 @@ late by most. Other work on the computer spoils it; the load stands beside each 
 import os
 
 import collsim as cs
-from collsim.lab.step import equal_layers
+from collsim.lab.step import build_equal_layers
 
 RANKS, RUNS = 4, 5
-MODEL = equal_layers(8, "128KiB", "128KiB")
+MODEL = build_equal_layers(8, "128KiB", "128KiB")
 WAYS = {
     "ddp, 8 buckets of 128 KiB": cs.ddp("128KiB", view=True),
     "ddp, 4 buckets of 256 KiB": cs.ddp("256KiB", view=True),
@@ -32,7 +32,9 @@ def main() -> None:
             MODEL, RANKS, parallel=parallel, compute=[(0.005, 0.02)] * 8, bandwidth="25MB/s", repeat=RUNS
         )
         predicted, best, median = (1e3 * x for x in (t.predicted.time, t.best, t.time))
-        row = f"{name:28} {predicted:8.1f} {best:8.1f} ({best / predicted - 1:+.1%}) {median:8.1f} ({t.apart:+.1%})"
+        row = (
+            f"{name:28} {predicted:8.1f} {best:8.1f} ({best / predicted - 1:+.1%}) {median:8.1f} ({t.difference:+.1%})"
+        )
         print(f"{row}   load {os.getloadavg()[0]:.1f}   {t.explain()}", flush=True)
 
 

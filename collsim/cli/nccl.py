@@ -147,12 +147,12 @@ def calibrate(
 
 def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, as_json: bool) -> None:
     from collsim.bar import open_progress
-    from collsim.lab.here import calibrate_here
+    from collsim.lab.here import calibrate_computer
 
     if log is not None:
         raise cs.CollsimError("--here measures this computer and takes no log")
     with open_progress(is_progress_shown(progress), "measurements", "done", "in all") as tell:
-        host = calibrate_here(tell=tell)
+        host = calibrate_computer(report_progress=tell)
     if as_json:
         print_json(host)
     else:

@@ -158,7 +158,7 @@ def _build_step_rows(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
             "later": f"{row['late'] * 1e3:+.2f} ms",
             "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
         }
-        for row in records(trace.beside)
+        for row in records(trace.comparison)
     ]
 
 
@@ -176,7 +176,7 @@ def _build_record(trace: cs.lab.RealTrace) -> dict[str, Any]:
         "checked": trace.measured.checked,
         "processors": trace.measured.cores,
         "calibrated": calibrated,
-        "beside": records(trace.beside),
+        "comparison": records(trace.comparison),
         "sentence": trace.explain(),
     }
 
@@ -210,11 +210,11 @@ def real_step(
 ) -> None:
     """Run a step of training on processes of this computer whose computing is a sleep, check what was sent, and show
     what was measured beside what was predicted. --parallel "fsdp()", "pipeline(4, '1f1b')", "pipeline(2) * ddp()"."""
-    from collsim.lab.step import equal_layers
+    from collsim.lab.step import build_equal_layers
 
     count, times, size = model.partition("x")
     if count.isdigit() and times:
-        layers = equal_layers(count, size, activations)
+        layers = build_equal_layers(count, size, activations)
     else:
         layers = find_model(model)
     real = cs.lab.training_step_for_real(
@@ -252,7 +252,7 @@ def _build_collective_rows(real: cs.lab.RealStep) -> list[dict[str, Any]]:
             "later": f"{row['late'] * 1e3:+.2f} ms",
             "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
         }
-        for row in records(real.beside)
+        for row in records(real.comparison)
         if not real.predicted.step.tasks[row["task"]].is_compute
     ]
 
@@ -268,7 +268,7 @@ def _build_step_record(real: cs.lab.RealStep) -> dict[str, Any]:
         "middle": list(real.middle),
         "checked": real.checked,
         "processors": real.cores,
-        "beside": records(real.beside),
+        "comparison": records(real.comparison),
         "sentence": real.explain(),
     }
 
@@ -284,11 +284,11 @@ def real_library(
     as_json: Json = False,
 ) -> None:
     """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
-    from collsim.lab.library import library_allreduce, published
+    from collsim.lab.library import find_published_choices, time_library_allreduce
 
     require_table_file(out)
-    result = library_allreduce(on, ranks, nbytes, repeat, time_limit)
-    rules = published(on, ranks, result.nbytes)
+    result = time_library_allreduce(on, ranks, nbytes, repeat, time_limit)
+    rules = find_published_choices(on, ranks, result.nbytes)
     table = [{"algorithm": name, "elements that differ": count} for name, count in result.differs.items()]
     save_rows(table, out)
     if as_json:

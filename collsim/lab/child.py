@@ -17,26 +17,26 @@ from collsim.lab.ranks.{module} import main; main()
 """
 
 
-def program_of(module: str) -> str:
+def build_program(module: str) -> str:
     """The Python of `main` of a module of `ranks`: it imports that module and those it needs, not the package around
     them, which loads tables and takes a second of a processor."""
     return _PROGRAM.format(root=_PACKAGE, module=module)
 
 
-def last_line(process: subprocess.Popen[bytes]) -> Sentence | str:
+def read_last_line(process: subprocess.Popen[bytes]) -> Sentence | str:
     """`: ` and the last line that a process which has ended wrote to stderr, or the first paragraph where that line is
     one of the dashes with which Open MPI frames what it says; empty where it wrote nothing."""
     assert process.stderr is not None
     lines = process.stderr.read().decode(errors="replace").strip().splitlines()
-    last = " ".join(_framed(lines) if lines and _frames(lines[-1]) else lines[-1:]).strip()
+    last = " ".join(_select_framed(lines) if lines and _is_frame(lines[-1]) else lines[-1:]).strip()
     return Sentence(": {last}", last=last) if last else ""
 
 
-def _frames(line: str) -> bool:
+def _is_frame(line: str) -> bool:
     return set(line.strip()) == {"-"}
 
 
-def _framed(lines: list[str]) -> list[str]:
+def _select_framed(lines: list[str]) -> list[str]:
     """The lines of the first paragraph."""
-    inner = dropwhile(lambda line: not line.strip() or _frames(line), lines)
+    inner = dropwhile(lambda line: not line.strip() or _is_frame(line), lines)
     return list(takewhile(str.strip, inner))

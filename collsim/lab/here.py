@@ -22,10 +22,10 @@ from ..registry import schedule
 from ..topology import Topology
 from ..topology.generic import switch
 from ..units import format_bandwidth, format_time
-from .child import program_of
+from .child import build_program
 from .ranks.network import ImitatedNetwork
 from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
-from .run import MOST_RANKS, best_time, message_cost, processors
+from .run import MOST_RANKS, count_processors, measure_best_time, measure_message_cost
 
 NAME = "this-computer"
 _SMALL, _LARGE, _ROUNDS, _TRIES = 1024, 2**20, 40, 5
@@ -51,14 +51,14 @@ class MeasuredCrowd:
     measured: float
 
     @property
-    def apart(self) -> float:
+    def difference(self) -> float:
         """By how much it takes longer than predicted; 0.1 is 10 %."""
         return self.measured / self.predicted - 1
 
 
 @dataclass(frozen=True)
 class ThisComputer:
-    """What `calibrate_here` found: pipes between two processes, and crowds of them."""
+    """What `calibrate_computer` found: pipes between two processes, and crowds of them."""
 
     processors: int
     pipes: tuple[MeasuredPipe, ...]
@@ -67,12 +67,12 @@ class ThisComputer:
     @property
     def predictable(self) -> int:
         """The largest number of processes up to which all that were tried came within a quarter; 0 if none did."""
-        found = 0
+        processes = 0
         for crowd in self.crowds:
-            if abs(crowd.apart) > _PREDICTABLE:
+            if abs(crowd.difference) > _PREDICTABLE:
                 break
-            found = crowd.processes
-        return found
+            processes = crowd.processes
+        return processes
 
     @property
     def ranks(self) -> MeasuredPipe:
@@ -83,8 +83,8 @@ class ThisComputer:
         """A switch on which as many ranks as were predictable (two at least) send as these processes did."""
         pipe = self.ranks
         count = ranks or max(2, self.predictable)
-        made = switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2)
-        return replace(made, name=NAME, facts=replace(made.facts, network=""))  # its file says every cable
+        topology = switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2)
+        return replace(topology, name=NAME, facts=replace(topology.facts, network=""))  # its file says every cable
 
     def save(self, path: Any) -> None:
         """Write it as a machine file, whole or not at all; `load_topology` and every `--topology-file` read it."""
@@ -99,7 +99,7 @@ class ThisComputer:
         ]
         lines += [
             f"{crowd.processes} processes      a ring of 1 MiB predicted {format_time(crowd.predicted)}, measured "
-            f"{format_time(crowd.measured)} ({crowd.apart:+.0%})"
+            f"{format_time(crowd.measured)} ({crowd.difference:+.0%})"
             for crowd in self.crowds
         ]
         return "\n".join([*lines, self.verdict()])
@@ -118,42 +118,42 @@ class ThisComputer:
         )
 
 
-def calibrate_here(most: int = 8, tell: Callable[[int, int], None] | None = None) -> ThisComputer:
+def calibrate_computer(most: int = 8, report_progress: Callable[[int, int], None] | None = None) -> ThisComputer:
     """Measure this computer: pipes between two processes, then rings of 2, 4 ... up to `most` processes unpaced."""
     counts = [count for count in (2, 4, 8, 16) if count <= min(most, MOST_RANKS)]
     done, total = 0, 4 + len(counts)
 
-    def told() -> None:
+    def report() -> None:
         nonlocal done
-        if tell is not None:
-            tell(done, total)
+        if report_progress is not None:
+            report_progress(done, total)
         done += 1
 
     pipes = []
-    with _partner() as partner:
-        for name, way in (("pipe", PIPE), ("socket", SOCKET), ("shared memory", SHARED)):
-            told()
-            pipes.append(_line(name, *(_best(partner, way, size) for size in (_SMALL, _LARGE))))
-    told()
-    cost = message_cost(2, ImitatedNetwork())
+    with _start_partner() as partner:
+        for name, kind in (("pipe", PIPE), ("socket", SOCKET), ("shared memory", SHARED)):
+            report()
+            pipes.append(_fit_line(name, *(_measure_best(partner, kind, size) for size in (_SMALL, _LARGE))))
+    report()
+    cost = measure_message_cost(2, ImitatedNetwork())
     pipes.append(MeasuredPipe("ranks", cost.alpha, cost.bandwidth))
     crowds = []
     for count in counts:
-        told()
-        crowds.append(_crowd(count, pipes[-1]))
-    told()
-    return ThisComputer(processors(), tuple(pipes), tuple(crowds))
+        report()
+        crowds.append(_measure_crowd(count, pipes[-1]))
+    report()
+    return ThisComputer(count_processors(), tuple(pipes), tuple(crowds))
 
 
-def socket_here() -> MeasuredPipe:
+def measure_socket() -> MeasuredPipe:
     """What a socket between two processes of this computer costs, alone."""
-    with _partner() as partner:
-        return _line("socket", *(_best(partner, SOCKET, size) for size in (_SMALL, _LARGE)))
+    with _start_partner() as partner:
+        return _fit_line("socket", *(_measure_best(partner, SOCKET, size) for size in (_SMALL, _LARGE)))
 
 
-def _crowd(count: int, pipe: MeasuredPipe) -> MeasuredCrowd:
+def _measure_crowd(count: int, pipe: MeasuredPipe) -> MeasuredCrowd:
     """A ring of so many, each with a pipe of its own, as two of them had it."""
-    measured = best_time(schedule("allreduce_ring", ranks=count), _RUN_BYTES, ImitatedNetwork(), _RUNS)
+    measured = measure_best_time(schedule("allreduce_ring", ranks=count), _RUN_BYTES, ImitatedNetwork(), _RUNS)
     steps = 2 * (count - 1)
     return MeasuredCrowd(count, steps * (pipe.alpha + _RUN_BYTES / count / pipe.bandwidth), measured)
 
@@ -162,10 +162,10 @@ def _crowd(count: int, pipe: MeasuredPipe) -> MeasuredCrowd:
 
 
 @contextlib.contextmanager
-def _partner() -> Iterator[subprocess.Popen[bytes]]:
+def _start_partner() -> Iterator[subprocess.Popen[bytes]]:
     """The process at the other end; gone when this is left."""
     process = subprocess.Popen(
-        [sys.executable, "-c", program_of("pingpong")],
+        [sys.executable, "-c", build_program("pingpong")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -181,84 +181,86 @@ def _partner() -> Iterator[subprocess.Popen[bytes]]:
             pipe.close()
 
 
-def _line(name: str, small: float, large: float) -> MeasuredPipe:
+def _fit_line(name: str, small: float, large: float) -> MeasuredPipe:
     """The line through two times of one way."""
     beta = max((large - small) / (_LARGE - _SMALL), 1e-15)
     return MeasuredPipe(name, max(0.0, small - _SMALL * beta), 1 / beta)
 
 
-def _best(partner: subprocess.Popen[bytes], way: int, count: int) -> float:
+def _measure_best(partner: subprocess.Popen[bytes], kind: int, count: int) -> float:
     """s of one way of a message: half of the best round trip, of several tries."""
     times = max(4, _ROUNDS * _SMALL // count)
-    return min(_tried(partner, way, count, times) for _ in range(_TRIES)) / 2
+    return min(_measure_round_trip(partner, kind, count, times) for _ in range(_TRIES)) / 2
 
 
-def _tried(partner: subprocess.Popen[bytes], way: int, count: int, times: int) -> float:
+def _measure_round_trip(partner: subprocess.Popen[bytes], kind: int, count: int, times: int) -> float:
     assert partner.stdin is not None
     assert partner.stdout is not None
-    to, back = partner.stdin.fileno(), partner.stdout.fileno()
-    return {PIPE: _over_pipe, SOCKET: _over_socket, SHARED: _over_shared}[way](to, back, count, times)
+    request_pipe, answer_pipe = partner.stdin.fileno(), partner.stdout.fileno()
+    return {PIPE: _time_pipe, SOCKET: _time_socket, SHARED: _time_shared_memory}[kind](
+        request_pipe, answer_pipe, count, times
+    )
 
 
-def _over_pipe(to: int, back: int, count: int, times: int) -> float:
-    write(to, ORDER.pack(PIPE, count, times, b""))
+def _time_pipe(request_pipe: int, answer_pipe: int, count: int, times: int) -> float:
+    write(request_pipe, ORDER.pack(PIPE, count, times, b""))
     data = bytes(count)
 
-    def there_and_back() -> None:
-        write(to, data)
-        read(back, count)
+    def send_and_receive() -> None:
+        write(request_pipe, data)
+        read(answer_pipe, count)
 
-    return _round(times, there_and_back)
+    return _time_fastest(times, send_and_receive)
 
 
-def _over_socket(to: int, back: int, count: int, times: int) -> float:
+def _time_socket(request_pipe: int, answer_pipe: int, count: int, times: int) -> float:
     token = secrets.token_bytes(32)
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        write(to, ORDER.pack(SOCKET, count, times, struct.pack("<H32s", door.getsockname()[1], token)))
-        with _shown(door, token) as sock:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        write(request_pipe, ORDER.pack(SOCKET, count, times, struct.pack("<H32s", listening.getsockname()[1], token)))
+        with _accept_partner(listening, token) as sock:
             data = memoryview(bytearray(count))
 
-            def there_and_back() -> None:
+            def send_and_receive() -> None:
                 sock.sendall(data)
                 receive(sock, data)
 
-            return _round(times, there_and_back)
+            return _time_fastest(times, send_and_receive)
 
 
-def _shown(door: socket.socket, token: bytes) -> socket.socket:
+def _accept_partner(listening: socket.socket, token: bytes) -> socket.socket:
     """The first who shows the token; others are shown out."""
-    door.settimeout(20)
+    listening.settimeout(20)
     while True:
-        sock = door.accept()[0]
+        sock = listening.accept()[0]
         sock.settimeout(20)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        said = memoryview(bytearray(len(token)))
+        shown_token = memoryview(bytearray(len(token)))
         with contextlib.suppress(EOFError, OSError):
-            receive(sock, said)
-        if secrets.compare_digest(bytes(said), token):
+            receive(sock, shown_token)
+        if secrets.compare_digest(bytes(shown_token), token):
             return sock
         sock.close()
 
 
-def _over_shared(to: int, back: int, count: int, times: int) -> float:
+def _time_shared_memory(request_pipe: int, answer_pipe: int, count: int, times: int) -> float:
     block: Any = shared_memory.SharedMemory(create=True, size=2 * count)
     try:
-        write(to, ORDER.pack(SHARED, count, times, block.name.encode()))
+        write(request_pipe, ORDER.pack(SHARED, count, times, block.name.encode()))
         data = bytes(count)
 
-        def there_and_back() -> None:
+        def send_and_receive() -> None:
             block.buf[:count] = data
-            write(to, b"!")
-            read(back, 1)
+            write(request_pipe, b"!")
+            read(answer_pipe, 1)
             bytes(block.buf[count : 2 * count])
 
-        return _round(times, there_and_back)
+        return _time_fastest(times, send_and_receive)
     finally:
         block.close()
         block.unlink()
 
 
-def _round(times: int, once: Callable[[], Any]) -> float:
+def _time_fastest(times: int, once: Callable[[], Any]) -> float:
     """s of the fastest of so many round trips."""
     best = float("inf")
     for _ in range(times):

@@ -21,11 +21,11 @@ from ..files import create_file, read_json, refuse
 from ..schedule import Schedule
 from ..units import parse_bytes
 from .lateness import LANGUAGES
-from .prediction import predict
+from .prediction import predict_run
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome
-from .ranks.program import programs
-from .run import MOST_SECONDS, RealRun, check, expected_of, trace_of
+from .ranks.program import build_programs
+from .run import MOST_SECONDS, RealRun, build_trace, check_request, draw_numbers
 from .trace import RealTrace
 
 STARTERS = ("mpi", "torch")
@@ -44,7 +44,7 @@ class HostsJob:
 
     def text(self, language: str = "en") -> str:
         """What was written, how it is started and what comes back, a line each."""
-        at = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
         traces = TRACE.format(rank="*")
         wrote = (
             f"wrote {self.program}; copy it to the computers and start it there:",
@@ -54,7 +54,7 @@ class HostsJob:
             f"then bring {traces} back here and give the same command with --read for --hosts",
             f"然后把 {traces} 带回这里，用 --read 代替 --hosts 再执行同一条命令",
         )
-        return "\n".join([wrote[at], *(f"  {line}" for line in self.lines), back[at]])
+        return "\n".join([wrote[language_number], *(f"  {line}" for line in self.lines), back[language_number]])
 
 
 def write_program(
@@ -67,15 +67,15 @@ def write_program(
     """
     require_word("starter", starter, STARTERS)
     _require_hosts(hosts)
-    asked = check(schedule, nbytes, repeat=repeat, time_limit=MOST_SECONDS)
+    request = check_request(schedule, nbytes, repeat=repeat, time_limit=MOST_SECONDS)
     if schedule.ranks % len(hosts):
-        why = "{ranks} ranks do not share {count} hosts evenly; use a multiple"
-        raise CollsimError(why, ranks=schedule.ranks, count=len(hosts))
+        template = "{ranks} ranks do not share {count} hosts evenly; use a multiple"
+        raise CollsimError(template, ranks=schedule.ranks, count=len(hosts))
     text = files("collsim.lab").joinpath("program.txt").read_text(encoding="utf-8")
     path = Path(folder) / PROGRAM
     with create_file(path) as file:
-        file.write(text.replace("@JOB@", json.dumps(json.dumps(_job(asked, starter)))).encode())
-    return HostsJob(path, _lines(schedule.endpoints, hosts, starter))
+        file.write(text.replace("@JOB@", json.dumps(json.dumps(_encode_job(request, starter)))).encode())
+    return HostsJob(path, _build_command_lines(schedule.endpoints, hosts, starter))
 
 
 def _require_hosts(hosts: list[str]) -> None:
@@ -87,9 +87,9 @@ def _require_hosts(hosts: list[str]) -> None:
             raise CollsimError("{host!r} is no name or address of a host", host=host)
 
 
-def _job(asked: RealRun, starter: str) -> dict[str, Any]:
+def _encode_job(request: RealRun, starter: str) -> dict[str, Any]:
     """Plain data: sizes, and for each endpoint its moves, what it holds at the start and must hold at the end."""
-    values, held, expected = expected_of(asked)
+    values, has_data, expected = draw_numbers(request)
     ranks = [
         {
             "sends": [[m.row, m.step, m.peer, m.slot] for m in program.sends],
@@ -97,20 +97,20 @@ def _job(asked: RealRun, starter: str) -> dict[str, Any]:
             "values": values[e].view(np.uint32).tolist(),
             "expected": {slot: want.view(np.uint32).tolist() for slot, want in expected.get(e, {}).items()},
         }
-        for e, program in enumerate(programs(asked.schedule, held))
+        for e, program in enumerate(build_programs(request.schedule, has_data))
     ]
     return {
         "schema": SCHEMA,
         "starter": starter,
-        "label": asked.schedule.label,
-        "nbytes": asked.nbytes,
-        "repeat": asked.repeat,
-        "sizes": asked.sizes.tolist(),
+        "label": request.schedule.label,
+        "nbytes": request.nbytes,
+        "repeat": request.repeat,
+        "sizes": request.sizes.tolist(),
         "ranks": ranks,
     }
 
 
-def _lines(count: int, hosts: list[str], starter: str) -> tuple[str, ...]:
+def _build_command_lines(count: int, hosts: list[str], starter: str) -> tuple[str, ...]:
     each = math.ceil(count / len(hosts))
     if starter == "mpi":
         where = ",".join(host if each == 1 else f"{host}:{each}" for host in hosts)  # of a bare name Open MPI takes one
@@ -126,24 +126,24 @@ def read_traces(schedule: Schedule, nbytes: Any, folder: Any, alpha: float = 0.0
     schedule or size, or with a wrong number in it.
     """
     size = parse_bytes(nbytes)
-    found = [_read(Path(folder) / TRACE.format(rank=e), e, schedule, size) for e in range(schedule.endpoints)]
-    runs = [[outcomes[k] for outcomes in found] for k in range(min(map(len, found)))]
+    rank_runs = [_read_runs(Path(folder) / TRACE.format(rank=e), e, schedule, size) for e in range(schedule.endpoints)]
+    runs = [[outcomes[k] for outcomes in rank_runs] for k in range(min(map(len, rank_runs)))]
     network = ImitatedNetwork(alpha, bandwidth)
-    asked = RealRun(schedule, size, np.dtype("float32"), "sum", network, len(runs), MOST_SECONDS, "hosts")
-    return trace_of(asked, predict(schedule, size, "float32", alpha, bandwidth), runs, None)
+    request = RealRun(schedule, size, np.dtype("float32"), "sum", network, len(runs), MOST_SECONDS, "hosts")
+    return build_trace(request, predict_run(schedule, size, "float32", alpha, bandwidth), runs, None)
 
 
-def _read(path: Path, endpoint: int, schedule: Schedule, nbytes: int) -> list[RankOutcome]:
+def _read_runs(path: Path, endpoint: int, schedule: Schedule, nbytes: int) -> list[RankOutcome]:
     """The runs of one rank."""
-    told = read_json(path)
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
+    record = read_json(path)
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         refuse(path, "", "is no trace of a rank, which begins with schema {schema!r}", schema=SCHEMA)
-    if (told.get("label"), told.get("nbytes"), told.get("rank")) != (schedule.label, nbytes, endpoint):
-        why = "is of {label} and {nbytes} bytes, rank {rank}; another run is asked for"
-        refuse(path, "", why, label=told.get("label"), nbytes=told.get("nbytes"), rank=told.get("rank"))
+    if (record.get("label"), record.get("nbytes"), record.get("rank")) != (schedule.label, nbytes, endpoint):
+        template = "is of {label} and {nbytes} bytes, rank {rank}; another run is asked for"
+        refuse(path, "", template, label=record.get("label"), nbytes=record.get("nbytes"), rank=record.get("rank"))
     counts = [int((schedule.transfers[side] == endpoint).sum()) for side in ("src", "dst", "dst")]
     try:
-        runs = [_outcome(run, counts) for run in told["runs"]]
+        runs = [_parse_outcome(run, counts) for run in record["runs"]]
     except (KeyError, TypeError, ValueError) as error:
         refuse(path, "runs", "not moments of this schedule: {error}", error=str(error))
     if not runs or any(run.wrong for run in runs):
@@ -151,7 +151,7 @@ def _read(path: Path, endpoint: int, schedule: Schedule, nbytes: int) -> list[Ra
     return runs
 
 
-def _outcome(run: dict[str, Any], counts: list[int]) -> RankOutcome:
+def _parse_outcome(run: dict[str, Any], counts: list[int]) -> RankOutcome:
     from .ranks.exchange import Moments
 
     parts = [np.array(run[name], np.float64) for name in ("began", "came", "arrived")]

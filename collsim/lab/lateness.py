@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..errors import require_word
 from ..simulate import Trace
 from ..units import format_time
-from .prediction import predict
+from .prediction import predict_run
 from .trace import RealTrace
 
 if TYPE_CHECKING:
@@ -30,36 +30,36 @@ _BUSIER = 1.5
 _NOTHING = 0.005
 
 
-def ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
+def compute_step_ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
     """(runs, steps) s at which each step, and all before it, had ended."""
-    found = np.zeros((len(finish), steps))
+    seconds = np.zeros((len(finish), steps))
     for number, run in enumerate(finish):
-        np.maximum.at(found[number], schedule_steps, run)
-    return np.maximum.accumulate(found, axis=1)
+        np.maximum.at(seconds[number], schedule_steps, run)
+    return np.maximum.accumulate(seconds, axis=1)
 
 
-def lateness(trace: RealTrace) -> Floats:
+def compute_lateness(trace: RealTrace) -> Floats:
     """(runs, steps) s by which each step adds more to the time than predicted."""
     steps, count = trace.schedule.transfers["step"], trace.schedule.steps
-    measured = ends(steps, trace.measured.finish, count)
-    predicted = ends(steps, trace.predicted.finish[None], count)
+    measured = compute_step_ends(steps, trace.measured.finish, count)
+    predicted = compute_step_ends(steps, trace.predicted.finish[None], count)
     zero = np.zeros((1, 1))
     return np.diff(measured, axis=1, prepend=zero[[0] * len(measured)]) - np.diff(predicted, axis=1, prepend=zero)
 
 
-def beside(trace: RealTrace) -> pd.DataFrame:
+def compare_steps(trace: RealTrace) -> pd.DataFrame:
     """A row per step: step, predicted and measured end (of the median run), late: the median over the runs of what the
     step takes more than predicted, low and high its quartiles; all in s."""
     import pandas as pd
 
     steps, count = trace.schedule.transfers["step"], trace.schedule.steps
-    late = lateness(trace)
+    late = compute_lateness(trace)
     low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
     return pd.DataFrame(
         {
             "step": np.arange(count),
-            "predicted": ends(steps, trace.predicted.finish[None], count)[0],
-            "measured": ends(steps, trace.finish[None], count)[0],
+            "predicted": compute_step_ends(steps, trace.predicted.finish[None], count)[0],
+            "measured": compute_step_ends(steps, trace.finish[None], count)[0],
             "late": median,
             "low": low,
             "high": high,
@@ -67,9 +67,9 @@ def beside(trace: RealTrace) -> pd.DataFrame:
     )
 
 
-def held_up(trace: RealTrace) -> list[tuple[int, int, float]]:
+def find_delayed_runs(trace: RealTrace) -> list[tuple[int, int, float]]:
     """Runs far above the median: (run, step in which it lost most, s more than the median run took)."""
-    times, late = trace.times, lateness(trace)
+    times, late = trace.times, compute_lateness(trace)
     middle = float(np.median(times))
     usual = float(np.median(np.abs(times - middle)))
     far = np.flatnonzero((times - middle > _HELD_SHARE * middle) & (times - middle > _HELD_TIMES * usual))
@@ -77,32 +77,32 @@ def held_up(trace: RealTrace) -> list[tuple[int, int, float]]:
     return [(int(r), int(np.argmax(late[r] - typical)), float(times[r] - middle)) for r in far]
 
 
-def calibrated_prediction(trace: RealTrace) -> Trace | None:
+def predict_calibrated(trace: RealTrace) -> Trace | None:
     """The prediction with what a message and a byte were measured to cost here; None where nobody measured."""
     if trace.calibrated is None:
         return None
-    found, asked = trace.calibrated, trace.network
-    return predict(
+    cost, network = trace.calibrated, trace.network
+    return predict_run(
         trace.schedule,
         trace.nbytes,
         trace.dtype,
-        found.alpha,
-        found.bandwidth,
-        late=asked.late,
-        slow=asked.slow,
-        eager=asked.eager,
+        cost.alpha,
+        cost.bandwidth,
+        late=network.late,
+        slow=network.slow,
+        eager=network.eager,
     )
 
 
 def explain(trace: RealTrace, lang: str = "en") -> str:
     """What is late, where and why: one rank or run that was held up, one step, or all steps by the same."""
-    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-    return (" ", "")[at].join(pair[at] for pair in sentences(trace))
+    language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    return (" ", "")[language_number].join(pair[language_number] for pair in write_sentences(trace))
 
 
-def said(trace: RealTrace, lang: str = "en") -> str:
+def format_summary(trace: RealTrace, lang: str = "en") -> str:
     """What was run where, the prediction, the measurement, what was checked, and why they differ, a line each."""
-    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
     low, high = map(format_time, trace.middle)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
@@ -123,40 +123,40 @@ def said(trace: RealTrace, lang: str = "en") -> str:
             f"已检查  {trace.measured.checked:,} 个元素，与 replay 逐位相同",
         ),
     )
-    return "\n".join([*(line[at] for line in lines), explain(trace, lang)])
+    return "\n".join([*(line[language_number] for line in lines), explain(trace, lang)])
 
 
-def sentences(trace: RealTrace) -> list[Pair]:
+def write_sentences(trace: RealTrace) -> list[Pair]:
     """The headline, its likely cause, and runs that were held up: English and Chinese."""
-    found = _rank_to_blame(trace) or _step_to_blame(trace) or _all_alike(trace)
-    held = held_up(trace)
-    if held:
-        run, step, more = max(held, key=lambda one: one[2])
-        found.append(
+    pairs = _blame_rank(trace) or _blame_step(trace) or _blame_all_steps(trace)
+    delayed = find_delayed_runs(trace)
+    if delayed:
+        run, step, more = max(delayed, key=lambda delay: delay[2])
+        pairs.append(
             (
-                f"{len(held)} of {len(trace.times)} runs were held up, run {run + 1} most: {format_time(more)} more, "
-                f"most of it in step {step + 1}; something else had the processor.",
-                f"{len(trace.times)} 次运行中有 {len(held)} 次被耽搁，"
+                f"{len(delayed)} of {len(trace.times)} runs were held up, run {run + 1} most: {format_time(more)} "
+                f"more, most of it in step {step + 1}; something else had the processor.",
+                f"{len(trace.times)} 次运行中有 {len(delayed)} 次被耽搁，"
                 f"最多的是第 {run + 1} 次：多用 {format_time(more)}，"
                 f"主要在第 {step + 1} 步；当时处理器在忙别的事。",
             )
         )
-    return found
+    return pairs
 
 
-def _first_starts(trace: Trace) -> Floats:
+def _find_first_starts(trace: Trace) -> Floats:
     """(ranks,) s at which each rank sends for the first time; nan where it never does."""
     first = np.full(trace.schedule.endpoints, np.nan)
     np.fmin.at(first, trace.schedule.transfers["src"], trace.start)
     return first
 
 
-def _rank_to_blame(trace: RealTrace) -> list[Pair] | None:
+def _blame_rank(trace: RealTrace) -> list[Pair] | None:
     """A rank that begins far later than predicted, and than the others."""
-    late = np.nan_to_num(_first_starts(trace) - _first_starts(trace.predicted))
+    late = np.nan_to_num(_find_first_starts(trace) - _find_first_starts(trace.predicted))
     rank = int(np.argmax(late))
     beyond = float(late[rank] - np.median(late))
-    if beyond < _RANK * trace.time or trace.apart <= _NOTHING:
+    if beyond < _RANK * trace.time or trace.difference <= _NOTHING:
         return None
     name, late_by = trace.schedule.who(rank), format_time(beyond)
     return [
@@ -182,11 +182,11 @@ _OTHER: Pair = (
 )
 
 
-def _step_to_blame(trace: RealTrace) -> list[Pair] | None:
+def _blame_step(trace: RealTrace) -> list[Pair] | None:
     """A step that is late by more than all others together."""
-    late = np.median(lateness(trace), axis=0)
+    late = np.median(compute_lateness(trace), axis=0)
     total, worst = float(late.clip(0).sum()), int(np.argmax(late))
-    if len(late) < 3 or trace.apart <= _NOTHING or late[worst] < _BLAME * total:
+    if len(late) < 3 or trace.difference <= _NOTHING or late[worst] < _BLAME * total:
         return None
     most, all_of_it = format_time(float(late[worst])), format_time(total)
     return [
@@ -198,21 +198,21 @@ def _step_to_blame(trace: RealTrace) -> list[Pair] | None:
     ]
 
 
-def _all_alike(trace: RealTrace) -> list[Pair]:
+def _blame_all_steps(trace: RealTrace) -> list[Pair]:
     """All steps late by about the same: what a message or a byte costs here."""
-    late = np.median(lateness(trace), axis=0)
-    if abs(trace.apart) <= _NOTHING or not len(late):
+    late = np.median(compute_lateness(trace), axis=0)
+    if abs(trace.difference) <= _NOTHING or not len(late):
         return [
             (
-                f"As predicted: {abs(trace.apart):.1%} apart.",
-                f"与预测一致：相差 {abs(trace.apart):.1%}。",
+                f"As predicted: {abs(trace.difference):.1%} apart.",
+                f"与预测一致：相差 {abs(trace.difference):.1%}。",
             )
         ]
-    if trace.apart < 0:
-        return [_sooner(trace)]
+    if trace.difference < 0:
+        return [_explain_sooner(trace)]
     low, high = np.quantile(late, [0.1, 0.9])
     worst = int(np.argmax(late))
-    said = [
+    pairs = [
         (
             f"No step is to blame: most come {format_time(float(low))} to {format_time(float(high))} late, step "
             f"{worst + 1} the most (+{format_time(float(late[worst]))}).",
@@ -220,20 +220,20 @@ def _all_alike(trace: RealTrace) -> list[Pair]:
             f"第 {worst + 1} 步最多（+{format_time(float(late[worst]))}）。",
         )
     ]
-    return [*said, _cause(trace)]
+    return [*pairs, _explain_cause(trace)]
 
 
-def _sooner(trace: RealTrace) -> Pair:
-    share = f"{-trace.apart:.1%}"
+def _explain_sooner(trace: RealTrace) -> Pair:
+    share = f"{-trace.difference:.1%}"
     return (
         f"{share} sooner than predicted: nobody waited where the prediction does.",
         f"比预测快 {share}：有些地方预测要等待，实际没有等。",
     )
 
 
-def _cause(trace: RealTrace) -> Pair:
+def _explain_cause(trace: RealTrace) -> Pair:
     """A message that costs more than it should, where that was measured; else too few processors."""
-    found, fitted = trace.calibrated, calibrated_prediction(trace)
+    cost, fitted = trace.calibrated, predict_calibrated(trace)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     if trace.network.bandwidth is None:
         return (
@@ -242,7 +242,7 @@ def _cause(trace: RealTrace) -> Pair:
             f"可能的原因：{processes} 个进程在等 {cores} 个处理器；没有限速，预测只知道一条消息的开销，"
             "不知道谁占着处理器。",
         )
-    if found is None or fitted is None:
+    if cost is None or fitted is None:
         return (
             f"Likely cause: a process wakes up late ({processes} processes on {cores} processors); "
             "calibrate=True measures what a message costs here.",
@@ -251,7 +251,7 @@ def _cause(trace: RealTrace) -> Pair:
         )
     more, late = fitted.time - trace.predicted.time, trace.time - trace.predicted.time
     explained, total = format_time(more), format_time(late)
-    alpha, rate = format_time(found.alpha), f"{found.bandwidth / 1e6:.3g} MB/s"
+    alpha, rate = format_time(cost.alpha), f"{cost.bandwidth / 1e6:.3g} MB/s"
     if more > _BUSIER * late:
         return (
             f"Likely cause: a process wakes up late, and how late changes from moment to moment: measured beside it, a "

@@ -13,13 +13,13 @@ from ..registry import algorithms
 from ..registry import schedule as registered
 from ..replay import replay
 from ..schedule import Schedule
-from .launch import measured
-from .mpiexec import require
+from .launch import measure_runs
+from .mpiexec import require_library
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankTask
 from .ranks.program import RankProgram
 from .ranks.wire import new_token
-from .run import TIME_LIMIT, RealRun, check
+from .run import TIME_LIMIT, RealRun, check_request
 
 LIBRARIES = ("mpi", "gloo")
 #: The ring as Gloo has it, beside our algorithms: each rank sends to the one before it (`_gloo_ring`).
@@ -49,7 +49,7 @@ class LibraryRun:
         return tuple(name for name, count in self.differs.items() if not count)
 
 
-def library_allreduce(
+def time_library_allreduce(
     on: str, ranks: int, nbytes: Any = 4 * _ROUNDING, repeat: int = 5, time_limit: Any = TIME_LIMIT
 ) -> LibraryRun:
     """Time the allreduce of `"mpi"` (MPI.Allreduce) or `"gloo"` (dist.all_reduce) on processes of this computer, and
@@ -59,49 +59,51 @@ def library_allreduce(
     library ran, at this size and number of ranks, or adds in the same order. float32, sum. After `time_limit`, s for
     all of it, the processes are ended. Raises CollsimError.
     """
-    require(require_word("back end", on, LIBRARIES))
+    require_library(require_word("back end", on, LIBRARIES))
     plan = registered("allreduce_direct_one_shot", ranks=ranks)
-    asked = check(plan, nbytes, on=on, repeat=repeat, time_limit=time_limit)
-    data = np.random.default_rng(0).normal(size=(ranks, asked.nbytes // 4)).astype(np.float32)
-    results, times = _run(asked, data)
+    request = check_request(plan, nbytes, on=on, repeat=repeat, time_limit=time_limit)
+    data = np.random.default_rng(0).normal(size=(ranks, request.nbytes // 4)).astype(np.float32)
+    results, times = _run(request, data)
     if not all(np.array_equal(results[0], other) for other in results[1:]):
         raise CollsimError("the ranks of {on} do not agree on the sum", on=on)
-    found = {name: _differing(results[0], replay(plan, data)[0]) for name, plan in _candidates(ranks).items()}
+    differing = {
+        name: _count_differing(results[0], replay(plan, data)[0]) for name, plan in _build_candidates(ranks).items()
+    }
     if on == "gloo":
-        found[GLOO_RING] = _differing(results[0], _gloo_ring(data))
-    return LibraryRun(on, ranks, asked.nbytes, times, dict(sorted(found.items(), key=lambda one: one[1])))
+        differing[GLOO_RING] = _count_differing(results[0], _sum_as_gloo_ring(data))
+    return LibraryRun(on, ranks, request.nbytes, times, dict(sorted(differing.items(), key=lambda item: item[1])))
 
 
-def published(on: str, ranks: int, nbytes: int) -> dict[str, tuple[str, str | None]]:
+def find_published_choices(on: str, ranks: int, nbytes: int) -> dict[str, tuple[str, str | None]]:
     """What these libraries publish that they run: by library their name of the algorithm and ours, None without one."""
     from ..nccl.libraries import gloo, mpi
 
     if on == "gloo":
         run = gloo.choose_gloo_algorithm("allreduce", ranks, nbytes)
         return {"gloo": (run.name, run.algorithm)}
-    found = {name: mpi.choose_mpi_algorithm(name, "allreduce", ranks, nbytes) for name in mpi.LIBRARIES}
-    return {name: (choice.name, choice.algorithm) for name, choice in found.items()}
+    choices = {name: mpi.choose_mpi_algorithm(name, "allreduce", ranks, nbytes) for name in mpi.LIBRARIES}
+    return {name: (choice.name, choice.algorithm) for name, choice in choices.items()}
 
 
-def _candidates(ranks: int) -> dict[str, Schedule]:
+def _build_candidates(ranks: int) -> dict[str, Schedule]:
     """Our allreduces on so many ranks, as they are without options."""
-    found = {}
+    plans = {}
     for name in algorithms("allreduce"):
         try:
             plan = registered(name, ranks=ranks)
         except CollsimError:
             continue
         if plan.endpoints == plan.ranks:
-            found[name] = plan
-    return found
+            plans[name] = plan
+    return plans
 
 
-def _differing(result: npt.NDArray[Any], ours: npt.NDArray[Any]) -> int:
+def _count_differing(result: npt.NDArray[Any], ours: npt.NDArray[Any]) -> int:
     """Elements in which two sums differ in any bit."""
     return int((ours.view(np.uint32) != result.view(np.uint32)).sum())
 
 
-def _gloo_ring(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _sum_as_gloo_ring(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The sum as Gloo's ring adds it: of block b first the part of rank b - 1, then of b - 2 and on around; blocks are
     whole segments, rounded up to whole elements (gloo/allreduce.cc, ring and computeReduceScatterOffsets)."""
     from ..nccl.libraries.gloo import count_segments
@@ -109,16 +111,16 @@ def _gloo_ring(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
     count, total = len(data), data.shape[1]
     segments = count_segments(count, data[0].nbytes)
     block = -(-total // segments) * (segments // count)
-    found: npt.NDArray[Any] = np.empty_like(data[0])
+    result: npt.NDArray[Any] = np.empty_like(data[0])
     for b in range(count):
         part = slice(min(b * block, total), min((b + 1) * block, total))
-        found[part] = data[b - 1, part]
+        result[part] = data[b - 1, part]
         for k in range(2, count + 1):
-            found[part] += data[(b - k) % count, part]
-    return found
+            result[part] += data[(b - k) % count, part]
+    return result
 
 
-def _run(asked: RealRun, data: npt.NDArray[Any]) -> tuple[list[npt.NDArray[Any]], tuple[float, ...]]:
+def _run(request: RealRun, data: npt.NDArray[Any]) -> tuple[list[npt.NDArray[Any]], tuple[float, ...]]:
     """The library's sums, a rank each, and s of each run."""
     token, sizes = new_token(), np.array([data.shape[1]])
     tasks = [
@@ -131,12 +133,12 @@ def _run(asked: RealRun, data: npt.NDArray[Any]) -> tuple[list[npt.NDArray[Any]]
             "add",
             {0: row},
             give=True,
-            on=asked.on,
+            on=request.on,
             own=True,
             count=len(data),
         )
         for rank, row in enumerate(data)
     ]
-    runs = measured(tasks, asked.repeat, asked.time_limit)
-    times = tuple(max(float(one.moments.arrived[0]) for one in outcomes) for outcomes in runs)
+    runs = measure_runs(tasks, request.repeat, request.time_limit)
+    times = tuple(max(float(outcome.moments.arrived[0]) for outcome in outcomes) for outcomes in runs)
     return [outcome.slots[0] for outcome in runs[-1]], times

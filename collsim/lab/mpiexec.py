@@ -20,9 +20,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..errors import CollsimError
-from .child import last_line, program_of
+from .child import build_program, read_last_line
 from .ranks.process import RankOutcome, RankTask
-from .ranks.wire import accepted, listener, new_token
+from .ranks.wire import accept_ranks, new_token, open_listener
 
 #: Open MPI starts no more ranks than there are cores unless told to (5 and 4 by these names); MPICH reads neither.
 _MORE_THAN_CORES = {
@@ -31,27 +31,27 @@ _MORE_THAN_CORES = {
 }
 
 
-def require(on: str) -> None:
+def require_library(on: str) -> None:
     """Raises CollsimError where the library that a back end needs is not there."""
-    if on == "mpi" and (find_spec("mpi4py") is None or _mpiexec() is None):
+    if on == "mpi" and (find_spec("mpi4py") is None or _find_mpiexec() is None):
         raise CollsimError("on='mpi' needs mpi4py and an MPI with mpiexec: pip install 'collsim[mpi]'")
     if on == "gloo" and find_spec("torch") is None:
         raise CollsimError("on='gloo' needs torch: pip install 'collsim[torch]'")
 
 
-def _mpiexec() -> str | None:
+def _find_mpiexec() -> str | None:
     """Beside this Python first, where wheels put it."""
     return shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec")
 
 
-def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[tuple[float, list[RankOutcome]]]:
+def run_by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[tuple[float, list[RankOutcome]]]:
     """Of each run its start and the outcome of each rank. Raises CollsimError where one fails or the time is up."""
-    command, until = _mpiexec(), time.perf_counter() + time_limit
+    command, until = _find_mpiexec(), time.perf_counter() + time_limit
     assert command is not None
     token = new_token()
-    with listener() as door:
+    with open_listener() as listening:
         process = subprocess.Popen(
-            [command, "-n", str(len(tasks)), sys.executable, "-c", program_of("by_mpi")],
+            [command, "-n", str(len(tasks)), sys.executable, "-c", build_program("by_mpi")],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -60,10 +60,12 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
         try:
             assert process.stdin is not None
             with contextlib.suppress(BrokenPipeError):  # one that has ended already is heard of below
-                process.stdin.write(f"{door.getsockname()[1]} {token.hex()}\n".encode())
+                process.stdin.write(f"{listening.getsockname()[1]} {token.hex()}\n".encode())
                 process.stdin.flush()
-            found: list[tuple[float, list[RankOutcome]]] = _talked(process, door, token, (list(tasks), runs), until)
-            return found
+            runs_done: list[tuple[float, list[RankOutcome]]] = _exchange(
+                process, listening, token, (list(tasks), runs), until
+            )
+            return runs_done
         finally:
             process.terminate()  # of hydra and prte this ends their ranks as well
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -72,51 +74,55 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
             process.wait()
 
 
-def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes, order: Any, until: float) -> Any:
+def _exchange(
+    process: subprocess.Popen[bytes], listening: socket.socket, token: bytes, order: Any, until: float
+) -> Any:
     """Hand rank 0 the order and wait for what became of it, as long as mpiexec lives and the time is not up."""
-    rank0 = _came(process, door, token, until)
+    rank0 = _accept_rank_0(process, listening, token, until)
     rank0.setblocking(True)
-    with rank0, rank0.makefile("rwb") as talk:
-        pickle.dump(order, talk, pickle.HIGHEST_PROTOCOL)
-        talk.flush()
-        found: list[Any] = []
-        reader = threading.Thread(target=_read, args=(talk, found), daemon=True)
+    with rank0, rank0.makefile("rwb") as connection:
+        pickle.dump(order, connection, pickle.HIGHEST_PROTOCOL)
+        connection.flush()
+        answers: list[Any] = []
+        reader = threading.Thread(target=_read_answer, args=(connection, answers), daemon=True)
         reader.start()
         try:
-            while not _over(reader, 0.5):
+            while not _has_ended(reader, 0.5):
                 _require_time(until)
                 if process.poll() is not None:
-                    _over(reader, 2)  # what it said at the end may be on its way
+                    _has_ended(reader, 2)  # what it said at the end may be on its way
                     break
         finally:
             with contextlib.suppress(OSError):  # the other side may have closed it
                 rank0.shutdown(socket.SHUT_RDWR)
             reader.join()  # it reads until now; what it reads from is closed below
-        if not found:
-            raise _ended(process)
-        return found[0]
+        if not answers:
+            raise _describe_end(process)
+        return answers[0]
 
 
-def _came(process: subprocess.Popen[bytes], door: socket.socket, token: bytes, until: float) -> socket.socket:
+def _accept_rank_0(
+    process: subprocess.Popen[bytes], listening: socket.socket, token: bytes, until: float
+) -> socket.socket:
     """The connection to rank 0."""
 
     def watch() -> None:
         _require_time(until)
         if process.poll() is not None:
-            raise _ended(process)
+            raise _describe_end(process)
 
     # asked for once: one that has connected and not yet said who it is would be shown out at the end of each turn
-    return accepted(door, {0}, token, math.inf, watch=watch)[0]
+    return accept_ranks(listening, {0}, token, math.inf, watch=watch)[0]
 
 
-def _over(reader: threading.Thread, seconds: float) -> bool:
+def _has_ended(reader: threading.Thread, seconds: float) -> bool:
     reader.join(seconds)
     return not reader.is_alive()
 
 
-def _read(talk: Any, found: list[Any]) -> None:
+def _read_answer(connection: Any, answers: list[Any]) -> None:
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
-        found.append(pickle.load(talk))
+        answers.append(pickle.load(connection))
 
 
 def _require_time(until: float) -> None:
@@ -124,8 +130,8 @@ def _require_time(until: float) -> None:
         raise CollsimError("the time is up, and mpiexec has not ended; give a longer time_limit, or less to do")
 
 
-def _ended(process: subprocess.Popen[bytes]) -> CollsimError:
+def _describe_end(process: subprocess.Popen[bytes]) -> CollsimError:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(2)
     process.kill()
-    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=last_line(process))
+    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=read_last_line(process))

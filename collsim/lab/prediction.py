@@ -15,13 +15,13 @@ from .ranks.network import ImitatedNetwork
 _UNPACED = 1e12  # B/s where nothing is paced: bytes cost nothing beside messages
 
 
-def imitated(ranks: int, alpha: float, bandwidth: float | None, reduces: bool = False) -> Topology:
+def build_imitated_topology(ranks: int, alpha: float, bandwidth: float | None, reduces: bool = False) -> Topology:
     """The network that the ranks imitate, as a topology: a cable to a switch and one back, half of alpha on each;
     `reduces`: processes beside the ranks stand for a switch that reduces."""
     return switch(ranks, bandwidth=bandwidth or _UNPACED, alpha=alpha / 2, reduces=reduces)
 
 
-def predict(
+def predict_run(
     schedule: Schedule,
     nbytes: int,
     dtype: str,
@@ -34,7 +34,7 @@ def predict(
 ) -> Trace:
     """The event engine's Trace of it, under the rule of sending that the ranks follow."""
     reduces = schedule.endpoints > schedule.ranks and schedule.helpers_on != "host"
-    topology = imitated(schedule.ranks, alpha, bandwidth, reduces)
+    topology = build_imitated_topology(schedule.ranks, alpha, bandwidth, reduces)
     return simulate(schedule, topology, nbytes, dtype, "event", late=late or {}, slow=slow or {}, eager=eager)
 
 
@@ -55,16 +55,16 @@ class MessageCost:
     LARGE: ClassVar[tuple[int, int]] = (65536, 4 * 2**20)  # its least and most bytes
 
     @classmethod
-    def sizes(cls, network: ImitatedNetwork) -> tuple[int, int]:
+    def choose_sizes(cls, network: ImitatedNetwork) -> tuple[int, int]:
         """Bytes of the two blocks."""
         least, most = cls.LARGE
         large = most if network.bandwidth is None else min(most, max(least, int(network.bandwidth * cls.SECONDS)))
         return cls.SMALL, large // 4 * 4
 
     @classmethod
-    def of(cls, network: ImitatedNetwork, times: list[float]) -> MessageCost:
+    def fit(cls, network: ImitatedNetwork, times: list[float]) -> MessageCost:
         """The line through both times. A byte takes no less than it is paced to, so where one time was disturbed the
         other decides what a message costs."""
-        sizes = cls.sizes(network)
+        sizes = cls.choose_sizes(network)
         beta = max((times[1] - times[0]) / (sizes[1] - sizes[0]), 1 / (network.bandwidth or _UNPACED))
         return cls(max(0.0, min(time - size * beta for time, size in zip(times, sizes, strict=True))), 1 / beta)

@@ -17,10 +17,10 @@ from ..train.workload.step_graph import StepTask
 from ..units import format_bytes
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankTask
-from .ranks.program import RankProgram, programs
+from .ranks.program import RankProgram, build_programs
 from .ranks.stepping import RankStep, StepBox, StepPart
 from .ranks.wire import new_token
-from .run import MOST_MEMORY, MOST_RANKS, RealRun, dtype_of, expected_of
+from .run import MOST_MEMORY, MOST_RANKS, RealRun, draw_numbers, parse_dtype
 
 _HOOKS = {"fp16": "float16", "bf16": "bfloat16"}
 _REDUCES = ("allreduce", "reduce_scatter", "reduce")
@@ -49,7 +49,7 @@ class StepPlan:
     @cached_property
     def parts(self) -> list[GroupCollective]:
         """All collectives of all groups, in their order; one that comes several times as often."""
-        found: list[GroupCollective] = []
+        collectives: list[GroupCollective] = []
         row = 0
         for number in self.step.collectives:
             task = self.step.tasks[number]
@@ -57,12 +57,12 @@ class StepPlan:
                 plan = self.known.build_schedule(group, task)
                 run, places = self._run(plan, task), self._places(plan, group)
                 for _ in range(task.repeats if len(plan) else 0):
-                    found.append(GroupCollective(number, places, run, row))
+                    collectives.append(GroupCollective(number, places, run, row))
                     row += len(plan)
-        return found
+        return collectives
 
     def _run(self, plan: Schedule, task: StepTask) -> RealRun:
-        kind = _type_of(self.predicted.request.parallel, task)
+        kind = _find_dtype(self.predicted.request.parallel, task)
         return RealRun(plan, task.nbytes, kind, "sum", self.network, self.repeat, self.time_limit, "here")
 
     def _places(self, plan: Schedule, group: tuple[int, ...]) -> tuple[int, ...]:
@@ -83,62 +83,66 @@ class StepPlan:
     @property
     def processes(self) -> int:
         """Ranks and helpers."""
-        return max([self.step.ranks, *(place + 1 for part in self.parts for place in part.places)])
+        return max([self.step.ranks, *(process + 1 for part in self.parts for process in part.places)])
 
-    def require_room(self) -> None:
+    def require_memory(self) -> None:
         """Raises CollsimError for more processes or bytes than a computer bears."""
         if self.processes > MOST_RANKS:
-            why = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-            raise CollsimError(why, label=self.step.label, count=self.processes, most=MOST_RANKS)
-        held = sum(int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts)
-        if held > MOST_MEMORY:
-            why = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
-            memory, most = format_bytes(held), format_bytes(MOST_MEMORY)
-            raise CollsimError(why, label=self.step.label, memory=memory, most=most)
+            template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
+            raise CollsimError(template, label=self.step.label, count=self.processes, most=MOST_RANKS)
+        memory_bytes = sum(
+            int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts
+        )
+        if memory_bytes > MOST_MEMORY:
+            template = (
+                "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
+            )
+            memory, most = format_bytes(memory_bytes), format_bytes(MOST_MEMORY)
+            raise CollsimError(template, label=self.step.label, memory=memory, most=most)
 
     # ---- what each is told
 
-    def rank_steps(self) -> list[RankStep]:
+    def build_rank_steps(self) -> list[RankStep]:
         """For each process what it is told."""
-        token, known = new_token(), dict[Any, list[RankTask]]()
-        own: list[list[tuple[int, StepPart]]] = [[] for _ in range(self.processes)]
+        token, tasks_of_collective = new_token(), dict[Any, list[RankTask]]()
+        parts_of_process: list[list[tuple[int, StepPart]]] = [[] for _ in range(self.processes)]
         for number, part in enumerate(self.parts):
             key = id(part.run.schedule), part.run.nbytes, part.run.dtype, number % _KINDS_OF_NUMBERS
-            if key not in known:
-                known[key] = _tasks(part.run, token, key[-1])
-            for place, task in zip(part.places, known[key], strict=True):
-                own[place].append((part.task, StepPart(task, part.places, part.first_row)))
+            if key not in tasks_of_collective:
+                tasks_of_collective[key] = _build_tasks(part.run, token, key[-1])
+            for process, task in zip(part.places, tasks_of_collective[key], strict=True):
+                parts_of_process[process].append((part.task, StepPart(task, part.places, part.first_row)))
         return [
             RankStep(
-                place,
+                process,
                 self.network,
                 token,
-                self._boxes(place, [task for task, _ in listed]),
-                tuple(part for _, part in listed),
+                self._boxes(process, [task for task, _ in numbered]),
+                tuple(part for _, part in numbered),
                 len(self.step.tasks),
             )
-            for place, listed in enumerate(own)
+            for process, numbered in enumerate(parts_of_process)
         ]
 
-    def _boxes(self, place: int, collectives: list[int]) -> tuple[StepBox, ...]:
+    def _boxes(self, process: int, collectives: list[int]) -> tuple[StepBox, ...]:
         """The tasks of a rank; of a helper its collectives, which wait for nothing but what comes."""
-        of: dict[int, tuple[int, ...]] = {}
+        collectives_of_task: dict[int, tuple[int, ...]] = {}
         for number, task in enumerate(collectives):
-            of[task] = (*of.get(task, ()), number)
-        if place >= self.step.ranks:
-            return tuple(StepBox(task, (), 0.0, numbers) for task, numbers in of.items())
-        lane = next(number for number, ranks in enumerate(self.step.lanes) if place in ranks)
-        slow = self.predicted.request.slow.get(place, 1.0)
-        mine = [number for number, task in enumerate(self.step.tasks) if lane in task.lanes]
-        at = {number: index for index, number in enumerate(mine)}
+            collectives_of_task[task] = (*collectives_of_task.get(task, ()), number)
+        if process >= self.step.ranks:
+            return tuple(StepBox(task, (), 0.0, numbers) for task, numbers in collectives_of_task.items())
+        lane = next(number for number, ranks in enumerate(self.step.lanes) if process in ranks)
+        slow = self.predicted.request.slow.get(process, 1.0)
+        own_tasks = [number for number, task in enumerate(self.step.tasks) if lane in task.lanes]
+        box_of_task = {number: index for index, number in enumerate(own_tasks)}
         return tuple(
             StepBox(
                 number,
-                tuple(at[other] for other in self.step.predecessors[number] if other in at),
+                tuple(box_of_task[other] for other in self.step.predecessors[number] if other in box_of_task),
                 float(self._seconds[number]) * slow,
-                of.get(number, ()),
+                collectives_of_task.get(number, ()),
             )
-            for number in mine
+            for number in own_tasks
         )
 
     @cached_property
@@ -155,25 +159,25 @@ def require_messages(step: TrainingStep) -> None:
         for lane in task.lanes if task.is_compute else ():
             for other in (step.tasks[number] for number in before):
                 if lane not in other.lanes:
-                    why = "{says}: {name} waits for {other} of other ranks, and nothing is sent that tells it"
-                    raise CollsimError(why, says=step.label, name=task.name, other=other.name)
+                    template = "{says}: {name} waits for {other} of other ranks, and nothing is sent that tells it"
+                    raise CollsimError(template, says=step.label, name=task.name, other=other.name)
 
 
-def _type_of(parallel: ParallelStrategy, task: StepTask) -> np.dtype[Any]:
+def _find_dtype(parallel: ParallelStrategy, task: StepTask) -> np.dtype[Any]:
     """Of the numbers that a collective carries: gradients in the type that was named for them, all else in float32;
     bytes where it is no whole number of them."""
     data = getattr(parallel, "data_strategy", None) or parallel
     name = getattr(data, "hook", None) or getattr(data, "reduce_dtype", None)
     named = name is not None and task.kind in _REDUCES
-    kind = dtype_of(_HOOKS.get(str(name), str(name)) if named else "float32")
+    kind = parse_dtype(_HOOKS.get(str(name), str(name)) if named else "float32")
     return kind if task.nbytes % kind.itemsize == 0 else np.dtype("uint8")
 
 
-def _tasks(run: RealRun, token: bytes, seed: int) -> list[RankTask]:
+def _build_tasks(run: RealRun, token: bytes, seed: int) -> list[RankTask]:
     """The part of each endpoint of one collective."""
-    values, held, expected = expected_of(run, seed)
-    listed: list[RankProgram] = programs(run.schedule, held)
+    values, has_data, expected = draw_numbers(run, seed)
+    rank_programs: list[RankProgram] = build_programs(run.schedule, has_data)
     return [
         RankTask(program, replace(run.network), token, values[e], run.sizes, "add", expected.get(e, {}))
-        for e, program in enumerate(listed)
+        for e, program in enumerate(rank_programs)
     ]

@@ -47,8 +47,8 @@ class RealStep(RepeatedRuns):
     @cached_property
     def times(self) -> Floats:
         """(runs,) s of each run, in their order."""
-        found: Floats = np.nanmax(self.end, axis=(1, 2))
-        return found
+        seconds: Floats = np.nanmax(self.end, axis=(1, 2))
+        return seconds
 
     @property
     def median_run(self) -> int:
@@ -65,14 +65,14 @@ class RealStep(RepeatedRuns):
         """The median run as a StepTrace: computing begins with the first rank of its lanes, a collective with the first
         byte that is sent, and both end with the last rank."""
         run = self.median_run
-        ready, sent, ended = (of[run] for of in (self.begin, self.sent, self.end))
+        ready, sent, ended = (moments[run] for moments in (self.begin, self.sent, self.end))
         began: Floats = np.fmin.reduce(sent)
         none = np.isnan(began)
         began[none] = np.fmin.reduce(ready)[none]
         return replace(self.predicted, begin=began, end=np.fmax.reduce(ended), notes=(), previous=None)
 
     @cached_property
-    def beside(self) -> pd.DataFrame:
+    def comparison(self) -> pd.DataFrame:
         """A row per task: task, name, kind, micro, bucket, nbytes; predicted and measured end (of the median run);
         late: by how much later the last rank ended it, the median over the runs, with its quartiles low and high; all
         in s."""
@@ -95,13 +95,13 @@ class RealStep(RepeatedRuns):
 
     def explain(self, lang: str = "en") -> str:
         """How far from the prediction it is, and which task loses or wins most."""
-        at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-        return (" ", "")[at].join(pair[at] for pair in sentences(self))
+        language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+        return (" ", "")[language_number].join(pair[language_number] for pair in write_sentences(self))
 
     def text(self, language: str = "en") -> str:
         """What was run, the prediction, the measurement, what was checked, and why they differ, a line each."""
-        at = LANGUAGES.index(require_word("language", language, LANGUAGES))
-        return "\n".join([*(pair[at] for pair in _lines(self)), self.explain(language)])
+        language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        return "\n".join([*(pair[language_number] for pair in _format_lines(self)), self.explain(language)])
 
     def __str__(self) -> str:
         return self.text()
@@ -114,7 +114,7 @@ class RealStep(RepeatedRuns):
         )
 
 
-def _lines(real: RealStep) -> tuple[Pair, ...]:
+def _format_lines(real: RealStep) -> tuple[Pair, ...]:
     step, predicted, measured = real.predicted.step, real.predicted, real.measured
     low, high = map(format_time, real.middle)
     waits = [f"{format_time(trace.exposed)}" for trace in (predicted, measured)]
@@ -144,31 +144,33 @@ def _lines(real: RealStep) -> tuple[Pair, ...]:
     )
 
 
-def sentences(real: RealStep) -> list[Pair]:
+def write_sentences(real: RealStep) -> list[Pair]:
     """How far apart, which task is longer by most, and the likely cause."""
-    share, late = abs(real.apart), real.time - real.predicted.time
+    share, late = abs(real.difference), real.time - real.predicted.time
     longer = late >= 0
-    found: list[Pair] = [
+    pairs: list[Pair] = [
         (
             f"{share:.1%} {'longer' if longer else 'sooner'} than predicted.",
             f"比预测{'长' if longer else '短'} {share:.1%}。",
         )
     ]
-    task, more = _most(real)
+    task, more = _find_latest_task(real)
     if more <= 0:
-        return found
+        return pairs
     name, many = f"{task.name} ({task.kind})", max(other.microbatch for other in real.predicted.step.tasks)
-    of, of_zh = (f" of microbatch {task.microbatch + 1}", f"第 {task.microbatch + 1} 个微批的 ") if many else ("", "")
-    found.append(
+    of_microbatch, of_microbatch_zh = (
+        (f" of microbatch {task.microbatch + 1}", f"第 {task.microbatch + 1} 个微批的 ") if many else ("", "")
+    )
+    pairs.append(
         (
-            f"Of all tasks {name}{of} takes most more than predicted: {format_time(more)}.",
-            f"所有任务中，{of_zh}{name} 比预测多出最多：{format_time(more)}。",
+            f"Of all tasks {name}{of_microbatch} takes most more than predicted: {format_time(more)}.",
+            f"所有任务中，{of_microbatch_zh}{name} 比预测多出最多：{format_time(more)}。",
         )
     )
-    return [*found, _cause(real)]
+    return [*pairs, _explain_cause(real)]
 
 
-def _cause(real: RealStep) -> Pair:
+def _explain_cause(real: RealStep) -> Pair:
     """Computing goes by its own clock, so what is late is what was sent."""
     ranks, cores = real.predicted.step.ranks, real.cores
     return (
@@ -178,10 +180,10 @@ def _cause(real: RealStep) -> Pair:
     )
 
 
-def _most(real: RealStep) -> tuple[StepTask, float]:
+def _find_latest_task(real: RealStep) -> tuple[StepTask, float]:
     """The task that takes longer than predicted by most, from where the last rank was ready for it to where the last
     ended it, in the median of the runs."""
     took = np.fmax.reduce(real.end, axis=1) - np.fmax.reduce(real.begin, axis=1)
-    own = np.median(took, axis=0) - (real.predicted.end - real.predicted.begin)
-    worst = int(np.argmax(own))
-    return real.predicted.step.tasks[worst], float(own[worst])
+    excess = np.median(took, axis=0) - (real.predicted.end - real.predicted.begin)
+    worst = int(np.argmax(excess))
+    return real.predicted.step.tasks[worst], float(excess[worst])

@@ -22,20 +22,20 @@ from ..simulate import Trace
 from ..simulate.conditions import parse_conditions
 from ..simulate.run import compute_slot_bytes
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
-from .launch import measured
-from .mpiexec import require
-from .prediction import MessageCost, imitated, predict
+from .launch import measure_runs
+from .mpiexec import require_library
+from .prediction import MessageCost, build_imitated_topology, predict_run
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome, RankTask
-from .ranks.program import programs
+from .ranks.program import build_programs
 from .ranks.wire import new_token
-from .trace import ENGINE, Measurement, RealTrace, timing_of
+from .trace import ENGINE, Measurement, RealTrace, build_timing
 
 #: Processes, bytes of a rank's buffer, bytes of all slots together, s, and runs: what a computer bears while somebody
 #: else works on it.
 MOST_RANKS, MOST_BYTES, MOST_MEMORY, MOST_SECONDS, MOST_RUNS = 16, 64 * 2**20, 4 * 2**30, 600.0, 100
 ALPHA, BANDWIDTH, TIME_LIMIT = "10ms", "10MB/s", 60.0
-WAYS = ("here", "mpi", "gloo")
+BACK_ENDS = ("here", "mpi", "gloo")
 _PERIOD = 1009  # elements after which the numbers of a slot repeat; prime, so that no chunk begins as another
 _SMALL = 100  # whole numbers up to this, so that sums of them fit every type but the smallest
 _UFUNCS = {"sum": "add", "avg": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
@@ -113,31 +113,41 @@ def run_for_real(
     Raises:
         CollsimError: For what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
     """
-    given = None if buffers is None else np.asarray(buffers)
-    if given is not None:
-        nbytes, dtype = _size_of(require_schedule(schedule), given, layout), given.dtype
+    data = None if buffers is None else np.asarray(buffers)
+    if data is not None:
+        nbytes, dtype = _find_nbytes(require_schedule(schedule), data, layout), data.dtype
     plan, network = require_schedule(schedule), (alpha, bandwidth, eager, late, slow)
-    asked = _asked(check(plan, nbytes, dtype, op, on, repeat, time_limit), network)
-    cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
-    predicted = _predicted(asked, cost)
-    require_time(predicted.time, asked.repeat, asked.time_limit)
-    with open_progress(progress, "runs", "runs done", "in all") as tell:
-        if given is None:
-            found, out = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=tell)), None
+    request = _imitate_network(check_request(plan, nbytes, dtype, op, on, repeat, time_limit), network)
+    cost = (
+        measure_message_cost(plan.ranks, request.network, on)
+        if calibrate or request.network.bandwidth is None
+        else None
+    )
+    predicted = _predict(request, cost)
+    require_time_limit(predicted.time, request.repeat, request.time_limit)
+    with open_progress(progress, "runs", "runs done", "in all") as report_progress:
+        if data is None:
+            outcomes, out = (
+                _require_correct(
+                    request,
+                    _run_processes(request, *draw_numbers(request), give=False, report_progress=report_progress),
+                ),
+                None,
+            )
         else:
-            found, out = _on_buffers(asked, given, layout, tell)
-    return replace(trace_of(asked, predicted, found, out), calibrated=cost)
+            outcomes, out = _run_on_buffers(request, data, layout, report_progress)
+    return replace(build_trace(request, predicted, outcomes, out), calibrated=cost)
 
 
-def _asked(asked: RealRun, network: tuple[Any, ...]) -> RealRun:
+def _imitate_network(request: RealRun, network: tuple[Any, ...]) -> RealRun:
     """The same on its network; nothing paces a library's own messages. Raises CollsimError without that library."""
-    require(asked.on)
-    if asked.on != "here":
+    require_library(request.on)
+    if request.on != "here":
         network = (None, None, *network[2:])
-    return replace(asked, network=_network(asked.schedule.ranks, *network))
+    return replace(request, network=_parse_network(request.schedule.ranks, *network))
 
 
-def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
+def measure_message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
     """What one message and one byte take, with so many processes: blocks go around the ring, at two sizes.
 
     Raises:
@@ -146,26 +156,33 @@ def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> Mess
     if ranks < 2:
         raise CollsimError("one rank sends no message, so there is nothing to measure; use two or more")
     around, steady = registered("allgather_ring", ranks=ranks), replace(network, late={}, slow={})
-    times = [best_time(around, size * ranks, steady, MessageCost.RUNS, on) for size in MessageCost.sizes(steady)]
-    return MessageCost.of(steady, [time / (ranks - 1) for time in times])
+    times = [
+        measure_best_time(around, size * ranks, steady, MessageCost.RUNS, on)
+        for size in MessageCost.choose_sizes(steady)
+    ]
+    return MessageCost.fit(steady, [time / (ranks - 1) for time in times])
 
 
-def best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
+def measure_best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
     """Seconds of the fastest of so many runs, checked as all are."""
-    asked = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MOST_SECONDS, on)
-    found = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=None))
-    return min(max(float(o.moments.arrived.max(initial=0.0)) for o in outcomes) for outcomes in found)
+    request = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MOST_SECONDS, on)
+    outcomes_of_runs = _require_correct(
+        request, _run_processes(request, *draw_numbers(request), give=False, report_progress=None)
+    )
+    return min(
+        max(float(outcome.moments.arrived.max(initial=0.0)) for outcome in outcomes) for outcomes in outcomes_of_runs
+    )
 
 
-def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) -> int:
+def _find_nbytes(schedule: Schedule, data: npt.NDArray[Any], layout: str | None) -> int:
     kind = collective(schedule.collective)
-    if given.ndim != 2:
-        raise CollsimError("buffers have shape {shape}; they are (ranks, elements)", shape=given.shape)
-    own = (layout == "out-of-place" or kind.has_separate_result) and kind.before == "own"
-    return int(given.shape[1] * given.itemsize * (schedule.ranks if own else 1))
+    if data.ndim != 2:
+        raise CollsimError("buffers have shape {shape}; they are (ranks, elements)", shape=data.shape)
+    is_own_part = (layout == "out-of-place" or kind.has_separate_result) and kind.before == "own"
+    return int(data.shape[1] * data.itemsize * (schedule.ranks if is_own_part else 1))
 
 
-def check(
+def check_request(
     schedule: Schedule,
     nbytes: Any,
     dtype: Any = "float32",
@@ -176,29 +193,31 @@ def check(
 ) -> RealRun:
     """What was asked for, within the limits; nothing is started. Raises CollsimError."""
     if schedule.endpoints > MOST_RANKS:
-        why = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-        raise CollsimError(why, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
+        template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
+        raise CollsimError(template, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
     if nbytes is None:
         raise CollsimError("say how many bytes: run_for_real(schedule, '1MiB')")
     size, limit = parse_bytes(nbytes), parse_time(time_limit, "time_limit")
-    runs = require_often(repeat, limit)
+    runs = parse_repeat(repeat, limit)
     if size > MOST_BYTES:
-        why = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(why, size=format_bytes(size), most=format_bytes(MOST_BYTES))
-    kind = dtype_of(dtype)
+        template = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(template, size=format_bytes(size), most=format_bytes(MOST_BYTES))
+    kind = parse_dtype(dtype)
     if size % kind.itemsize:
-        why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
-        raise CollsimError(why, size=size, dtype=kind.name, item=kind.itemsize)
+        template = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+        raise CollsimError(template, size=size, dtype=kind.name, item=kind.itemsize)
     word = require_word("reduction op", op, OPERATORS)
-    asked = RealRun(schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, WAYS))
-    memory = int(asked.sizes.sum()) * kind.itemsize * schedule.endpoints
+    request = RealRun(
+        schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, BACK_ENDS)
+    )
+    memory = int(request.sizes.sum()) * kind.itemsize * schedule.endpoints
     if memory > MOST_MEMORY:
-        why = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
-        raise CollsimError(why, label=schedule.label, memory=format_bytes(memory), most=format_bytes(MOST_MEMORY))
-    return asked
+        template = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
+        raise CollsimError(template, label=schedule.label, memory=format_bytes(memory), most=format_bytes(MOST_MEMORY))
+    return request
 
 
-def require_often(repeat: Any, limit: float) -> int:
+def parse_repeat(repeat: Any, limit: float) -> int:
     """How many runs. Raises CollsimError for too many of them, and for too long a time for all."""
     if not 0 < limit <= MOST_SECONDS:
         raise CollsimError(
@@ -210,7 +229,7 @@ def require_often(repeat: Any, limit: float) -> int:
     return runs
 
 
-def dtype_of(dtype: Any) -> np.dtype[Any]:
+def parse_dtype(dtype: Any) -> np.dtype[Any]:
     """The type of the elements; small floats as ml_dtypes has them. Raises CollsimError."""
     find_itemsize(dtype)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
@@ -220,26 +239,26 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, small[name]) if name in small else name)
 
 
-def _network(ranks: int, alpha: Any, bandwidth: Any, eager: bool, late: Any, slow: Any) -> ImitatedNetwork:
+def _parse_network(ranks: int, alpha: Any, bandwidth: Any, eager: bool, late: Any, slow: Any) -> ImitatedNetwork:
     """The network to imitate. Raises CollsimError for what none can be."""
     seconds = 0.0 if alpha is None else parse_time(alpha)
     rate = None if bandwidth is None else parse_bandwidth(bandwidth)
     wrong = {name: value for name, value in (("late", late), ("slow", slow), ("eager", eager)) if value}
-    given = parse_conditions(imitated(ranks, seconds, rate), wrong)
-    return ImitatedNetwork(seconds, rate, given.eager, dict(given.late), dict(given.slow))
+    conditions = parse_conditions(build_imitated_topology(ranks, seconds, rate), wrong)
+    return ImitatedNetwork(seconds, rate, conditions.eager, dict(conditions.late), dict(conditions.slow))
 
 
-def _predicted(asked: RealRun, cost: MessageCost | None) -> Trace:
+def _predict(request: RealRun, cost: MessageCost | None) -> Trace:
     """The prediction: of the network that is imitated, or where nothing is paced of what a message costs here."""
-    network = asked.network
+    network = request.network
     alpha, rate = network.alpha, network.bandwidth
     if rate is None and cost is not None:
         alpha, rate = cost.alpha, cost.bandwidth
     wrong: dict[str, Any] = {"late": network.late, "slow": network.slow, "eager": network.eager}
-    return predict(asked.schedule, asked.nbytes, asked.dtype.name, alpha, rate, **wrong)
+    return predict_run(request.schedule, request.nbytes, request.dtype.name, alpha, rate, **wrong)
 
 
-def require_time(each: float, repeat: int, limit: float) -> None:
+def require_time_limit(each: float, repeat: int, limit: float) -> None:
     """Raises CollsimError where so many runs of `each` seconds, and one to warm up, would take longer than `limit`."""
     seconds = each * (repeat + 1)
     if seconds > limit:
@@ -255,20 +274,20 @@ def require_time(each: float, repeat: int, limit: float) -> None:
 # ---- numbers
 
 
-def expected_of(
-    asked: RealRun, seed: int = 0
+def draw_numbers(
+    request: RealRun, seed: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
     """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
     collective promises, as replay has it."""
-    schedule, held = asked.schedule, mark_initial_slots(asked.schedule)
-    period = int(min(_PERIOD, max(1, asked.sizes.max(initial=1))))
-    random, values = np.random.default_rng(seed), np.zeros((*held.shape, period), asked.dtype)
-    shape = (int(held.sum()), period)
-    whole = asked.dtype.kind in "iu"
-    drawn = random.integers(1, 3 if asked.op == "prod" else _SMALL, shape) if whole else random.normal(size=shape)
-    values[held] = drawn.astype(asked.dtype)
-    end, full = values.copy(), held.copy()
-    run(schedule, end, full, _combine(asked))
+    schedule, has_data = request.schedule, mark_initial_slots(request.schedule)
+    period = int(min(_PERIOD, max(1, request.sizes.max(initial=1))))
+    random, values = np.random.default_rng(seed), np.zeros((*has_data.shape, period), request.dtype)
+    shape = (int(has_data.sum()), period)
+    whole = request.dtype.kind in "iu"
+    drawn = random.integers(1, 3 if request.op == "prod" else _SMALL, shape) if whole else random.normal(size=shape)
+    values[has_data] = drawn.astype(request.dtype)
+    end, full = values.copy(), has_data.copy()
+    run(schedule, end, full, _find_operator(request))
     wanted, _ = collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
     )
@@ -276,100 +295,116 @@ def expected_of(
         rank: {int(slot): end[rank, slot] for slot in np.flatnonzero(wanted[rank] != NOTHING)}
         for rank in range(schedule.ranks)
     }
-    return values, held, expected
+    return values, has_data, expected
 
 
-def _combine(asked: RealRun) -> Any:
-    return OPERATORS[asked.op] if collective(asked.schedule.collective).reduces else np.add
+def _find_operator(request: RealRun) -> Any:
+    return OPERATORS[request.op] if collective(request.schedule.collective).reduces else np.add
 
 
-def _carry(
-    asked: RealRun,
+def _run_processes(
+    request: RealRun,
     values: npt.NDArray[Any],
-    held: npt.NDArray[np.bool_],
+    has_data: npt.NDArray[np.bool_],
     expected: dict[int, dict[int, npt.NDArray[Any]]],
     give: bool,
-    tell: Any,
-    own: bool = False,
+    report_progress: Any,
+    use_library_allreduce: bool = False,
 ) -> list[list[RankOutcome]]:
     """Hand each process its part, and run them."""
-    count = asked.schedule.endpoints
-    token, name = new_token(), _UFUNCS[asked.op] if collective(asked.schedule.collective).reduces else "add"
+    count = request.schedule.endpoints
+    token, name = new_token(), _UFUNCS[request.op] if collective(request.schedule.collective).reduces else "add"
     tasks = [
         RankTask(
-            program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give, asked.on, own, count
+            program,
+            request.network,
+            token,
+            values[e],
+            request.sizes,
+            name,
+            expected.get(e, {}),
+            give,
+            request.on,
+            use_library_allreduce,
+            count,
         )
-        for e, program in enumerate(programs(asked.schedule, held))
+        for e, program in enumerate(build_programs(request.schedule, has_data))
     ]
-    return measured(tasks, asked.repeat, asked.time_limit, tell)
+    return measure_runs(tasks, request.repeat, request.time_limit, report_progress)
 
 
-def _checked(asked: RealRun, found: list[list[RankOutcome]]) -> list[list[RankOutcome]]:
+def _require_correct(request: RealRun, runs: list[list[RankOutcome]]) -> list[list[RankOutcome]]:
     """Raises CollsimError where any element is not what replay says."""
-    for number, outcomes in enumerate(found):
+    for number, outcomes in enumerate(runs):
         for rank, outcome in enumerate(outcomes):
             if outcome.wrong:
-                why = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
-                raise CollsimError(why, label=asked.schedule.label, number=number + 1, count=outcome.wrong, rank=rank)
-    return found
+                template = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
+                raise CollsimError(
+                    template, label=request.schedule.label, number=number + 1, count=outcome.wrong, rank=rank
+                )
+    return runs
 
 
-def _on_buffers(
-    asked: RealRun, given: npt.NDArray[Any], layout: str | None, tell: Any
+def _run_on_buffers(
+    request: RealRun, data: npt.NDArray[Any], layout: str | None, report_progress: Any
 ) -> tuple[list[list[RankOutcome]], npt.NDArray[Any]]:
     """The same on somebody's data: processes move it in the place of replay, and replay's result is what it must be."""
-    found: list[list[RankOutcome]] = []
+    runs: list[list[RankOutcome]] = []
 
-    def by_processes(schedule: Schedule, values: Any, held: Any, combine: Any) -> None:
-        end, full = values.copy(), held.copy()
+    def by_processes(schedule: Schedule, values: Any, has_data: Any, combine: Any) -> None:
+        end, full = values.copy(), has_data.copy()
         run(schedule, end, full, combine)
         slots = {rank: dict(enumerate(end[rank])) for rank in range(schedule.ranks)}
-        found.extend(_checked(asked, _carry(asked, values, held, slots, give=True, tell=tell)))
-        for rank, outcome in enumerate(found[-1][: schedule.ranks]):
+        runs.extend(
+            _require_correct(
+                request, _run_processes(request, values, has_data, slots, give=True, report_progress=report_progress)
+            )
+        )
+        for rank, outcome in enumerate(runs[-1][: schedule.ranks]):
             for slot, array in outcome.slots.items():
                 values[rank, slot, : len(array)] = array
 
-    out = replay_with(asked.schedule, given, asked.op, layout, by_processes)
-    return found, out
+    out = replay_with(request.schedule, data, request.op, layout, by_processes)
+    return runs, out
 
 
 # ---- the trace
 
 
-def trace_of(
-    asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None
+def build_trace(
+    request: RealRun, predicted: Trace, runs: list[list[RankOutcome]], out: npt.NDArray[Any] | None
 ) -> RealTrace:
-    start, came, finish = (np.zeros((len(found), len(asked.schedule))) for _ in range(3))
-    for run_number, outcomes in enumerate(found):
+    start, came, finish = (np.zeros((len(runs), len(request.schedule))) for _ in range(3))
+    for run_number, outcomes in enumerate(runs):
         for endpoint, outcome in enumerate(outcomes):
-            sends, receives = _rows(asked.schedule, endpoint)
+            sends, receives = _find_rows(request.schedule, endpoint)
             start[run_number, sends] = outcome.moments.began
             came[run_number, receives] = outcome.moments.came
             finish[run_number, receives] = outcome.moments.arrived
-    elements = sum(outcome.checked for outcomes in found for outcome in outcomes)
-    measurement = Measurement(start, came, finish, asked.on, processors(), elements)
+    elements = sum(outcome.checked for outcomes in runs for outcome in outcomes)
+    measurement = Measurement(start, came, finish, request.on, count_processors(), elements)
     return RealTrace(
-        asked.schedule,
+        request.schedule,
         predicted.topology,
-        asked.nbytes,
-        asked.dtype.name,
+        request.nbytes,
+        request.dtype.name,
         ENGINE,
         predicted.slot_bytes,
         predicted.placement,
-        timing_of(predicted, measurement),
+        build_timing(predicted, measurement),
         conditions=predicted.conditions,
         measured=measurement,
         predicted=predicted,
-        network=asked.network,
+        network=request.network,
         out=out,
     )
 
 
-def _rows(schedule: Schedule, endpoint: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _find_rows(schedule: Schedule, endpoint: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     table = schedule.transfers
     return np.flatnonzero(table["src"] == endpoint), np.flatnonzero(table["dst"] == endpoint)
 
 
-def processors() -> int:
+def count_processors() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

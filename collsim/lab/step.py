@@ -14,13 +14,22 @@ from ..topology import Topology
 from ..train import ParallelStrategy, StepTrace, ddp, training_step
 from ..train.workload.model import Layer, Model
 from ..units import format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
-from .launch import led
-from .prediction import imitated
+from .launch import lead_runs
+from .prediction import build_imitated_topology
 from .rank_steps import StepPlan
 from .ranks.network import ImitatedNetwork
 from .ranks.stepping import StepOutcome
 from .real_step import RealStep
-from .run import ALPHA, BANDWIDTH, MOST_BYTES, MOST_RANKS, TIME_LIMIT, processors, require_often, require_time
+from .run import (
+    ALPHA,
+    BANDWIDTH,
+    MOST_BYTES,
+    MOST_RANKS,
+    TIME_LIMIT,
+    count_processors,
+    parse_repeat,
+    require_time_limit,
+)
 
 _COMPUTE, _ITEM = "20ms", 4
 #: Equal layers of a model that is made up: far more than a real step of a minute sends one by one.
@@ -70,22 +79,22 @@ def training_step_for_real(
     Raises:
         CollsimError: For what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
     """
-    given = ranks, ddp() if parallel is None else parallel, compute, alpha, bandwidth, algorithm, step, slow, batch
-    predicted = predicted_step(model, *given)
+    arguments = ranks, ddp() if parallel is None else parallel, compute, alpha, bandwidth, algorithm, step, slow, batch
+    predicted = predict_step(model, *arguments)
     network = ImitatedNetwork(parse_time(alpha), parse_bandwidth(bandwidth))
     limit = parse_time(time_limit, "time_limit")
-    plan = _within(StepPlan(predicted, network, algorithm, require_often(repeat, limit), limit))
-    cores = processors()
-    with open_progress(progress, "runs", "runs done", "in all") as tell:
-        found: list[list[StepOutcome]] = led(plan.rank_steps(), plan.repeat, limit, tell)
-    _require_right(found)
-    ran = [[one.moments for one in outcomes[: predicted.step.ranks]] for outcomes in found]
-    begin, sent, end = (np.array([[of[k] for of in run] for run in ran]) for k in range(3))
-    checked = sum(one.checked for outcomes in found for one in outcomes)
+    plan = _require_feasible(StepPlan(predicted, network, algorithm, parse_repeat(repeat, limit), limit))
+    cores = count_processors()
+    with open_progress(progress, "runs", "runs done", "in all") as report_progress:
+        runs: list[list[StepOutcome]] = lead_runs(plan.build_rank_steps(), plan.repeat, limit, report_progress)
+    _require_correct(runs)
+    ran = [[outcome.moments for outcome in outcomes[: predicted.step.ranks]] for outcomes in runs]
+    begin, sent, end = (np.array([[moments[k] for moments in run] for run in ran]) for k in range(3))
+    checked = sum(outcome.checked for outcomes in runs for outcome in outcomes)
     return RealStep(predicted, begin, sent, end, network, cores, checked)
 
 
-def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
+def build_equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
 
     Raises:
@@ -93,13 +102,13 @@ def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     """
     count = parse_count(count, "layers")
     if count > MOST_LAYERS:
-        why = "{what}={value} is too large; {what} is at most {most:,}"
-        raise CollsimError(why, what="layers", value=format_value(count), most=MOST_LAYERS)
+        template = "{what}={value} is too large; {what} is at most {most:,}"
+        raise CollsimError(template, what="layers", value=format_value(count), most=MOST_LAYERS)
     sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
     for size in sizes:
         if size % _ITEM:
-            why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
-            raise CollsimError(why, size=size, dtype="float32", item=_ITEM)
+            template = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+            raise CollsimError(template, size=size, dtype="float32", item=_ITEM)
     parameters, handed = (size // _ITEM for size in sizes)
     return Model(
         f"{count} layers of {format_bytes(sizes[0])}",
@@ -107,7 +116,7 @@ def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     )
 
 
-def predicted_step(
+def predict_step(
     model: Model | str,
     ranks: int,
     parallel: ParallelStrategy,
@@ -125,7 +134,7 @@ def predicted_step(
         raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.label)
     return training_step(
         model,
-        _network(ranks, alpha, bandwidth),
+        _build_network(ranks, alpha, bandwidth),
         parallel=parallel,
         batch=ranks * (getattr(parallel, "accumulate", None) or 1) if batch is None else batch,
         network="shared",
@@ -140,30 +149,30 @@ def predicted_step(
     )
 
 
-def _network(ranks: int, alpha: Any, bandwidth: Any) -> Topology:
+def _build_network(ranks: int, alpha: Any, bandwidth: Any) -> Topology:
     if isinstance(ranks, bool) or not isinstance(ranks, int) or not 2 <= ranks <= MOST_RANKS:
         raise CollsimError("ranks={ranks!r} must be from 2 to {most}", ranks=ranks, most=MOST_RANKS)
     if bandwidth is None:
         raise CollsimError("a step of training is paced: give bandwidth='10MB/s'")
-    return imitated(ranks, parse_time(alpha), parse_bandwidth(bandwidth))
+    return build_imitated_topology(ranks, parse_time(alpha), parse_bandwidth(bandwidth))
 
 
-def _within(plan: StepPlan) -> StepPlan:
+def _require_feasible(plan: StepPlan) -> StepPlan:
     """Raises CollsimError where it is more than a computer bears, or than the time allows."""
     model = plan.step.model
     if model.nbytes > MOST_BYTES:
-        why = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(why, size=format_bytes(model.nbytes), most=format_bytes(MOST_BYTES))
+        template = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(template, size=format_bytes(model.nbytes), most=format_bytes(MOST_BYTES))
     if not plan.parts:
         raise CollsimError("{name}: nothing would be sent in this step", name=model.name)
-    plan.require_room()
-    require_time(plan.predicted.time, plan.repeat, plan.time_limit)
+    plan.require_memory()
+    require_time_limit(plan.predicted.time, plan.repeat, plan.time_limit)
     return plan
 
 
-def _require_right(found: list[list[StepOutcome]]) -> None:
-    for number, outcomes in enumerate(found):
+def _require_correct(runs: list[list[StepOutcome]]) -> None:
+    for number, outcomes in enumerate(runs):
         for rank, outcome in enumerate(outcomes):
             if outcome.wrong:
-                why = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
-                raise CollsimError(why, label="step", number=number + 1, count=outcome.wrong, rank=rank)
+                template = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
+                raise CollsimError(template, label="step", number=number + 1, count=outcome.wrong, rank=rank)

@@ -49,8 +49,8 @@ class Measurement:
     @property
     def times(self) -> Floats:
         """(runs,) s of each run."""
-        found: Floats = self.finish.max(axis=1, initial=0.0)
-        return found
+        seconds: Floats = self.finish.max(axis=1, initial=0.0)
+        return seconds
 
     @property
     def median_run(self) -> int:
@@ -86,7 +86,7 @@ class RepeatedRuns:
         return float(low), float(high)
 
     @property
-    def apart(self: _Runs) -> float:
+    def difference(self: _Runs) -> float:
         """By how much the median run takes longer than predicted: 0.1 is 10 %."""
         return self.time / self.predicted.time - 1 if self.predicted.time else 0.0
 
@@ -122,26 +122,26 @@ class RealTrace(RepeatedRuns, Trace):
     @cached_property
     def came(self) -> Floats:
         """(transfers,) s at which the last byte of each had come in; it counts as arrived alpha later."""
-        found: Floats = self.measured.came[self.measured.median_run]
-        return found
+        seconds: Floats = self.measured.came[self.measured.median_run]
+        return seconds
 
     @cached_property
-    def beside(self) -> pd.DataFrame:
+    def comparison(self) -> pd.DataFrame:
         """A row per step: step, predicted and measured end, and `late`: what it takes more than predicted, the median
         over the runs with its quartiles; all in s."""
-        from .lateness import beside
+        from .lateness import compare_steps
 
-        return beside(self)
+        return compare_steps(self)
 
     @cached_property
     def bottleneck(self) -> Bottleneck | None:
         """That of the prediction, with the share of the measured time: nothing can be run again with other cables."""
-        found = self.predicted.bottleneck
-        if found is None or not self.spent:
+        bottleneck = self.predicted.bottleneck
+        if bottleneck is None or not self.spent:
             return None
-        return replace(found, share=float(self.link_busy[found.link] / self.spent))
+        return replace(bottleneck, share=float(self.link_busy[bottleneck.link] / self.spent))
 
-    def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
+    def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The prediction on other links: what was measured cannot be measured again on them."""
         return self.predicted.run_again(topology, no_bytes)
 
@@ -162,12 +162,12 @@ class RealTrace(RepeatedRuns, Trace):
 
     def text(self, language: str = "en") -> str:
         """All of it in a few lines: predicted, measured, checked, and why."""
-        from .lateness import said
+        from .lateness import format_summary
 
-        return said(self, language)
+        return format_summary(self, language)
 
 
-def timing_of(predicted: Trace, measured: Measurement) -> Timing:
+def build_timing(predicted: Trace, measured: Measurement) -> Timing:
     """The Timing of the median run: first start and last arrival of each step, and when its bytes moved."""
     run = measured.median_run
     start, came, finish = measured.start[run], measured.came[run], measured.finish[run]
@@ -182,11 +182,11 @@ def timing_of(predicted: Trace, measured: Measurement) -> Timing:
         predicted.timing.link_bytes,
         lambda: (start, finish),
         "measured",
-        lambda: _segments(predicted, start, came),
+        lambda: _build_segments(predicted, start, came),
     )
 
 
-def _segments(predicted: Trace, start: Floats, came: Floats) -> Segments:
+def _build_segments(predicted: Trace, start: Floats, came: Floats) -> Segments:
     """The bytes of a transfer move from its start to its last byte, at one rate."""
     table = predicted.schedule.transfers
     nbytes = predicted.slot_bytes[table["chunk"]]
@@ -198,6 +198,6 @@ def _segments(predicted: Trace, start: Floats, came: Floats) -> Segments:
 def require_measured(value: object) -> RealTrace:
     """A RealTrace, or an error that says how to get one."""
     if not isinstance(value, RealTrace):
-        why = "{value!r} was not measured; run_for_real(schedule, nbytes) measures one"
-        raise CollsimError(why, value=value)
+        template = "{value!r} was not measured; run_for_real(schedule, nbytes) measures one"
+        raise CollsimError(template, value=value)
     return value

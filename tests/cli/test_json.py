@@ -47,7 +47,7 @@ def test_without_json_a_command_talks_to_people(folder):
 
 def test_this_computer_is_measured_as_a_document_too(monkeypatch):
     pipes, crowds = (here.MeasuredPipe("ranks", 1e-5, 1e9),), (here.MeasuredCrowd(2, 0.1, 0.2),)
-    monkeypatch.setattr(here, "calibrate_here", lambda tell=None: here.ThisComputer(4, pipes, crowds))
+    monkeypatch.setattr(here, "calibrate_computer", lambda report_progress=None: here.ThisComputer(4, pipes, crowds))
     said = json.loads(CliRunner().invoke(app, ["calibrate", "--here", "--json"]).stdout)
     assert said == {
         "processors": 4,

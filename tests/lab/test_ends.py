@@ -15,8 +15,8 @@ import pytest
 
 import collsim as cs
 from collsim.lab import launch
-from collsim.lab.mpiexec import _came
-from collsim.lab.ranks.wire import _HELLO, DATA, HOST, Frame, PeerWire, accepted, connected, listener
+from collsim.lab.mpiexec import _accept_rank_0
+from collsim.lab.ranks.wire import _HELLO, DATA, HOST, Frame, PeerWire, accept_ranks, connect_rank, open_listener
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 LONG = {"alpha": "10ms", "bandwidth": "1MB/s", "repeat": 20}  # about 1.5 s a run
@@ -75,7 +75,7 @@ def test_a_rank_that_is_killed_is_named_and_the_others_end():
 
 def test_a_rank_that_hangs_is_ended_when_the_time_is_up(monkeypatch):
     monkeypatch.setitem(LONG, "time_limit", "40s")
-    monkeypatch.setattr(launch.Crew, "answers", _impatient(launch.Crew.answers))
+    monkeypatch.setattr(launch.Crew, "collect_answers", _impatient(launch.Crew.collect_answers))
     said = while_running(lambda crew: crew.processes[2].send_signal(signal.SIGSTOP))
     assert "the time is up, and endpoints" in said
     assert "2" in said
@@ -87,12 +87,12 @@ def test_ranks_that_read_nothing_keep_nobody_waiting():
     try:
         for process in crew.processes:
             process.send_signal(signal.SIGSTOP)
-        teller = threading.Thread(target=crew.tell_all, args=(b"x" * 2**20,), daemon=True)
+        teller = threading.Thread(target=crew.send_all, args=(b"x" * 2**20,), daemon=True)
         teller.start()
         teller.join(10)
         assert not teller.is_alive()
         with pytest.raises(cs.CollsimError, match=r"the time is up, and endpoints \[0, 1\] have not ended"):
-            crew.answers("port", time.perf_counter() + 0.1)
+            crew.collect_answers("port", time.perf_counter() + 0.1)
     finally:
         crew.end()
     assert all(process.poll() is not None for process in crew.processes)
@@ -199,15 +199,15 @@ def test_a_run_writes_no_file(tmp_path, monkeypatch):
 
 
 def test_only_this_computer_can_reach_the_port():
-    with listener() as sock:
+    with open_listener() as sock:
         assert sock.getsockname()[0] == "127.0.0.1" == HOST
 
 
 def test_strangers_are_shown_out_and_keep_nobody_waiting():
     token, found = b"t" * 32, {}
-    with listener() as sock:
+    with open_listener() as sock:
         port = sock.getsockname()[1]
-        door = threading.Thread(target=lambda: found.update(accepted(sock, {5}, token, 20)))
+        door = threading.Thread(target=lambda: found.update(accept_ranks(sock, {5}, token, 20)))
         door.start()
         silent, wrong, half, far = (socket.create_connection((HOST, port)) for _ in range(4))
         wrong.sendall(_HELLO.pack(b"x" * 32, 5))
@@ -218,7 +218,7 @@ def test_strangers_are_shown_out_and_keep_nobody_waiting():
             stranger.settimeout(10)
             assert stranger.recv(1) == b""
         assert door.is_alive()
-        ours = connected(port, 5, token)
+        ours = connect_rank(port, 5, token)
         door.join(10)
         assert list(found) == [5]
         for one in (silent, wrong, half, far, ours, *crowd, *found.values()):
@@ -228,8 +228,10 @@ def test_strangers_are_shown_out_and_keep_nobody_waiting():
 def test_a_rank_that_says_late_who_it_is_is_let_in_and_an_mpiexec_that_ends_is_told():
     """It came a moment before a turn of waiting was over: shown out then, it would wait for its order for ever."""
     token, came = b"t" * 32, []
-    with subprocess.Popen(["sleep", "30"]) as living, listener() as sock:
-        door = threading.Thread(target=lambda: came.append(_came(living, sock, token, time.perf_counter() + 20)))
+    with subprocess.Popen(["sleep", "30"]) as living, open_listener() as sock:
+        door = threading.Thread(
+            target=lambda: came.append(_accept_rank_0(living, sock, token, time.perf_counter() + 20))
+        )
         door.start()
         with socket.create_connection(sock.getsockname()) as rank0:
             time.sleep(1.2)
@@ -238,17 +240,17 @@ def test_a_rank_that_says_late_who_it_is_is_let_in_and_an_mpiexec_that_ends_is_t
             assert came
             came[0].close()
         with pytest.raises(cs.CollsimError, match="the time is up"):
-            _came(living, sock, token, time.perf_counter())
+            _accept_rank_0(living, sock, token, time.perf_counter())
         living.kill()
     with subprocess.Popen(["sh", "-c", "exit 3"], stderr=subprocess.PIPE) as gone:
         said = pytest.raises(cs.CollsimError, match="mpiexec ended with 3")
-        with listener() as sock, said:
-            _came(gone, sock, token, time.perf_counter() + 20)
+        with open_listener() as sock, said:
+            _accept_rank_0(gone, sock, token, time.perf_counter() + 20)
 
 
 def test_who_does_not_come_is_named():
-    with listener() as sock, pytest.raises(cs.CollsimError, match=r"endpoints \[1, 2\] did not connect"):
-        accepted(sock, {1, 2}, b"t" * 32, 0.1)
+    with open_listener() as sock, pytest.raises(cs.CollsimError, match=r"endpoints \[1, 2\] did not connect"):
+        accept_ranks(sock, {1, 2}, b"t" * 32, 0.1)
 
 
 def test_a_wire_takes_frames_and_nothing_else():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.lab.lateness import beside, held_up, lateness, sentences
-from collsim.lab.prediction import MessageCost, predict
+from collsim.lab.lateness import compare_steps, compute_lateness, find_delayed_runs, write_sentences
+from collsim.lab.prediction import MessageCost, predict_run
 from collsim.lab.ranks.network import ImitatedNetwork
-from collsim.lab.trace import Measurement, RealTrace, timing_of
+from collsim.lab.trace import Measurement, RealTrace, build_timing
 
 ALPHA, RATE = 0.01, 1e7
 PLAN = cs.schedule("allreduce_ring", ranks=4)  # 6 steps
@@ -17,7 +17,7 @@ PLAN = cs.schedule("allreduce_ring", ranks=4)  # 6 steps
 
 def made(*later, network=ImitatedNetwork(ALPHA, RATE), calibrated=None, started=None):  # noqa: B008
     """A RealTrace whose runs come later than predicted: each a list of s by which each step ends later."""
-    predicted = predict(PLAN, 2**18, "float32", ALPHA, RATE)
+    predicted = predict_run(PLAN, 2**18, "float32", ALPHA, RATE)
     step = PLAN.transfers["step"]
     by = np.array(later)[:, step]
     finish = predicted.finish + by
@@ -28,7 +28,7 @@ def made(*later, network=ImitatedNetwork(ALPHA, RATE), calibrated=None, started=
     what = PLAN, predicted.topology, 2**18, "float32", "real", predicted.slot_bytes, predicted.placement
     return RealTrace(
         *what,
-        timing_of(predicted, measured),
+        build_timing(predicted, measured),
         conditions=predicted.conditions,
         measured=measured,
         predicted=predicted,
@@ -38,7 +38,7 @@ def made(*later, network=ImitatedNetwork(ALPHA, RATE), calibrated=None, started=
 
 
 def said(trace):
-    pairs = sentences(trace)
+    pairs = write_sentences(trace)
     for en, zh in pairs:
         assert zh
         assert zh != en
@@ -46,12 +46,12 @@ def said(trace):
 
 
 def test_each_step_is_late_by_what_it_adds():
-    late = lateness(made([0.001, 0.001, 0.004, 0.004, 0.004, 0.004]))
+    late = compute_lateness(made([0.001, 0.001, 0.004, 0.004, 0.004, 0.004]))
     assert late[0] == pytest.approx([0.001, 0, 0.003, 0, 0, 0])
 
 
 def test_the_median_over_runs_and_the_middle_half_stand_beside_each_step():
-    frame = beside(made(*([k * 1e-3] * 6 for k in range(5))))
+    frame = compare_steps(made(*([k * 1e-3] * 6 for k in range(5))))
     assert frame["late"].to_numpy() == pytest.approx([2e-3, 0, 0, 0, 0, 0])
     assert (frame["low"][0], frame["high"][0]) == pytest.approx((1e-3, 3e-3))
     assert (frame["measured"] - frame["predicted"]).to_numpy() == pytest.approx([2e-3] * 6)
@@ -81,11 +81,11 @@ def test_a_cost_that_was_measured_while_the_computer_was_busier_explains_nothing
 
 def test_a_byte_costs_no_less_than_it_is_paced_to_and_a_disturbed_time_decides_nothing():
     network = ImitatedNetwork(ALPHA, RATE)
-    small, large = MessageCost.sizes(network)
+    small, large = MessageCost.choose_sizes(network)
     right = [ALPHA + size / RATE for size in (small, large)]
-    found = MessageCost.of(network, [t + 1e-3 for t in right])
+    found = MessageCost.fit(network, [t + 1e-3 for t in right])
     assert (found.alpha, found.bandwidth) == pytest.approx((ALPHA + 1e-3, RATE))
-    held = MessageCost.of(network, [right[0] + 0.02, right[1] + 1e-3])
+    held = MessageCost.fit(network, [right[0] + 0.02, right[1] + 1e-3])
     assert (held.alpha, held.bandwidth) == pytest.approx((ALPHA + 1e-3, RATE))
 
 
@@ -103,7 +103,7 @@ def test_a_run_that_was_held_up_is_named_with_its_step():
     usual = [1e-3 * k for k in range(1, 7)]
     runs = [usual] * 6 + [[*usual[:2], *(u + 0.1 for u in usual[2:])]]
     trace = made(*runs)
-    assert [(run, step) for run, step, _ in held_up(trace)] == [(6, 2)]
+    assert [(run, step) for run, step, _ in find_delayed_runs(trace)] == [(6, 2)]
     assert "1 of 7 runs were held up, run 7 most: 100" in said(trace)
 
 
@@ -146,3 +146,9 @@ def test_the_picture_s_document_has_a_box_for_each_rank_and_step():
     assert document["predicted"]["ends"][-1] == pytest.approx(trace.predicted.time)
     assert "measured" not in build_lab_document(trace.predicted)
     assert replace(trace).measured is trace.measured
+
+
+def test_other_cables_are_tried_on_the_prediction():
+    trace = made([0.001] * 6)
+    faster = trace.topology.scaled(kind=trace.bottleneck.kind, by=2)
+    assert trace.run_again(faster).time == trace.predicted.run_again(faster).time

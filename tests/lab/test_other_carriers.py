@@ -13,16 +13,16 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app as commands
-from collsim.lab.here import MeasuredCrowd, MeasuredPipe, ThisComputer, _best, _partner
+from collsim.lab.here import MeasuredCrowd, MeasuredPipe, ThisComputer, _measure_best, _start_partner
 from collsim.lab.hosts import PROGRAM, TRACE, read_traces, write_program
-from collsim.lab.library import GLOO_RING, _gloo_ring, library_allreduce, published
-from collsim.lab.mpiexec import require
+from collsim.lab.library import GLOO_RING, _sum_as_gloo_ring, find_published_choices, time_library_allreduce
+from collsim.lab.mpiexec import require_library
 from collsim.lab.ranks.pingpong import PIPE, SHARED, SOCKET
 
 
 def needs(on):
     try:
-        require(on)
+        require_library(on)
     except cs.CollsimError as error:
         pytest.skip(str(error))
 
@@ -37,8 +37,8 @@ def test_a_library_s_messages_carry_a_schedule_to_the_same_numbers(on):
 
 def test_mpi_rounds_as_an_algorithm_that_mpich_publishes():
     needs("mpi")
-    found = library_allreduce("mpi", 4, repeat=1)
-    ours = {name for _, name in published("mpi", 4, found.nbytes).values()}
+    found = time_library_allreduce("mpi", 4, repeat=1)
+    ours = {name for _, name in find_published_choices("mpi", 4, found.nbytes).values()}
     assert ours & set(found.rounds_as), found.differs  # with the MPICH wheel: halving and doubling
     assert found.differs["allreduce_ring"] > 1000
 
@@ -46,12 +46,12 @@ def test_mpi_rounds_as_an_algorithm_that_mpich_publishes():
 def test_gloo_s_ring_adds_each_block_from_the_rank_before_it_downwards():
     """3 elements in blocks of 2: the first is ranks 2, 1, 0, so -1e8 + 1 = -1e8 loses the 1; the second 0, 2, 1."""
     data = np.repeat(np.array([[1e8], [1], [-1e8]], np.float32), 3, axis=1)
-    assert _gloo_ring(data).tolist() == [0, 0, 1]
+    assert _sum_as_gloo_ring(data).tolist() == [0, 0, 1]
 
 
 def test_gloo_rounds_as_its_ring_and_as_none_of_ours():
     needs("gloo")
-    found = library_allreduce("gloo", 4, repeat=1, time_limit="120s")
+    found = time_library_allreduce("gloo", 4, repeat=1, time_limit="120s")
     assert found.rounds_as == (GLOO_RING,)
 
 
@@ -70,7 +70,7 @@ def test_an_mpiexec_that_refuses_is_quoted_and_open_mpi_may_start_more_ranks_tha
     lines = (dashes, told, "it refuses to.", "", "Other advice.", dashes)  # as Open MPI 5 writes to stderr
     fake.write_text("#!/bin/sh\n" + "".join(f"echo {line} >&2\n" for line in lines) + "exit 7\n")
     fake.chmod(0o755)
-    monkeypatch.setattr("collsim.lab.mpiexec._mpiexec", lambda: str(fake))
+    monkeypatch.setattr("collsim.lab.mpiexec._find_mpiexec", lambda: str(fake))
     with pytest.raises(cs.CollsimError, match=r"mpiexec ended with 7: map :oversubscribe, it refuses to\.$"):
         cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "4KiB", on="mpi")
 
@@ -86,9 +86,9 @@ def test_what_is_missing_is_said(monkeypatch):
 
 
 def test_a_ping_pong_goes_over_each_pipe():
-    with _partner() as partner:
+    with _start_partner() as partner:
         for way in (PIPE, SOCKET, SHARED):
-            assert 0 < _best(partner, way, 1024) < 1.0
+            assert 0 < _measure_best(partner, way, 1024) < 1.0
     assert partner.poll() is not None
 
 

@@ -86,9 +86,9 @@ def test_two_ranks_that_swap_a_slot_send_what_they_had_before():
 
 
 def test_a_slot_is_read_before_it_is_written_in_the_same_step():
-    from collsim.lab.ranks.program import programs
+    from collsim.lab.ranks.program import build_programs
     from collsim.replay import mark_initial_slots
 
     plan = cs.schedule("allreduce_recursive_doubling", ranks=4)
-    order = programs(plan, mark_initial_slots(plan))[0].order[0]
+    order = build_programs(plan, mark_initial_slots(plan))[0].order[0]
     assert order == ((False, 0), (True, 0), (False, 1), (True, 1))

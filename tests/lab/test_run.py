@@ -5,7 +5,7 @@ import pytest
 from threads import same_bits
 
 import collsim as cs
-from collsim.lab.launch import measured
+from collsim.lab.launch import measure_runs
 from collsim.lab.ranks.process import RankOutcome
 
 FAST = {"alpha": "1ms", "bandwidth": "50MB/s"}
@@ -103,7 +103,7 @@ def test_nothing_paced_is_predicted_from_what_a_message_costs():
     ],
 )
 def test_what_cannot_be_run_is_said_before_a_process_is_started(given, said, monkeypatch):
-    monkeypatch.setattr("collsim.lab.run.measured", lambda *_: pytest.fail("it was started"))
+    monkeypatch.setattr("collsim.lab.run.measure_runs", lambda *_: pytest.fail("it was started"))
     asked = {"ranks": 4, "nbytes": "1MiB"} | given
     with pytest.raises(cs.CollsimError, match=said):
         cs.run_for_real(cs.schedule("allreduce_ring", ranks=asked.pop("ranks")), asked.pop("nbytes"), **asked)
@@ -117,23 +117,23 @@ def test_the_most_memory_counts_scratch_of_all_processes(monkeypatch):
 
 def test_a_wrong_number_is_an_error_that_names_run_and_rank(monkeypatch):
     def one_bit_off(tasks, *rest):
-        runs = measured(tasks, *rest)
+        runs = measure_runs(tasks, *rest)
         return [
             [RankOutcome(o.moments, o.checked, o.wrong + (e == 1), o.slots) for e, o in enumerate(run)] for run in runs
         ]
 
-    monkeypatch.setattr("collsim.lab.run.measured", one_bit_off)
+    monkeypatch.setattr("collsim.lab.run.measure_runs", one_bit_off)
     with pytest.raises(cs.CollsimError, match="run 1 left 1 elements of rank 1 other than replay has them"):
         cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "1KiB", **FAST)
 
 
 def test_what_a_rank_holds_is_compared_bit_for_bit():
-    from collsim.lab.ranks.process import _differing
+    from collsim.lab.ranks.process import _count_differing
 
     one = np.array([1.0, 0.0, np.nan], "float32")
-    assert _differing(one, one.copy()) == 0  # a NaN too
-    assert _differing(one, np.array([1.0, -0.0, np.nan], "float32")) == 1
-    assert _differing(one, np.nextafter(one, 2, dtype="float32")) == 2
+    assert _count_differing(one, one.copy()) == 0  # a NaN too
+    assert _count_differing(one, np.array([1.0, -0.0, np.nan], "float32")) == 1
+    assert _count_differing(one, np.nextafter(one, 2, dtype="float32")) == 2
 
 
 def test_progress_counts_the_runs():

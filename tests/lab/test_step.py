@@ -57,7 +57,7 @@ def test_all_sums_are_compared_and_the_measured_step_has_the_tasks_of_the_predic
     measured = bucket_each.measured
     assert measured.step is bucket_each.predicted.step
     assert measured.time == pytest.approx(bucket_each.time)
-    assert list(bucket_each.beside["name"]) == [task.name for task in measured.step.tasks]
+    assert list(bucket_each.comparison["name"]) == [task.name for task in measured.step.tasks]
     assert bucket_each.times.shape == (2,)
     assert "2,048" not in bucket_each.text("zh")
     assert "逐位相同" in bucket_each.text("zh")
@@ -82,7 +82,7 @@ def test_a_straggler_sleeps_longer_and_the_others_wait_for_it_in_the_first_bucke
 
 # ---- other ways of splitting
 
-BLOCKS = step.equal_layers(4, "16KiB", "8KiB")
+BLOCKS = step.build_equal_layers(4, "16KiB", "8KiB")
 
 
 def least(real, number):
@@ -148,7 +148,7 @@ def test_a_product_of_ways_runs_its_groups_at_the_same_time():
 )
 def test_a_number_of_layers_that_nobody_means_is_a_sentence_before_anything_is_made(layers, says):
     with pytest.raises(cs.CollsimError, match=says):
-        step.equal_layers(layers, "1KiB")
+        step.build_equal_layers(layers, "1KiB")
     run = CliRunner().invoke(app, ["real-step", f"{layers}x1KiB", "--ranks", "2"])
     assert isinstance(run.exception, (cs.CollsimError, SystemExit)), run.exception
 
@@ -170,14 +170,14 @@ def test_computing_that_waits_for_another_rank_without_a_message_is_refused():
 
 
 def test_a_wrong_sum_is_an_error(monkeypatch):
-    usual = rank_steps.expected_of
+    usual = rank_steps.draw_numbers
 
     def other(run, seed):
         values, held, expected = usual(run, seed)
         expected[1][0] = expected[1][0] + 1
         return values, held, expected
 
-    monkeypatch.setattr(rank_steps, "expected_of", other)
+    monkeypatch.setattr(rank_steps, "draw_numbers", other)
     with pytest.raises(cs.CollsimError, match=r"run 1 left .* elements of rank 1 other than replay has them"):
         cs.lab.training_step_for_real(FOUR, 2, **GIVEN)
 
@@ -218,7 +218,7 @@ def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch
     ],
 )
 def test_what_cannot_be_run_is_said_before_anything_starts(wrong, said, monkeypatch):
-    monkeypatch.setattr(step, "led", None)
+    monkeypatch.setattr(step, "lead_runs", None)
     asked = {"model": FOUR, "ranks": 2} | GIVEN | wrong
     with pytest.raises(cs.CollsimError, match=said):
         cs.lab.training_step_for_real(asked.pop("model"), **asked)

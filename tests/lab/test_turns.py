@@ -11,7 +11,7 @@ import collsim as cs
 from collsim.lab.ranks.exchange import Exchange
 from collsim.lab.ranks.network import Bucket, ImitatedNetwork
 from collsim.lab.ranks.nic import Outgoing, RankNic
-from collsim.lab.ranks.program import programs
+from collsim.lab.ranks.program import build_programs
 from collsim.lab.ranks.wire import DATA, Frame, PeerWire
 from collsim.replay import mark_initial_slots
 
@@ -40,7 +40,7 @@ def cards(ranks):
     """(notes, exchange) of each rank of a two-shot whose sends have all begun at 0."""
     plan = cs.schedule("allreduce_direct_two_shot", ranks=ranks)
     found = []
-    for endpoint, program in enumerate(programs(plan, mark_initial_slots(plan))):
+    for endpoint, program in enumerate(build_programs(plan, mark_initial_slots(plan))):
         notes = []
         wires = {peer: Noted(peer, notes) for peer in program.peers}
         nic = RankNic(endpoint, wires, NETWORK)

@@ -9,7 +9,7 @@ import numpy as np
 from collsim.lab.ranks.exchange import Exchange
 from collsim.lab.ranks.network import ImitatedNetwork
 from collsim.lab.ranks.nic import RankNic
-from collsim.lab.ranks.program import programs
+from collsim.lab.ranks.program import build_programs
 from collsim.lab.ranks.wire import PeerWire
 from collsim.replay import mark_initial_slots
 
@@ -35,7 +35,7 @@ def by_threads(network=UNPACED):
     """A `Mover` for `collsim.replay.replay_with`."""
 
     def move(schedule, values, held, combine):
-        listed = programs(schedule, mark_initial_slots(schedule) if held is None else held)
+        listed = build_programs(schedule, mark_initial_slots(schedule) if held is None else held)
         wires, failed = wires_of(listed), []
 
         def serve(program):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .nic import Outgoing, RankNic, sleep_until
+from .nic import Outgoing, RankNic, wait_until
 from .program import REDUCE, Move, RankProgram
 from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire
 
@@ -28,7 +28,7 @@ class Moments(NamedTuple):
     arrived: Floats
 
     @classmethod
-    def of(cls, program: RankProgram) -> Moments:
+    def allocate(cls, program: RankProgram) -> Moments:
         """Room for those of a program; all 0 as yet."""
         return cls(*(np.zeros(len(moves)) for moves in (program.sends, program.receives, program.receives)))
 
@@ -47,15 +47,15 @@ class ChannelTurns:
             groups[-1].add(index)
         self._moves = moves
 
-    def on(self) -> list[int]:
+    def list_ready(self) -> list[int]:
         """Those whose turn it is at the start."""
         return [index for groups in self._groups.values() for index in groups[0]]
 
-    def may(self, index: int) -> bool:
+    def is_ready(self, index: int) -> bool:
         """Is it the turn of this one?"""
         return index in self._groups[self._moves[index].channel][0]
 
-    def done(self, index: int) -> list[int]:
+    def finish(self, index: int) -> list[int]:
         """One has ended; those whose turn it is now because of it."""
         groups = self._groups[self._moves[index].channel]
         groups[0].discard(index)
@@ -65,7 +65,7 @@ class ChannelTurns:
         return list(groups[0])
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Nobody waits for the end."""
 
 
@@ -87,7 +87,7 @@ class Exchange:
         combine: np.ufunc = np.add,
         wires: Mapping[int, PeerWire] | None = None,
         first_row: int = 0,
-        ended: Callable[[], None] = _nothing,
+        ended: Callable[[], None] = _do_nothing,
     ):
         self.program, self.slots, self.nic, self.combine = program, slots, nic, combine
         self.wires, self.first_row, self.ended = nic.wires if wires is None else wires, first_row, ended
@@ -104,7 +104,7 @@ class Exchange:
         self.left_to_send, self.left_to_write = len(program.sends), len(program.receives)
         self.started = False
         self.there_at = 0.0  # when what has left so far will be there
-        self.moments = Moments.of(program)
+        self.moments = Moments.allocate(program)
         nic.serve(first_row, self._take)
 
     @property
@@ -114,7 +114,7 @@ class Exchange:
 
     def run(self, start: float) -> Moments:
         """By itself, from the moment `start` to the end."""
-        sleep_until(start + self.nic.network.late.get(self.program.endpoint, 0.0))
+        wait_until(start + self.nic.network.late.get(self.program.endpoint, 0.0))
         self.start()
         self.nic.run(lambda: self.busy)
         return self.moments
@@ -125,7 +125,7 @@ class Exchange:
         if not self.busy:
             self.ended()
             return
-        self._allow(self.receiving.on())
+        self._allow(self.receiving.list_ready())
         for slot in self.order:
             self._advance(slot)
 
@@ -154,9 +154,9 @@ class Exchange:
         if move.peer == self.program.endpoint:
             self._copied_here(index, self.slots[slot].tobytes(), now)
             return
-        one = self._outgoing(index, move)
-        self.lent.setdefault(slot, []).append(one)
-        self.held[index] = one, now
+        transfer = self._outgoing(index, move)
+        self.lent.setdefault(slot, []).append(transfer)
+        self.held[index] = transfer, now
         self._begin(index, now)
 
     def _outgoing(self, index: int, move: Move) -> Outgoing:
@@ -167,14 +167,14 @@ class Exchange:
 
     def _copied_here(self, index: int, data: bytes, now: float) -> None:
         self.moments.began[index] = now
-        own = self.receive_row[self.program.sends[index].row]
-        self.moments.came[own] = now
+        receive_index = self.receive_row[self.program.sends[index].row]
+        self.moments.came[receive_index] = now
         self._sent(index, now)
-        self._settle(own, data)
+        self._settle(receive_index, data)
 
     def _write(self, slot: int, index: int) -> None:
-        for one in self.lent.pop(slot, ()):
-            one.keep()
+        for transfer in self.lent.pop(slot, ()):
+            transfer.keep()
         array = self.slots[slot]
         data = np.frombuffer(self.there.pop(index), array.dtype)
         if self.program.receives[index].kind == REDUCE:
@@ -188,13 +188,13 @@ class Exchange:
 
     def _begin(self, index: int, moment: float) -> None:
         """Put a send under way if its data, its turn and its receiver allow it; the last of them did at that moment."""
-        if index not in self.held or not self.turns.may(index):
+        if index not in self.held or not self.turns.is_ready(index):
             return
         if not self.eager and index not in self.clear:
             return
-        one, since = self.held.pop(index)
+        transfer, since = self.held.pop(index)
         self.moments.began[index] = began = max(moment, since)
-        self.nic.send(one, began)
+        self.nic.send(transfer, began)
 
     def _gone(self, index: int, left: float) -> None:
         self.there_at = left + self.nic.network.alpha
@@ -203,7 +203,7 @@ class Exchange:
 
     def _sent(self, index: int, moment: float) -> None:
         self.left_to_send -= 1
-        for other in self.turns.done(index):
+        for other in self.turns.finish(index):
             self._begin(other, moment)
         self._one_less()
 
@@ -237,7 +237,7 @@ class Exchange:
         have += data
         if len(have) == self.slots[self.program.receives[index].slot].nbytes:
             self.moments.came[index] = came
-            self.nic.at(came + self.nic.network.alpha, lambda _: self._settle(index, self.coming.pop(index)))
+            self.nic.call_at(came + self.nic.network.alpha, lambda _: self._settle(index, self.coming.pop(index)))
 
     def _settle(self, index: int, data: bytes | bytearray) -> None:
         move = self.program.receives[index]
@@ -245,5 +245,5 @@ class Exchange:
         self.there[index] = data
         if not self.eager:
             self._tell(ARRIVED, move)
-        self._allow(self.receiving.done(index))
+        self._allow(self.receiving.finish(index))
         self._advance(move.slot)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .exchange import Moments
-from .nic import sleep_until
+from .nic import wait_until
 from .program import REDUCE, Move, RankProgram
 
 Bytes = npt.NDArray[np.uint8]
@@ -42,35 +42,35 @@ class MessageExchange:
         self, program: RankProgram, slots: list[npt.NDArray[Any]], carrier: Carrier, combine: np.ufunc = np.add
     ):
         self.program, self.slots, self.carrier, self.combine = program, slots, carrier, combine
-        both = [(m.step, True, i) for i, m in enumerate(program.sends)]
-        both += [(m.step, False, i) for i, m in enumerate(program.receives)]
-        self.steps = [list(group) for _, group in groupby(sorted(both), key=lambda one: one[0])]
-        self.moments = Moments.of(program)
+        moves = [(m.step, True, i) for i, m in enumerate(program.sends)]
+        moves += [(m.step, False, i) for i, m in enumerate(program.receives)]
+        self.steps = [list(group) for _, group in groupby(sorted(moves), key=lambda move: move[0])]
+        self.moments = Moments.allocate(program)
 
     def run(self, start: float) -> Moments:
         """From the moment `start` to the end."""
-        sleep_until(start)
+        wait_until(start)
         for step in self.steps:
             self._step([i for _, is_send, i in step if is_send], [i for _, is_send, i in step if not is_send])
         return self.moments
 
     def _step(self, sends: list[int], receives: list[int]) -> None:
-        held = {i: self.slots[self.program.sends[i].slot].copy() for i in sends}
-        own = {self.program.sends[i].row: held[i] for i in sends}
+        data = {i: self.slots[self.program.sends[i].slot].copy() for i in sends}
+        data_of_row = {self.program.sends[i].row: data[i] for i in sends}
         came, waits = {}, {}
         for i in receives:
             move = self.program.receives[i]
             here = move.peer == self.program.endpoint
-            came[i] = own[move.row] if here else np.empty_like(self.slots[move.slot])
+            came[i] = data_of_row[move.row] if here else np.empty_like(self.slots[move.slot])
             if not here and came[i].nbytes:
                 waits[i] = self.carrier.receive(came[i].view(np.uint8), move.peer, move.row % _MOST_TAG)
-        gone = [self._send(i, held[i]) for i in sends]
+        waits_for_sends = [self._send(i, data[i]) for i in sends]
         for i in receives:
             if i in waits:
                 waits[i]()
             self.moments.came[i] = self.moments.arrived[i] = time.perf_counter()
             self._write(self.program.receives[i], came[i])
-        for wait in gone:
+        for wait in waits_for_sends:
             wait()
 
     def _send(self, index: int, data: npt.NDArray[Any]) -> Callable[[], Any]:
@@ -94,7 +94,7 @@ class OwnAllreduce:
     def run(self, start: float) -> Moments:
         """From the moment `start` to the end."""
         whole = np.concatenate(self.slots)
-        sleep_until(start)
+        wait_until(start)
         began = time.perf_counter()
         self.carrier.allreduce(whole)
         ended = np.array([time.perf_counter()])

@@ -23,7 +23,7 @@ _AHEAD = 2  # stretches that the receiving bucket may be ahead of the clock befo
 _TURNS = 16  # that a large transfer takes at most: each of them wakes a process
 
 
-def sleep_until(moment: float) -> None:
+def wait_until(moment: float) -> None:
     """Return at a moment of `time.perf_counter`, not before."""
     while (rest := moment - time.perf_counter()) > 0:
         time.sleep(rest)
@@ -66,11 +66,11 @@ class RankNic:
     def serve(self, first_row: int, take: Callable[[Frame, float], None]) -> None:
         """Frames from this row on, up to the next one that is served, are for `take`, with the moment at which they had
         come in."""
-        at = bisect_right(self._firsts, first_row)
-        self._firsts.insert(at, first_row)
-        self._takers.insert(at, take)
+        index = bisect_right(self._firsts, first_row)
+        self._firsts.insert(index, first_row)
+        self._takers.insert(index, take)
 
-    def at(self, moment: float, act: Callable[[float], None]) -> None:
+    def call_at(self, moment: float, act: Callable[[float], None]) -> None:
         """Call something, with that moment, when it has come."""
         heapq.heappush(self._due, (moment, next(self._number), act))
 
@@ -125,62 +125,64 @@ class RankNic:
 
     # ---- sending
 
-    def send(self, one: Outgoing, since: float) -> None:
+    def send(self, transfer: Outgoing, since: float) -> None:
         """Put a transfer under way that could have left since a moment: a card that had it goes on while the process
         sleeps."""
         if not self.active and not self._joining:
             self.out.start(since)
-        self._joining.append(one)
+        self._joining.append(transfer)
 
     def _join(self) -> bool:
         """Those that begin now take their turns behind the others, the next rank's first and then around: where all
         send to all, each receiver has one of them at a time, and no cable waits for its first piece. Is any active?"""
         if self._joining and len(self.active) == 1:
             self._divide()
-        self.active += sorted(self._joining, key=lambda one: (one.wire.peer < self.endpoint, one.wire.peer))
+        self.active += sorted(
+            self._joining, key=lambda transfer: (transfer.wire.peer < self.endpoint, transfer.wire.peer)
+        )
         self._joining.clear()
         return bool(self.active)
 
     def _divide(self) -> None:
         """Hand over what has left of the only transfer so far; from now on it takes turns."""
-        one = self.active[0]
+        transfer = self.active[0]
         left = int((time.perf_counter() - self.out.free) / self.out.beta) if self.out.beta else 0
-        size = min(left, self._size(one))
-        if size > 0 and size < len(one.data) - one.sent and not one.wire.full:
-            self._hand_over(one, size)
+        size = min(left, self._next_size(transfer))
+        if size > 0 and size < len(transfer.data) - transfer.sent and not transfer.wire.full:
+            self._hand_over(transfer, size)
 
     def _push(self, now: float) -> float:
         """Hand over the pieces that have left by now, in turns; when the next will have left."""
         blocked = 0
         while self._join() and blocked < len(self.active):
-            one = self.active[0]
-            if one.wire.full:
+            transfer = self.active[0]
+            if transfer.wire.full:
                 self.active.rotate(-1)
                 blocked += 1
                 continue
-            size = self._size(one)
+            size = self._next_size(transfer)
             if self.out.passes(size) > now:
                 return self.out.passes(size)
             blocked = 0
-            self._hand_over(one, size)
+            self._hand_over(transfer, size)
         if blocked:
             self.out.start(now)  # nobody takes anything: the cable is idle
         return math.inf
 
-    def _size(self, one: Outgoing) -> int:
+    def _next_size(self, transfer: Outgoing) -> int:
         """Bytes that it hands over next: fewer where it shares a cable at either end."""
         most = self.stretch
-        if not one.alone or len(self.active) > 1:
-            most = min(most, max(self.piece, len(one.data) // _TURNS))
-        return min(most, len(one.data) - one.sent)
+        if not transfer.alone or len(self.active) > 1:
+            most = min(most, max(self.piece, len(transfer.data) // _TURNS))
+        return min(most, len(transfer.data) - transfer.sent)
 
-    def _hand_over(self, one: Outgoing, size: int) -> None:
+    def _hand_over(self, transfer: Outgoing, size: int) -> None:
         """The next bytes of the first transfer have left."""
         left = self.out.take(size)
-        one.wire.send(Frame(DATA, one.row, one.data[one.sent : one.sent + size], left))
-        one.sent += size
-        if one.sent < len(one.data):
+        transfer.wire.send(Frame(DATA, transfer.row, transfer.data[transfer.sent : transfer.sent + size], left))
+        transfer.sent += size
+        if transfer.sent < len(transfer.data):
             self.active.rotate(-1)
             return
         self.active.popleft()
-        one.left(left)
+        transfer.left(left)

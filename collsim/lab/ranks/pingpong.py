@@ -16,13 +16,13 @@ PIPE, SOCKET, SHARED = 1, 2, 3
 
 def read(fd: int, count: int) -> bytes:
     """So many bytes. Raises EOFError where the other end has gone."""
-    found = bytearray()
-    while len(found) < count:
-        part = os.read(fd, count - len(found))
+    data = bytearray()
+    while len(data) < count:
+        part = os.read(fd, count - len(data))
         if not part:
             raise EOFError
-        found += part
-    return bytes(found)
+        data += part
+    return bytes(data)
 
 
 def write(fd: int, data: bytes | memoryview) -> None:
@@ -45,18 +45,18 @@ def main() -> None:
     """Answer until stdin ends."""
     try:
         while True:
-            way, count, times, more = ORDER.unpack(read(0, ORDER.size))
-            {PIPE: _pipe, SOCKET: _socket, SHARED: _shared}[way](count, times, more)
+            kind, count, times, more = ORDER.unpack(read(0, ORDER.size))
+            {PIPE: _answer_pipe, SOCKET: _answer_socket, SHARED: _answer_shared_memory}[kind](count, times, more)
     except (EOFError, OSError):
         sys.exit(0)
 
 
-def _pipe(count: int, times: int, more: bytes) -> None:
+def _answer_pipe(count: int, times: int, more: bytes) -> None:
     for _ in range(times):
         write(1, read(0, count))
 
 
-def _socket(count: int, times: int, more: bytes) -> None:
+def _answer_socket(count: int, times: int, more: bytes) -> None:
     port, token = struct.unpack_from("<H32s", more)
     with socket.create_connection(("127.0.0.1", port)) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,7 +67,7 @@ def _socket(count: int, times: int, more: bytes) -> None:
             sock.sendall(data)
 
 
-def _shared(count: int, times: int, more: bytes) -> None:
+def _answer_shared_memory(count: int, times: int, more: bytes) -> None:
     attach: Any = shared_memory.SharedMemory
     name = more.rstrip(b"\0").decode()
     block = attach(name, track=False) if sys.version_info >= (3, 13) else attach(name)

@@ -28,20 +28,20 @@ from .messages import Carrier, Gloo, MessageExchange, OwnAllreduce
 from .network import ImitatedNetwork
 from .nic import RankNic
 from .program import RankProgram
-from .wire import PeerWire, accepted, connected, listener
+from .wire import PeerWire, accept_ranks, connect_rank, open_listener
 
 CONNECT_SECONDS = 30.0
 Run = Exchange | MessageExchange | OwnAllreduce
 
 
-class Once(NamedTuple):
+class PreparedRun(NamedTuple):
     """One run that is ready to start: from a moment on, and what became of it, judged when all have ended."""
 
     run: Callable[[float], Any]
-    judged: Callable[[Any], Any]
+    compare: Callable[[Any], Any]
 
 
-Prepare = Callable[[Any, dict[int, int], Any], Callable[[], Once]]
+Prepare = Callable[[Any, dict[int, int], Any], Callable[[], PreparedRun]]
 
 
 @dataclass(frozen=True)
@@ -87,38 +87,40 @@ class RankOutcome(NamedTuple):
     slots: dict[int, npt.NDArray[Any]]
 
 
-def filled(task: RankTask) -> list[npt.NDArray[Any]]:
+def fill_slots(task: RankTask) -> list[npt.NDArray[Any]]:
     """The slots as they are before the first step."""
     return [np.resize(values, size) for values, size in zip(task.values, task.sizes.tolist(), strict=True)]
 
 
-def judged(task: RankTask, slots: list[npt.NDArray[Any]], moments: Moments) -> RankOutcome:
+def compare_slots(task: RankTask, slots: list[npt.NDArray[Any]], moments: Moments) -> RankOutcome:
     """Compare what came out with what must come out, bit for bit."""
-    wrong = sum(_differing(np.resize(want, len(slots[slot])), slots[slot]) for slot, want in task.expected.items())
+    wrong = sum(
+        _count_differing(np.resize(want, len(slots[slot])), slots[slot]) for slot, want in task.expected.items()
+    )
     checked = sum(len(slots[slot]) for slot in task.expected)
     return RankOutcome(moments, checked, wrong, {slot: slots[slot] for slot in task.expected} if task.give else {})
 
 
-def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
+def _count_differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
     """Elements that differ in any bit."""
     bits = (array.view(np.uint8).reshape(len(array), array.itemsize) for array in (want, got))
     return int(np.any(next(bits) != next(bits), axis=1).sum())
 
 
-def wired(
+def connect_peers(
     me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes, network: ImitatedNetwork
 ) -> dict[int, PeerWire]:
     """A wire to each peer: the lower number calls."""
     buffer = network.buffer(me)
-    socks = {peer: connected(ports[peer], me, token, buffer) for peer in sorted(peers) if peer > me}
-    socks |= accepted(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS, buffer)
+    socks = {peer: connect_rank(ports[peer], me, token, buffer) for peer in sorted(peers) if peer > me}
+    socks |= accept_ranks(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS, buffer)
     listening.close()
     return {peer: PeerWire(peer, sock) for peer, sock in socks.items()}
 
 
 def main() -> None:
     """Serve runs of a schedule until stdin ends."""
-    serve(_prepared)
+    serve(_prepare)
 
 
 def serve(prepare: Prepare) -> None:
@@ -126,67 +128,67 @@ def serve(prepare: Prepare) -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand between the answers
     gc.disable()  # its pauses would be measured, and nothing here goes round in circles
-    told: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(requests, told), daemon=True).start()
+    messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests, messages), daemon=True).start()
     try:
-        _serve(told, answers, prepare)
+        _serve_runs(messages, answers, prepare)
     except CollsimError as error:
-        _say(answers, ("failed", error))
+        _answer(answers, ("failed", error))
     except MemoryError:
-        _say(answers, ("failed", CollsimError("a rank has not enough memory; use fewer bytes or ranks")))
+        _answer(answers, ("failed", CollsimError("a rank has not enough memory; use fewer bytes or ranks")))
 
 
-def _listen(requests: BinaryIO, told: queue.SimpleQueue[Any]) -> None:
+def _listen(requests: BinaryIO, messages: queue.SimpleQueue[Any]) -> None:
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            told.put(pickle.load(requests))
+            messages.put(pickle.load(requests))
     os._exit(0)  # nobody is there any more who could want the rest
 
 
-def _say(answers: BinaryIO, message: tuple[str, Any]) -> None:
+def _answer(answers: BinaryIO, message: tuple[str, Any]) -> None:
     pickle.dump(message, answers, pickle.HIGHEST_PROTOCOL)
     answers.flush()
 
 
-def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO, prepare: Prepare) -> None:
-    task = told.get()
-    listening = listener(task.network.buffer(task.endpoint))
+def _serve_runs(messages: queue.SimpleQueue[Any], answers: BinaryIO, prepare: Prepare) -> None:
+    task = messages.get()
+    listening = open_listener(task.network.buffer(task.endpoint))
     port = listening.getsockname()[1]
-    _say(answers, ("port", port))
-    ports: dict[int, int] = told.get()
+    _answer(answers, ("port", port))
+    ports: dict[int, int] = messages.get()
     prepared = prepare(task, ports, listening)
-    _say(answers, ("connected", None))
+    _answer(answers, ("connected", None))
     while True:
-        start = told.get()
+        start = messages.get()
         once = prepared()
         moments = once.run(start)
-        _say(answers, ("ran", None))
-        told.get()  # until all have ended: comparing takes a processor from those that still run
-        _say(answers, ("done", once.judged(moments)))
+        _answer(answers, ("ran", None))
+        messages.get()  # until all have ended: comparing takes a processor from those that still run
+        _answer(answers, ("done", once.compare(moments)))
 
 
-def _prepared(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[], Once]:
+def _prepare(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[], PreparedRun]:
     """Connected with the others; what makes a run."""
-    carried = _carried(task, ports, listening)
+    carried = _choose_carrier(task, ports, listening)
 
-    def once() -> Once:
-        slots = filled(task)
-        return Once(carried(slots).run, lambda moments: judged(task, slots, moments))
+    def prepare_run() -> PreparedRun:
+        slots = fill_slots(task)
+        return PreparedRun(carried(slots).run, lambda moments: compare_slots(task, slots, moments))
 
-    return once
+    return prepare_run
 
 
-def _carried(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[list[npt.NDArray[Any]]], Run]:
+def _choose_carrier(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[list[npt.NDArray[Any]]], Run]:
     """What makes a run of the slots."""
     combine = getattr(np, task.combine)
     if task.on == "gloo":
         listening.close()
-        return partial(by_messages, task, Gloo(task.program.endpoint, task.count, ports[0]))
-    wires = wired(task.program.endpoint, task.program.peers, ports, listening, task.token, task.network)
+        return partial(build_message_run, task, Gloo(task.program.endpoint, task.count, ports[0]))
+    wires = connect_peers(task.program.endpoint, task.program.peers, ports, listening, task.token, task.network)
     return lambda slots: Exchange(task.program, slots, RankNic(task.program.endpoint, wires, task.network), combine)
 
 
-def by_messages(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[Any]]) -> Run:
+def build_message_run(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[Any]]) -> Run:
     """A run over a library's messages, or of its own allreduce."""
     if task.own:
         return OwnAllreduce(slots, carrier)

@@ -58,32 +58,32 @@ class RankProgram:
         return {move.peer for move in (*self.sends, *self.receives)} - {self.endpoint}
 
 
-def programs(schedule: Schedule, held: npt.NDArray[np.bool_]) -> list[RankProgram]:
+def build_programs(schedule: Schedule, has_data: npt.NDArray[np.bool_]) -> list[RankProgram]:
     """A program for each endpoint; `held` are the slots (endpoints, slots) that hold data at the start.
 
     A reduce into what a helper does not hold yet is a copy, as `replay` has it.
     """
-    table, held = schedule.transfers, held.copy()
+    table, has_data = schedule.transfers, has_data.copy()
     comes = Counter(zip(table["step"].tolist(), table["dst"].tolist(), strict=True))
     sends: list[list[Move]] = [[] for _ in range(schedule.endpoints)]
     receives: list[list[Move]] = [[] for _ in range(schedule.endpoints)]
     for row, t in enumerate(table.tolist()):
         step, src, dst, chunk, into, reduces, channel = t
-        kind = REDUCE if reduces and held[dst, into] else COPY
-        held[dst, into] = True
+        kind = REDUCE if reduces and has_data[dst, into] else COPY
+        has_data[dst, into] = True
         alone = comes[step, dst] == 1
         sends[src].append(Move(row, step, channel, dst, chunk, alone=alone))
         receives[dst].append(Move(row, step, channel, src, into, kind, alone))
     return [
-        RankProgram(e, tuple(sends[e]), tuple(receives[e]), _order(sends[e], receives[e]))
+        RankProgram(e, tuple(sends[e]), tuple(receives[e]), _order_accesses(sends[e], receives[e]))
         for e in range(schedule.endpoints)
     ]
 
 
-def _order(sends: list[Move], receives: list[Move]) -> dict[int, tuple[tuple[bool, int], ...]]:
+def _order_accesses(sends: list[Move], receives: list[Move]) -> dict[int, tuple[tuple[bool, int], ...]]:
     """For each slot its reads and writes: by step, of one step the reads first, then by row."""
     touched: dict[int, list[tuple[Any, ...]]] = {}
     for is_write, moves in ((False, sends), (True, receives)):
         for index, move in enumerate(moves):
             touched.setdefault(move.slot, []).append((move.step, is_write, move.row, index))
-    return {slot: tuple((t[1], t[3]) for t in sorted(listed)) for slot, listed in touched.items()}
+    return {slot: tuple((t[1], t[3]) for t in sorted(accesses)) for slot, accesses in touched.items()}

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from .exchange import Exchange, Moments
 from .network import ImitatedNetwork
-from .nic import RankNic, sleep_until
-from .process import Once, RankTask, filled, judged, serve, wired
+from .nic import RankNic, wait_until
+from .process import PreparedRun, RankTask, compare_slots, connect_peers, fill_slots, serve
 from .wire import PeerWire
 
 Floats = npt.NDArray[np.float64]
@@ -95,8 +95,8 @@ class StepRun:
 
     def __init__(self, task: RankStep, wires: Mapping[int, PeerWire]):
         self.task, self.nic = task, RankNic(task.endpoint, wires, task.network)
-        self.slots = [filled(part.task) for part in task.parts]
-        self.running: list[Callable[[], None]] = [_nothing] * len(task.parts)  # what the end of each sets off
+        self.slots = [fill_slots(part.task) for part in task.parts]
+        self.running: list[Callable[[], None]] = [_do_nothing] * len(task.parts)  # what the end of each sets off
         self.exchanges = [self._exchange(number, part) for number, part in enumerate(task.parts)]
         self.waits = [len(box.before) for box in task.boxes]
         self.followers: list[list[int]] = [[] for _ in task.boxes]
@@ -119,7 +119,7 @@ class StepRun:
     def run(self, start: float) -> StepMoments:
         """From the moment `start` to the end."""
         start += self.task.network.late.get(self.task.endpoint, 0.0)
-        sleep_until(start)
+        wait_until(start)
         for number, waits in enumerate(self.waits):
             if not waits:
                 self.ready[number] = start
@@ -139,7 +139,7 @@ class StepRun:
                 continue
             begin = self.moments.begin[box.task] = self.ready[number]
             if box.seconds:
-                self.nic.at(begin + box.seconds, partial(self._slept, number))
+                self.nic.call_at(begin + box.seconds, partial(self._slept, number))
             else:
                 self._end(number, begin)
 
@@ -151,7 +151,7 @@ class StepRun:
         """The first of these, and behind it the others."""
         first, rest = collectives[0], collectives[1:]
         exchange = self.exchanges[first]
-        self.running[first] = lambda: self.nic.at(exchange.there_at, partial(self._communicated, number, rest))
+        self.running[first] = lambda: self.nic.call_at(exchange.there_at, partial(self._communicated, number, rest))
         exchange.start()
 
     def _communicated(self, number: int, rest: tuple[int, ...], _: float) -> None:
@@ -175,29 +175,31 @@ class StepRun:
             if not self.waits[other]:
                 self.begun.append(other)
 
-    def judged(self, moments: StepMoments) -> StepOutcome:
+    def compare(self, moments: StepMoments) -> StepOutcome:
         """Compare what came out of every collective with what must come out, bit for bit."""
-        found = [
-            judged(part.task, slots, Moments.of(part.task.program))
+        outcomes = [
+            compare_slots(part.task, slots, Moments.allocate(part.task.program))
             for part, slots in zip(self.task.parts, self.slots, strict=True)
         ]
-        return StepOutcome(moments, sum(one.checked for one in found), sum(one.wrong for one in found))
+        return StepOutcome(
+            moments, sum(outcome.checked for outcome in outcomes), sum(outcome.wrong for outcome in outcomes)
+        )
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """It has not begun, so it cannot end."""
 
 
 def main() -> None:
     """Serve runs of a step until stdin ends."""
-    serve(_prepared)
+    serve(_prepare)
 
 
-def _prepared(task: RankStep, ports: dict[int, int], listening: Any) -> Callable[[], Once]:
-    wires = wired(task.endpoint, task.peers, ports, listening, task.token, task.network)
+def _prepare(task: RankStep, ports: dict[int, int], listening: Any) -> Callable[[], PreparedRun]:
+    wires = connect_peers(task.endpoint, task.peers, ports, listening, task.token, task.network)
 
-    def once() -> Once:
+    def prepare_run() -> PreparedRun:
         run = StepRun(task, wires)
-        return Once(run.run, run.judged)
+        return PreparedRun(run.run, run.compare)
 
-    return once
+    return prepare_run

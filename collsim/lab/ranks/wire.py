@@ -76,7 +76,7 @@ class PeerWire:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            raise _lost(self.peer) from error
+            raise _describe_loss(self.peer) from error
 
     def _hand_over(self) -> int:
         """Bytes that the system took, of as many as it takes at once."""
@@ -98,9 +98,9 @@ class PeerWire:
         except (BlockingIOError, InterruptedError):
             return []
         except OSError as error:
-            raise _lost(self.peer) from error
+            raise _describe_loss(self.peer) from error
         if not data:
-            raise _lost(self.peer)
+            raise _describe_loss(self.peer)
         self._come += data
         return list(self._frames())
 
@@ -122,7 +122,7 @@ class PeerWire:
             self.sock.close()
 
 
-def _lost(peer: int) -> CollsimError:
+def _describe_loss(peer: int) -> CollsimError:
     return CollsimError("the connection to endpoint {peer} was closed", peer=peer)
 
 
@@ -131,7 +131,7 @@ def new_token() -> bytes:
     return secrets.token_bytes(_TOKEN_BYTES)
 
 
-def listener(buffer: int = _BUFFER) -> socket.socket:
+def open_listener(buffer: int = _BUFFER) -> socket.socket:
     """A socket that listens on this computer's own address alone."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
@@ -140,22 +140,22 @@ def listener(buffer: int = _BUFFER) -> socket.socket:
     return sock
 
 
-def connected(port: int, me: int, token: bytes, buffer: int = _BUFFER) -> socket.socket:
+def connect_rank(port: int, me: int, token: bytes, buffer: int = _BUFFER) -> socket.socket:
     """A socket to another rank, which knows us by the token."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     sock.connect((HOST, port))
     sock.sendall(_HELLO.pack(token, me))
-    return _tuned(sock, buffer)
+    return _tune(sock, buffer)
 
 
-def _tuned(sock: socket.socket, buffer: int) -> socket.socket:
+def _tune(sock: socket.socket, buffer: int) -> socket.socket:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
     return sock
 
 
-def accepted(
+def accept_ranks(
     listening: socket.socket,
     expected: set[int],
     token: bytes,
@@ -166,31 +166,31 @@ def accepted(
     """The sockets of all that are expected. Whoever comes without the token, or a second time, is shown out; one that
     says nothing keeps nobody waiting. `watch` is called again and again meanwhile, and may raise. Raises CollsimError
     where they have not all come in time."""
-    found: dict[int, socket.socket] = {}
+    sockets: dict[int, socket.socket] = {}
     strangers: dict[socket.socket, bytes] = {}
     until = time.perf_counter() + seconds
     try:
-        while found.keys() != expected:
+        while sockets.keys() != expected:
             rest = until - time.perf_counter()
             if rest <= 0:
-                raise CollsimError("endpoints {missing} did not connect", missing=sorted(expected - found.keys()))
+                raise CollsimError("endpoints {missing} did not connect", missing=sorted(expected - sockets.keys()))
             watch()
             for sock in select.select([listening, *strangers], [], [], min(rest, _WATCHED))[0]:
                 if sock.fileno() < 0:
                     continue  # shown out a moment ago
                 if sock is listening:
-                    strangers[_come(listening)] = b""
+                    strangers[_accept_stranger(listening)] = b""
                     if len(strangers) > _MOST_STRANGERS:
                         _show_out(next(iter(strangers)), strangers)
                 else:
-                    _hear(sock, strangers, found, expected, token)
+                    _hear_stranger(sock, strangers, sockets, expected, token)
     finally:
         for sock in strangers:
             sock.close()
-    return {who: _tuned(sock, buffer) for who, sock in found.items()}
+    return {who: _tune(sock, buffer) for who, sock in sockets.items()}
 
 
-def _come(listening: socket.socket) -> socket.socket:
+def _accept_stranger(listening: socket.socket) -> socket.socket:
     sock = listening.accept()[0]
     sock.setblocking(False)
     return sock
@@ -201,24 +201,24 @@ def _show_out(sock: socket.socket, strangers: dict[socket.socket, bytes]) -> Non
     sock.close()
 
 
-def _hear(
+def _hear_stranger(
     sock: socket.socket,
     strangers: dict[socket.socket, bytes],
-    found: dict[int, socket.socket],
+    sockets: dict[int, socket.socket],
     expected: set[int],
     token: bytes,
 ) -> None:
     """What somebody says who is not known yet: one of ours, or shown out."""
     try:
-        said = strangers[sock] + sock.recv(_HELLO.size - len(strangers[sock]))
+        greeting = strangers[sock] + sock.recv(_HELLO.size - len(strangers[sock]))
     except OSError:
-        said = b""
-    if 0 < len(said) < _HELLO.size and len(said) > len(strangers[sock]):
-        strangers[sock] = said
+        greeting = b""
+    if 0 < len(greeting) < _HELLO.size and len(greeting) > len(strangers[sock]):
+        strangers[sock] = greeting
         return
     del strangers[sock]
-    given, who = _HELLO.unpack(said) if len(said) == _HELLO.size else (b"", -1)
-    if hmac.compare_digest(given, token) and who in expected - found.keys():
-        found[who] = sock
+    shown_token, who = _HELLO.unpack(greeting) if len(greeting) == _HELLO.size else (b"", -1)
+    if hmac.compare_digest(shown_token, token) and who in expected - sockets.keys():
+        sockets[who] = sock
     else:
         sock.close()

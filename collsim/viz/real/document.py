@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...lab.lateness import calibrated_prediction, ends, held_up
+from ...lab.lateness import compute_step_ends, find_delayed_runs, predict_calibrated
 from ...train import DDP
 from ..hosts.bundle import bundle_modules
 from ..training.document import map_layers_to_buckets
@@ -41,7 +41,7 @@ def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> d
         "steps": schedule.steps,
         "predicted": {
             "time": predicted.time,
-            "ends": ends(table["step"], predicted.finish[None], schedule.steps)[0].tolist(),
+            "ends": compute_step_ends(table["step"], predicted.finish[None], schedule.steps)[0].tolist(),
             "line": _build_line(schedule.steps, table, predicted.start, arrival, predicted.finish),
         },
     }
@@ -77,13 +77,13 @@ def _build_boxes(
 
 
 def _describe_measurement(trace: RealTrace) -> dict[str, object]:
-    schedule, frame, table = trace.schedule, trace.beside, trace.schedule.transfers
+    schedule, frame, table = trace.schedule, trace.comparison, trace.schedule.transfers
     columns = schedule.steps, table, trace.start, trace.came, trace.finish
-    fitted = calibrated_prediction(trace)
+    fitted = predict_calibrated(trace)
     expected = None
     if fitted is not None:
         step_ends = [
-            ends(table["step"], trace_of_step.finish[None], schedule.steps)[0]
+            compute_step_ends(table["step"], trace_of_step.finish[None], schedule.steps)[0]
             for trace_of_step in (fitted, trace.predicted)
         ]
         expected = np.diff(step_ends[0] - step_ends[1], prepend=0.0).tolist()
@@ -100,7 +100,7 @@ def _describe_measurement(trace: RealTrace) -> dict[str, object]:
         "low": frame["low"].tolist(),
         "high": frame["high"].tolist(),
         "expected": expected,
-        "held": [list(trace_of_step) for trace_of_step in held_up(trace)],
+        "held": [list(trace_of_step) for trace_of_step in find_delayed_runs(trace)],
     }
 
 

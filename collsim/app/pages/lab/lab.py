@@ -220,7 +220,7 @@ def build_script(choice: LabChoice) -> str:
         f'plan = cs.schedule("{choice.algorithm}", ranks={choice.ranks})\n'
         f't = cs.run_for_real(plan, "{choice.nbytes}", bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", '
         f"repeat={choice.repeat}, calibrate=True{wrong})\n"
-        "print(t)\nprint(t.beside)\n"
+        "print(t)\nprint(t.comparison)\n"
     )
 
 
@@ -241,7 +241,7 @@ def _build_step_script(choice: LabChoice) -> str:
         f"    compute=[({backward / 2:g}, {backward:g})] * {asked.LAYERS},  # s: forward and backward of a layer\n"
         f'    bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", repeat={choice.repeat}{slow},\n'
         ")\n"
-        "print(t)\nprint(t.beside)\n"
+        "print(t)\nprint(t.comparison)\n"
     )
 
 

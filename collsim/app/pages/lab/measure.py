@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import collsim as cs
-from collsim.lab.lateness import calibrated_prediction, sentences
-from collsim.lab.prediction import MessageCost, predict
-from collsim.lab.run import check
+from collsim.lab.lateness import predict_calibrated, write_sentences
+from collsim.lab.prediction import MessageCost, predict_run
+from collsim.lab.run import check_request
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.document import build_lab_document
 
@@ -32,7 +32,7 @@ class LabShown:
 
 def _plan(choice: LabChoice) -> cs.Schedule:
     plan = cs.schedule(choice.algorithm, ranks=choice.ranks)
-    check(plan, choice.nbytes, repeat=choice.repeat, time_limit=LIMIT)
+    check_request(plan, choice.nbytes, repeat=choice.repeat, time_limit=LIMIT)
     return plan
 
 
@@ -45,7 +45,7 @@ def predict_choice(choice: LabChoice, report_progress: ReportProgress = lambda s
     """
     plan = _plan(choice)
     alpha, rate = parse_time(choice.alpha), parse_bandwidth(choice.bandwidth)
-    trace = predict(plan, parse_bytes(choice.nbytes), "float32", alpha, rate, **choice.wrong)
+    trace = predict_run(plan, parse_bytes(choice.nbytes), "float32", alpha, rate, **choice.wrong)
     return LabShown(build_lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
 
 
@@ -91,13 +91,13 @@ def measure_choice(
     )
     low, high = trace.middle
     figures = {"predicted": trace.predicted.time, "median": trace.time, "best": trace.best, "low": low, "high": high}
-    fitted = calibrated_prediction(trace)
+    fitted = predict_calibrated(trace)
     if fitted is not None:
         figures |= {"calibrated": fitted.time}
     if trace.calibrated is not None:
         figures |= {"alpha": trace.calibrated.alpha, "bandwidth": trace.calibrated.bandwidth}
     counted = trace.schedule.endpoints, trace.measured.cores, trace.measured.checked
-    return LabShown(build_lab_document(trace.predicted, trace), figures, sentences(trace), *counted)
+    return LabShown(build_lab_document(trace.predicted, trace), figures, write_sentences(trace), *counted)
 
 
 def estimate_measurement(choice: LabChoice, turn: int) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.lab import RealStep
-from collsim.lab.real_step import sentences
-from collsim.lab.step import equal_layers, predicted_step
+from collsim.lab.real_step import write_sentences
+from collsim.lab.step import build_equal_layers, predict_step
 from collsim.train import ParallelStrategy, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.document import build_lab_step_document
@@ -34,7 +34,7 @@ def build_model(choice: LabChoice) -> cs.train.Model:
     if nbytes % (LAYERS * _ELEMENT) or not nbytes:
         message = "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes"
         raise CollsimError(message, size=format_bytes(nbytes), layers=LAYERS, least=LAYERS * _ELEMENT)
-    return equal_layers(LAYERS, nbytes // LAYERS, nbytes // LAYERS)
+    return build_equal_layers(LAYERS, nbytes // LAYERS, nbytes // LAYERS)
 
 
 def build_step_options(choice: LabChoice, layers: int) -> dict[str, Any]:
@@ -93,9 +93,7 @@ def count_bucket_bytes(choice: LabChoice, layers: int) -> int:
 def _predict_by_layers(choice: LabChoice) -> dict[int, StepTrace]:
     """By layers in a bucket."""
     model = build_model(choice)
-    return {
-        layers: predicted_step(model, **build_step_options(choice, layers)) for layers in list_bucket_layers(choice)
-    }
+    return {layers: predict_step(model, **build_step_options(choice, layers)) for layers in list_bucket_layers(choice)}
 
 
 def predict_choice(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
@@ -171,7 +169,7 @@ def measure_choice(
     figures |= {"waits": real.measured.exposed, "waits_predicted": real.predicted.exposed}
     document = _build_document(choice, {layers: measured_step.predicted for layers, measured_step in ran.items()}, ran)
     checked = sum(measured_step.checked for measured_step in ran.values())
-    return LabShown(document, figures, sentences(real), choice.ranks, real.cores, checked)
+    return LabShown(document, figures, write_sentences(real), choice.ranks, real.cores, checked)
 
 
 def _count_runs(choice: LabChoice, layers: int) -> int:
