@@ -29,15 +29,15 @@ SIZES = tuple(2**k for k in range(10, 31, 2))
 
 def grow_facts(machine: Facts | Topology, nodes: int) -> Facts:
     """The facts of so many of a machine's nodes. Raises CollsimError where nothing says what joins them."""
-    one = read_facts(machine)
-    if nodes == one.nodes:
-        return one
-    if one.net == "none" and nodes > 1:
+    facts = read_facts(machine)
+    if nodes == facts.nodes:
+        return facts
+    if facts.net == "none" and nodes > 1:
         raise CollsimError(
             "this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., "
             "nodes=2)"
         )
-    return replace(one, ranks=nodes * one.local_ranks, nodes=nodes, hosts=one.hosts * nodes // one.nodes)
+    return replace(facts, ranks=nodes * facts.local_ranks, nodes=nodes, hosts=facts.hosts * nodes // facts.nodes)
 
 
 def predict_choices(
@@ -64,7 +64,7 @@ def predict_choices(
     for count in nodes:
         facts = grow_facts(machine, parse_count(count, "nodes"))
         for size in nbytes:
-            p = _predicted(collective, machine, facts, size, links, **settings)
+            p = _predict_with_calibration(collective, machine, facts, size, links, **settings)
             believed = np.nan if p.tuner_time is None else p.tuner_time
             names = {"algorithm": p.algorithm, "protocol": p.protocol, "channels": p.channels}
             numbers = {"nodes": facts.nodes, "ranks": facts.ranks, "nbytes": p.nbytes}
@@ -74,7 +74,7 @@ def predict_choices(
     return pd.DataFrame(rows)
 
 
-def _predicted(
+def _predict_with_calibration(
     collective: str, machine: Facts | Topology, facts: Facts, nbytes: Any, links: LinkParameters | None, **settings: Any
 ) -> Prediction:
     """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is
@@ -117,17 +117,17 @@ def compare_ring_and_tree(
     for size in sorted({parse_bytes(n) for n in nbytes}):
         row: dict[str, float] = {"nbytes": size}
         for name in ("Ring", "Tree"):
-            p = _predicted("allreduce", machine, facts, size, links, NCCL_ALGO=name)
+            p = _predict_with_calibration("allreduce", machine, facts, size, links, NCCL_ALGO=name)
             notes |= dict.fromkeys(p.notes)
             row |= {name.lower(): p.time, f"{name.lower()}_tuner": np.nan if p.tuner_time is None else p.tuner_time}
         rows.append(row)
     table = pd.DataFrame(rows)
     return Crossover(
-        table, _crossing(table, "ring", "tree"), _crossing(table, "ring_tuner", "tree_tuner"), tuple(notes)
+        table, _find_crossing(table, "ring", "tree"), _find_crossing(table, "ring_tuner", "tree_tuner"), tuple(notes)
     )
 
 
-def _crossing(table: pd.DataFrame, ring: str, tree: str) -> float | None:
+def _find_crossing(table: pd.DataFrame, ring: str, tree: str) -> float | None:
     """The last size from which on the ring is ahead, found between two sizes on logarithmic axes; None where one is
     ahead everywhere."""
     x, ahead = np.log(table["nbytes"].to_numpy(float)), np.log(table[tree].to_numpy() / table[ring].to_numpy())

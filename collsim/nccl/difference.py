@@ -130,13 +130,13 @@ def explain_difference(run: Trace) -> Difference | None:
     if name not in BUSBW or not run.time or run.topology.facts.plan is None:
         return None
     try:
-        prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_algorithm(run))
+        prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_get_nccl_algorithm(run))
     except CollsimError:  # NCCL does not run there, or has not that algorithm there
         return None
-    return _explained(prediction, run)
+    return find_large_difference(prediction, run)
 
 
-def _algorithm(run: Trace) -> str | None:
+def _get_nccl_algorithm(run: Trace) -> str | None:
     return _NCCL_ALGO.get(run.schedule.name)
 
 
@@ -156,46 +156,66 @@ def predict_with_simulation(
         _, run = simulated(collective, machine, nbytes, **environment)
     except CollsimError:  # ranks that nodes cannot share evenly, algorithms without a schedule here
         return prediction
-    found = _explained(prediction, run)
-    return prediction if found is None else replace(prediction, notes=(*prediction.notes, str(found)))
+    difference = find_large_difference(prediction, run)
+    return prediction if difference is None else replace(prediction, notes=(*prediction.notes, str(difference)))
 
 
-def _explained(p: Prediction, run: Trace) -> Difference | None:
+def find_large_difference(p: Prediction, run: Trace) -> Difference | None:
+    """Find the term that makes the difference between a prediction and a simulation of the same call.
+
+    Args:
+        p: the prediction.
+        run: the simulation of the prediction's algorithm on the same machine.
+
+    Returns:
+        The difference; None where the times differ by less than `FAR`.
+    """
     seconds = run.time
     if not seconds or max(p.time / seconds, seconds / p.time) <= FAR:
         return None
-    call = _call(p, get_link_parameters(run.topology))
+    call = build_predicted_call(p, get_link_parameters(run.topology))
     if p.time < seconds:
-        return Difference(p.time, seconds, p.algorithm, *_slower(p, run, _stated_bytes(call), call))
-    found = compute_terms(call)
-    term = max(found, key=lambda name: found[name])
-    return Difference(p.time, seconds, p.algorithm, term, found[term], *_words(call, term))
+        return Difference(
+            p.time, seconds, p.algorithm, *_explain_slower_simulation(p, run, compute_stated_time(call), call)
+        )
+    terms = compute_terms(call)
+    term = max(terms, key=lambda name: terms[name])
+    return Difference(p.time, seconds, p.algorithm, term, terms[term], *_describe_term(call, term))
 
 
-def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, float, str, str]:
+def _explain_slower_simulation(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, float, str, str]:
     """What makes a simulation the slower one: the latency of its steps, or a link that its transfers share."""
     few = min(run.nbytes, _FEW * run.schedule.chunks * run.schedule.ranks)
     latency = float(simulate(run.schedule, run.topology, few, run.dtype, run.engine).time)
     shared, neck = run.time - latency - stated, run.bottleneck
     if neck is None or latency >= shared:
-        why = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
-        return "latency", latency, why, f"steps {_FIT}"
-    why = (
+        reason = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
+        return "latency", latency, reason, f"steps {_FIT}"
+    reason = (
         f"transfers share {run.topology.link_name(neck.busiest)}, busy for {100 * neck.most:.3g} % of the run, and the "
         f"prediction for NCCL's {p.algorithm} takes the rate measured on other machines of this kind"
     )
-    return "shared", shared, why, _rate_words(call)[1]
+    return "shared", shared, reason, _describe_rate(call)[1]
 
 
-def _call(p: Prediction, links: LinkParameters) -> Call:
+def build_predicted_call(p: Prediction, links: LinkParameters) -> Call:
+    """Build the call that a prediction is of, to time its terms one by one.
+
+    Args:
+        p: the prediction; sends and receives count as a ring.
+        links: what links of each kind carry and take.
+
+    Returns:
+        The call, on the graphs that the prediction found.
+    """
     algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
     comm = build_communicator(p.facts, None, None, p.graph_search)
     return Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, comm, links, p.fabric)
 
 
 def compute_terms(call: Call) -> dict[str, float]:
-    """Seconds of a call that links as they are stated do not explain, by term; with `_stated_bytes` their sum is the
-    time."""
+    """Seconds of a call that links as they are stated do not explain, by term; with `compute_stated_time` their sum
+    is the time."""
     parts = compute_time(call)
     even = replace(call, links=replace(call.links, unaligned=1.0))
     aligned, plain = compute_byte_time(even)[0], compute_byte_time(replace(even, protocol="Simple"))[0]
@@ -204,13 +224,20 @@ def compute_terms(call: Call) -> dict[str, float]:
         "steps": parts.steps,
         "alignment": parts.bytes - aligned,
         "protocol": aligned - plain,
-        "rate": plain - _stated_bytes(call),
+        "rate": plain - compute_stated_time(call),
         "fill": parts.fill,
     }
 
 
-def _stated_bytes(call: Call) -> float:
-    """Seconds that the bytes need where every link carries all that it is stated to."""
+def compute_stated_time(call: Call) -> float:
+    """Compute how long the bytes take where every link carries all that it is stated to.
+
+    Args:
+        call: the call with measured shares of the links' rates, which are set to 1.
+
+    Returns:
+        Seconds of the bytes alone, without launch, steps and pipeline fill.
+    """
     k = call.links
     stated = replace(
         k,
@@ -231,23 +258,23 @@ def _stated_bytes(call: Call) -> float:
     return compute_byte_time(replace(call, protocol="Simple", links=stated))[0]
 
 
-def _words(call: Call, term: str) -> tuple[str, str]:
+def _describe_term(call: Call, term: str) -> tuple[str, str]:
     """What a term is, and what it is known from."""
     if term == "rate":
-        return _rate_words(call)
+        return _describe_rate(call)
     if term == "protocol":
         return f"{call.protocol} fills its lines only in part with data", "NCCL's own constants (src/graph/tuning.cc)"
     if term == "alignment":
         return "ranks' blocks are no multiple of 16 bytes, and are copied in smaller pieces", READ_OFF["unaligned"]
-    said = {
+    reasons = {
         "launch": "the kernels are launched and the hosts work before anything moves",
         "steps": f"NCCL's steps with {call.protocol} wait for one another",
         "fill": f"the pipeline of {call.protocol} fills and drains",
     }
-    return said[term], _FIT
+    return reasons[term], _FIT
 
 
-def _rate_words(call: Call) -> tuple[str, str]:
+def _describe_rate(call: Call) -> tuple[str, str]:
     facts = call.facts
     limit = compute_byte_time(replace(call, protocol="Simple"))[1]
     if limit == "fabric":
@@ -256,24 +283,24 @@ def _rate_words(call: Call) -> tuple[str, str]:
         return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
     if limit == facts.wiring:
         if limit == "host":
-            return _host_words(call)
+            return _describe_host_limit(call)
         real, full, kind = compute_intra_rate(call), facts.link_rate, get_intra_kind(facts)
         crossing = facts.crosses_sockets and limit == "pcie"
         who = "peer copies over PCIe" if limit == "pcie" else f"{kind} links"
         across = " between sockets" if crossing else ""
-        shown = [EVIDENCE.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
+        sources = [EVIDENCE.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
         if crossing:
-            shown.append(EVIDENCE["crossing"])
-        return f"{who}{across} move at {format_bandwidth(real)} of {format_bandwidth(full)}", "; ".join(shown)
+            sources.append(EVIDENCE["crossing"])
+        return f"{who}{across} move at {format_bandwidth(real)} of {format_bandwidth(full)}", "; ".join(sources)
     full = facts.nics * facts.nic_rate
     return (
         f"the {facts.nics:g} cards of a node ({limit}) carry {format_bandwidth(compute_net_rate(call))} of "
         f"{format_bandwidth(full)}",
-        _net_evidence(call),
+        _find_network_evidence(call),
     )
 
 
-def _host_words(call: Call) -> tuple[str, str]:
+def _describe_host_limit(call: Call) -> tuple[str, str]:
     """Which link on the way through host memory holds the data up."""
     rates = compute_host_rates(call)
     limit = min(rates, key=lambda name: rates[name])
@@ -285,7 +312,7 @@ def _host_words(call: Call) -> tuple[str, str]:
     return template, evidence
 
 
-def _net_evidence(call: Call) -> str:
+def _find_network_evidence(call: Call) -> str:
     facts = call.facts
     if facts.net != "tcp" and compute_bridge_rate(call) < facts.nic_rate * call.links.carries[facts.net]:
         return EVIDENCE["without gdr" if facts.gdr is False else "host bridge"]

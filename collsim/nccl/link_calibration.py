@@ -111,15 +111,15 @@ class Calibration:
     def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
         """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is
         said."""
-        found = predict(collective, self.machine, nbytes, links=self.links, **environment)
+        prediction = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = select_pinned_settings(environment)
         guessed = join_words(
-            find_extrapolations(self.fitted_on, found.facts, found.collective, found.nbytes, settings),
+            find_extrapolations(self.fitted_on, prediction.facts, prediction.collective, prediction.nbytes, settings),
             "{first}; {then}",
         )
         if guessed and not extrapolate:
             raise CollsimError("{guessed}; say extrapolate=True to go there all the same", guessed=guessed)
-        return apply_calibration(found, self.measured, settings)
+        return apply_calibration(prediction, self.measured, settings)
 
     def save(self, path: str | Path) -> None:
         """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.
@@ -181,7 +181,7 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(describe_unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = read_facts(machine)
-    usable = _usable(measured, facts)
+    usable = _select_usable(measured, facts)
     if usable.collective.isna().any():
         raise CollsimError(
             "the log does not name its test, as nccl-tests before 2.16.7 did not, and its columns do not tell it; say "
@@ -194,14 +194,14 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
             usable=len(usable),
         )
     samples = [build_sample(row, machine, environment) for row in usable.itertuples()]
-    factors, residues = _fitted(samples)
+    factors, residues = _fit_with_residues(samples)
     links = apply_knobs(MEASURED, CLUSTER, factors)
     residuals = pd.DataFrame(
         {
             "collective": [s.call.collective for s in samples],
             "nbytes": [s.call.nbytes for s in samples],
             "measured": [s.seconds for s in samples],
-            "predicted": _predicted(samples, factors, residues),
+            "predicted": _predict_seconds(samples, factors, residues),
         }
     )
     residuals["ratio"] = residuals.predicted / residuals.measured
@@ -209,7 +209,10 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     seen = summarize_fit_data(
         facts, sizes, ranks, sorted({s.call.collective for s in samples}), select_pinned_settings(environment)
     )
-    error, held_out = round(float(compute_relative_error(residuals.ratio).median()), 4), _held_out(samples)
+    error, held_out = (
+        round(float(compute_relative_error(residuals.ratio).median()), 4),
+        _measure_held_out_error(samples),
+    )
     known = Measured({}, factors, seen, error, held_out, residues)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)
@@ -217,18 +220,18 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     return Calibration(calibrate_links(machine, known), links, known, residuals)
 
 
-def _usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+def _select_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     """Rows that say something of links: with a size and a time, of 2 ranks or more (all of the machine where none are
     told)."""
     table = measured.assign(
-        **{name: _numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured}
+        **{name: _parse_numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured}
     )
     ranks = table.ranks.where(table.ranks > 0, facts.ranks) if "ranks" in table else float(facts.ranks)
     table = table.assign(ranks=ranks)
     return table[(table.time > 0) & (table.nbytes > 0) & (table.ranks > 1)]
 
 
-def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
+def _parse_numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
     import pandas as pd
 
     numbers = pd.to_numeric(measured[column], errors="coerce").astype(float)
@@ -244,28 +247,28 @@ def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
     return numbers
 
 
-def _fitted(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue, ...]]:
+def _fit_with_residues(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue, ...]]:
     """The knobs that these samples move, and what they leave by size."""
     spoken = {name: CLUSTER[name] for name in CLUSTER if has_effect(samples, MEASURED, CLUSTER[name])}
     factors = fit_factors(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
-    left = np.log([s.seconds for s in samples]) - np.log(_predicted(samples, factors, ()))
+    left = np.log([s.seconds for s in samples]) - np.log(_predict_seconds(samples, factors, ()))
     groups: dict[tuple[str, int], list[int]] = {}
-    for i, one in enumerate(samples):
-        groups.setdefault((one.call.collective, one.call.facts.ranks), []).append(i)
-    found = []
-    for (collective, ranks), at in groups.items():
-        sizes = np.array([samples[i].call.nbytes for i in at])
+    for i, sample in enumerate(samples):
+        groups.setdefault((sample.call.collective, sample.call.facts.ranks), []).append(i)
+    residues = []
+    for (collective, ranks), indices in groups.items():
+        sizes = np.array([samples[i].call.nbytes for i in indices])
         known = np.unique(sizes)
-        smooth = _smoothed(np.log2(sizes), left[at], np.log2(known))
-        found.append(Residue(collective, ranks, tuple(known.tolist()), tuple(np.exp(smooth).round(4).tolist())))
-    return factors, tuple(found)
+        smooth = _smooth_over_sizes(np.log2(sizes), left[indices], np.log2(known))
+        residues.append(Residue(collective, ranks, tuple(known.tolist()), tuple(np.exp(smooth).round(4).tolist())))
+    return factors, tuple(residues)
 
 
-def _smoothed(x: Floats, left: Floats, at: Floats) -> Floats:
+def _smooth_over_sizes(x: Floats, left: Floats, points: Floats) -> Floats:
     """Mean of log ratios near each size, Gaussian weight of one octave, single outliers weighed down; towards 0 where
     little is known."""
-    near = np.exp(-0.5 * ((at[:, None] - x) / _OCTAVES) ** 2)
-    middle = np.zeros(len(at))  # what the knobs say; a row far from all others is not believed
+    near = np.exp(-0.5 * ((points[:, None] - x) / _OCTAVES) ** 2)
+    middle = np.zeros(len(points))  # what the knobs say; a row far from all others is not believed
     for _ in range(8):
         weight = near / (1 + ((left - middle[:, None]) / (2 * _OUTLIER)) ** 2)
         middle = weight @ left / weight.sum(axis=1)
@@ -273,18 +276,18 @@ def _smoothed(x: Floats, left: Floats, at: Floats) -> Floats:
     return np.asarray(middle * known / (known + _NOTHING))
 
 
-def _predicted(samples: Sequence[Sample], factors: Mapping[str, float], residues: Sequence[Residue]) -> Floats:
+def _predict_seconds(samples: Sequence[Sample], factors: Mapping[str, float], residues: Sequence[Residue]) -> Floats:
     """Seconds of each sample's call, with the knobs turned and the residues of its collective."""
     links = apply_knobs(MEASURED, CLUSTER, factors)
-    found = []
+    predicted = []
     for call in (s.call for s in samples):
         seen = summarize_fit_data(call.facts, (0, 0), [], [], {})
         time = compute_time(replace(call, links=links)).total
-        found.append(time * interpolate_residue(seen, residues, call.facts, (call.collective, call.nbytes), {}))
-    return np.array(found)
+        predicted.append(time * interpolate_residue(seen, residues, call.facts, (call.collective, call.nbytes), {}))
+    return np.array(predicted)
 
 
-def _held_out(samples: Sequence[Sample]) -> float | None:
+def _measure_held_out_error(samples: Sequence[Sample]) -> float | None:
     """Median relative error of each half of the sizes, every other one, by a fit of the other half."""
     sizes = sorted({s.call.nbytes for s in samples})
     if len(sizes) < _FEWEST_SIZES:
@@ -292,10 +295,10 @@ def _held_out(samples: Sequence[Sample]) -> float | None:
     half = {size: i % 2 for i, size in enumerate(sizes)}
     off: list[float] = []
     for fold in (0, 1):
-        factors, residues = _fitted([s for s in samples if half[s.call.nbytes] != fold])
+        factors, residues = _fit_with_residues([s for s in samples if half[s.call.nbytes] != fold])
         rest = [s for s in samples if half[s.call.nbytes] == fold]
         off += compute_relative_error(
-            _predicted(rest, factors, residues) / np.array([s.seconds for s in rest])
+            _predict_seconds(rest, factors, residues) / np.array([s.seconds for s in rest])
         ).tolist()
     return round(float(np.median(off)), 4)
 
@@ -307,7 +310,7 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
     does, what the cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between
     nodes.
     """
-    facts, found = read_facts(machine), dict[str, LinkFigures]()
+    facts, figures = read_facts(machine), dict[str, LinkFigures]()
     call = Call(
         "allgather",
         "Ring",
@@ -319,29 +322,31 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
     )
     per_node = facts.ranks // facts.nodes
     if facts.local_ranks > 1:
-        one = replace(call, facts=replace(facts, ranks=facts.local_ranks, nodes=1, hosts=0))
-        step = compute_step_time(one, "allgather", "Simple") / (facts.local_ranks - 1)
+        inside_call = replace(call, facts=replace(facts, ranks=facts.local_ranks, nodes=1, hosts=0))
+        step = compute_step_time(inside_call, "allgather", "Simple") / (facts.local_ranks - 1)
         kinds = _KINDS_INSIDE.get(facts.wiring, ("nvlink", "xgmi"))
         ways = (machine.route(0, peer) for peer in range(1, facts.local_ranks))
         way = next(
             (w for w in ways if any(hop.kind in kinds for hop in w)), []
         )  # pairs may have a bridge that the ring's others lack
-        found |= _of_way(way, kinds, compute_intra_rate(call) / facts.link_rate, step)
+        figures |= _build_link_figures(way, kinds, compute_intra_rate(call) / facts.link_rate, step)
     if facts.nodes > 1:
         near, far = count_hops("allgather", "Ring", facts)
         inside = 0.0 if not near else near * step
         step = (compute_step_time(call, "allgather", "Simple") - inside) / far
         way = [
-            hop._replace(alpha=found[hop.kind].alpha) if hop.kind in found else hop
+            hop._replace(alpha=figures[hop.kind].alpha) if hop.kind in figures else hop
             for hop in machine.route(0, per_node)
         ]
-        found |= _of_way(
+        figures |= _build_link_figures(
             way, ("infiniband", "ethernet", "cable"), compute_net_rate(call) / (facts.nics * facts.nic_rate), step
         )
-    return found
+    return figures
 
 
-def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: float) -> dict[str, LinkFigures]:
+def _build_link_figures(
+    way: Sequence[Hop], kinds: Sequence[str], carries: float, step: float
+) -> dict[str, LinkFigures]:
     """Figures of the first of these kinds that is on the way."""
     kind = next((k for k in kinds if any(hop.kind == k for hop in way)), None)
     if kind is None:
@@ -396,34 +401,34 @@ def fit_factors(
     want = np.log([s.seconds for s in samples])
     weight = np.array([s.weight for s in samples])
 
-    def times(x: Floats, at: Sequence[int] | npt.NDArray[np.intp]) -> Floats:
+    def compute_log_times(x: Floats, indices: Sequence[int] | npt.NDArray[np.intp]) -> Floats:
         links = apply_knobs(start, knobs, dict(zip(names, np.exp(x), strict=True)))
-        return np.log([compute_time(replace(samples[i].call, links=links)).total for i in at])
+        return np.log([compute_time(replace(samples[i].call, links=links)).total for i in indices])
 
-    def residuals(x: Floats, seconds: Floats) -> Floats:
+    def compute_residuals(x: Floats, seconds: Floats) -> Floats:
         ratio = seconds - want
         far = (ratio / scale) ** 2
         rho = np.log1p(far) if loss == "cauchy" else 2 * (np.sqrt(1 + far) - 1)
         return np.concatenate([weight * np.sign(ratio) * np.sqrt(rho), pulls * x])
 
     everything, still = range(len(samples)), np.zeros(len(names))
-    usual = times(still, everything)
+    usual = compute_log_times(still, everything)
     # most knobs move few samples, and only those need another look for the slope
     moved = [
-        np.flatnonzero(np.any([times(s * e, everything) != usual for s in (-0.5, 0.5)], axis=0))
+        np.flatnonzero(np.any([compute_log_times(s * e, everything) != usual for s in (-0.5, 0.5)], axis=0))
         for e in np.eye(len(names))
     ]
 
-    def slope(x: Floats, seconds: Floats) -> Floats:
-        at, columns = residuals(x, seconds), []
-        for e, those in zip(np.eye(len(names)), moved, strict=True):
+    def compute_slope(x: Floats, seconds: Floats) -> Floats:
+        base, columns = compute_residuals(x, seconds), []
+        for e, changed in zip(np.eye(len(names)), moved, strict=True):
             near, nudged = x + _NUDGE * e, seconds.copy()
-            nudged[those] = times(near, those)
-            columns.append((residuals(near, nudged) - at) / _NUDGE)
+            nudged[changed] = compute_log_times(near, changed)
+            columns.append((compute_residuals(near, nudged) - base) / _NUDGE)
         return np.stack(columns, axis=1)
 
-    found = minimize_squares(lambda x: times(x, everything), residuals, slope, still)
-    return dict(zip(names, np.exp(found).tolist(), strict=True))
+    optimum = minimize_squares(lambda x: compute_log_times(x, everything), compute_residuals, compute_slope, still)
+    return dict(zip(names, np.exp(optimum).tolist(), strict=True))
 
 
 def minimize_squares(
@@ -435,18 +440,20 @@ def minimize_squares(
 ) -> Floats:
     """Smallest sum of squares near x; stops when a round gains less than 1 in 10,000."""
     damping, now = 1e-2, seconds(x)
-    at = residuals(x, now)
+    current = residuals(x, now)
     for _ in range(rounds):
-        jacobian, before = slope(x, now), float(at @ at)
+        jacobian, before = slope(x, now), float(current @ current)
         for _ in range(8):
             square = jacobian.T @ jacobian
-            step = np.clip(np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), -jacobian.T @ at), -1, 1)
+            step = np.clip(
+                np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-9), -jacobian.T @ current), -1, 1
+            )
             there = seconds(x + step)
             trial = residuals(x + step, there)
             if trial @ trial < before:
-                x, now, at, damping = x + step, there, trial, damping / 5
+                x, now, current, damping = x + step, there, trial, damping / 5
                 break
             damping *= 5
-        if before - float(at @ at) < 1e-4 * before:
+        if before - float(current @ current) < 1e-4 * before:
             break
     return x

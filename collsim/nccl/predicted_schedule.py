@@ -50,17 +50,17 @@ def predict_and_simulate(
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)
-    machine = _of_ranks(machine, prediction.facts)
+    machine = _select_ranks(machine, prediction.facts)
     return prediction, simulate(build_schedule(prediction, machine), machine, prediction.nbytes, engine=engine)
 
 
-def _of_ranks(machine: Topology, facts: Facts) -> Topology:
+def _select_ranks(machine: Topology, facts: Facts) -> Topology:
     """The machine with only the ranks that take part: as many of each node, its first."""
     if facts.ranks == machine.ranks:
         return machine
     if facts.ranks % facts.nodes:
-        why = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
-        raise CollsimError(why, ranks=facts.ranks, nodes=facts.nodes)
+        message = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
+        raise CollsimError(message, ranks=facts.ranks, nodes=facts.nodes)
     return restrict_ranks(machine, facts)
 
 
@@ -76,10 +76,10 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     if p.collective in ("alltoall", "sendrecv"):
         return schedule(f"{p.collective}_direct", ranks=ranks)
     if p.algorithm == "Tree":
-        return _tree(p, machine, chunks, max(2, channels // 2 * 2))
+        return _build_tree_schedule(p, machine, chunks, max(2, channels // 2 * 2))
     if p.graph_search is not None:
         machine = replace(machine, orders=p.graph_search.rings.build_orders(p.facts.nodes))
-    channels = _evenly(channels, machine)
+    channels = _round_channels(channels, machine)
     if p.collective in ("broadcast", "reduce"):
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
     pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local_ranks)))
@@ -96,7 +96,7 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     return schedule(f"{p.collective}_ring", ranks=ranks, channels=channels, topology=machine)
 
 
-def _tree(p: Prediction, machine: Topology, chunks: int, channels: int) -> Schedule:
+def _build_tree_schedule(p: Prediction, machine: Topology, chunks: int, channels: int) -> Schedule:
     """The double binary tree over the chains that the search found."""
     shape: dict[str, Any] = {}
     if p.graph_search is not None:
@@ -105,12 +105,12 @@ def _tree(p: Prediction, machine: Topology, chunks: int, channels: int) -> Sched
             replace(machine, orders=build_rank_orders(trees.channels, p.facts.nodes)),
             {"pattern": trees.shape},
         )
-    channels = _evenly(channels, machine)
+    channels = _round_channels(channels, machine)
     sizes = {"ranks": p.facts.ranks, "chunks": chunks, "channels": channels, "per_node": p.facts.local_ranks}
     return schedule("allreduce_double_binary_tree", **sizes, topology=machine, **shape)
 
 
-def _evenly(channels: int, machine: Topology) -> int:
+def _round_channels(channels: int, machine: Topology) -> int:
     """So many channels that no order of the topology's serves more of them than another does."""
     offered = 1 if machine.orders is None else len(machine.orders)
     return channels - channels % offered if channels > offered else channels

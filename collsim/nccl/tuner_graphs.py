@@ -47,9 +47,9 @@ def build_communicator(
         channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
         graph_search: the search on a Topology (`machines.searched`); None for the closed rule.
     """
-    said = find_plugin_settings(facts)
-    ring = build_ring_graph(facts) if graph_search is None else _searched_ring(graph_search, facts)
-    tree = build_tree_graph(facts, ring) if graph_search is None else _searched_tree(graph_search)
+    plugin = find_plugin_settings(facts)
+    ring = build_ring_graph(facts) if graph_search is None else _build_searched_ring(graph_search, facts)
+    tree = build_tree_graph(facts, ring) if graph_search is None else _build_searched_tree(graph_search)
     both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
     free = double_channels(both)
     if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > _FAST_CHANNEL and free < _FEW_CHANNELS:
@@ -65,13 +65,13 @@ def build_communicator(
         cpu=facts.cpu,
         ring=ring,
         tree=tree,
-        nvls=_nvls(facts, ring, graph_search),
+        nvls=_find_nvls_graph(facts, ring, graph_search),
         channels=running,
         unbounded_channels=free,
         pat=pat,
         rccl=find_architecture(facts.gpu) if facts.is_amd else "",
-        algorithms="" if said is None else said.algorithms,
-        protocols="" if said is None else said.protocols,
+        algorithms="" if plugin is None else plugin.algorithms,
+        protocols="" if plugin is None else plugin.protocols,
     )
 
 
@@ -81,44 +81,44 @@ def build_ring_graph(facts: Facts) -> Graph:
     path = find_path_type(facts)
     if facts.nodes == 1:
         channels, speed = _fit(inside, inside, facts)
-        return _duplicated(Graph(channels, speed, speed, path, "LOC", True), facts)
+        return _duplicate_graph(Graph(channels, speed, speed, path, "LOC", True), facts)
     nic = facts.nic_rate / 1e9 * (_NIC_COUNTS if facts.net != "tcp" else 1.0)
     slot = c.PCIE_X16[facts.pcie] * (_STAGED if facts.gdr is False else 1.0)
     per_nic = min(nic, slot * max(1.0, facts.local_ranks / facts.nics))
     total = per_nic * facts.nics if facts.local_ranks == 1 else min(per_nic * facts.nics, inside)
     channels, speed = _fit(per_nic, total, facts)
     type_inter = "PXN" if facts.has_nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
-    return _duplicated(
+    return _duplicate_graph(
         Graph(channels, speed, speed, path if facts.local_ranks > 1 else "LOC", type_inter, facts.has_nvswitch), facts
     )
 
 
-def _searched_ring(found: GraphSearch, facts: Facts) -> Graph:
-    rings = found.rings
+def _build_searched_ring(search: GraphSearch, facts: Facts) -> Graph:
+    rings = search.rings
     graph = Graph(
         len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels
     )
-    return _duplicated(graph, facts)
+    return _duplicate_graph(graph, facts)
 
 
-def _searched_tree(found: GraphSearch) -> Graph:
-    trees = found.trees
+def _build_searched_tree(search: GraphSearch) -> Graph:
+    trees = search.trees
     speeds, types = (trees.speed_intra, trees.speed_inter), (trees.type_intra, trees.type_inter)
     return Graph(len(trees.channels), *speeds, *types, trees.same_channels, pattern=trees.pattern)
 
 
-def _nvls(facts: Facts, ring: Graph, found: GraphSearch | None) -> Graph | None:
+def _find_nvls_graph(facts: Facts, ring: Graph, search: GraphSearch | None) -> Graph | None:
     """None without NVLink SHARP, which needs peers that reach one another and is not sold on GeForce and RTX cards."""
     if facts.cc < 90 or not facts.has_nvswitch or facts.local_ranks < 2 or facts.cc in (120, 121):
         return None
-    if found is None:
+    if search is None:
         return build_nvls_graph(facts, ring)
-    if found.heads is None:
+    if search.heads is None:
         return None
-    return _searched_heads(found.heads)
+    return _build_searched_nvls(search.heads)
 
 
-def _searched_heads(heads: NvlsHeads) -> Graph:
+def _build_searched_nvls(heads: NvlsHeads) -> Graph:
     return Graph(len(heads.gpus), heads.speed_intra, heads.speed_inter, "NVL", heads.type_inter, False, pattern=c.NVLS)
 
 
@@ -130,12 +130,14 @@ def build_tree_graph(facts: Facts, ring: Graph) -> Graph:
     """
     table = c.get_speeds(facts.cc or 90, facts.nodes)
     if facts.nodes > 1 and facts.local_ranks == 1:
-        return replace(ring, bw_intra=_raised(table, ring.bw_inter), pattern=c.TREE)
+        return replace(ring, bw_intra=_raise_speed(table, ring.bw_inter), pattern=c.TREE)
     pattern = c.SPLIT_TREE if facts.cc < 80 else c.BALANCED_TREE
     if facts.nodes == 1:
         return replace(ring, pattern=pattern)
     return replace(
-        ring, bw_intra=_raised(table, ring.bw_inter, compute_intra_bandwidth(facts) / ring.channels), pattern=pattern
+        ring,
+        bw_intra=_raise_speed(table, ring.bw_inter, compute_intra_bandwidth(facts) / ring.channels),
+        pattern=pattern,
     )
 
 
@@ -148,18 +150,18 @@ def build_nvls_graph(facts: Facts, ring: Graph) -> Graph:
     )
     speed = next((s for s in table if s * (heads + 1) <= inside), table[-1])
     if facts.nodes == 1:
-        return Graph(heads, speed, _raised(table, speed), "NVL", "LOC", False, pattern=c.NVLS)
+        return Graph(heads, speed, _raise_speed(table, speed), "NVL", "LOC", False, pattern=c.NVLS)
     return Graph(heads, speed, ring.channels * ring.bw_inter / heads, "NVL", "PXN", False, pattern=c.NVLS)
 
 
-def _raised(table: tuple[float, ...], speed: float, most: float = math.inf) -> float:
+def _raise_speed(table: tuple[float, ...], speed: float, most: float = math.inf) -> float:
     """The speed after NCCL's second pass: raised step by step while it is less than twice what it was, and fits."""
-    found = speed
+    raised = speed
     for faster in sorted(s for s in table if speed < s <= most):
-        if found >= 2 * speed:
+        if raised >= 2 * speed:
             break
-        found = faster
-    return found
+        raised = faster
+    return raised
 
 
 def compute_intra_bandwidth(facts: Facts) -> float:
@@ -212,6 +214,6 @@ def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
     return best
 
 
-def _duplicated(graph: Graph, facts: Facts) -> Graph:
+def _duplicate_graph(graph: Graph, facts: Facts) -> Graph:
     count, speed = duplicate_channels(graph.channels, graph.bw_intra, facts.cc)
     return replace(graph, channels=count, bw_intra=speed, bw_inter=speed)

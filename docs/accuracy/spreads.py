@@ -35,7 +35,7 @@ TABLE, KEPT = HERE / "left_out.csv", Path(prediction_interval.__file__).with_nam
 ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 4.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 3, 8
 #: Share of a variance that other sizes of the same run say nothing of: so that about four in five measurements lie
 #: inside once one's own smallest and largest are known (`bought`).
-OWN = 0.12
+SIZE_SHARE = 0.12
 #: How much less a run of a system with many runs counts for the widths: by its number of runs to this power. 0 is every
 #: run the same, as the report counts, 1 every system the same.
 SYSTEM = 0.0
@@ -99,7 +99,7 @@ def _pooled(table: pd.DataFrame, kin: Mapping[str, Any]) -> dict[str, Any]:
     systems = table.groupby("kind").system.nunique()
     classes = {str(kind): {"widths": widths, "systems": int(count)} for kind, count in systems.items()}
     quantiles = {f"{level:g}": round(_student(level, freedom), 4) for level in LEVELS}
-    return {"rest": REST, "own": OWN, "widths": widths, "classes": classes, "quantiles": quantiles}
+    return {"rest": REST, "size_share": SIZE_SHARE, "widths": widths, "classes": classes, "quantiles": quantiles}
 
 
 def _student(level: float, freedom: float) -> float:
@@ -199,7 +199,7 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
         own = keep(str(name), mine, base)
         for near in sorted(set(arrays.group[mine])):
             keep(f"{name}, {near}", mine & (arrays.group == near), own)
-    return {"rest": REST, "own": OWN, "widths": (base * scales).round(4).tolist(), "classes": classes}
+    return {"rest": REST, "size_share": SIZE_SHARE, "widths": (base * scales).round(4).tolist(), "classes": classes}
 
 
 def _deviations(table: pd.DataFrame, known: Mapping[str, Any]) -> Floats:
@@ -272,7 +272,9 @@ def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[
     widths, _ = prediction_interval.get_widths(those.kind.iloc[0], those.group.iloc[0], known)
     half, rows = prediction_interval.interpolate_quantile(known["quantiles"], prediction_interval.LEVEL), []
     for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
-        shift, deviation = prediction_interval.compute_posterior(widths, known["rest"], parts[i], points, known["own"])
+        shift, deviation = prediction_interval.compute_posterior(
+            widths, known["rest"], parts[i], points, known["size_share"]
+        )
         left = abs(off[i] - shift)
         rows.append((math.expm1(left), left <= half * deviation, math.exp(2 * half * deviation)))
     error, inside, wide = np.array(rows).T

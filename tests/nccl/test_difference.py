@@ -10,7 +10,14 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim import nccl
 from collsim.cli import app
-from collsim.nccl.difference import EVIDENCE, FAR, _call, _explained, _stated_bytes, compute_terms
+from collsim.nccl.difference import (
+    EVIDENCE,
+    FAR,
+    build_predicted_call,
+    compute_stated_time,
+    compute_terms,
+    find_large_difference,
+)
 from collsim.nccl.model import links
 from collsim.nccl.model.timing import compute_byte_time, compute_time
 from collsim.nccl.predicted_schedule import predict_and_simulate as simulated
@@ -53,8 +60,8 @@ def test_nothing_is_said_where_the_two_agree():
 def test_the_terms_and_the_bytes_as_stated_add_up_to_the_time():
     for name, nodes, nbytes in (("pcie-8gpu", 1, 2**30), ("dgx-h100", 4, 2**20), ("dgx-a100", 2, 2**10)):
         machine = cs.machine(name, nodes=nodes)
-        call = _call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
-        assert sum(compute_terms(call).values()) + _stated_bytes(call) == pytest.approx(compute_time(call).total)
+        call = build_predicted_call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
+        assert sum(compute_terms(call).values()) + compute_stated_time(call) == pytest.approx(compute_time(call).total)
 
 
 def test_blocks_that_are_not_aligned_are_the_term_where_they_are_what_makes_the_difference():
@@ -66,9 +73,9 @@ def test_blocks_that_are_not_aligned_are_the_term_where_they_are_what_makes_the_
     assert len(said) == 1
     assert said[0].endswith("rests on 12 V100 (wohlbier/nccl-tests)")
     assert not [note for note in even.notes if "alignment" in note]
-    call = _call(odd, links.MEASURED)
+    call = build_predicted_call(odd, links.MEASURED)
     assert compute_terms(call)["alignment"] == pytest.approx(compute_byte_time(call)[0] * 0.4)
-    assert sum(compute_terms(call).values()) + _stated_bytes(call) == pytest.approx(compute_time(call).total)
+    assert sum(compute_terms(call).values()) + compute_stated_time(call) == pytest.approx(compute_time(call).total)
 
 
 def test_a_small_call_is_launch_or_steps():
@@ -125,7 +132,7 @@ def test_the_line_is_there_wherever_the_two_differ_and_its_term_is_part_of_the_t
             ]
             far = max(alone.time / run.time, run.time / alone.time) > FAR
             assert bool(lines) == far, (collective, nbytes)
-            found = _explained(alone, run)
+            found = find_large_difference(alone, run)
             if found is None:
                 continue
             assert str(found) == lines[0]

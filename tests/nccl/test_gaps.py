@@ -14,10 +14,10 @@ from collsim.nccl.measured.gaps import (
     NO_GAP,
     Candidate,
     Gap,
-    _named,
-    _under,
-    _verdict,
+    _decide_verdict,
+    _select_explanations,
     format_distance,
+    predict_under_hypothesis,
 )
 from collsim.nccl.model.links import MEASURED
 
@@ -90,9 +90,9 @@ def test_many_causes_that_fit_as_well_are_no_explanation():
     """A gap of two half-widths: of those that leave less than two thirds of it and lie within the interval, the ones
     within 0.44 of the best are named; one by itself is an explanation, four are none."""
     left = [Candidate(str(w), f"cause {w}", 0.1, (), w) for w in (0.1, 0.3, 0.4, 0.5, 0.9, 1.5)]
-    near = _named(left, 2.0)
+    near = _select_explanations(left, 2.0)
     assert [c.half_widths for c in near] == [0.1, 0.3, 0.4, 0.5]
-    assert [_verdict(0.5, 2.0, n) for n in (0, 1, MOST_NAMED, len(near))] == [
+    assert [_decide_verdict(0.5, 2.0, n) for n in (0, 1, MOST_NAMED, len(near))] == [
         "unexplained",
         "explained",
         "explained",
@@ -101,7 +101,7 @@ def test_many_causes_that_fit_as_well_are_no_explanation():
     gap = Gap(0.5, 2.0, 0.6, tuple(left), None, tuple(near), "several")
     assert gap.is_undecided
     assert "which cause cannot be told, 4 hypotheses explain it as well: cause 0.1; cause 0.3" in str(gap)
-    assert _named(left[4:], 0.9) == []  # 0.9 is more than two thirds of it
+    assert _select_explanations(left[4:], 0.9) == []  # 0.9 is more than two thirds of it
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,9 @@ def test_what_somebody_stated_is_never_contradicted(machine, denied):
     """Even where the contrary fits to the last digit."""
     plain = create_run("allreduce", machine, SIZES, [1.0] * len(SIZES))
     fact = next(h.contradicts for h in HYPOTHESES if h.key == denied)
-    contrary = _under(next(h for h in HYPOTHESES if h.key == denied), replace(plain, stated=frozenset()), MEASURED)
+    contrary = predict_under_hypothesis(
+        next(h for h in HYPOTHESES if h.key == denied), replace(plain, stated=frozenset()), MEASURED
+    )
     assert contrary is not None, "it would apply"
     gap = explain_gap(replace(plain, times=tuple(map(float, contrary))))
     assert fact in plain.stated_facts
@@ -151,7 +153,7 @@ def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_o
     places.append(words("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none"))
     places += [get_published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
     runs = [replace(plain, facts=facts) for facts in places]
-    times = [(run, _under(hypothesis, run, MEASURED)) for run in runs]
+    times = [(run, predict_under_hypothesis(hypothesis, run, MEASURED)) for run in runs]
     found = [explain_gap(replace(run, times=tuple(map(float, t)))) for run, t in times if t is not None]
     assert found
     told = [g for g in found if g.verdict not in ("agree", "within")]

@@ -8,7 +8,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import parse_facts, predict
 from collsim.nccl.machine.host_flows import compute_staged_rates, list_flows, list_tree_flows
-from collsim.nccl.measured.gaps import HYPOTHESES, _under
+from collsim.nccl.measured.gaps import HYPOTHESES, predict_under_hypothesis
 from collsim.nccl.measured.published_runs import create_run
 from collsim.nccl.model.links import MEASURED
 
@@ -109,7 +109,7 @@ def test_p2p_that_is_switched_off_is_the_machine_without_it():
         assert rate(cs.machine(name), NCCL_P2P_DISABLE=1) == pytest.approx(off)
         run = create_run("allreduce", cs.machine(name), [GIB], [1.0])
         hypothesis = next(h for h in HYPOTHESES if h.key == "p2p_off")
-        (seconds,) = _under(hypothesis, run, MEASURED)
+        (seconds,) = predict_under_hypothesis(hypothesis, run, MEASURED)
         assert 1.75 * GIB / seconds / GB == pytest.approx(off)
 
 

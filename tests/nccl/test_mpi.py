@@ -157,7 +157,7 @@ def test_every_choice_that_names_an_algorithm_of_ours_can_be_run(library):
 def test_every_number_of_the_tables_is_an_algorithm():
     for table in openmpi._RULES:
         names = openmpi.NAMES[re.sub("_disjoint$", "", table)]
-        for _, _, rules in openmpi._lines(table):
+        for _, _, rules in openmpi.read_rule_lines(table):
             assert {number for _, number in rules} <= set(names)
             limits = [below for below, _ in rules]
             assert limits[-1] is None

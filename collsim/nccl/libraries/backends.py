@@ -99,7 +99,7 @@ def recommend_backend(
     Raises:
         CollsimError: For another place of tensors, or an operation that the documentation does not list.
     """
-    advice = _advice(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
+    advice = _choose_backend(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
     device = "cpu" if parse_tensor_device(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"
     if advice.backend not in ("gloo", "nccl"):
         return advice
@@ -118,12 +118,12 @@ def recommend_backend(
 def parse_tensor_device(tensors: object, places: Sequence[str]) -> str:
     """Where tensors live; `cuda` is `gpu`. Raises CollsimError for any other word."""
     word = str(tensors).lower()
-    if (place := "gpu" if word == "cuda" else word) not in places:
+    if (device := "gpu" if word == "cuda" else word) not in places:
         raise CollsimError(describe_unknown("place of tensors", tensors, places))
-    return place
+    return device
 
 
-def _advice(
+def _choose_backend(
     tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool
 ) -> BackendAdvice:
     where = parse_tensor_device(tensors, ("gpu", "cpu", "both"))
@@ -138,10 +138,10 @@ def _advice(
             other,
         )
     if ranks_per_gpu > 1:
-        why = f"{ranks_per_gpu:g} ranks share a GPU, and NCCL refuses that by default (Duplicate GPU detected)."
+        reason = f"{ranks_per_gpu:g} ranks share a GPU, and NCCL refuses that by default (Duplicate GPU detected)."
         return BackendAdvice(
             "gloo",
-            (why, "Gloo stages CUDA tensors through pinned host memory; it has no send, recv or barrier for them."),
+            (reason, "Gloo stages CUDA tensors through pinned host memory; it has no send, recv or barrier for them."),
             "one rank per GPU, then nccl.",
         )
     if where == "both":

@@ -7,10 +7,10 @@ keeps its slice. Halving-doubling, ring_chunked and the ring that sends whole ve
 PyTorch does not call; no threshold of size chooses between algorithms.
 
 Times count the algorithm's own rounds: of a ring the segments, of which two are on the way while a third is added
-(`_ring`); of a binomial broadcast the ranks of a node that send to other nodes at once (`_broadcast`). A collective
-runs over one network card of a node, however many there are: PyTorch deals whole operations out to the interfaces of
-GLOO_SOCKET_IFNAME in turn (torch.distributed, "Common environment variables"). Left out: the shared memory that newer
-Gloo has for an allreduce inside a host (gloo/allreduce_shm.cc). Seconds, bytes, B/s.
+(`_time_ring`); of a binomial broadcast the ranks of a node that send to other nodes at once (`_time_broadcast`). A
+collective runs over one network card of a node, however many there are: PyTorch deals whole operations out to the
+interfaces of GLOO_SOCKET_IFNAME in turn (torch.distributed, "Common environment variables"). Left out: the shared
+memory that newer Gloo has for an allreduce inside a host (gloo/allreduce_shm.cc). Seconds, bytes, B/s.
 """
 
 from __future__ import annotations
@@ -117,17 +117,17 @@ def choose_gloo_algorithm(collective: str, ranks: Any, nbytes: Any, *, bcube: bo
         raise CollsimError("ranks={n}: with one rank nothing is sent; use 2 or more", n=n)
     if bcube and name != "allreduce":
         raise CollsimError("bcube is an allreduce; Gloo has no bcube {name}", name=name)
-    said, ours, file = ("bcube", "allreduce_bcube", "allreduce.cc") if bcube else _RUNS[name]
+    gloo_name, ours, file = ("bcube", "allreduce_bcube", "allreduce.cc") if bcube else _RUNS[name]
     segments = (
         count_segments(n, size)
         if ours == "allreduce_ring"
         else 2 * n
         if ours == "allgather_ring"
         else 1
-        if said == "binomial"
+        if gloo_name == "binomial"
         else n
     )
-    return GlooChoice(said, ours, segments, -(-size // segments), f"Gloo 70dc3602 gloo/{file}")
+    return GlooChoice(gloo_name, ours, segments, -(-size // segments), f"Gloo 70dc3602 gloo/{file}")
 
 
 def count_segments(n: int, size: int) -> int:
@@ -186,7 +186,7 @@ def compute_card_rate(facts: Facts) -> float:
     return min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
 
 
-def _hop(facts: Facts, loop: Loopback) -> tuple[float, float]:
+def _get_hop(facts: Facts, loop: Loopback) -> tuple[float, float]:
     """s of a message and B/s from one rank to the next: over the card where nodes are several, of which one rank of a
     node sends."""
     if facts.nodes > 1:
@@ -194,61 +194,61 @@ def _hop(facts: Facts, loop: Loopback) -> tuple[float, float]:
     return loop.compute_message_time(facts.ranks), loop.bandwidth / facts.local_ranks
 
 
-def _ring(facts: Facts, segments: int, size: float, loop: Loopback, adds: bool) -> float:
+def _time_ring(facts: Facts, segments: int, size: float, loop: Loopback, adds: bool) -> float:
     """Once around, in segments: all but a rank's own are sent, `IN_FLIGHT` on the way at once, so that a segment's way
     and its addition hide behind those of the others unless latency is longer (gloo/allreduce.cc, the loop of ring)."""
-    message, rate = _hop(facts, loop)
+    message, rate = _get_hop(facts, loop)
     n, wire = facts.ranks, size / segments / rate
     turns, adding = segments // n * (n - 1), size / segments / Host().add if adds else 0.0
     busy = turns * max(wire, adding) + message
     return max(busy, turns * (message + wire + adding) / IN_FLIGHT)
 
 
-def _allreduce(facts: Facts, size: float, loop: Loopback) -> float:
+def _time_allreduce(facts: Facts, size: float, loop: Loopback) -> float:
     segments = count_segments(facts.ranks, int(size))
-    return _ring(facts, segments, size, loop, adds=True) + _ring(facts, segments, size, loop, adds=False)
+    return _time_ring(facts, segments, size, loop, adds=True) + _time_ring(facts, segments, size, loop, adds=False)
 
 
-def _allgather(facts: Facts, size: float, loop: Loopback) -> float:
-    return _ring(facts, IN_FLIGHT * facts.ranks, size, loop, adds=False)
+def _time_allgather(facts: Facts, size: float, loop: Loopback) -> float:
+    return _time_ring(facts, IN_FLIGHT * facts.ranks, size, loop, adds=False)
 
 
-def _reduce(facts: Facts, size: float, loop: Loopback) -> float:
+def _time_reduce(facts: Facts, size: float, loop: Loopback) -> float:
     """Half of an allreduce, then every rank's block to the root."""
-    message, rate = _hop(facts, loop)
+    message, rate = _get_hop(facts, loop)
     gather = message + (facts.ranks - 1) / facts.ranks * size / rate
-    return _ring(facts, count_segments(facts.ranks, int(size)), size, loop, adds=True) + gather
+    return _time_ring(facts, count_segments(facts.ranks, int(size)), size, loop, adds=True) + gather
 
 
-def _broadcast(facts: Facts, size: float, loop: Loopback) -> float:
+def _time_broadcast(facts: Facts, size: float, loop: Loopback) -> float:
     """Ranks 1, 2, 4 ... further on, all that have it at once: those of a node share its card, or loopback."""
-    found, far, message = 0.0, 1, _hop(facts, loop)[0]
+    total, far, message = 0.0, 1, _get_hop(facts, loop)[0]
     while far < facts.ranks:
         crosses = facts.nodes > 1 and far >= facts.local_ranks
         rate = compute_card_rate(facts) / facts.local_ranks if crosses else loop.bandwidth / min(far, facts.local_ranks)
-        found, far = found + message + size / rate, 2 * far
-    return found
+        total, far = total + message + size / rate, 2 * far
+    return total
 
 
-def _alltoall(facts: Facts, size: float, loop: Loopback) -> float:
+def _time_alltoall(facts: Facts, size: float, loop: Loopback) -> float:
     """All messages are posted at once; those of a node's ranks to other nodes share its card."""
     n, local = facts.ranks, facts.local_ranks
     inside = (n - 1) / n * size * local / loop.bandwidth
     between = local * (n - local) / n * size / compute_card_rate(facts) if facts.nodes > 1 else 0.0
-    return _hop(facts, loop)[0] + (n - 2) * WIRES["tcp"].gap + (between or inside)
+    return _get_hop(facts, loop)[0] + (n - 2) * WIRES["tcp"].gap + (between or inside)
 
 
-def _sendrecv(facts: Facts, size: float, loop: Loopback) -> float:
-    message, rate = _hop(facts, loop)
+def _time_sendrecv(facts: Facts, size: float, loop: Loopback) -> float:
+    message, rate = _get_hop(facts, loop)
     return message + size / rate
 
 
 _TIMES: dict[str, Callable[[Facts, float, Loopback], float]] = {
-    "allreduce": _allreduce,
-    "reduce_scatter": _allreduce,
-    "reduce": _reduce,
-    "allgather": _allgather,
-    "broadcast": _broadcast,
-    "alltoall": _alltoall,
-    "sendrecv": _sendrecv,
+    "allreduce": _time_allreduce,
+    "reduce_scatter": _time_allreduce,
+    "reduce": _time_reduce,
+    "allgather": _time_allgather,
+    "broadcast": _time_broadcast,
+    "alltoall": _time_alltoall,
+    "sendrecv": _time_sendrecv,
 }

@@ -120,48 +120,63 @@ def apply_cache(host: Host, nbytes: float) -> Host:
     return replace(host, **fast)
 
 
-def compute_round_time(one: Round, place: Placement, host: Host) -> tuple[float, float]:
+def compute_round_time(message_round: Round, placement: Placement, host: Host) -> tuple[float, float]:
     """Seconds of these rounds: what waits for messages, and what moves and adds bytes."""
     waits, moves = 0.0, 0.0
-    far = _crossing(one, place)
-    if far < place.local_ranks or one.has_single_sender:
-        waits, moves = _inside(one, place, host)
+    far = _count_crossing_ranks(message_round, placement)
+    if far < placement.local_ranks or message_round.has_single_sender:
+        waits, moves = _time_inside(message_round, placement, host)
     if far > 0:
-        waits, moves = max((waits, moves), _around(one, place, host, _between(one, place, host, far)), key=sum)
-    adds = one.reduced_bytes / min(host.add, host.stream / place.local_ranks)
-    return one.repeats * waits, (one.repeats or 1) * (moves + adds) if one.repeats else adds
+        waits, moves = max(
+            (waits, moves),
+            _time_ring_between(message_round, placement, host, _time_between(message_round, placement, host, far)),
+            key=sum,
+        )
+    adds = message_round.reduced_bytes / min(host.add, host.stream / placement.local_ranks)
+    return message_round.repeats * waits, (message_round.repeats or 1) * (
+        moves + adds
+    ) if message_round.repeats else adds
 
 
-def _crossing(one: Round, place: Placement) -> float:
+def _count_crossing_ranks(message_round: Round, placement: Placement) -> float:
     """Ranks of a node whose partner sits in another."""
-    if place.nodes == 1:
+    if placement.nodes == 1:
         return 0.0
-    if one.has_single_sender:
-        return 1.0 if one.distance >= place.local_ranks or one.repeats > 1 else 0.0
-    if one.distance == 1 and place.local_ranks > 1:
-        return 1.0 if one.repeats > 1 else 0.0  # around a ring the last of a node only
-    return place.local_ranks if one.distance >= place.local_ranks else 0.0
+    if message_round.has_single_sender:
+        return 1.0 if message_round.distance >= placement.local_ranks or message_round.repeats > 1 else 0.0
+    if message_round.distance == 1 and placement.local_ranks > 1:
+        return 1.0 if message_round.repeats > 1 else 0.0  # around a ring the last of a node only
+    return placement.local_ranks if message_round.distance >= placement.local_ranks else 0.0
 
 
-def _inside(one: Round, place: Placement, host: Host) -> tuple[float, float]:
-    rate = min(host.shared, host.memory / place.local_ranks)
-    return host.near * one.sends if one.sends > 1 else host.near, one.sends * one.nbytes / rate
+def _time_inside(message_round: Round, placement: Placement, host: Host) -> tuple[float, float]:
+    rate = min(host.shared, host.memory / placement.local_ranks)
+    return (
+        host.near * message_round.sends if message_round.sends > 1 else host.near,
+        message_round.sends * message_round.nbytes / rate,
+    )
 
 
-def _between(one: Round, place: Placement, host: Host, far: float) -> tuple[float, float]:
-    wire = host.wires.get(place.net, host.wires["ib"])
-    cards = place.cards * place.card_rate * wire.carries
-    alone = min(wire.rails, place.cards) * place.card_rate * wire.carries
+def _time_between(message_round: Round, placement: Placement, host: Host, far: float) -> tuple[float, float]:
+    wire = host.wires.get(placement.net, host.wires["ib"])
+    cards = placement.cards * placement.card_rate * wire.carries
+    alone = min(wire.rails, placement.cards) * placement.card_rate * wire.carries
     rate = min(alone, cards / far, wire.flow) * host.rate
-    waits = (wire.latency + host.span * math.log2(place.nodes)) * host.latency + wire.gap * (far * one.sends - 1)
-    if one.nbytes <= host.eager:
-        return waits, one.nbytes / host.copy + (one.sends - 1) * one.nbytes / rate
-    return waits + (wire.rendezvous + host.eager / host.copy) * host.latency, one.sends * one.nbytes / rate
+    waits = (wire.latency + host.span * math.log2(placement.nodes)) * host.latency + wire.gap * (
+        far * message_round.sends - 1
+    )
+    if message_round.nbytes <= host.eager:
+        return waits, message_round.nbytes / host.copy + (message_round.sends - 1) * message_round.nbytes / rate
+    return waits + (
+        wire.rendezvous + host.eager / host.copy
+    ) * host.latency, message_round.sends * message_round.nbytes / rate
 
 
-def _around(one: Round, place: Placement, host: Host, between: tuple[float, float]) -> tuple[float, float]:
+def _time_ring_between(
+    message_round: Round, placement: Placement, host: Host, between: tuple[float, float]
+) -> tuple[float, float]:
     """The same for a ring through nodes: nobody waits for all others, and a copied message frees its sender. So a block
     on its way waits for the network once for each node that it enters, not at every rank; agreeing holds up."""
-    if not one.is_ring or place.local_ranks <= 1 or one.nbytes > host.eager:
+    if not message_round.is_ring or placement.local_ranks <= 1 or message_round.nbytes > host.eager:
         return between
-    return (between[0] + (place.local_ranks - 1) * host.near) / place.local_ranks, between[1]
+    return (between[0] + (placement.local_ranks - 1) * host.near) / placement.local_ranks, between[1]

@@ -99,8 +99,8 @@ def choose_mpi_algorithm(
 def choose_for_case(case: Any, nbytes: int) -> MpiChoice | None:
     """The choice for a row of a table; None where its library (column nccl_version) publishes no rules: Cray's MPICH
     has its own."""
-    said = str(getattr(case, "nccl_version", "")).lower()
-    library = next((name for name in LIBRARIES if said.startswith(name)), None)
+    library_name = str(getattr(case, "nccl_version", "")).lower()
+    library = next((name for name in LIBRARIES if library_name.startswith(name)), None)
     if library is None or int(case.ranks) < 2:
         return None
     return choose_mpi_algorithm(
@@ -193,8 +193,8 @@ def predict_mpi_parts(case: Any, nbytes: int, known: Constants | None = None) ->
     """The same, taken apart."""
     known = known or Constants()
     if "none" in case.gpu.lower():
-        return _counted(case, nbytes, known.host)
-    return _smooth(case, nbytes, known)
+        return _predict_from_rounds(case, nbytes, known.host)
+    return _predict_smoothly(case, nbytes, known)
 
 
 def classify_case(case: Any) -> str:
@@ -208,17 +208,20 @@ def classify_case(case: Any) -> str:
     return f"mpi {where} {net}{many}"
 
 
-def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
+def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     cards, rate, net = parse_network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
-    place = Placement(ranks, nodes, cards, rate, net)
+    placement = Placement(ranks, nodes, cards, rate, net)
     name = name_algorithm(case, nbytes)
     alone: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
     rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes) if name else alone
     host = apply_cache(host, nbytes)
-    waits, moves = (sum(each) for each in zip(*(round_time(one, place, host) for one in rounds), strict=True))
-    ours = not _other(str(getattr(case, "nccl_version", "")).lower())
+    waits, moves = (
+        sum(each)
+        for each in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
+    )
+    ours = not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower())
     aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh if ours else 0.0
     busy = ranks * host.busy if net == "tcp" else 0.0
     return MpiParts(host.call + busy + waits, moves + aside)
@@ -239,25 +242,25 @@ def name_algorithm(case: Any, nbytes: int) -> str:
 def find_running_algorithm(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     """The library's name of the algorithm that runs: pinned by the table, by the rules of the release that it names, or
     else by those of Open MPI 4.1."""
-    operation, said = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
+    operation, library_name = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
     pinned = str(getattr(case, "algo", "")).lower()
     if pinned in ROUND_COUNTERS[operation]:
         return pinned
-    if _other(said):
+    if _is_mpich_family(library_name):
         return choose_mpi_algorithm("mpich", kind, ranks, nbytes).name
-    version = _release(case)
+    version = _find_release(case)
     if version is not None and version < (4, 1) and (old := openmpi.choose_openmpi_before_41(operation, ranks, nbytes)):
         return old
     alone = ranks == nodes and version is not None and version >= _DISJOINT
     return choose_mpi_algorithm("openmpi", kind, ranks, nbytes, one_per_node=alone).name
 
 
-def _other(library: str) -> bool:
+def _is_mpich_family(library: str) -> bool:
     """Libraries that come from MPICH."""
     return any(name in library for name in ("mpich", "mvapich", "intel"))
 
 
-def _release(case: Any) -> tuple[int, int] | None:
+def _find_release(case: Any) -> tuple[int, int] | None:
     """Of Open MPI, as a table says it, or by the year: 4.1 was published in December 2020."""
     release = re.search(r"(\d{1,3})\.(\d{1,3})", str(getattr(case, "nccl_version", "")))
     if release:
@@ -266,19 +269,19 @@ def _release(case: Any) -> tuple[int, int] | None:
     return (4, 0) if year and int(year[1]) <= _YEAR_OF_41 else None
 
 
-def _smooth(case: Any, nbytes: int, known: Constants) -> MpiParts:
+def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     """Buffers in GPU memory: rounds of messages, then bytes at the rate a rank can move or reduce, whatever the
     algorithm."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     cray = "cray" in str(getattr(case, "nccl_version", "")).lower()
     rates = known.cray if cray else known.gpu
-    latency = rates.start + _latency(kind, ranks, nodes, rates, known)
-    flow = _flow(kind, ranks, nodes, nbytes, _rate(kind, rates), case.inter_link, known.wire)
+    latency = rates.start + _compute_latency(kind, ranks, nodes, rates, known)
+    flow = _compute_flow_time(kind, ranks, nodes, nbytes, _get_rank_rate(kind, rates), case.inter_link, known.wire)
     fill = known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))
     return MpiParts(latency, flow, fill)
 
 
-def _latency(kind: str, ranks: int, nodes: int, rates: Rates, known: Constants) -> float:
+def _compute_latency(kind: str, ranks: int, nodes: int, rates: Rates, known: Constants) -> float:
     if kind == "alltoall":
         return known.peer * (ranks - 1) + rates.step * math.log2(max(2, nodes))
     if kind == "sendrecv":
@@ -287,11 +290,13 @@ def _latency(kind: str, ranks: int, nodes: int, rates: Rates, known: Constants) 
     return rates.step * (far + known.inside * near)
 
 
-def _rate(kind: str, rates: Rates) -> float:
+def _get_rank_rate(kind: str, rates: Rates) -> float:
     return rates.reduce if kind in ("allreduce", "reduce", "reduce_scatter") else rates.move
 
 
-def _flow(kind: str, ranks: int, nodes: int, nbytes: int, inside: float, inter_link: str, wire: float) -> float:
+def _compute_flow_time(
+    kind: str, ranks: int, nodes: int, nbytes: int, inside: float, inter_link: str, wire: float
+) -> float:
     """Seconds of the bytes: inside a rank and its node at `inside` B/s, over the cards at `wire` of their rate."""
     local = ranks / nodes
     share = _ROUNDED[kind] * (1.0 if kind in ("broadcast", "sendrecv") else (ranks - 1) / ranks)

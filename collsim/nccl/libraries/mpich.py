@@ -68,8 +68,8 @@ def choose_mpich_algorithm(
         return _FEW[operation]
     compared = nbytes // ranks if operation == "alltoall" else nbytes
     return next(
-        found
-        for who, most, found in _RULES[operation]
+        names
+        for who, most, names in _RULES[operation]
         if (who is None or (ranks == power if who == "pow2" else ranks < int(who)))
         and (most is None or compared <= most)
     )

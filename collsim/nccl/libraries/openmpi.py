@@ -246,9 +246,9 @@ def choose_openmpi_algorithm(
     node."""
     table = f"{operation}_disjoint" if one_per_node and f"{operation}_disjoint" in _RULES else operation
     compared = nbytes // ranks if operation in _OF_A_BLOCK else nbytes
-    found = _row(table, ranks, commutative)
-    number = next(number for below, number in found if below is None or compared < below)
-    return NAMES[operation][_fallback(operation, number, ranks, elements, commutative)]
+    rules = _find_rules(table, ranks, commutative)
+    number = next(number for below, number in rules if below is None or compared < below)
+    return NAMES[operation][_replace_unsupported(operation, number, ranks, elements, commutative)]
 
 
 #: Thresholds of releases before 4.1, bytes: intermediate and segment of allreduce, those of alltoall's block, of
@@ -288,7 +288,7 @@ def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | N
     return None
 
 
-def _fallback(operation: str, number: int, ranks: int, elements: int, commutative: bool) -> int:
+def _replace_unsupported(operation: str, number: int, ranks: int, elements: int, commutative: bool) -> int:
     """What an algorithm runs instead where it cannot (coll_base_allreduce.c, coll_base_allgather.c,
     coll_base_reduce.c)."""
     power = 1 << ranks.bit_length() - 1
@@ -303,19 +303,27 @@ def _fallback(operation: str, number: int, ranks: int, elements: int, commutativ
     return number
 
 
-def _row(table: str, ranks: int, commutative: bool) -> tuple[tuple[int | None, int], ...]:
-    lines = list(_lines(table))
+def _find_rules(table: str, ranks: int, commutative: bool) -> tuple[tuple[int | None, int], ...]:
+    lines = list(read_rule_lines(table))
     of_kind = [line for line in lines if line[0] != commutative] if any(ordered for ordered, *_ in lines) else lines
     return next(rules for _, fewer, rules in of_kind if fewer is None or ranks < fewer)
 
 
 @cache
-def _lines(table: str) -> tuple[tuple[bool, int | None, tuple[tuple[int | None, int], ...]], ...]:
-    """(for ordered operators, fewer ranks than, ((bytes below, number), ...)) of each line."""
-    return tuple(_read(table))
+def read_rule_lines(table: str) -> tuple[tuple[bool, int | None, tuple[tuple[int | None, int], ...]], ...]:
+    """Read the lines of a table of Open MPI's rules.
+
+    Args:
+        table: MPI's name of the collective; with `_disjoint` behind it where no two ranks share a node.
+
+    Returns:
+        Of each line: whether it is for ordered operators; fewer ranks than this (None: any number); and rules as
+        (fewer bytes than this or None for any size, number of the algorithm).
+    """
+    return tuple(_iterate_rule_lines(table))
 
 
-def _read(table: str) -> Iterator[tuple[bool, int | None, tuple[tuple[int | None, int], ...]]]:
+def _iterate_rule_lines(table: str) -> Iterator[tuple[bool, int | None, tuple[tuple[int | None, int], ...]]]:
     for line in _RULES[table].strip().splitlines():
         who, _, rules = line.strip().partition(" | ")
         limit = who.removeprefix("ordered ")
@@ -323,9 +331,9 @@ def _read(table: str) -> Iterator[tuple[bool, int | None, tuple[tuple[int | None
         yield (
             who.startswith("ordered "),
             None if limit == "any" else int(limit[1:]),
-            tuple((_bytes(below) if below else None, int(number)) for below, _, number in pairs),
+            tuple((_parse_size(below) if below else None, int(number)) for below, _, number in pairs),
         )
 
 
-def _bytes(text: str) -> int:
+def _parse_size(text: str) -> int:
     return int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]] if text[-1] in "KM" else int(text)

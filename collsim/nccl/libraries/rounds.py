@@ -41,44 +41,46 @@ _PACKS = 4  # latencies inside a node that a datatype costs: to make, commit, pa
 _SEGMENT = 2**17  # of its pipeline for large buffers before 4.1
 
 
-def _levels(n: int) -> int:
+def _count_levels(n: int) -> int:
     return (n - 1).bit_length()
 
 
-def _power(n: int) -> int:
+def _find_largest_power(n: int) -> int:
     return 1 << n.bit_length() - 1
 
 
-def _doubling(n: int, size: float, adds: bool) -> Rounds:
+def _list_doubling_rounds(n: int, size: float, adds: bool) -> Rounds:
     """All of the buffer with partners 1, 2, 4 ... away; two rounds more where ranks are no power of two."""
-    odd = (Round(2, size, 1, size / 2 if adds else 0.0),) if n != _power(n) else ()
-    return odd + tuple(Round(1, size, 2**k, size if adds else 0.0) for k in range(_levels(_power(n))))
+    odd = (Round(2, size, 1, size / 2 if adds else 0.0),) if n != _find_largest_power(n) else ()
+    return odd + tuple(
+        Round(1, size, 2**k, size if adds else 0.0) for k in range(_count_levels(_find_largest_power(n)))
+    )
 
 
-def _halving(n: int, size: float, adds: bool, odd: bool = True) -> Rounds:
+def _list_halving_rounds(n: int, size: float, adds: bool, odd: bool = True) -> Rounds:
     """Half of the buffer with the farthest partner, a quarter with the next ..."""
-    p = _power(n)
+    p = _find_largest_power(n)
     extra = (Round(1, size, 1, size if adds else 0.0),) if odd and n != p else ()
-    steps = ((size / 2 ** (k + 1), p >> (k + 1)) for k in range(_levels(p)))
+    steps = ((size / 2 ** (k + 1), p >> (k + 1)) for k in range(_count_levels(p)))
     return extra + tuple(Round(1, part, far, part if adds else 0.0) for part, far in steps)
 
 
-def _rabenseifner(n: int, size: float) -> Rounds:
-    back = (Round(r.repeats, r.nbytes, r.distance) for r in reversed(_halving(n, size, False)))
-    return (*_halving(n, size, True), *back)
+def _list_rabenseifner_rounds(n: int, size: float) -> Rounds:
+    back = (Round(r.repeats, r.nbytes, r.distance) for r in reversed(_list_halving_rounds(n, size, False)))
+    return (*_list_halving_rounds(n, size, True), *back)
 
 
-def _ring(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
+def _list_ring_rounds(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
     first = Round(n - 1, size / n, 1, size / n if adds else 0.0, is_ring=True)
     return (first, Round(n - 1, size / n, 1, is_ring=True)) if both else (first,)
 
 
-def _growing(n: int, size: float) -> Rounds:
+def _list_growing_rounds(n: int, size: float) -> Rounds:
     """A block, two, four ...: recursive doubling of an allgather, Bruck's, sparbit."""
-    return tuple(Round(1, min(2**k, n - 2**k) * size / n, 2**k) for k in range(_levels(n)))
+    return tuple(Round(1, min(2**k, n - 2**k) * size / n, 2**k) for k in range(_count_levels(n)))
 
 
-def _tree(n: int, size: float, radix: int, adds: bool) -> Rounds:
+def _list_tree_rounds(n: int, size: float, radix: int, adds: bool) -> Rounds:
     """Levels of a tree of which a rank serves `radix` - 1 others at each, the farthest first."""
     depth = math.ceil(math.log(n, radix) - 1e-9)
     kids = radix - 1
@@ -88,7 +90,7 @@ def _tree(n: int, size: float, radix: int, adds: bool) -> Rounds:
     )
 
 
-def _binary(n: int, size: float, adds: bool) -> Rounds:
+def _list_binary_rounds(n: int, size: float, adds: bool) -> Rounds:
     """Every rank serves two others."""
     depth = max(1, math.floor(math.log2(n)))
     return tuple(
@@ -96,81 +98,83 @@ def _binary(n: int, size: float, adds: bool) -> Rounds:
     )
 
 
-def _linear(n: int, size: float, adds: bool = False) -> Rounds:
+def _list_linear_rounds(n: int, size: float, adds: bool = False) -> Rounds:
     """The root serves all others, one after the other."""
     return (Round(1, size, n // 2, (n - 1) * size if adds else 0.0, n - 1, has_single_sender=True),)
 
 
-def _chain(n: int, size: float, adds: bool, chains: int = 1) -> Rounds:
+def _list_chain_rounds(n: int, size: float, adds: bool, chains: int = 1) -> Rounds:
     return (Round(math.ceil((n - 1) / chains), size, 1, size if adds else 0.0, has_single_sender=True),)
 
 
-def _segmented(n: int, size: float, adds: bool) -> Rounds:
+def _list_segmented_rounds(n: int, size: float, adds: bool) -> Rounds:
     """A chain whose segments follow one another."""
     segment = min(size, _SEGMENT)
     return (Round(n - 2 + math.ceil(size / segment), segment, 1, segment if adds else 0.0, has_single_sender=True),)
 
 
-def _scattered(n: int, size: float, ring: bool) -> Rounds:
+def _list_scattered_rounds(n: int, size: float, ring: bool) -> Rounds:
     """A binomial scatter, then an allgather."""
-    parts = tuple(Round(1, r.nbytes, r.distance, has_single_sender=True) for r in _halving(n, size, False, odd=False))
-    return parts + (_ring(n, size) if ring else _growing(n, size))
+    parts = tuple(
+        Round(1, r.nbytes, r.distance, has_single_sender=True) for r in _list_halving_rounds(n, size, False, odd=False)
+    )
+    return parts + (_list_ring_rounds(n, size) if ring else _list_growing_rounds(n, size))
 
 
-def _packed(n: int, size: float) -> Rounds:
+def _list_packed_rounds(n: int, size: float) -> Rounds:
     """Bruck's alltoall: half of the blocks in every round, which are gathered and spread through a datatype."""
-    sent = tuple(Round(1, size / 2, 2**k, size) for k in range(_levels(n)))
-    return (*sent, Round(_PACKS * _levels(n), 0, 1))
+    sent = tuple(Round(1, size / 2, 2**k, size) for k in range(_count_levels(n)))
+    return (*sent, Round(_PACKS * _count_levels(n), 0, 1))
 
 
 RoundCounter = Callable[[int, float], Rounds]
 _ALLREDUCE: Mapping[str, RoundCounter] = {
-    "basic_linear": lambda n, s: (*_linear(n, s, True), *_linear(n, s)),
-    "nonoverlapping": lambda n, s: (*_tree(n, s, 2, True), *_tree(n, s, _RADIX, False)),
-    "recursive_doubling": lambda n, s: _doubling(n, s, True),
-    "ring": lambda n, s: _ring(n, s, True, both=True),
-    "segmented_ring": lambda n, s: _ring(n, s, True, both=True),
-    "rabenseifner": _rabenseifner,
-    "reduce_scatter_allgather": _rabenseifner,
+    "basic_linear": lambda n, s: (*_list_linear_rounds(n, s, True), *_list_linear_rounds(n, s)),
+    "nonoverlapping": lambda n, s: (*_list_tree_rounds(n, s, 2, True), *_list_tree_rounds(n, s, _RADIX, False)),
+    "recursive_doubling": lambda n, s: _list_doubling_rounds(n, s, True),
+    "ring": lambda n, s: _list_ring_rounds(n, s, True, both=True),
+    "segmented_ring": lambda n, s: _list_ring_rounds(n, s, True, both=True),
+    "rabenseifner": _list_rabenseifner_rounds,
+    "reduce_scatter_allgather": _list_rabenseifner_rounds,
     "allgather_reduce": lambda n, s: (Round(n - 1, s, 1), Round(0, 0, 1, (n - 1) * s)),
 }
 _BCAST: Mapping[str, RoundCounter] = {
-    "basic_linear": _linear,
-    "chain": lambda n, s: _chain(n, s, False, _CHAINS),
-    "pipeline": lambda n, s: _chain(n, s, False),
-    "segmented_pipeline": lambda n, s: _segmented(n, s, False),
-    "split_binary_tree": lambda n, s: (*_binary(n, s / 2, False), Round(1, s / 2, n // 2)),
-    "binary_tree": lambda n, s: _binary(n, s, False),
-    "binomial": lambda n, s: _tree(n, s, 2, False),
-    "knomial": lambda n, s: _tree(n, s, _RADIX, False),
-    "scatter_allgather": lambda n, s: _scattered(n, s, False),
-    "scatter_recursive_doubling_allgather": lambda n, s: _scattered(n, s, False),
-    "scatter_allgather_ring": lambda n, s: _scattered(n, s, True),
-    "scatter_ring_allgather": lambda n, s: _scattered(n, s, True),
-    "ring": lambda n, s: _chain(n, s, False),
+    "basic_linear": _list_linear_rounds,
+    "chain": lambda n, s: _list_chain_rounds(n, s, False, _CHAINS),
+    "pipeline": lambda n, s: _list_chain_rounds(n, s, False),
+    "segmented_pipeline": lambda n, s: _list_segmented_rounds(n, s, False),
+    "split_binary_tree": lambda n, s: (*_list_binary_rounds(n, s / 2, False), Round(1, s / 2, n // 2)),
+    "binary_tree": lambda n, s: _list_binary_rounds(n, s, False),
+    "binomial": lambda n, s: _list_tree_rounds(n, s, 2, False),
+    "knomial": lambda n, s: _list_tree_rounds(n, s, _RADIX, False),
+    "scatter_allgather": lambda n, s: _list_scattered_rounds(n, s, False),
+    "scatter_recursive_doubling_allgather": lambda n, s: _list_scattered_rounds(n, s, False),
+    "scatter_allgather_ring": lambda n, s: _list_scattered_rounds(n, s, True),
+    "scatter_ring_allgather": lambda n, s: _list_scattered_rounds(n, s, True),
+    "ring": lambda n, s: _list_chain_rounds(n, s, False),
 }
 _REDUCE: Mapping[str, RoundCounter] = {
-    "linear": lambda n, s: _linear(n, s, True),
-    "chain": lambda n, s: _chain(n, s, True, _CHAINS),
-    "pipeline": lambda n, s: _chain(n, s, True),
-    "segmented_pipeline": lambda n, s: _segmented(n, s, True),
-    "binary": lambda n, s: _binary(n, s, True),
-    "in-order_binary": lambda n, s: _binary(n, s, True),
-    "binomial": lambda n, s: _tree(n, s, 2, True),
-    "knomial": lambda n, s: _tree(n, s, _RADIX, True),
-    "rabenseifner": lambda n, s: (*_halving(n, s, True), *_growing(n, s)),
-    "reduce_scatter_gather": lambda n, s: (*_halving(n, s, True), *_growing(n, s)),
-    "ring": lambda n, s: _chain(n, s, True),
+    "linear": lambda n, s: _list_linear_rounds(n, s, True),
+    "chain": lambda n, s: _list_chain_rounds(n, s, True, _CHAINS),
+    "pipeline": lambda n, s: _list_chain_rounds(n, s, True),
+    "segmented_pipeline": lambda n, s: _list_segmented_rounds(n, s, True),
+    "binary": lambda n, s: _list_binary_rounds(n, s, True),
+    "in-order_binary": lambda n, s: _list_binary_rounds(n, s, True),
+    "binomial": lambda n, s: _list_tree_rounds(n, s, 2, True),
+    "knomial": lambda n, s: _list_tree_rounds(n, s, _RADIX, True),
+    "rabenseifner": lambda n, s: (*_list_halving_rounds(n, s, True), *_list_growing_rounds(n, s)),
+    "reduce_scatter_gather": lambda n, s: (*_list_halving_rounds(n, s, True), *_list_growing_rounds(n, s)),
+    "ring": lambda n, s: _list_chain_rounds(n, s, True),
 }
 _ALLGATHER: Mapping[str, RoundCounter] = {
-    "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1), *_tree(n, s, 2, False)),
-    "bruck": _growing,
-    "brucks": _growing,
-    "recursive_doubling": _growing,
-    "sparbit": _growing,
-    "ring": _ring,
+    "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1), *_list_tree_rounds(n, s, 2, False)),
+    "bruck": _list_growing_rounds,
+    "brucks": _list_growing_rounds,
+    "recursive_doubling": _list_growing_rounds,
+    "sparbit": _list_growing_rounds,
+    "ring": _list_ring_rounds,
     "neighbor": lambda n, s: (Round(1, s / n, 1), Round(n / 2 - 1, 2 * s / n, 1, is_ring=True)),
-    "two_proc": _ring,
+    "two_proc": _list_ring_rounds,
     "direct-messaging": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
 }
 _ALLTOALL: Mapping[str, RoundCounter] = {
@@ -178,19 +182,19 @@ _ALLTOALL: Mapping[str, RoundCounter] = {
     "linear_sync": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
     "scattered": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
     "pairwise": lambda n, s: (Round(n - 1, s / n, n // 2),),
-    "modified_bruck": _packed,
-    "brucks": lambda n, s: tuple(Round(1, s / 2, 2**k, s) for k in range(_levels(n))),
-    "two_proc": _ring,
+    "modified_bruck": _list_packed_rounds,
+    "brucks": lambda n, s: tuple(Round(1, s / 2, 2**k, s) for k in range(_count_levels(n))),
+    "two_proc": _list_ring_rounds,
     "ring": lambda n, s: (Round(n - 1, s / n, n // 2),),
 }
 _REDUCE_SCATTER: Mapping[str, RoundCounter] = {
-    "non-overlapping": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
-    "basic_linear": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
-    "recursive_halving": lambda n, s: _halving(n, s, True),
-    "recursive_doubling": lambda n, s: _doubling(n, s, True),
-    "butterfly": lambda n, s: _halving(n, s, True),
+    "non-overlapping": lambda n, s: (*_list_tree_rounds(n, s, 2, True), *_list_halving_rounds(n, s, False, odd=False)),
+    "basic_linear": lambda n, s: (*_list_tree_rounds(n, s, 2, True), *_list_halving_rounds(n, s, False, odd=False)),
+    "recursive_halving": lambda n, s: _list_halving_rounds(n, s, True),
+    "recursive_doubling": lambda n, s: _list_doubling_rounds(n, s, True),
+    "butterfly": lambda n, s: _list_halving_rounds(n, s, True),
     "pairwise": lambda n, s: (Round(n - 1, s / n, n // 2, s / n),),
-    "ring": lambda n, s: _ring(n, s, True),
+    "ring": lambda n, s: _list_ring_rounds(n, s, True),
 }
 #: By MPI's name of the collective, then the library's name of the algorithm.
 ROUND_COUNTERS: Mapping[str, Mapping[str, RoundCounter]] = MappingProxyType(

@@ -130,11 +130,13 @@ def restrict_ranks(machine: Topology, facts: Facts) -> Topology:
     """
     if facts.ranks == machine.ranks:
         return machine
-    kept = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local_ranks)
+    chosen = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local_ranks)
     orders = None
     if machine.orders is not None:
-        orders = np.array([np.searchsorted(kept, order[np.isin(order, kept)]) for order in machine.orders], np.int32)
-    return replace(machine, ranks=len(kept), endpoint_device=machine.endpoint_device[kept], orders=orders)
+        orders = np.array(
+            [np.searchsorted(chosen, order[np.isin(order, chosen)]) for order in machine.orders], np.int32
+        )
+    return replace(machine, ranks=len(chosen), endpoint_device=machine.endpoint_device[chosen], orders=orders)
 
 
 def _compare_with_one_switch(
@@ -147,7 +149,7 @@ def _compare_with_one_switch(
         return ONE_SWITCH
     src, dst, share = src[is_between_nodes], dst[is_between_nodes], share[is_between_nodes]
     fabric = _LinkLoads.measure(machine, src, dst, share)
-    one_switch = _LinkLoads.measure(_without_lanes(machine), src, dst, share)
+    one_switch = _LinkLoads.measure(_remove_lanes(machine), src, dst, share)
     slowdown, busiest = fabric.busy.max() / one_switch.busiest_port, int(np.argmax(fabric.busy))
     hop_delay = max(0.0, fabric.latency - one_switch.latency)
     lanes = machine.router.fabric.lanes  # type: ignore[union-attr]
@@ -189,7 +191,7 @@ class _LinkLoads:
         return cls(busy, float(busy[port].max()), float(np.average(latency, weights=share)), uphill)
 
 
-def _without_lanes(machine: Topology) -> Topology:
+def _remove_lanes(machine: Topology) -> Topology:
     """The same where each GPU sends by its nearest card, whatever the receiver's, as it would over one switch."""
     router = machine.router
     assert isinstance(router, ClusterRouter)

@@ -127,17 +127,17 @@ class Gap:
             return f"Prediction and measurement are {distance} apart on average; there is nothing to explain."
         way = "slower" if self.ratio < 1 else "faster"
         much = f"measured {way} than predicted, {format_distance(self.distance)} apart on average"
-        return f"It was {much}. {self._why()}" if self.best else f"It was {much}; {self._why()}"
+        return f"It was {much}. {self._explain_verdict()}" if self.best else f"It was {much}; {self._explain_verdict()}"
 
-    def _why(self) -> str:
+    def _explain_verdict(self) -> str:
         if self.verdict == "within":
             return (
                 "what explains that cannot be told: on machines that it has not seen the model is off by as much "
                 f"({self.half_widths:.1f} of its interval's half-width)."
             )
         if self.verdict == "several":
-            said = "; ".join(c.description for c in self.alternatives)
-            return f"which cause cannot be told, {len(self.alternatives)} hypotheses explain it as well: {said}."
+            causes = "; ".join(c.description for c in self.alternatives)
+            return f"which cause cannot be told, {len(self.alternatives)} hypotheses explain it as well: {causes}."
         if self.best is None:
             return f"none of {len(self.candidates)} hypotheses explains that."
         others = f" As well would: {'; '.join(c.description for c in self.alternatives)}." if self.alternatives else ""
@@ -159,31 +159,35 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     plain = np.array([p.time for p in predicted])
     half = np.log([p.high / p.low for p in predicted]) / 2
     tried = []
-    for one in HYPOTHESES:
-        seconds = _under(one, run, links)
-        if one.needs_small and run.nbytes[0] > SMALL:
+    for hypothesis in HYPOTHESES:
+        seconds = predict_under_hypothesis(hypothesis, run, links)
+        if hypothesis.needs_small and run.nbytes[0] > SMALL:
             continue
         if seconds is not None and not np.allclose(seconds, plain, rtol=1e-3):
-            off = _distance(seconds, run, half), tuple(map(float, seconds)), _widths(seconds, run, half)
-            tried.append(Candidate(one.key, one.description, *off))
+            off = (
+                _measure_distance(seconds, run, half),
+                tuple(map(float, seconds)),
+                _measure_half_widths(seconds, run, half),
+            )
+            tried.append(Candidate(hypothesis.key, hypothesis.description, *off))
     tried.sort(key=lambda c: c.half_widths)
-    distance, widths = _distance(plain, run, half), _widths(plain, run, half)
+    distance, widths = _measure_distance(plain, run, half), _measure_half_widths(plain, run, half)
     ratio = float(np.exp(np.average(np.log(plain / np.array(run.times)), weights=1 / half)))
-    far = float(np.sqrt(np.mean((_off(plain, run) / half) ** 2)))
-    named = _named(tried, widths)
-    verdict = _verdict(distance, far, len(named))
+    far = float(np.sqrt(np.mean((_compute_log_errors(plain, run) / half) ** 2)))
+    named = _select_explanations(tried, widths)
+    verdict = _decide_verdict(distance, far, len(named))
     best = named[0] if verdict == "explained" else None
     rest = named[1:] if best else named if verdict == "several" else []
     return Gap(distance, far, ratio, tuple(tried), best, tuple(rest), verdict)
 
 
-def _named(tried: list[Candidate], widths: float) -> list[Candidate]:
+def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidate]:
     """Hypotheses that explain a gap of so many half-widths, the best first, with those that do as well."""
     most = min(EXPLAINS * widths, max(OUTSIDE, NEXT_TO_NOTHING * widths))
     return [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + AS_WELL)]
 
 
-def _verdict(distance: float, widths: float, named: int) -> Verdict:
+def _decide_verdict(distance: float, widths: float, named: int) -> Verdict:
     if distance < NO_GAP:
         return "agree"
     if widths < OUTSIDE:
@@ -191,64 +195,75 @@ def _verdict(distance: float, widths: float, named: int) -> Verdict:
     return "unexplained" if not named else "explained" if named <= MOST_NAMED else "several"
 
 
-def _off(seconds: Floats, run: MeasuredRun) -> Floats:
+def _compute_log_errors(seconds: Floats, run: MeasuredRun) -> Floats:
     off: Floats = np.abs(np.log(seconds / np.array(run.times)))
     return off
 
 
-def _distance(seconds: Floats, run: MeasuredRun, half: Floats) -> float:
-    return float(np.average(_off(seconds, run), weights=1 / half))
+def _measure_distance(seconds: Floats, run: MeasuredRun, half: Floats) -> float:
+    return float(np.average(_compute_log_errors(seconds, run), weights=1 / half))
 
 
-def _widths(seconds: Floats, run: MeasuredRun, half: Floats) -> float:
-    return float(np.mean(_off(seconds, run) / half))
+def _measure_half_widths(seconds: Floats, run: MeasuredRun, half: Floats) -> float:
+    return float(np.mean(_compute_log_errors(seconds, run) / half))
 
 
-def _under(one: Hypothesis, run: MeasuredRun, links: LinkParameters) -> Any:
-    """Predicted seconds under a hypothesis; None where it does not apply to this machine or run, or contradicts what
-    was stated of it."""
+def predict_under_hypothesis(hypothesis: Hypothesis, run: MeasuredRun, links: LinkParameters) -> Any:
+    """Predict a run again as if a hypothesis held.
+
+    Args:
+        hypothesis: what may have been otherwise on the machine.
+        run: the measured run, of which settings and stated facts are kept.
+        links: what links of each kind carry and take.
+
+    Returns:
+        (sizes,) s, of the change that comes nearest where the hypothesis has several; None where it does not apply to
+        this machine or run, or contradicts what was stated of it.
+    """
     pinned = dict(run.settings)
-    if any(name in pinned for name in one.settings) or one.contradicts in run.stated_facts:
+    if any(name in pinned for name in hypothesis.settings) or hypothesis.contradicts in run.stated_facts:
         return None
     tried = []
-    for change in one.changes:
+    for change in hypothesis.changes:
         facts = change(run.facts)
         if facts is None:
             continue
         try:
-            tried.append(np.array([p.time for p in replace(run, facts=facts).predict_sizes(links, **one.settings)]))
+            tried.append(
+                np.array([p.time for p in replace(run, facts=facts).predict_sizes(links, **hypothesis.settings)])
+            )
         except CollsimError:  # NCCL has that algorithm not here
             continue
-    return min(tried, key=lambda seconds: float(np.mean(_off(seconds, run))), default=None)
+    return min(tried, key=lambda seconds: float(np.mean(_compute_log_errors(seconds, run))), default=None)
 
 
 # ---- what changes
 
 
-def _p2p_off(facts: Facts) -> Facts | None:
+def _disable_p2p(facts: Facts) -> Facts | None:
     if facts.wiring == "none" or (facts.wiring == "host" and not facts.staged_between_switches):
         return None
     return replace(stage_through_host(facts), staged_between_switches=False)
 
 
-def _p2p_on(facts: Facts) -> Facts | None:
+def _enable_p2p(facts: Facts) -> Facts | None:
     return replace(facts, wiring="pcie") if facts.wiring == "host" else None
 
 
-def _two_sockets(facts: Facts) -> Facts | None:
+def _place_on_two_sockets(facts: Facts) -> Facts | None:
     if facts.wiring not in ("pcie", "host") or facts.crosses_sockets:
         return None
     return replace(facts, crosses_sockets=True, wired_nodes=None)
 
 
-def _shared_uplink(facts: Facts) -> Facts | None:
+def _share_uplink(facts: Facts) -> Facts | None:
     if facts.wiring != "host" or facts.switches or facts.local_ranks == 1:
         return None
     switches = 1 + int(facts.local_ranks > 2 and facts.crosses_sockets)
     return replace(facts, switches=switches, wired_nodes=None)
 
 
-def _older_pcie(facts: Facts) -> Facts | None:
+def _lower_pcie(facts: Facts) -> Facts | None:
     """One generation back: half the rate of the slots, and of what is staged through them."""
     if facts.pcie - 1 < _OLDEST_PCIE:
         return None
@@ -257,15 +272,15 @@ def _older_pcie(facts: Facts) -> Facts | None:
     return replace(facts, pcie=facts.pcie - 1, link_rate=inside)
 
 
-def _half_width(facts: Facts) -> Facts | None:
+def _reduce_slot_width(facts: Facts) -> Facts | None:
     return replace(facts, link_rate=facts.link_rate / 2) if facts.wiring in ("pcie", "host") else None
 
 
-def _half_nvlink(facts: Facts) -> Facts | None:
+def _reduce_nvlink(facts: Facts) -> Facts | None:
     return replace(facts, link_rate=facts.link_rate / 2) if facts.wiring in FABRICS else None
 
 
-def _lose_links(lost: int) -> Change:
+def _remove_links(lost: int) -> Change:
     """So many of a GPU's own links less; those of NVIDIA's and AMD's GPUs by `find_gpu`."""
 
     def change(facts: Facts) -> Facts | None:
@@ -279,7 +294,7 @@ def _lose_links(lost: int) -> Change:
     return change
 
 
-def _through_root(facts: Facts) -> Facts | None:
+def _route_through_root(facts: Facts) -> Facts | None:
     """Peers and cards are reached through the root complex: what NVIDIA/nccl issue 949 (27 of 48 GB/s) and NVIDIA/
     nccl-tests issue 112 (9.84 of 24) had where PCI ACS was on."""
     if facts.nodes > 1 and facts.net in ("ib", "roce") and facts.gdr is not False and not facts.is_pcie_card:
@@ -300,61 +315,66 @@ def _use_host_network(rate: float) -> Change:
     return change
 
 
-def _gdr_off(facts: Facts) -> Facts | None:
+def _disable_gdr(facts: Facts) -> Facts | None:
     return replace(facts, gdr=False) if facts.nodes > 1 and facts.gdr is not False and facts.net != "tcp" else None
 
 
-def _gdr_on(facts: Facts) -> Facts | None:
+def _enable_gdr(facts: Facts) -> Facts | None:
     return replace(facts, gdr=True) if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp" else None
 
 
-def _one_nic(facts: Facts) -> Facts | None:
+def _use_one_nic(facts: Facts) -> Facts | None:
     return replace(facts, nics=1.0) if facts.nodes > 1 and facts.nics > 1 else None
 
 
-def _half_network(facts: Facts) -> Facts | None:
+def _reduce_network_rate(facts: Facts) -> Facts | None:
     return replace(facts, nic_rate=facts.nic_rate / 2) if facts.nodes > 1 else None
 
 
-def _tcp(facts: Facts) -> Facts | None:
+def _use_tcp(facts: Facts) -> Facts | None:
     return replace(facts, net="tcp", gdr=False) if facts.nodes > 1 and facts.net != "tcp" else None
 
 
-def _rdma(facts: Facts) -> Facts | None:
+def _use_rdma(facts: Facts) -> Facts | None:
     return replace(facts, net="roce", gdr=None) if facts.nodes > 1 and facts.net == "tcp" else None
 
 
 #: In the order in which people look for them.
 HYPOTHESES = (
-    Hypothesis("p2p_off", "GPUDirect P2P was off, so data went through host memory", _p2p_off, contradicts="p2p"),
-    Hypothesis("p2p_on", "GPUDirect P2P worked after all", _p2p_on, contradicts="p2p"),
+    Hypothesis("p2p_off", "GPUDirect P2P was off, so data went through host memory", _disable_p2p, contradicts="p2p"),
+    Hypothesis("p2p_on", "GPUDirect P2P worked after all", _enable_p2p, contradicts="p2p"),
     Hypothesis(
-        "gdr_off", "GPUDirect RDMA was off, so data went through host memory to the NIC", _gdr_off, contradicts="gdr"
+        "gdr_off",
+        "GPUDirect RDMA was off, so data went through host memory to the NIC",
+        _disable_gdr,
+        contradicts="gdr",
     ),
-    Hypothesis("gdr_on", "GPUDirect RDMA worked after all", _gdr_on, contradicts="gdr"),
-    Hypothesis("tcp", "TCP sockets were used instead of RDMA", _tcp, contradicts="net"),
-    Hypothesis("rdma", "RDMA was used instead of TCP sockets", _rdma, contradicts="net"),
+    Hypothesis("gdr_on", "GPUDirect RDMA worked after all", _enable_gdr, contradicts="gdr"),
+    Hypothesis("tcp", "TCP sockets were used instead of RDMA", _use_tcp, contradicts="net"),
+    Hypothesis("rdma", "RDMA was used instead of TCP sockets", _use_rdma, contradicts="net"),
     Hypothesis(
         "wrong_interface",
         "the host's own Ethernet was used instead of the fast cards (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)",
         variants=tuple(map(_use_host_network, _HOST_NETWORKS)),
         contradicts="net",
     ),
-    Hypothesis("acs", "PCI ACS or an IOMMU sent peer traffic through the root complex", _through_root),
-    Hypothesis("one_nic", "only one NIC per node was used", _one_nic),
+    Hypothesis("acs", "PCI ACS or an IOMMU sent peer traffic through the root complex", _route_through_root),
+    Hypothesis("one_nic", "only one NIC per node was used", _use_one_nic),
     Hypothesis(
-        "half_network", "the network gave half of its rate (oversubscribed, shared, or a slower port)", _half_network
+        "half_network",
+        "the network gave half of its rate (oversubscribed, shared, or a slower port)",
+        _reduce_network_rate,
     ),
-    Hypothesis("pcie_older", "PCIe ran one generation slower", _older_pcie),
-    Hypothesis("pcie_width", "the GPUs had half of their PCIe lanes", _half_width),
-    Hypothesis("two_sockets", "the GPUs sat on two sockets", _two_sockets),
-    Hypothesis("shared_uplink", "the GPUs shared the uplink of a PCIe switch to host memory", _shared_uplink),
+    Hypothesis("pcie_older", "PCIe ran one generation slower", _lower_pcie),
+    Hypothesis("pcie_width", "the GPUs had half of their PCIe lanes", _reduce_slot_width),
+    Hypothesis("two_sockets", "the GPUs sat on two sockets", _place_on_two_sockets),
+    Hypothesis("shared_uplink", "the GPUs shared the uplink of a PCIe switch to host memory", _share_uplink),
     Hypothesis(
         "nvlink_lost",
         "one to three NVLink or xGMI links of a GPU were down, or all were that much slower",
-        variants=tuple(map(_lose_links, _LOST_LINKS)),
+        variants=tuple(map(_remove_links, _LOST_LINKS)),
     ),
-    Hypothesis("half_nvlink", "half of the GPU's own links were in use", _half_nvlink),
+    Hypothesis("half_nvlink", "half of the GPU's own links were in use", _reduce_nvlink),
     Hypothesis("nvls_off", "NVLink SHARP (NVLS) was off", settings={"NCCL_NVLS_ENABLE": 0}),
     Hypothesis("ring", "only rings were used", settings={"NCCL_ALGO": "Ring"}),
     Hypothesis("tree", "only trees were used", settings={"NCCL_ALGO": "Tree"}),

@@ -25,14 +25,14 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
     import pandas as pd
 
     plain = run.predict_sizes()
-    at = {p.nbytes: p for p in plain}
+    by_size = {p.nbytes: p for p in plain}
     took = dict(zip(run.nbytes, run.times, strict=True))
     order = list(dict.fromkeys((run.nbytes[0], run.nbytes[-1], run.nbytes[len(run.nbytes) // 2])))
     rows = []
     for count in range(len(order) + 1):
         known: dict[ByteSize, Duration] = {size: took[size] for size in order[:count]}
         others = [
-            p if not known else update_prediction(p, known, at.__getitem__) for p in plain if p.nbytes not in known
+            p if not known else update_prediction(p, known, by_size.__getitem__) for p in plain if p.nbytes not in known
         ]
         off = compute_relative_error(np.array([p.time / took[p.nbytes] for p in others]))
         wide = [p.high / p.low for p in others]

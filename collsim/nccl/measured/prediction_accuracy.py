@@ -74,11 +74,11 @@ class Accuracy:
     def summarize_bands(self, library: str = "nccl") -> pd.DataFrame:
         """By size band: runs, median `relative_error`, share of runs whose median ratio is within 1.25 and 1.6."""
         chosen = self.cases[self.cases.library == library]
-        return _summary(chosen, "band").reindex([b for b, *_ in BANDS]).dropna(subset=["runs"])
+        return _summarize(chosen, "band").reindex([b for b, *_ in BANDS]).dropna(subset=["runs"])
 
     def summarize_kinds(self, library: str = "nccl") -> pd.DataFrame:
         """The same by kind of machine and band."""
-        return _summary(self.cases[self.cases.library == library], ["kind", "band"])
+        return _summarize(self.cases[self.cases.library == library], ["kind", "band"])
 
     def summarize_effects(self) -> pd.DataFrame:
         """By effect, then of all pairs that differ in another thing than the number of nodes, then of all: pairs, share
@@ -112,8 +112,8 @@ def evaluate_accuracy(cases: str | Path, measured: str | Path, out: str | Path |
     if out is not None:
         require_writable_file(require_path(out, "out"))
     described, rows, unread = read_tables(cases, measured)
-    found, failed = predict_rows(described, rows)
-    result = summarize_accuracy(found, described, rows, {**failed, **unread})
+    predicted, failed = predict_rows(described, rows)
+    result = summarize_accuracy(predicted, described, rows, {**failed, **unread})
     if out is not None:
         write_text(out, format_csv(result.predictions))
     return result
@@ -154,17 +154,17 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     """
     import pandas as pd
 
-    described = _table(cases, ("case_id", *_DESCRIBES))
+    described = _read_table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
-        why = "{cases}: case_id {value!r} stands on several lines; give every run a name of its own"
-        raise FormatError(why, cases=cases, value=twice.iloc[0])
+        message = "{cases}: case_id {value!r} stands on several lines; give every run a name of its own"
+        raise FormatError(message, cases=cases, value=twice.iloc[0])
     described = described.assign(
-        ranks=described.ranks.map(_pointless),
-        nodes=described.nodes.map(_pointless),
-        **{column: said for column, said in _UNSAID.items() if column not in described},
+        ranks=described.ranks.map(_strip_point),
+        nodes=described.nodes.map(_strip_point),
+        **{column: words for column, words in _UNSAID.items() if column not in described},
     )
-    rows = _table(measured, ("case_id", "size_bytes", "time_us"))
+    rows = _read_table(measured, ("case_id", "size_bytes", "time_us"))
     sizes, times = (pd.to_numeric(rows[column], errors="coerce") for column in ("size_bytes", "time_us"))
     whole = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
     timed = (times > 0) & np.isfinite(times) | (rows.time_us.str.strip() == "")
@@ -185,7 +185,7 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     return described, rows.astype({"size_bytes": np.int64, "time_us": float}), unread
 
 
-def _pointless(number: str) -> str:
+def _strip_point(number: str) -> str:
     """`8` for the `8.0` of a table that was edited elsewhere; what is no whole number stays, for a sentence about its
     run."""
     try:
@@ -197,21 +197,21 @@ def _pointless(number: str) -> str:
 
 def predict_rows(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[PredictedRow], dict[str, str]]:
     """A prediction per measured row, and the runs that could not be predicted with why."""
-    found: list[PredictedRow] = []
+    predicted: list[PredictedRow] = []
     failed = {}
     of_run = dict(tuple(rows.groupby("case_id", sort=False)))
     for _, case in described.iterrows():
         try:
-            found += _predicted(case, of_run.get(case.case_id, rows[:0]))
+            predicted += _predict_case(case, of_run.get(case.case_id, rows[:0]))
         except CollsimError as error:
             failed[str(case.case_id)] = str(error)
     for case_id in sorted(set(rows.case_id) - set(described.case_id)):
         failed[str(case_id)] = "has measured rows, but no line in the table of cases"
-    return found, failed
+    return predicted, failed
 
 
 def summarize_accuracy(
-    found: Sequence[PredictedRow], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]
+    predicted: Sequence[PredictedRow], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]
 ) -> Accuracy:
     """The report on predicted rows."""
     import pandas as pd
@@ -225,31 +225,33 @@ def summarize_accuracy(
             p.protocol,
             s * 1e6,
             np.nan if p.tuner_time is None else p.tuner_time * 1e6,
-            *(1e6 * end for end in _ends(p)),
+            *(1e6 * end for end in _get_interval_ends(p)),
         )
-        for run, p, s in found
+        for run, p, s in predicted
     ]
     columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us", *_ENDS]
     predictions = pd.DataFrame(table, columns=columns)
-    usable = _usable(predictions, rows)
-    shown = predictions.drop(columns=["time_us", "tuner_us"])
-    return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed, _notes(found))
+    usable = _select_usable(predictions, rows)
+    compact = predictions.drop(columns=["time_us", "tuner_us"])
+    return Accuracy(
+        compact, _summarize_cases(usable, described), _list_effects(usable, described), failed, _group_notes(predicted)
+    )
 
 
-def _ends(p: Prediction | MpiPrediction) -> tuple[float, float]:
+def _get_interval_ends(p: Prediction | MpiPrediction) -> tuple[float, float]:
     known = p.interval()
     return known.low, known.high
 
 
-def _notes(found: Sequence[PredictedRow]) -> dict[str, tuple[str, ...]]:
+def _group_notes(rows: Sequence[PredictedRow]) -> dict[str, tuple[str, ...]]:
     runs: dict[str, dict[str, None]] = {}
-    for run, predicted, _ in found:
-        for note in predicted.notes:
+    for run, prediction, _ in rows:
+        for note in prediction.notes:
             runs.setdefault(note, {})[run] = None
-    return {note: tuple(those) for note, those in runs.items()}
+    return {note: tuple(cases) for note, cases in runs.items()}
 
 
-def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def _read_table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -259,29 +261,29 @@ def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     if len(table.columns) == 1 and ";" in table.columns[0]:
         raise FormatError("{path}: its columns are separated by semicolons; save it with commas", path=path)
     if missing := [c for c in columns if c not in table]:
-        why = "{path}: has no column {missing}; it has {columns}"
+        message = "{path}: has no column {missing}; it has {columns}"
         raise FormatError(
-            why, path=path, missing=", ".join(map(repr, missing)), columns=", ".join(map(str, table.columns))
+            message, path=path, missing=", ".join(map(repr, missing)), columns=", ".join(map(str, table.columns))
         )
     return table.fillna("")  # a line that ends early
 
 
-def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[PredictedRow]:
+def _predict_case(case: pd.Series[Any], rows: pd.DataFrame) -> list[PredictedRow]:
     """The rows of one run. Raises CollsimError where the run's words are not understood."""
     run, sizes = str(case.case_id), [int(size) for size in rows.size_bytes]
     seconds = [float(t) * 1e-6 for t in rows.time_us]
-    ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
+    ranks, nodes = _parse_whole(case, "ranks"), _parse_whole(case, "nodes")
     if find_library(case) == "mpi":
-        of_size: dict[int, Prediction | MpiPrediction] = {size: _over_mpi(case, size) for size in set(sizes)}
+        of_size: dict[int, Prediction | MpiPrediction] = {size: _predict_mpi(case, size) for size in set(sizes)}
     else:
         machine = parse_facts(
             case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr, case.get("launch", "")
         )
-        of_size = {size: _pinned(case, machine, size) for size in set(sizes)}
+        of_size = {size: _predict_pinned(case, machine, size) for size in set(sizes)}
     return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
 
 
-def _over_mpi(case: pd.Series[Any], size: int) -> MpiPrediction:
+def _predict_mpi(case: pd.Series[Any], size: int) -> MpiPrediction:
     parts, algorithm = mpi.predict_mpi_parts(case, size), f"MPI {mpi.name_algorithm(case, size)}".strip()
     kind, collective = mpi.classify_case(case), parse_collective(case.collective)
     return MpiPrediction(size, parts.total, algorithm, parts=parts, kind=kind, collective=collective)
@@ -293,25 +295,25 @@ def find_library(case: pd.Series[Any]) -> str:
     return "mpi" if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none") else "nccl"
 
 
-def _whole(case: pd.Series[Any], column: str) -> int:
+def _parse_whole(case: pd.Series[Any], column: str) -> int:
     try:
         value = float(case[column])
     except ValueError as error:
         raise CollsimError("{column}={value!r} is not a whole number", column=column, value=case[column]) from error
     if not 1 <= value <= _MOST_RANKS or value != int(value):
-        why = "{column}={value!r} is not a whole number from 1 to {most:,}"
-        raise CollsimError(why, column=column, value=case[column], most=_MOST_RANKS)
+        message = "{column}={value!r} is not a whole number from 1 to {most:,}"
+        raise CollsimError(message, column=column, value=case[column], most=_MOST_RANKS)
     return int(value)
 
 
-def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
+def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would
     choose."""
     algo = "" if case.algo.lower() == "auto" else case.algo
     proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
     if parse_collective(case.collective) in ("alltoall", "sendrecv"):
         algo = proto = ""
-    version = None if machine.is_amd else _version(str(case.get("nccl_version", "")))
+    version = None if machine.is_amd else _parse_table_version(str(case.get("nccl_version", "")))
     for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
         try:
             return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto, version=version)
@@ -320,18 +322,18 @@ def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     free = predict(case.collective, machine, size, NCCL_PROTO=proto, version=version)
     if not algo:
         return free
-    why = "does not run here" if algo.lower() in {name.lower() for name in ALGORITHMS} else "is no algorithm of NCCL"
-    return replace(free, notes=(*free.notes, f"algo={algo!r} {why}; predicted with what NCCL would choose"))
+    reason = "does not run here" if algo.lower() in {name.lower() for name in ALGORITHMS} else "is no algorithm of NCCL"
+    return replace(free, notes=(*free.notes, f"algo={algo!r} {reason}; predicted with what NCCL would choose"))
 
 
-def _version(text: str) -> str | None:
+def _parse_table_version(text: str) -> str | None:
     """NCCL's version as a table says it, `2.29.2` or `2.12.12?`, the newest that is known for one that came later;
     None for `unknown` and other libraries."""
-    said = re.match(r"2\.(\d{1,2})\b", text.strip())
-    return f"2.{min(max(int(said[1]), OLDEST), NEWEST)}" if said else None
+    match = re.match(r"2\.(\d{1,2})\b", text.strip())
+    return f"2.{min(max(int(match[1]), OLDEST), NEWEST)}" if match else None
 
 
-def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def _select_usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Rows to compare: those with a time, and without those flagged as outliers."""
     predictions = predictions[predictions.time_us.notna()]
     if "flag" in rows:
@@ -345,11 +347,11 @@ def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+def _summarize_cases(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     info = described.set_index("case_id")
-    found = []
+    summaries = []
     for name, low, high in BANDS:
         band = usable[(usable.size_bytes >= low) & (usable.size_bytes < high)]
         for case_id, rows in band.groupby("case_id", sort=False):
@@ -360,7 +362,7 @@ def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
                 else case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
             )
             off = np.abs(np.log(rows.ratio))
-            found.append(
+            summaries.append(
                 {
                     "case_id": case_id,
                     "library": find_library(case),
@@ -390,10 +392,10 @@ def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
         "tuner_error",
         "algorithm",
     ]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(summaries, columns=columns)
 
 
-def _summary(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
+def _summarize(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
     off = np.abs(np.log(cases.ratio.astype(float)))
     marked = cases.assign(near=off <= np.log(1.25), far=off <= np.log(1.6))
     return marked.groupby(by, sort=False).agg(
@@ -407,32 +409,32 @@ def _summary(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
     )
 
 
-def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+def _list_effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
     """Pairs of runs on one system that differ in one thing; ratio of their times at the sizes they share."""
     import pandas as pd
 
     columns = ["effect", "first", "second", "measured", "predicted", "off", "sign"]
     if "system" not in described:
         return pd.DataFrame([], columns=columns)
-    found = []
+    effects = []
     there = described[described.case_id.isin(usable.case_id)]
     nccl = there[[find_library(case) == "nccl" for _, case in there.iterrows()]]
     for _, group in nccl.groupby(["system", "collective"]):
         runs = [case for _, case in group.iterrows()]
         for i, a in enumerate(runs):
             for b in runs[i + 1 :]:
-                effect = _effect(a, b)
-                ratio = _ratio(usable, a.case_id, b.case_id) if effect else None
+                effect = _name_effect(a, b)
+                ratio = _compute_ratio(usable, a.case_id, b.case_id) if effect else None
                 if effect and ratio:
                     real, ours = ratio
                     sign = abs(np.log(real)) < np.log(1.05) or (real > 1) == (ours > 1)
-                    found.append(
+                    effects.append(
                         (effect, a.case_id, b.case_id, real, ours, float(compute_relative_error(ours / real)), sign)
                     )
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(effects, columns=columns)
 
 
-def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
+def _name_effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
     """The one thing in which two runs differ, "" if none or more."""
     differ = [k for k in ("gpu", "ranks", "nodes", "intra_link", "inter_link", "gdr", "algo", "proto") if a[k] != b[k]]
     if differ == ["algo"] and {a.algo, b.algo} & {"auto"}:
@@ -447,7 +449,7 @@ def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
     return next((name for name, column in _EFFECTS.items() if differ == [column]), "")
 
 
-def _ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float] | None:
+def _compute_ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float] | None:
     """Median over common sizes of time(second) / time(first), measured and predicted; None where they share no range of
     sizes."""
     a, b = (
@@ -458,9 +460,9 @@ def _ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float]
     )
     if not len(shared):
         return None
-    at, known = np.log(shared.size_bytes), np.log(b.size_bytes)
-    real = np.interp(at, known, np.log(b.time_us)) - np.log(shared.time_us)
-    ours = np.interp(at, known, np.log(b.time_us_pred)) - np.log(shared.time_us_pred)
+    sizes, known = np.log(shared.size_bytes), np.log(b.size_bytes)
+    real = np.interp(sizes, known, np.log(b.time_us)) - np.log(shared.time_us)
+    ours = np.interp(sizes, known, np.log(b.time_us_pred)) - np.log(shared.time_us_pred)
     return float(np.exp(np.median(real))), float(np.exp(np.median(ours)))
 
 
@@ -470,16 +472,16 @@ def format_report(result: Accuracy) -> str:
     for key, title in _LIBRARY.items():
         runs = result.cases[result.cases.library == key]
         if len(runs):
-            lines += [f"{title}: {runs.case_id.nunique()} runs", _bands_text(result.summarize_bands(key)), ""]
-    lines += ["By kind of machine (NCCL and RCCL):", _kinds_text(result.summarize_kinds()), ""]
+            lines += [f"{title}: {runs.case_id.nunique()} runs", _format_bands(result.summarize_bands(key)), ""]
+    lines += ["By kind of machine (NCCL and RCCL):", _format_kinds(result.summarize_kinds()), ""]
     if len(result.effects):
-        lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result), ""]
+        lines += ["Effects, pairs of runs that differ in one thing:", _format_effects(result), ""]
     worst = result.sort_by_error("nccl").head(15).itertuples()
     lines += ["Farthest off:"] + [
         f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst
     ]
     lines += ["", f"Not predicted: {len(result.failures)}"] + [
-        f"  {case}: {why}" for case, why in result.failures.items()
+        f"  {case}: {reason}" for case, reason in result.failures.items()
     ]
     lines += ["", "Assumed:"] * bool(result.notes) + [
         f"  {note}: {', '.join(runs)}" for note, runs in result.notes.items()
@@ -487,29 +489,29 @@ def format_report(result: Accuracy) -> str:
     return "\n".join(lines)
 
 
-def _bands_text(bands: pd.DataFrame) -> str:
+def _format_bands(bands: pd.DataFrame) -> str:
     head = (
         "  size               runs  median error  runs within 1.25x  1.6x   rows within 1.25x  1.6x   NCCL's tuner "
         "alone"
     )
-    return "\n".join([head, *(_band_line(name, row) for name, row in bands.iterrows())])
+    return "\n".join([head, *(_format_band(name, row) for name, row in bands.iterrows())])
 
 
-def _band_line(name: Hashable, row: pd.Series[Any]) -> str:
+def _format_band(name: Hashable, row: pd.Series[Any]) -> str:
     tuner = "" if np.isnan(row.tuner_error) else f"{row.tuner_error:17.0%}"
     by_run = f"{row.error:12.1%} {row.within_125:17.0%} {row.within_16:6.0%}"
     return f"  {name!s:18s} {row.runs:4.0f} {by_run} {row.rows_125:17.0%} {row.rows_16:7.0%}{tuner}"
 
 
-def _kinds_text(kinds: pd.DataFrame) -> str:
-    found = []
+def _format_kinds(kinds: pd.DataFrame) -> str:
+    lines = []
     for key, row in kinds.iterrows():
         kind, band = key if isinstance(key, tuple) else (key, "")
-        found.append(f"  {kind!s:52s} {band!s:18s} {row.runs:4.0f} runs {row.error:8.1%}")
-    return "\n".join(sorted(found))
+        lines.append(f"  {kind!s:52s} {band!s:18s} {row.runs:4.0f} runs {row.error:8.1%}")
+    return "\n".join(sorted(lines))
 
 
-def _effects_text(result: Accuracy) -> str:
+def _format_effects(result: Accuracy) -> str:
     lines = [
         f"  {row.effect:22s} {row.pairs:4d} pairs, right sign {row.sign:5.0%}, ratio off by {row.off:6.1%}"
         for row in result.summarize_effects().itertuples()

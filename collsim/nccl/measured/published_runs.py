@@ -65,12 +65,12 @@ class MeasuredRun:
     @property
     def stated_facts(self) -> frozenset[str]:
         """What somebody stated of this machine."""
-        return _denied(self.facts) if self.stated is None else self.stated
+        return _list_implied(self.facts) if self.stated is None else self.stated
 
     def __post_init__(self) -> None:
         if not self.nbytes or len(self.nbytes) != len(self.times):
-            why = "{name}: {sizes} sizes and {times} times; give as many of each, and at least one"
-            raise CollsimError(why, name=self.name, sizes=len(self.nbytes), times=len(self.times))
+            message = "{name}: {sizes} sizes and {times} times; give as many of each, and at least one"
+            raise CollsimError(message, name=self.name, sizes=len(self.nbytes), times=len(self.times))
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
             raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 
@@ -84,7 +84,7 @@ class MeasuredRun:
 def load_published_runs() -> Mapping[str, MeasuredRun]:
     """The runs that come with collsim, by name."""
     text = files(__package__).joinpath("published_runs.json").read_text(encoding="utf-8")
-    return MappingProxyType({entry["name"]: _run(entry) for entry in json.loads(text)["runs"]})
+    return MappingProxyType({entry["name"]: _build_run(entry) for entry in json.loads(text)["runs"]})
 
 
 def get_published_run(name: str) -> MeasuredRun:
@@ -94,62 +94,65 @@ def get_published_run(name: str) -> MeasuredRun:
     return load_published_runs()[name]
 
 
-def _run(entry: Mapping[str, Any]) -> MeasuredRun:
+def _build_run(entry: Mapping[str, Any]) -> MeasuredRun:
     sizes, times = zip(*entry["rows"], strict=True)
-    made = MeasuredRun(
+    run = MeasuredRun(
         name=entry["name"],
         title=(entry["title"][0], entry["title"][1]),
         collective=entry["collective"],
-        facts=_facts(entry),
+        facts=_parse_entry_facts(entry),
         nbytes=sizes,
         times=tuple(t * 1e-6 for t in times),
-        settings=_settings(entry),
+        settings=_list_settings(entry),
         table_words=tuple(
             (k, str(entry[k])) for k in ("gpu", "ranks", "nodes", "inside", "between", "gdr", "algorithm", "protocol")
         ),
         source=entry["source"],
         year=entry["year"],
-        stated=_stated(entry),
+        stated=_list_stated(entry),
     )
     if "plain" not in entry:
-        return made
+        return run
     usual = {**entry, **entry["plain"]}
-    kept = _stated(usual) - {_SAYS[word] for word in entry["plain"] if word in _SAYS}
-    return replace(made, plain_run=replace(made, facts=_facts(usual), settings=_settings(usual), stated=kept))
+    plain_stated = _list_stated(usual) - {_SAYS[word] for word in entry["plain"] if word in _SAYS}
+    return replace(
+        run,
+        plain_run=replace(run, facts=_parse_entry_facts(usual), settings=_list_settings(usual), stated=plain_stated),
+    )
 
 
 #: What a word of a table states.
 _SAYS = {"inside": "p2p", "gdr": "gdr", "between": "net"}
 
 
-def _stated(entry: Mapping[str, Any]) -> frozenset[str]:
+def _list_stated(entry: Mapping[str, Any]) -> frozenset[str]:
     """What the words of a table state."""
-    said = {"p2p": "p2p" in entry["inside"], "gdr": entry["gdr"] in ("yes", "no"), "net": entry["between"] != "none"}
-    return frozenset(name for name, there in said.items() if there) | _denied(_facts(entry))
+    stated = {"p2p": "p2p" in entry["inside"], "gdr": entry["gdr"] in ("yes", "no"), "net": entry["between"] != "none"}
+    return frozenset(name for name, there in stated.items() if there) | _list_implied(_parse_entry_facts(entry))
 
 
-def _denied(facts: Facts) -> frozenset[str]:
+def _list_implied(facts: Facts) -> frozenset[str]:
     """What facts of a machine can only say where somebody said it: that something is off, or that GPUDirect RDMA is
     known."""
-    said = {"p2p": facts.wiring == "host", "gdr": facts.gdr is not None, "net": facts.net == "tcp"}
-    return frozenset(name for name, there in said.items() if there)
+    implied = {"p2p": facts.wiring == "host", "gdr": facts.gdr is not None, "net": facts.net == "tcp"}
+    return frozenset(name for name, there in implied.items() if there)
 
 
-def _stated_of(machine: Facts | Topology, facts: Facts) -> frozenset[str]:
+def _list_stated_of_machine(machine: Facts | Topology, facts: Facts) -> frozenset[str]:
     """What was stated of a machine: switches that were given, a card that was chosen, and what its GPUs cannot do."""
     if not isinstance(machine, Topology):
-        return _denied(facts)
+        return _list_implied(facts)
     plan, options = machine.facts.plan, machine.facts.options
     staged = facts.wiring == "host" and plan is not None and not plan.p2p_over_pcie
-    said = {"p2p": "p2p" in options or staged, "gdr": "gdr" in options, "net": "nic" in options or facts.net == "tcp"}
-    return frozenset(name for name, there in said.items() if there)
+    stated = {"p2p": "p2p" in options or staged, "gdr": "gdr" in options, "net": "nic" in options or facts.net == "tcp"}
+    return frozenset(name for name, there in stated.items() if there)
 
 
-def _facts(entry: Mapping[str, Any]) -> Facts:
+def _parse_entry_facts(entry: Mapping[str, Any]) -> Facts:
     return parse_facts(entry["gpu"], entry["ranks"], entry["nodes"], entry["inside"], entry["between"], entry["gdr"])
 
 
-def _settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _list_settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     pinned = (("NCCL_ALGO", entry["algorithm"]), ("NCCL_PROTO", entry["protocol"]))
     return tuple((name, value) for name, value in pinned if value.lower() not in _AUTO)
 
@@ -189,7 +192,7 @@ def create_run(
         raise CollsimError(describe_unknown("fact to be unsure of", sorted(strange)[0], _SAYS.values()))
     times_of = tuple(float(np.median(by_size[n])) for n in sizes)
     settings = () if not version else (("version", version),)
-    stated = _stated_of(machine, seen) - set(unsure)
+    stated = _list_stated_of_machine(machine, seen) - set(unsure)
     return MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
 
 

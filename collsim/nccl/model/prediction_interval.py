@@ -47,13 +47,13 @@ class ClassWidths(TypedDict):
 class FamilyWidths(TypedDict):
     """Widths of a family of classes, as `interval_widths.json` has them.
 
-    Keys: `rest`, the standard deviation that no part explains; `own`, the share of a variance that other sizes of the
-    same run say nothing of; `widths` of the whole family; `classes` by name, or name and group of collectives;
+    Keys: `rest`, the standard deviation that no part explains; `size_share`, the share of a variance that other sizes
+    of the same run say nothing of; `widths` of the whole family; `classes` by name, or name and group of collectives;
     `quantiles`, by level, the standard deviations on either side that cover it.
     """
 
     rest: float
-    own: float
+    size_share: float
     widths: Sequence[float] | Floats
     classes: Mapping[str, ClassWidths]
     quantiles: NotRequired[Mapping[str, float]]
@@ -224,7 +224,7 @@ def compute_interval(
     widths[2] = max(widths[2], _LEAST_RATE_WIDTH.get(wires or kind, 0.0))
     if wires and wires != kind:
         widths = np.maximum(widths, get_widths(wires, group_collective(collective), family)[0])
-    shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["own"])
+    shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["size_share"])
     half_width = interpolate_quantile(family["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
     reason = "" if systems >= FEW or points else _describe_few_systems(kind, systems)
@@ -256,7 +256,7 @@ def get_widths(kind: str, group: str, family: FamilyWidths) -> tuple[Floats, int
 
 
 def compute_posterior(
-    widths: Floats, rest: float, shares: Shares, points: Sequence[Point], own: float = 0.0
+    widths: Floats, rest: float, shares: Shares, points: Sequence[Point], size_share: float = 0.0
 ) -> tuple[float, float]:
     """Compute how measurements move a prediction: Bayesian linear regression on the logarithm of the time.
 
@@ -265,20 +265,20 @@ def compute_posterior(
         rest: standard deviation of what no part explains.
         shares: shares of the predicted time.
         points: measurements on the same machine.
-        own: the share of a variance that other sizes say nothing of.
+        size_share: the share of a variance that other sizes say nothing of.
 
     Returns:
         Shift of the log of the time, and its standard deviation.
     """
     parts = shares.vector
     prior = np.diag(widths**2)
-    unshared = own * float(parts @ prior @ parts) + rest**2
-    shared = (1 - own) * prior
+    unshared = size_share * float(parts @ prior @ parts) + rest**2
+    shared = (1 - size_share) * prior
     if not points:
         return 0.0, math.sqrt(float(parts @ shared @ parts) + unshared)
     measured = np.stack([point.shares.vector for point in points])
     log_ratios = np.array([point.log_ratio for point in points])
-    noise = own * np.einsum("ij,jk,ik->i", measured, prior, measured) + rest**2
+    noise = size_share * np.einsum("ij,jk,ik->i", measured, prior, measured) + rest**2
     gain = shared @ measured.T @ np.linalg.inv(measured @ shared @ measured.T + np.diag(noise))
     posterior = shared - gain @ measured @ shared
     variance = max(0.0, float(parts @ posterior @ parts)) + unshared
