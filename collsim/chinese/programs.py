@@ -29,6 +29,10 @@ TRANSLATIONS = {
         "一次运行超过 {messages:,} 条消息或 {nbytes:,} 字节"
     ),
     "the ranks took {most:,} turns and have not ended": "各 rank 轮流运行了 {most:,} 次仍未结束",
+    "the process of the program sent events that contradict one another": "程序的进程发来的事件互相矛盾",
+    "late={rank!r} is no rank of the program; its ranks are 0 to {last}": (
+        "late={rank!r} 不是程序的 rank；它的 rank 是 0 到 {last}"
+    ),
     # what came of it
     "All ranks end.": "所有 rank 都结束了。",
     "Every rank has the expected result.": "每个 rank 都得到了应有的结果。",

@@ -10,7 +10,7 @@ import typer
 import collsim as cs
 from collsim.files import read_text
 
-from .options import Json, Language
+from .options import Json, Language, parse_by_rank
 from .shell import command
 from .tables import print_json, records, require_table_file, save_rows
 
@@ -25,6 +25,11 @@ def program(
         str | None,
         typer.Option(help="Messages up to so many bytes are buffered; the library's limit unless given."),
     ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(help="What gives the time: 'dgx-a100(nodes=2)'; computers with 10 Gbit/s Ethernet unless given."),
+    ] = None,
+    late: Annotated[list[str] | None, typer.Option(help="rank=time after which it begins, as '3=50ms'.")] = None,
     lang: Language = "en",
     allow_unsandboxed: Annotated[
         bool,
@@ -50,6 +55,8 @@ def program(
         entry=entry or None,
         nbytes=nbytes,
         eager_limit=eager_limit,
+        machine=topology,
+        late=parse_by_rank("late", late, cs.units.parse_time),
         allow_unsandboxed=allow_unsandboxed,
     )
     save_rows(records(run.messages), out)
@@ -62,6 +69,7 @@ def program(
                 "waits": [
                     {"rank": wait.rank, "call": wait.call, "line": wait.line, "peers": wait.peers} for wait in run.waits
                 ],
+                "time": run.time,
                 "sent": run.sent,
                 "received": run.received,
                 "messages": records(run.messages),
@@ -71,6 +79,7 @@ def program(
     else:
         print(f"{run.verdict}: {run.explanation(lang)}")
         if any(run.sent):
-            print(f"Messages: {len(run.messages)}; the busiest rank sends {cs.format_bytes(max(run.sent))}.")
+            sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
+            print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
     if not run.is_right:
         raise typer.Exit(1)

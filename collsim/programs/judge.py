@@ -7,8 +7,9 @@ is buffered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..rank_engine.engine import Message, RunMode
 from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
+from ..topology import Topology
+from .timing import Timeline, build_plain_network, time_events
 from .wait_graph import find_cycles
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ class ProgramRun:
         errors: exceptions that ended ranks.
         printed: what each rank printed.
         leftover: messages that nobody received.
+        machine: the network that gives the times.
+        late: seconds by which ranks begin later.
     """
 
     verdict: Verdict
@@ -55,7 +60,9 @@ class ProgramRun:
     errors: tuple[RankError, ...]
     printed: tuple[str, ...]
     leftover: tuple[Message, ...]
-    _messages: tuple[Message, ...] = field(repr=False)
+    execution: Execution = field(repr=False)
+    machine: Topology | None = None
+    late: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def is_right(self) -> bool:
@@ -74,21 +81,36 @@ class ProgramRun:
 
     def _sum_bytes(self, end: str) -> tuple[int, ...]:
         totals = [0] * self.ranks
-        for message in self._messages:
+        for message in self.execution.messages:
             if end == "src" or message.matched is not None:
                 totals[getattr(message, end)] += message.nbytes
         return tuple(totals)
 
     @property
     def messages(self) -> pd.DataFrame:
-        """The messages, a row for each in the order of the sends: `src`, `dst`, `tag`, `nbytes`, `posted` and `matched`
-        (positions among all posts of the run), `send_line` and `recv_line`."""
+        """The messages, a row for each in the order of the sends: `src`, `dst`, `tag`, `nbytes`; `posted`, `matched`
+        and `arrived` in seconds (when the send was called, when both ends had been, when the last byte was there; empty
+        for what never happened); `send_line` and `recv_line`."""
         import pandas as pd
 
-        names = ["src", "dst", "tag", "nbytes", "posted", "matched", "send_line", "recv_line"]
-        rows = [[getattr(message, name) for name in names] for message in self._messages]
+        names = ["src", "dst", "tag", "nbytes", "posted", "matched", "arrived", "send_line", "recv_line"]
+        rows = [
+            [m.src, m.dst, m.tag, m.nbytes, t.posted, t.matched, t.arrived, m.send_line, m.recv_line]
+            for m, t in zip(self.execution.messages, self.timeline.messages, strict=True)
+        ]
         frame = pd.DataFrame(rows, columns=names)
-        return frame.astype({"matched": "Int64", "recv_line": "Int64"})
+        return frame.astype({"matched": float, "arrived": float, "recv_line": "Int64"})
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When each message moved, and when each rank waited. Computing takes no time."""
+        topology = self.machine or build_plain_network(self.ranks)
+        return time_events(self.execution.events, self.execution.groups, self.ranks, topology, self.late)
+
+    @property
+    def time(self) -> float:
+        """Seconds until the last rank has ended; in a hang, until nothing moves any more."""
+        return self.timeline.time
 
     def explanation(self, language: str = "en") -> str:
         """Say what came of it.
@@ -161,7 +183,7 @@ def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words)
         execution.errors,
         execution.printed,
         tuple(message for message in execution.messages if message.matched is None),
-        execution.messages,
+        execution,
     )
 
 

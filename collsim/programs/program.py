@@ -6,12 +6,17 @@ import inspect
 import textwrap
 import types
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ..errors import CollsimError
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
 from ..sandbox.rank_programs import ProgramRequest
 from ..sandbox.run_program import execute_program
-from ..units import ByteSize, parse_bytes
+from ..simulate.conditions import parse_moment
+from ..topology import Topology
+from ..topology.parts.rank_selection import select_ranks
+from ..topology_names import TopologyLike, resolve_topology
+from ..units import ByteSize, Duration, parse_bytes
 from .judge import ProgramRun, judge
 
 LONGEST_PROGRAM = 100_000  # characters
@@ -28,6 +33,8 @@ def program(
     nbytes: ByteSize = "96B",
     eager_limit: ByteSize | None = None,
     arguments: Mapping[str, object] | None = None,
+    machine: TopologyLike | None = None,
+    late: Mapping[int, Duration] | None = None,
     allow_unsandboxed: bool = False,
 ) -> ProgramRun:
     """Run a rank program, written with `torch.distributed`, mpi4py, threads and queues, `asyncio` or plain numpy.
@@ -47,6 +54,9 @@ def program(
         eager_limit: messages up to so many bytes are buffered. The library's by default: none for torch (gloo waits at
             every size), 8,112 bytes for mpi4py (MPICH 5.0.2 in shared memory, measured).
         arguments: more arguments of the entry, by name: numbers, texts and lists.
+        machine: the network that gives the times, which has at least as many ranks; computers with Ethernet of
+            10 Gbit/s on one switch unless given.
+        late: seconds by which a rank begins later, by rank.
         allow_unsandboxed: run it also where this system has no sandbox.
 
     Returns:
@@ -68,6 +78,7 @@ def program(
         >>> run.verdict, run.cycle
         ('hangs', (0, 1))
     """
+    topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
     text, default = _read_source(source)
     if len(text) > LONGEST_PROGRAM:
         raise CollsimError(
@@ -81,7 +92,24 @@ def program(
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     executions = execute_program(text, request, allow_unsandboxed)
-    return judge(ranks, executions, expect, limit)
+    return replace(judge(ranks, executions, expect, limit), machine=topology, late=delays)
+
+
+def _read_machine(machine: TopologyLike | None, ranks: int) -> Topology | None:
+    if machine is None:
+        return None
+    topology = resolve_topology(machine, "program")
+    select_ranks(topology, ranks)  # refuses more ranks than there are
+    return topology
+
+
+def _read_delays(late: Mapping[int, Duration], ranks: int) -> dict[int, float]:
+    for rank in late:
+        if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < ranks:
+            raise CollsimError(
+                "late={rank!r} is no rank of the program; its ranks are 0 to {last}", rank=rank, last=ranks - 1
+            )
+    return {rank: parse_moment(f"late[{rank}]", delay) for rank, delay in late.items()}
 
 
 def _read_source(source: str | Callable[..., object]) -> tuple[str, str | None]:

@@ -27,8 +27,7 @@ def wait_for(operation: PostedCall) -> Generator[PostedCall, None, Any]:
     Raises:
         Exception: what the operation ended in, such as a truncated message.
     """
-    if not operation.is_complete:
-        yield operation
+    yield operation  # also where it is complete: the engine notes who waited for what
     if isinstance(operation, MessagePost) and isinstance(operation.payload, Exception):
         raise operation.payload
     return operation.result

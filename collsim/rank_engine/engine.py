@@ -12,12 +12,13 @@ called; collectives match by their order in a communicator.
 
 from __future__ import annotations
 
+import pickle
 import sys
 import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,6 +56,41 @@ class StackFrame:
 
     function: str
     line: int
+
+
+@dataclass(frozen=True)
+class RankEvent:
+    """What a rank did. Positions are those in the list of all events of an execution.
+
+    Attributes:
+        rank: who.
+        kind: `send`, `receive` and `collective` are posted; `wait` waits for one of these; `sleep` takes time.
+        call: the word of the library.
+        line: the line of the call, or where it waits.
+        other: of a send or a receive the position of its other end, of a wait that of what it waits for; -1: none.
+        peer: the other rank of a message, the root of a collective; -1: any, or none.
+        tag: of a message.
+        nbytes: of a message, or of a rank's buffer in a collective.
+        dtype: of the elements; empty for objects.
+        group: of a collective: the position of its members in `Execution.groups`; -1 otherwise.
+        is_eager: whether a send does not wait for its receive.
+        is_internal: part of a collective, and no message of the program's own.
+        seconds: of a sleep.
+    """
+
+    rank: int
+    kind: Literal["send", "receive", "collective", "wait", "sleep"]
+    call: str
+    line: int
+    other: int = -1
+    peer: int = -1
+    tag: int = 0
+    nbytes: int = 0
+    dtype: str = ""
+    group: int = -1
+    is_eager: bool = False
+    is_internal: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(eq=False)
@@ -151,11 +187,17 @@ class CollectivePost(PostedCall):
         communicator: whose members take part.
         signature: what has to agree: operation, root, reduction, element count and type.
         value: what this rank puts in.
+        root: the position in the communicator of the rank that sends to all or receives from all, or -1.
+        nbytes: size of this rank's buffer.
+        dtype: of its elements; empty for objects.
     """
 
     communicator: Hashable = 0
     signature: tuple[Hashable, ...] = ()
     value: object = None
+    root: int = -1
+    nbytes: int = 0
+    dtype: str = ""
     is_collective: bool = True
 
 
@@ -206,6 +248,9 @@ class Engine:
         self._posts = 0
         self.nbytes = 0
         self.options: list[int] = []  # how many sources there were at each choice
+        self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
+        self._events: list[tuple[PostedCall | None, RankEvent]] = []
+        self._positions: dict[int, int] = {}  # of what was posted, among the events
 
     # ---- ranks
 
@@ -259,6 +304,8 @@ class Engine:
                         return
                     self._runnable.append(rank)
                     return
+                if id(operation) in self._positions:
+                    self._note(operation, "wait", self._find_line(rank))
                 if not self._is_ready(operation):
                     rank.wait = operation
                     for waited in operation.alternatives or (operation,):
@@ -337,6 +384,7 @@ class Engine:
         """
         self.sends.append(post)
         self._number(post)
+        self._note(post, "send", post.line)
         self.nbytes += post.nbytes
         if len(self.sends) > MOST_MESSAGES or self.nbytes > MOST_BYTES:
             raise CollsimError(
@@ -344,7 +392,7 @@ class Engine:
                 messages=MOST_MESSAGES,
                 nbytes=MOST_BYTES,
             )
-        is_eager = post.nbytes <= self.mode.eager_limit and not post.is_synchronous
+        is_eager = self._is_eager(post)
         if post.buffer is not None and (is_eager or not self.mode.is_late):
             post.buffer, post.is_buffered = post.buffer.copy(), True
         receive = next((p for p in self._posted.get(post.target, []) if not p.is_any and _fits(post, p)), None)
@@ -367,6 +415,7 @@ class Engine:
             The same post.
         """
         self._number(post)
+        self._note(post, "receive", post.line)
         if not post.is_any:
             send = next((p for p in self._unexpected.get(post.target, []) if _fits(p, post)), None)
             if send is not None:
@@ -375,6 +424,10 @@ class Engine:
                 return post
         self._posted.setdefault(post.target, []).append(post)
         return post
+
+    def _is_eager(self, post: MessagePost) -> bool:
+        """Whether a send is complete without its receive."""
+        return post.nbytes <= self.mode.eager_limit and not post.is_synchronous
 
     def _number(self, post: MessagePost) -> None:
         post.position = self._posts
@@ -441,7 +494,10 @@ class Engine:
             The same post.
         """
         calls = self._collectives.setdefault(post.communicator, {rank: [] for rank in members})
+        post.nbytes, post.dtype = count_bytes(post.value), describe_dtype(post.value)
         calls[post.rank].append(post)
+        self.groups.setdefault(post.communicator, tuple(members))
+        self._note(post, "collective", post.line)
         position = len(calls[post.rank]) - 1
         round_of_calls = [calls[rank][position] for rank in members if len(calls[rank]) > position]
         for call in round_of_calls:
@@ -517,6 +573,67 @@ class Engine:
 
     # ---- what came of it
 
+    def _note(self, operation: PostedCall, kind: Literal["send", "receive", "collective", "wait"], line: int) -> None:
+        """Add an event; what is not known before the end is filled in by `list_events`."""
+        if kind != "wait":
+            self._positions[id(operation)] = len(self._events)
+        self._events.append((operation, RankEvent(operation.rank, kind, operation.call, line)))
+
+    def sleep(self, seconds: float) -> None:
+        """Note that the running rank sleeps.
+
+        Args:
+            seconds: how long, 0 or more.
+        """
+        rank = self.current
+        if rank is None or not 0 <= rank.number < self.size:  # a thread of the program's own
+            return
+        self._events.append((None, RankEvent(rank.number, "sleep", "sleep", self._find_line(rank), seconds=seconds)))
+
+    def list_events(self) -> Iterator[RankEvent]:
+        """What all ranks did, in the order of the execution.
+
+        Yields:
+            An event.
+        """
+        groups = {name: position for position, name in enumerate(self.groups)}
+        for operation, event in self._events:
+            if operation is None:
+                yield event
+            elif event.kind == "wait":
+                yield replace(event, other=self._positions[id(operation)], call=operation.call)
+            elif isinstance(operation, CollectivePost):
+                yield replace(
+                    event,
+                    call=operation.call,
+                    peer=operation.root,
+                    nbytes=operation.nbytes,
+                    dtype=operation.dtype,
+                    group=groups[operation.communicator],
+                )
+            elif isinstance(operation, MessagePost):
+                yield self._complete_event(event, operation)
+
+    def _complete_event(self, event: RankEvent, post: MessagePost) -> RankEvent:
+        """The event of a send or a receive with its other end."""
+        other, peer = -1, post.source
+        if post.match is not None:
+            other = self._positions[id(post.match)]
+        if event.kind == "send":
+            peer = post.target
+        is_eager = event.kind == "send" and self._is_eager(post)
+        return replace(
+            event,
+            call=post.call,
+            other=other,
+            peer=peer,
+            tag=post.tag,
+            nbytes=max(post.nbytes, 0),
+            dtype=describe_dtype(post.buffer),
+            is_eager=is_eager,
+            is_internal=post.is_internal,
+        )
+
     def list_messages(self) -> Iterator[Message]:
         """The messages of the run in the order of their sends.
 
@@ -531,6 +648,40 @@ class Engine:
                 matched, recv_line = send.match.position, send.match.line
             posted = send.position
             yield Message(send.source, send.target, send.tag, send.nbytes, posted, matched, send.line, recv_line)
+
+
+def describe_dtype(value: object) -> str:
+    """The element type of an array.
+
+    Args:
+        value: an array, a list of arrays, or anything else.
+
+    Returns:
+        Its name, such as `float32`; empty for what is no array.
+    """
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, np.ndarray):
+        return value.dtype.name
+    return ""
+
+
+def count_bytes(value: object) -> int:
+    """The bytes that a rank puts into a collective.
+
+    Args:
+        value: an array, a list of arrays, or an object, which travels as its pickle.
+
+    Returns:
+        Their number; 0 for None.
+    """
+    if value is None:
+        return 0
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, list) and value and all(isinstance(part, np.ndarray) for part in value):
+        return sum(part.nbytes for part in value)
+    return len(pickle.dumps(value, protocol=5))
 
 
 def _fits(send: MessagePost, receive: MessagePost) -> bool:

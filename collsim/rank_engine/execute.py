@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CollsimError
 from .calls import Calls, Coroutine, mark_coroutine
-from .engine import MAIN, Engine, Message, Rank, RunMode, StackFrame, Task
+from .engine import MAIN, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
 from .mpi_dialect import build_mpi_modules
 from .process_dialect import Thread, build_process_modules
 from .rewrite import AWAIT, CALL, COROUTINE, IMPORT_ALL, MODULE_FUNCTION, RewrittenProgram
@@ -74,6 +74,8 @@ class Execution:
         errors: exceptions, by rank.
         printed: what each rank printed.
         options: how many sources there were at each receive from any source that had more than one.
+        events: what all ranks did, in order.
+        groups: the ranks of each communicator that had a collective.
     """
 
     mode: RunMode
@@ -83,6 +85,8 @@ class Execution:
     errors: tuple[RankError, ...]
     printed: tuple[str, ...] = ()
     options: tuple[int, ...] = ()
+    events: tuple[RankEvent, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
 
     @property
     def hangs(self) -> bool:
@@ -307,6 +311,8 @@ def _collect(plan: StartPlan, engine: Engine, scripts: list[_Process]) -> Execut
         errors,
         tuple("".join(script.printed)[:_PRINTED] for script in scripts),
         tuple(engine.options),
+        tuple(engine.list_events()),
+        tuple(engine.groups.values()),
     )
 
 

@@ -285,7 +285,7 @@ class RankCommunicator:
 
     # ---- collectives
 
-    def _collective(self, call: str, signature: tuple[Hashable, ...], value: object) -> Blocking:
+    def _collective(self, call: str, signature: tuple[Hashable, ...], value: object, root: int = -1) -> Blocking:
         """Post a collective, wait for it, and return the values of all ranks."""
         post = CollectivePost(
             self._world_rank,
@@ -294,6 +294,7 @@ class RankCommunicator:
             communicator=self.name,
             signature=(call.lower(), *signature),
             value=value,
+            root=root,
         )
         self.engine.post_collective(post, self.members)
         return (yield from wait_for(post))
@@ -311,7 +312,7 @@ class RankCommunicator:
     def _collect_at_root(self, call: str, signature: tuple[Hashable, ...], value: object, root: int) -> Blocking:
         """The values of all ranks at the root; where small messages are buffered, the others go on at once."""
         if self.engine.mode.eager_limit < 0:
-            return (yield from self._collective(call, signature, value))
+            return (yield from self._collective(call, signature, value, root))
         line = self.engine.line_of_call()
         if self.rank != root:
             self._post_internal(call, line, root, value)
@@ -322,7 +323,7 @@ class RankCommunicator:
         return values
 
     def _post_internal(self, call: str, line: int, rank: int, value: object) -> None:
-        target = self.members[rank]
+        target, pickled = self.members[rank], pickle.dumps(value, protocol=5)
         self.engine.post_send(
             MessagePost(
                 self._world_rank,
@@ -331,7 +332,8 @@ class RankCommunicator:
                 source=self._world_rank,
                 target=target,
                 communicator=(self.name, call),
-                payload=pickle.loads(pickle.dumps(value)),
+                payload=pickle.loads(pickled),
+                nbytes=len(pickled),
                 is_internal=True,
             )
         )
@@ -346,6 +348,7 @@ class RankCommunicator:
             source=sender,
             target=self._world_rank,
             communicator=(self.name, call),
+            nbytes=-1,
         )
         yield from wait_for(self.engine.post_receive(post))
         return post.payload
@@ -360,7 +363,7 @@ class RankCommunicator:
         """Every rank gets the root's object."""
         if self.engine.mode.eager_limit >= 0:
             return (yield from self._send_from_root("bcast", [obj] * self.size, root))
-        values = yield from self._collective("bcast", (root,), obj)
+        values = yield from self._collective("bcast", (root,), obj, root)
         return values[root]
 
     def gather(self, sendobj: object, root: int = 0) -> Blocking:
@@ -374,7 +377,7 @@ class RankCommunicator:
             raise ValueError(f"expecting {self.size} items, got {len(sendobj)}")
         if self.engine.mode.eager_limit >= 0:
             return (yield from self._send_from_root("scatter", sendobj, root))
-        values = yield from self._collective("scatter", (root,), sendobj)
+        values = yield from self._collective("scatter", (root,), sendobj, root)
         return values[root][self.rank]
 
     def allgather(self, sendobj: object) -> Blocking:
@@ -403,13 +406,13 @@ class RankCommunicator:
     def Bcast(self, buf: Buffer, root: int = 0) -> Blocking:
         """Every rank gets the root's buffer."""
         array = _find_array(buf)
-        values = yield from self._collective("Bcast", (root, array.nbytes), array.copy())
+        values = yield from self._collective("Bcast", (root, array.nbytes), array.copy(), root)
         array[...] = values[root].reshape(array.shape)
 
     def Reduce(self, sendbuf: Buffer, recvbuf: Buffer, op: str = "SUM", root: int = 0) -> Blocking:
         """The root's buffer gets the reduction of all."""
         array = _find_array(recvbuf if sendbuf is IN_PLACE else sendbuf)
-        values = yield from self._collective("Reduce", (op, root, array.nbytes), array.copy())
+        values = yield from self._collective("Reduce", (op, root, array.nbytes), array.copy(), root)
         if self.rank == root:
             target = _find_array(recvbuf)
             target[...] = _reduce(values, op).reshape(target.shape)
@@ -424,7 +427,7 @@ class RankCommunicator:
     def Gather(self, sendbuf: Buffer, recvbuf: Buffer, root: int = 0) -> Blocking:
         """The root's buffer gets the buffers of all."""
         array = _find_array(sendbuf)
-        values = yield from self._collective("Gather", (root, array.nbytes), array.copy())
+        values = yield from self._collective("Gather", (root, array.nbytes), array.copy(), root)
         if self.rank == root:
             target = _find_array(recvbuf)
             target[...] = np.concatenate([value.reshape(-1) for value in values]).reshape(target.shape)
@@ -440,7 +443,7 @@ class RankCommunicator:
         """Every rank's buffer gets a part of the root's."""
         target = _find_array(recvbuf)
         value = None if sendbuf is None else _find_array(sendbuf).copy()
-        values = yield from self._collective("Scatter", (root, target.nbytes), value)
+        values = yield from self._collective("Scatter", (root, target.nbytes), value, root)
         target[...] = np.split(values[root].reshape(-1), self.size)[self.rank].reshape(target.shape)
 
     def Alltoall(self, sendbuf: Buffer, recvbuf: Buffer) -> Blocking:

@@ -144,8 +144,9 @@ def build_process_modules(engine: Engine, start_task: Callable[..., Rank], seed:
         """Begin a coroutine; awaiting the task gives its result."""
         return start_task(lambda: coroutine, (), {}).end
 
-    def sleep(*_: Any) -> Blocking:
-        """Let others run."""
+    def sleep(seconds: float = 0.0, *_: object) -> Blocking:
+        """Let others run, and so much time pass."""
+        engine.sleep(max(0.0, float(seconds)))
         yield None
 
     def make_queue(maxsize: int = 0) -> Queue:

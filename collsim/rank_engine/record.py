@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError
-from .engine import Message, RunMode, StackFrame
+from .engine import Message, RankEvent, RunMode, StackFrame
 from .execute import Execution, RankError, RankWait
 
+_KINDS = ("send", "receive", "collective", "wait", "sleep")
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
 
 
 def pack_executions(executions: Sequence[Execution]) -> bytes:
-    """Executions as JSON.
+    """Executions as JSON; of the first one also what each rank did.
 
     Args:
         executions: one for each mode.
@@ -25,7 +26,10 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     Returns:
         UTF-8 text.
     """
-    return json.dumps([_pack_execution(execution) for execution in executions]).encode()
+    records = [_pack_execution(execution) for execution in executions]
+    records[0]["events"] = [list(vars(event).values()) for event in executions[0].events]
+    records[0]["groups"] = executions[0].groups
+    return json.dumps(records).encode()
 
 
 def _pack_execution(execution: Execution) -> dict[str, Any]:
@@ -94,6 +98,8 @@ def _unpack_execution(record: dict[str, Any]) -> Execution:
             for rank, kind, text, line in record["errors"]
         ),
         tuple(map(_read_text, record["printed"])),
+        events=tuple(_unpack_event(*event) for event in record.get("events", ())),
+        groups=tuple(tuple(map(_read_number, members)) for members in record.get("groups", ())),
     )
 
 
@@ -109,6 +115,27 @@ def _unpack_wait(
         tuple(StackFrame(_read_text(function), _read_number(at)) for function, at in frames),
         tuple(map(_read_number, ended)),
         bool(is_collective),
+    )
+
+
+def _unpack_event(
+    rank: Any, kind: Any, call: Any, line: Any, other: Any, peer: Any, tag: Any, nbytes: Any, dtype: Any, *more: Any
+) -> RankEvent:
+    group, is_eager, is_internal, seconds = more
+    if kind not in _KINDS or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise ValueError
+    numbers = map(_read_number, (other, peer, tag, nbytes))
+    return RankEvent(
+        _read_number(rank),
+        kind,
+        _read_text(call),
+        _read_number(line),
+        *numbers,
+        _read_text(dtype),
+        _read_number(group),
+        bool(is_eager),
+        bool(is_internal),
+        float(seconds),
     )
 
 

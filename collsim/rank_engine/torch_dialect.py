@@ -181,6 +181,7 @@ class TorchDistributed:
         store: Callable[[list[Any]], None],
         group: ProcessGroup | None,
         async_op: bool,
+        root: int = -1,
     ) -> Blocking:
         """Post a collective; its result is stored when it is waited for."""
         group = group or self.world
@@ -193,6 +194,7 @@ class TorchDistributed:
             communicator=group.name,
             signature=(call, *signature),
             value=value,
+            root=root,
         )
         self.engine.post_collective(post, group.members)
         work = AsyncWork(post, lambda: store(post.result))
@@ -228,14 +230,14 @@ class TorchDistributed:
     ) -> Blocking:
         """One rank gets the reduction of all."""
         group = group or self.world
-        members = len(group.members)
+        members, root = len(group.members), group.members.index(self._check_peer(dst, "dst"))
 
         def store(values: list[np.ndarray]) -> None:
             if self.rank == dst:
                 tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
 
         signature = (op, dst, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("reduce", signature, tensor.copy(), store, group, async_op))
+        return (yield from self._collective("reduce", signature, tensor.copy(), store, group, async_op, root))
 
     def broadcast(
         self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False
@@ -248,7 +250,7 @@ class TorchDistributed:
             tensor[...] = values[root].reshape(tensor.shape)
 
         signature = (src, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("broadcast", signature, tensor.copy(), store, group, async_op))
+        return (yield from self._collective("broadcast", signature, tensor.copy(), store, group, async_op, root))
 
     def all_gather(
         self,
@@ -291,6 +293,7 @@ class TorchDistributed:
         async_op: bool = False,
     ) -> Blocking:
         """One rank gets what all have, a tensor each."""
+        root = (group or self.world).members.index(self._check_peer(dst, "dst"))
 
         def store(values: list[np.ndarray]) -> None:
             if self.rank == dst and gather_list is not None:
@@ -298,7 +301,7 @@ class TorchDistributed:
                     target[...] = value
 
         signature = (dst, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("gather", signature, tensor.copy(), store, group, async_op))
+        return (yield from self._collective("gather", signature, tensor.copy(), store, group, async_op, root))
 
     def scatter(
         self,
@@ -318,7 +321,7 @@ class TorchDistributed:
 
         value = [part.copy() for part in scatter_list or ()]
         signature = (src, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("scatter", signature, value, store, group, async_op))
+        return (yield from self._collective("scatter", signature, value, store, group, async_op, root))
 
     def reduce_scatter(
         self,

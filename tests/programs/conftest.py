@@ -1,5 +1,7 @@
 """Programs of the tests run in this process, which is faster than the sandbox; some tests use `cs.program` itself."""
 
+from dataclasses import replace
+
 import pytest
 
 from collsim.programs.judge import judge
@@ -13,12 +15,23 @@ def run_program():
     """As `cs.program`, without the sandbox."""
 
     def run(
-        source, ranks=4, collective=None, *, expect=None, entry=None, nbytes="96B", eager_limit=None, arguments=None
+        source,
+        ranks=4,
+        collective=None,
+        *,
+        expect=None,
+        entry=None,
+        nbytes="96B",
+        eager_limit=None,
+        arguments=None,
+        machine=None,
+        late=None,
     ):
         plan = build_plan(source, ranks, entry, collective, nbytes, arguments or {})
         if collective is not None and expect is None:
             expect = expect_collective(plan, collective)
         limit = find_eager_limit(plan.program, eager_limit)
-        return judge(ranks, execute_modes(lambda mode: execute(plan, mode), limit), expect, limit)
+        run = judge(ranks, execute_modes(lambda mode: execute(plan, mode), limit), expect, limit)
+        return replace(run, machine=machine, late=late or {})
 
     return run
