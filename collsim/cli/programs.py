@@ -9,6 +9,7 @@ import typer
 
 import collsim as cs
 from collsim.files import read_text
+from collsim.programs import ProgramRun
 
 from .options import Json, Language, parse_by_rank
 from .shell import command
@@ -61,21 +62,7 @@ def program(
     )
     save_rows(records(run.messages), out)
     if as_json:
-        print_json(
-            {
-                "verdict": run.verdict,
-                "reason": run.explanation(lang),
-                "cycle": run.cycle,
-                "waits": [
-                    {"rank": wait.rank, "call": wait.call, "line": wait.line, "peers": wait.peers} for wait in run.waits
-                ],
-                "time": run.time,
-                "sent": run.sent,
-                "received": run.received,
-                "messages": records(run.messages),
-                "printed": run.printed,
-            }
-        )
+        print_json(_build_record(run, lang))
     else:
         print(f"{run.verdict}: {run.explanation(lang)}")
         if any(run.sent):
@@ -83,3 +70,19 @@ def program(
             print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
     if not run.is_right:
         raise typer.Exit(1)
+
+
+def _build_record(run: ProgramRun, language: str) -> dict[str, object]:
+    """What `--json` prints."""
+    waits = [{"rank": wait.rank, "call": wait.call, "line": wait.line, "peers": wait.peers} for wait in run.waits]
+    return {
+        "verdict": run.verdict,
+        "reason": run.explanation(language),
+        "cycle": run.cycle,
+        "waits": waits,
+        "time": run.time,
+        "sent": run.sent,
+        "received": run.received,
+        "messages": records(run.messages),
+        "printed": run.printed,
+    }

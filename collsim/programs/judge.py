@@ -20,7 +20,7 @@ from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
 from ..topology import Topology
-from .timing import Timeline, build_plain_network, time_events
+from .timing import ProgramTimeline, build_plain_network, time_events
 from .wait_graph import find_cycles
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class ProgramRun:
         return frame.astype({"matched": float, "arrived": float, "recv_line": "Int64"})
 
     @cached_property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> ProgramTimeline:
         """When each message moved, and when each rank waited. Computing takes no time."""
         topology = self.machine or build_plain_network(self.ranks)
         return time_events(self.execution.events, self.execution.groups, self.ranks, topology, self.late)

@@ -81,7 +81,7 @@ class RankSpan:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class ProgramTimeline:
     """When everything happened.
 
     Attributes:
@@ -271,7 +271,7 @@ def time_events(
     ranks: int,
     topology: Topology,
     late: Mapping[int, float],
-) -> Timeline:
+) -> ProgramTimeline:
     """Time what the ranks of a program did.
 
     Args:
@@ -319,7 +319,7 @@ def time_events(
     spans.sort(key=lambda span: (span.begin, span.rank))
     ends = tuple(find_moment(entries) for entries in walk.frontier)
     arrivals = [message.arrived for message in messages if message.arrived is not None]
-    return Timeline(messages, tuple(spans), ends, max([*ends, *arrivals]))
+    return ProgramTimeline(messages, tuple(spans), ends, max([*ends, *arrivals]))
 
 
 def _time_message(

@@ -18,7 +18,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,6 +32,10 @@ MOST_MESSAGES, MOST_BYTES, MOST_POLLS, MOST_TURNS = 20_000, 2**30, 2_000, 2_000_
 #: A call that may suspend its rank.
 Blocking = Generator[Any, Any, Any]
 Task = Generator["PostedCall | None", object, object]
+
+
+EventKind = Literal["send", "receive", "collective", "wait", "sleep"]
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class RankEvent:
     """
 
     rank: int
-    kind: Literal["send", "receive", "collective", "wait", "sleep"]
+    kind: EventKind
     call: str
     line: int
     other: int = -1
@@ -573,7 +577,7 @@ class Engine:
 
     # ---- what came of it
 
-    def _note(self, operation: PostedCall, kind: Literal["send", "receive", "collective", "wait"], line: int) -> None:
+    def _note(self, operation: PostedCall, kind: EventKind, line: int) -> None:
         """Add an event; what is not known before the end is filled in by `list_events`."""
         if kind != "wait":
             self._positions[id(operation)] = len(self._events)
@@ -662,7 +666,7 @@ def describe_dtype(value: object) -> str:
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, np.ndarray):
-        return value.dtype.name
+        return str(value.dtype.name)
     return ""
 
 

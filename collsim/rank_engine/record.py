@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError
-from .engine import Message, RankEvent, RunMode, StackFrame
+from .engine import KINDS, Message, RankEvent, RunMode, StackFrame
 from .execute import Execution, RankError, RankWait
 
-_KINDS = ("send", "receive", "collective", "wait", "sleep")
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
 
 
@@ -52,12 +51,14 @@ def _pack_execution(execution: Execution) -> dict[str, Any]:
     }
 
 
-def _pack_value(value: Any, depth: int) -> Any:
+def _pack_value(value: object, depth: int) -> object:
     """A result as JSON: arrays and sequences as lists, what JSON does not know as its text."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
         return {"array": value.tolist(), "dtype": value.dtype.str}
     if value is None or isinstance(value, bool | int | str):
-        return value if not isinstance(value, str) else value[:_MOST_TEXT]
+        if isinstance(value, str):
+            return value[:_MOST_TEXT]
+        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"text": repr(value)}
     if isinstance(value, list | tuple) and depth < _MOST_DEPTH and len(value) <= _MOST_ITEMS:
@@ -91,21 +92,34 @@ def _unpack_execution(record: dict[str, Any]) -> Execution:
     return Execution(
         RunMode(math.inf if limit is None else float(limit), bool(is_late), tuple(map(_read_number, choices))),
         tuple(_unpack_value(value) for value in record["results"]),
-        tuple(Message(*map(_read_position, message)) for message in record["messages"]),
-        tuple(_unpack_wait(*wait) for wait in record["waits"]),
+        tuple(_unpack_message(message) for message in record["messages"]),
+        tuple(_unpack_wait(wait) for wait in record["waits"]),
         tuple(
             RankError(_read_number(rank), _read_text(kind), _read_text(text), _read_number(line))
             for rank, kind, text, line in record["errors"]
         ),
         tuple(map(_read_text, record["printed"])),
-        events=tuple(_unpack_event(*event) for event in record.get("events", ())),
+        events=tuple(_unpack_event(event) for event in record.get("events", ())),
         groups=tuple(tuple(map(_read_number, members)) for members in record.get("groups", ())),
     )
 
 
-def _unpack_wait(
-    rank: Any, call: Any, line: Any, peers: Any, is_any: Any, frames: Any, ended: Any, is_collective: Any
-) -> RankWait:
+def _unpack_message(message: Sequence[object]) -> Message:
+    src, dst, tag, nbytes, posted, matched, send_line, recv_line = message
+    return Message(
+        _read_number(src),
+        _read_number(dst),
+        _read_number(tag),
+        _read_number(nbytes),
+        _read_number(posted),
+        _read_position(matched),
+        _read_number(send_line),
+        _read_position(recv_line),
+    )
+
+
+def _unpack_wait(wait: Sequence[Any]) -> RankWait:
+    rank, call, line, peers, is_any, frames, ended, is_collective = wait
     return RankWait(
         _read_number(rank),
         _read_text(call),
@@ -118,19 +132,19 @@ def _unpack_wait(
     )
 
 
-def _unpack_event(
-    rank: Any, kind: Any, call: Any, line: Any, other: Any, peer: Any, tag: Any, nbytes: Any, dtype: Any, *more: Any
-) -> RankEvent:
-    group, is_eager, is_internal, seconds = more
-    if kind not in _KINDS or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+def _unpack_event(event: Sequence[object]) -> RankEvent:
+    rank, kind, call, line, other, peer, tag, nbytes, dtype, group, is_eager, is_internal, seconds = event
+    if kind not in KINDS or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError
-    numbers = map(_read_number, (other, peer, tag, nbytes))
     return RankEvent(
         _read_number(rank),
         kind,
         _read_text(call),
         _read_number(line),
-        *numbers,
+        _read_number(other),
+        _read_number(peer),
+        _read_number(tag),
+        _read_number(nbytes),
         _read_text(dtype),
         _read_number(group),
         bool(is_eager),
@@ -139,23 +153,25 @@ def _unpack_event(
     )
 
 
-def _read_number(value: Any) -> int:
+def _read_number(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**53:
         raise ValueError
     return value
 
 
-def _read_position(value: Any) -> Any:
-    return None if value is None else _read_number(value)
+def _read_position(value: object) -> int | None:
+    if value is None:
+        return None
+    return _read_number(value)
 
 
-def _read_text(value: Any) -> str:
+def _read_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value[:_MOST_TEXT])
 
 
-def _unpack_value(value: Any) -> Any:
+def _unpack_value(value: object) -> object:
     if isinstance(value, dict):
         if "array" in value:
             dtype = np.dtype(str(value["dtype"]))

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from collsim.cli import app
@@ -55,3 +56,13 @@ def test_a_mistake_is_a_sentence(tmp_path):
         result = call(*words)
         assert result.exit_code == 2, result.output
         assert message in result.stderr
+
+
+def test_a_machine_and_a_late_rank_give_the_time(tmp_path):
+    path = tmp_path / "hang.py"
+    path.write_text(HANG)
+    words = (f"{path}:mended", "--ranks", 2, "--topology", "switch(2, bandwidth=1GB/s, alpha=1us)", "--json")
+    plain, late = (json.loads(call(*words, *more).stdout) for more in ((), ("--late", "1=5ms")))
+    assert late["time"] == pytest.approx(plain["time"] + 5e-3)
+    assert late["messages"][0]["arrived"] <= late["time"]
+    assert "late=7 is no rank" in call(f"{path}:mended", "--ranks", 2, "--late", "7=1ms").stderr

@@ -41,7 +41,9 @@ def allreduce(tensor):
             parts[into][:] = fresh
 """
 )
-SWAP = "from mpi4py import MPI\nimport numpy as np\ndef run(comm, count):\n    x, y = np.zeros(count), np.zeros(count)\n"
+SWAP = (
+    "from mpi4py import MPI\nimport numpy as np\ndef run(comm, count):\n    x, y = np.zeros(count), np.zeros(count)\n"
+)
 SWAP += "    comm.Send(x, dest=1 - comm.rank) if comm.rank == 0 else comm.Recv(y, source=0)\n"
 ALPHA, RATE = 50e-6, 1.25e9  # of a message between two computers of the plain network
 
@@ -87,7 +89,9 @@ def test_a_small_message_does_not_wait_for_its_receiver(run_program):
 
 
 def test_messages_to_one_rank_share_its_cable(run_program):
-    source = TORCH + "def run(rank, size):\n    x = torch.zeros(1000)\n    if rank:\n        dist.send(x, 0)\n    else:\n"
+    source = (
+        TORCH + "def run(rank, size):\n    x = torch.zeros(1000)\n    if rank:\n        dist.send(x, 0)\n    else:\n"
+    )
     source += "        works = [dist.irecv(torch.zeros(1000), src) for src in range(1, size)]\n"
     source += "        for work in works:\n            work.wait()\n"
     assert run_program(source, 4).time == pytest.approx(ALPHA + 3 * 4_000 / RATE)
@@ -95,7 +99,9 @@ def test_messages_to_one_rank_share_its_cable(run_program):
 
 def test_a_collective_waits_for_the_last_member_and_takes_its_algorithm_s_time(run_program):
     source = TORCH + "def run(rank, size):\n    dist.all_reduce(torch.ones(1000))\n"
-    ring = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="10Gbit/s", alpha="25us"), 4_000).time
+    ring = cs.simulate(
+        cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="10Gbit/s", alpha="25us"), 4_000
+    ).time
     assert run_program(source, 4).time == pytest.approx(ring)
     assert run_program(source, 4, late={3: 0.5}).time == pytest.approx(0.5 + ring)
 
