@@ -3,10 +3,10 @@ PYTHON ?= .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, and each would compile the package anew
 
 .DEFAULT_GOAL := help
-.PHONY: accuracy-all help install app class notebooks check lint types test lowest fuzz bench students pictures docs site clean
+.PHONY: accuracy-all help install app class notebooks check check-all lint types test lowest fuzz bench students pictures docs site clean
 
 help:            ## this list
-	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 install: .venv/ready  ## a virtual environment with everything the tests need
 .venv/ready: pyproject.toml
@@ -27,9 +27,12 @@ notebooks: install  ## JupyterLab with the lessons, for this computer only
 	$(PYTHON) -m pip install --quiet -e '.[app,notebook]'
 	$(PYTHON) -m jupyter lab notebooks
 
-check: install lint  ## what CI runs
+check: install lint  ## what CI runs: format, lint, types, lowest versions and all tests but the slow ones
 	$(MAKE) --no-print-directory --output-sync --jobs 2 types lowest  # one core each
 	$(MAKE) --no-print-directory test
+
+check-all:       ## the same with the slow tests: before a release, and before you say that a change is done
+	$(MAKE) --no-print-directory check SELECTED=
 
 lint: install    ## format and lint
 	$(PYTHON) -m ruff format --check .
@@ -38,9 +41,10 @@ lint: install    ## format and lint
 types: install   ## static types
 	$(PYTHON) -m mypy
 
-test: install    ## all tests: Python, JavaScript, browser, notebooks
+SELECTED ?= not slow
+test: install    ## tests: Python, JavaScript, browser, notebooks (all of them with SELECTED=)
 	node --test tests/js
-	$(PYTHON) -m pytest -n 2 --dist worksteal
+	$(PYTHON) -m pytest -n 2 --dist worksteal -m "$(SELECTED)"
 
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) .ci/lowest.py

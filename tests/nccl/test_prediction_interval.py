@@ -83,6 +83,7 @@ def test_as_many_runs_of_systems_left_out_are_near_as_were(kept, band):
         assert (ratio <= within).mean() > least - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TABLES.exists(), reason=f"the published runs are not here ({TABLES}); set COLLSIM_MEASURED")
 def test_the_table_of_residuals_is_that_of_this_model(kept, tmp_path):
     """Predicted again with the constants that each fit found without those systems; `docs/accuracy/spreads.py` makes both

@@ -1,0 +1,86 @@
+"""Runs a notebook's cells in this process, one after the other in one namespace, as a kernel does.
+
+A kernel takes seconds to start; here it takes as long as the cells take. What a cell ends with is formatted as Jupyter
+formats it, so that a picture or a table that cannot be drawn is an error of its cell.
+"""
+
+import ast
+import contextlib
+import io
+import linecache
+import sys
+from types import ModuleType
+
+import pytest
+from make_numbers import MARK
+from matplotlib import pyplot
+
+#: The module in which the cells are run. A kernel's is `__main__`, which here belongs to pytest.
+MODULE = "notebook_cells"
+#: What Jupyter calls on a value that a cell ends with.
+REPRESENTATIONS = ("__repr__", "_repr_html_", "_repr_png_", "_repr_svg_", "_repr_mimebundle_")
+
+
+class CellError(AssertionError):
+    """A cell failed, or what it shows cannot be shown."""
+
+
+def run_cells(cells, after="None"):
+    """Run the cells of a notebook from top to bottom.
+
+    Args:
+        cells: as the notebook's JSON has them.
+        after: an expression for the end of the run, evaluated in the namespace of the cells.
+
+    Returns:
+        For each cell, what each marked expression in its prose is, as text; and the value of `after`.
+
+    Raises:
+        CellError: names the cell.
+    """
+    module = ModuleType(MODULE)
+    numbers = []
+    with _as_in_a_kernel(module):
+        for k, cell in enumerate(cells):
+            source = "".join(cell["source"])
+            marks = MARK.findall(source) if cell["cell_type"] == "markdown" else []
+            try:
+                if cell["cell_type"] == "code":
+                    _run(source, f"<cell {k}>", module.__dict__)
+                numbers.append({mark: str(eval(mark, module.__dict__)) for mark in marks})
+            except Exception as error:
+                raise CellError(f"cell {k} fails: {type(error).__name__}: {error}\n{source}") from error
+        return numbers, eval(after, module.__dict__)
+
+
+@contextlib.contextmanager
+def _as_in_a_kernel(module):
+    """Functions of the cells can be pickled and their source read; pictures are drawn into memory, nothing is printed."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+        patch.setitem(sys.modules, MODULE, module)
+        patch.setattr(pyplot, "show", _draw_all)
+        try:
+            yield
+        finally:
+            pyplot.close("all")
+
+
+def _run(source, name, names):
+    """Execute a cell, format the value of its last expression, draw its pictures."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    tree = ast.parse(source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), names)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+        for method in REPRESENTATIONS:
+            if hasattr(value, method):
+                getattr(value, method)()
+    _draw_all()
+
+
+def _draw_all():
+    """Draw and close what pyplot has open, as the notebook's inline pictures are."""
+    for number in pyplot.get_fignums():
+        pyplot.figure(number).canvas.draw()
+    pyplot.close("all")
