@@ -54,9 +54,26 @@ def predict_choices(
     `predict` says).
 
     Args:
+        collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
         machine: a machine of at least two nodes (what joins them must be known), or one node with `nodes=[1]`.
+        nbytes: nccl-tests' sizes, bytes or text.
+        nodes: numbers of nodes.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
         settings: NCCL_ALGO ... as for `predict`.
+
+    Returns:
+        The table.
+
+    Raises:
+        CollsimError: As `predict`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> choices = cs.nccl.predict_choices("allreduce", cs.machine("dgx-a100", nodes=2), ["1KiB", "64MiB"], [2])
+        >>> choices[["nbytes", "algorithm", "protocol"]]
+             nbytes algorithm protocol
+        0      1024      Tree       LL
+        1  67108864      Ring    LL128
     """
     import pandas as pd
 
@@ -86,10 +103,19 @@ def _predict_with_calibration(
 
 @dataclass(frozen=True)
 class Crossover:
-    """Ring and tree over sizes: seconds of each by the model and by NCCL's tuner; where they cross, in bytes (None:
-    nowhere).
+    """Ring and tree over sizes.
 
-    `table` has the columns nbytes, ring, tree, ring_tuner, tree_tuner; `notes` are what was assumed, as `predict` says.
+    Attributes:
+        crossing: bytes from which on the ring is faster by the model; None: nowhere.
+        tuner_crossing: the same by NCCL's own formulas.
+        table: columns nbytes, ring, tree, ring_tuner, tree_tuner (seconds).
+        notes: what was assumed, as `predict` says.
+
+    Examples:
+        >>> import collsim as cs
+        >>> crossover = cs.nccl.compare_ring_and_tree(cs.machine("dgx-a100", nodes=2), ["64KiB", "64MiB"])
+        >>> crossover.crossing is None  # the ring is faster at both sizes
+        True
     """
 
     table: pd.DataFrame
@@ -108,7 +134,22 @@ def compare_ring_and_tree(
     formulas.
 
     Args:
-        links: as in `choices`.
+        machine: of at least two nodes.
+        nbytes: sizes in rising order, bytes or text.
+        nodes: number of nodes; None: as many as the machine has.
+        links: as in `predict_choices`.
+
+    Returns:
+        The times, and where they cross.
+
+    Raises:
+        CollsimError: For a machine on which NCCL has no trees.
+
+    Examples:
+        >>> import collsim as cs
+        >>> crossover = cs.nccl.compare_ring_and_tree(cs.machine("dgx-a100", nodes=2), ["64KiB", "64MiB"])
+        >>> crossover.table.nbytes.tolist()
+        [65536, 67108864]
     """
     import pandas as pd
 

@@ -88,7 +88,18 @@ class Difference:
         algorithm: of NCCL, that the prediction is for.
         term: launch, steps, protocol, alignment, rate or fill, the largest of those that the simulation does not know;
             `latency` or `shared` (a link that transfers wait for) where the simulation is the slower.
-        seconds: of that term. why: what it is. rests: what it is known from.
+        seconds: of that term.
+        predicted: s.
+        simulated: s.
+        reason: what the term is.
+        evidence: what it is known from.
+
+    Examples:
+        >>> import collsim as cs
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", topology=machine), machine, "1KiB")
+        >>> cs.nccl.explain_difference(trace).term
+        'latency'
     """
 
     predicted: float
@@ -125,6 +136,19 @@ def explain_difference(run: Trace) -> Difference | None:
 
     The prediction is for the same algorithm where NCCL has it, else for what NCCL chooses. None also for what NCCL does
     not run on: generic networks, processors, collectives that nccl-tests has not.
+
+    Args:
+        run: of an algorithm on a machine.
+
+    Returns:
+        The largest term of the difference; None where the two agree, or nothing can be compared.
+
+    Examples:
+        >>> import collsim as cs
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", topology=machine), machine, "1GiB")
+        >>> cs.nccl.explain_difference(trace) is None
+        True
     """
     name = run.schedule.collective
     if name not in BUSBW or not run.time or run.topology.facts.plan is None:
@@ -145,7 +169,25 @@ def predict_with_simulation(
 ) -> Prediction:
     """`predict`, with a note where the simulation of the same algorithm on the machine's links is far from it.
 
-    Facts have no links to simulate, so nothing is added there. Raises as `predict`.
+    Facts have no links to simulate, so nothing is added there.
+
+    Args:
+        collective: as for `predict`.
+        machine: as for `predict`.
+        nbytes: nccl-tests' size, bytes or text.
+        measured: measurements on the machine, as for `predict`.
+        environment: NCCL_ALGO, ranks ... as for `predict`.
+
+    Returns:
+        The prediction.
+
+    Raises:
+        CollsimError: As `predict`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.predict_with_simulation("allreduce", cs.machine("dgx-a100", nodes=2), "64MiB").algorithm
+        'Ring'
     """
     if not isinstance(machine, Facts):
         machine = resolve_topology(machine, "predict_with_simulation")

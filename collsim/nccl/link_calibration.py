@@ -75,6 +75,14 @@ class Calibration:
         measured: factors (knob -> factor on collsim's own figure; only those that this log says something about), what
             was measured, errors, and the residues: what the knobs leave, by size.
         residuals: a row per measurement: collective, nbytes, measured and predicted seconds, ratio.
+
+    Examples:
+        >>> import collsim as cs
+        >>> import pandas as pd
+        >>> log = pd.DataFrame({"nbytes": [2**20, 2**22, 2**24, 2**26], "time": [9e-5, 2e-4, 5e-4, 1.2e-3]})
+        >>> calibration = cs.nccl.fit_calibration(log.assign(collective="allreduce"), cs.machine("dgx-a100", nodes=2))
+        >>> abs(calibration.predict("allreduce", "64MiB").time / 1.2e-3 - 1) < 0.05
+        True
     """
 
     machine: Facts | Topology
@@ -168,9 +176,20 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
         machine: where it ran.
         environment: NCCL_ALGO, NCCL_PROTO as they were set.
 
+    Returns:
+        The machine with the links as measured, and what is left.
+
     Raises:
         CollsimError: For a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without
             those columns, and for cells that are no numbers.
+
+    Examples:
+        >>> import collsim as cs
+        >>> import pandas as pd
+        >>> log = pd.DataFrame({"nbytes": [2**20, 2**22, 2**24, 2**26], "time": [9e-5, 2e-4, 5e-4, 1.2e-3]})
+        >>> calibration = cs.nccl.fit_calibration(log.assign(collective="allreduce"), cs.machine("dgx-a100", nodes=2))
+        >>> sorted(calibration.measured.links)
+        ['infiniband', 'nvlink']
     """
     import pandas as pd
 

@@ -96,6 +96,12 @@ class Prediction:
         prior_time: seconds without them; None where there are none.
         fabric: what the links between nodes cost in comparison with one switch for all cards.
         version: of NCCL, 18 for 2.18; None where none was given.
+
+    Examples:
+        >>> import collsim as cs
+        >>> prediction = cs.nccl.predict("allreduce", cs.machine("dgx-a100", nodes=2), "64MiB")
+        >>> prediction.algorithm, prediction.protocol
+        ('Ring', 'LL128')
     """
 
     collective: str

@@ -38,15 +38,26 @@ def predict_and_simulate(
     """What `predict` says, and the simulation of that algorithm on the machine.
 
     Args:
+        collective: as for `predict`.
         machine: a Topology made by `machine(...)`.
+        nbytes: nccl-tests' size, bytes or text.
         engine: `lockstep` or `event`.
         environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node.
             NCCL_P2P_DISABLE and NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`,
             `gdr=False` for the paths to change too.
 
+    Returns:
+        Both.
+
     Raises:
         CollsimError: For Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as
             `predict`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> prediction, trace = cs.nccl.predict_and_simulate("allreduce", "dgx-a100", "64MiB")
+        >>> prediction.algorithm, trace.schedule.name
+        ('Ring', 'allreduce_ring')
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)

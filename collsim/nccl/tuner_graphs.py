@@ -44,8 +44,18 @@ def build_communicator(
     """What NCCL's tuner would be told about this machine.
 
     Args:
+        facts: of `read_facts` or `parse_facts`.
         channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
+        pat: whether PAT is on; None is NCCL's default (only with one GPU per node).
         graph_search: the search on a Topology (`machines.searched`); None for the closed rule.
+
+    Returns:
+        The ranks as the tuner sees them.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-a100", nodes=2))).channels
+        16
     """
     plugin = find_plugin_settings(facts)
     ring = build_ring_graph(facts) if graph_search is None else _build_searched_ring(graph_search, facts)

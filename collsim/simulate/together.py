@@ -82,7 +82,8 @@ class Whole(Trace):
     one collective stand behind those of the one before, steps are in the order in which they begin.
 
     Attributes:
-        parts: the Trace of each collective. places: its endpoints in the common numbering.
+        parts: the Trace of each collective.
+        placements: its endpoints in the common numbering.
         first_slot: its first slot.
         step_of: (steps, 2) part, and number of the step in it.
         row_of: for each part the rows of its transfers.

@@ -29,6 +29,14 @@ class ConcurrentSteps:
         topology: what all of them ran on.
         traces: as they ran together.
         alone: as each runs with nothing beside it.
+
+    Examples:
+        >>> import collsim as cs
+        >>> network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+        >>> options = dict(parallel=cs.ddp(), batch=64, compute="A100")
+        >>> steps = [cs.training_step("resnet18", network, ranks=ranks, **options) for ranks in ([0, 1], [2, 3])]
+        >>> len(cs.train.time_concurrent_steps(steps))
+        2
     """
 
     topology: Topology
@@ -110,8 +118,20 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     Args:
         traces: of `training_step`, all on one topology, each on GPUs of its own (`ranks=`).
 
+    Returns:
+        The steps as they ran together, and as each runs with nothing beside it.
+
     Raises:
         CollsimError: For fewer than two, other topologies, and GPUs that two of them use.
+
+    Examples:
+        >>> import collsim as cs
+        >>> network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+        >>> options = dict(parallel=cs.ddp(), batch=64, compute="A100")
+        >>> steps = [cs.training_step("resnet18", network, ranks=ranks, **options) for ranks in ([0, 1], [2, 3])]
+        >>> together = cs.train.time_concurrent_steps(steps)
+        >>> together.time == max(trace.time for trace in together)
+        True
     """
     traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):

@@ -44,7 +44,14 @@ class Memory:
 
     Attributes:
         step: whose.
-        begin, end: (tasks,) s.
+        begin: (tasks,) s at which each task begins.
+        end: (tasks,) s at which each task ends.
+
+    Examples:
+        >>> import collsim as cs
+        >>> step = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)
+        >>> step.memory.list_kinds()
+        ['parameters', 'buffers', 'optimizer', 'buckets', 'activations', 'gradients']
     """
 
     step: TrainingStep

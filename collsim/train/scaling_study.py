@@ -49,12 +49,27 @@ def measure_scaling(
     doubling the GPUs doubles what they do.
 
     Args:
+        model: a Model, or a name of the catalogue.
         machine: its name, or a function that makes a Topology of so many nodes.
+        parallel: how the step is split on every number of nodes.
+        nodes: numbers of nodes, a row each.
         batch: samples of the first row's step; of all rows' with `kind="strong"`. Weak: as many more as GPUs.
+        kind: `weak`, the batch grows with the nodes, or `strong`, it stays.
         options: what `training_step` takes besides.
+
+    Returns:
+        The table.
 
     Raises:
         CollsimError: For an unknown kind, and where the first row cannot be.
+
+    Examples:
+        >>> import collsim as cs
+        >>> table = cs.train.measure_scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=256)
+        >>> table[["nodes", "gpus", "batch"]]
+           nodes  gpus  batch
+        0      1     8    256
+        1      2    16    512
     """
     import pandas as pd
 
@@ -116,13 +131,31 @@ def _measure_one_gpu(model: Any, machine: str | MachineFactory, samples: int, op
 
 
 def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> pd.DataFrame:
-    """What the whole job loses where one GPU computes longer, or one cable is gone: a row for each, with what (slow or
-    cable), name, factor (of a slow GPU, else NaN), time (s), more (share of the step's time), own (s that the slow GPU
-    alone computes longer; NaN of a cable), lost (GPU-seconds a step, of all GPUs together), and error where it stops.
+    """What the whole job loses where one GPU computes longer, or one cable is gone: a row for each.
 
     The slow one is the first GPU; of the cables that the step sends over, the one of each kind with most bytes is gone,
     in both directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both
-    languages for each row that stops, by its name. Raises CollsimError where `slow` is no list of numbers.
+    languages for each row that stops, by its name.
+
+    Args:
+        trace: of `training_step`.
+        slow: factors by which the slow GPU computes longer, a row each.
+
+    Returns:
+        Columns what (slow or cable), name, factor (of a slow GPU, else NaN), time (s), more (share of the step's time),
+        own (s that the slow GPU alone computes longer; NaN of a cable), lost (GPU-seconds a step, of all GPUs
+        together), and error where it stops.
+
+    Raises:
+        CollsimError: For what is no StepTrace, and where `slow` is no list of numbers.
+
+    Examples:
+        >>> import collsim as cs
+        >>> network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+        >>> step = cs.training_step("resnet18", network, parallel=cs.ddp(), batch=128, compute="A100")
+        >>> table = cs.train.time_faults(step, slow=[1.5])
+        >>> table.what.tolist()
+        ['slow', 'cable']
     """
     import pandas as pd
 

@@ -121,8 +121,16 @@ def training_step(
             takes as long: that is the replica that the others wait for.
         eager: with `network="shared"`, a send waits until the bytes before it have left, as in `simulate`.
 
+    Returns:
+        When every task of the step runs, with its time, what GPUs wait for, and the memory that they need.
+
     Raises:
         CollsimError: For what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)  # doctest: +ELLIPSIS
+        <StepTrace resnet18, ddp() on dgx-a100: ... ms>
     """
     arguments = dict(locals())
     return _time_request(parse_request(arguments), None)

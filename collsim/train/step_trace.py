@@ -41,14 +41,23 @@ class StepTrace:
     """When every task of a step ran.
 
     Attributes:
-        step, topology: what ran, and where.
-        begin, end: (tasks,) s.
+        step: what ran.
+        topology: where it ran.
+        begin: (tasks,) s at which each task begins.
+        end: (tasks,) s at which each task ends.
         costs: seconds of computing with nothing beside it, and the GPU.
         interference: share of its speed that a GPU lost while it communicated.
-        request: what `training_step` was asked. was: the StepTrace that `what_if` started from.
+        request: the arguments of `training_step`.
+        previous: the StepTrace that `what_if` started from.
         notes: what was assumed.
         link_bytes: (links,) bytes over each directed link, where links were simulated; None where each collective was
             timed alone.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)
+        >>> trace.exposed < 0.1 * trace.time  # most of the allreduces run beside the backward pass
+        True
     """
 
     step: TrainingStep

@@ -43,8 +43,16 @@ def get_support(backend: str, operation: str, device: str) -> str:
         operation: a function of torch.distributed, such as all_reduce or send.
         device: `cpu` or `gpu`.
 
+    Returns:
+        One of the three words.
+
     Raises:
         CollsimError: For another word.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.get_support("nccl", "all_reduce", "gpu")
+        'yes'
     """
     if operation not in _TABLE:
         raise CollsimError(describe_unknown("operation of torch.distributed", operation, _TABLE))
@@ -57,7 +65,18 @@ def get_support(backend: str, operation: str, device: str) -> str:
 
 @dataclass(frozen=True)
 class BackendAdvice:
-    """A backend, why, and what else would work."""
+    """A backend, why, and what else would work.
+
+    Attributes:
+        backend: gloo, mpi or nccl.
+        reasons: a sentence each, with the rule of PyTorch's documentation.
+        alternative: what else would work.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.recommend_backend("cpu").backend
+        'gloo'
+    """
 
     backend: Literal["nccl", "gloo", "mpi", "cpu:gloo,cuda:nccl"]
     reasons: tuple[str, ...]
@@ -96,8 +115,16 @@ def recommend_backend(
         amd: the GPUs are AMD's.
         operations: functions of torch.distributed that the program needs, for example ("all_reduce", "send").
 
+    Returns:
+        The backend, the reasons and an alternative.
+
     Raises:
         CollsimError: For another place of tensors, or an operation that the documentation does not list.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.recommend_backend("gpu", gpus=8).backend
+        'nccl'
     """
     advice = _choose_backend(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
     device = "cpu" if parse_tensor_device(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"

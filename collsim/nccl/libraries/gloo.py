@@ -145,11 +145,24 @@ def predict_gloo_time(
     all pairs at once; sendrecv a message. CUDA tensors cross PCIe twice.
 
     Args:
+        collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
+        machine: a Topology or Facts.
+        nbytes: nccl-tests' size, bytes or text.
         tensors: `gpu` or `cpu`: where they live.
         loopback: what was measured between processes of a host; None: constants of this file.
 
+    Returns:
+        Seconds.
+
     Raises:
         CollsimError: For another place of tensors, and for a sendrecv of CUDA tensors, which Gloo does not do.
+
+    Examples:
+        >>> import collsim as cs
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> gloo = cs.nccl.predict_gloo_time("allreduce", machine, "64MiB")
+        >>> gloo > cs.nccl.predict("allreduce", machine, "64MiB").time
+        True
     """
     facts, name, size = read_facts(machine), parse_collective(collective), parse_bytes(nbytes)
     on_gpu = parse_tensor_device(tensors, ("gpu", "cpu")) == "gpu"
@@ -171,7 +184,27 @@ def predict_gloo_interval(
     """Where the time of a collective with Gloo lies with a probability of `level`.
 
     No published runs are Gloo's: it is as wide as that of an MPI of which no system was seen (`model.spread`), and says
-    so. Arguments and errors as of `gloo_time`; CollsimError for a level that is no share, too.
+    so.
+
+    Args:
+        collective: as for `predict_gloo_time`.
+        machine: as for `predict_gloo_time`.
+        nbytes: nccl-tests' size, bytes or text.
+        tensors: `gpu` or `cpu`: where they live.
+        loopback: as for `predict_gloo_time`.
+        level: probability, between 0 and 1.
+
+    Returns:
+        The ends of the interval, in seconds.
+
+    Raises:
+        CollsimError: As `predict_gloo_time`, and for a level that is no share.
+
+    Examples:
+        >>> import collsim as cs
+        >>> interval = cs.nccl.predict_gloo_interval("allreduce", cs.machine("dgx-a100", nodes=2), "64MiB")
+        >>> interval.low < interval.middle < interval.high
+        True
     """
     seconds, least = (
         predict_gloo_time(collective, machine, size, tensors=tensors, loopback=loopback) for size in (nbytes, 0)

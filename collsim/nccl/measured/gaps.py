@@ -92,14 +92,21 @@ class Gap:
 
     Attributes:
         distance: of the plain prediction: mean of |ln(predicted / measured)| over the sizes, each weighed by the
-            inverse of its interval's width, so that 0.1 is about 10 %. widths: the same in half-widths, root mean
-            square.
+            inverse of its interval's width, so that 0.1 is about 10 %.
+        half_widths: the same in half-widths, root mean square.
         ratio: predicted over measured time, weighed geometric mean: below 1 the measurement is slower than predicted.
-        tried: all hypotheses that change the prediction and contradict nothing stated, the best first.
+        candidates: all hypotheses that change the prediction and contradict nothing stated, the best first.
         best: the one that explains the gap; None where there is no gap, none explains it, or it cannot be told.
-        as_well: others that fit about as well; the measurement cannot tell them from the best.
+        alternatives: others that fit about as well; the measurement cannot tell them from the best.
         verdict: `agree`; `within`, the gap is no more than the model is off by on machines left out; `explained`;
             `several`, too many explain it; `unexplained`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> run = cs.nccl.create_run("allreduce", machine, nbytes=[2**20, 2**26], times=[9e-5, 1e-3])
+        >>> cs.nccl.explain_gap(run).verdict
+        'agree'
     """
 
     distance: float
@@ -154,7 +161,25 @@ def format_distance(distance: float) -> str:
 
 
 def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
-    """Try every hypothesis on a run; see `Gap`. Raises CollsimError where not even the plain prediction can be made."""
+    """Try every hypothesis on a run; see `Gap`.
+
+    Args:
+        run: of `create_run`, or a published one.
+        links: what links carry; collsim's own figures unless given.
+
+    Returns:
+        The gap, and the hypotheses that explain it.
+
+    Raises:
+        CollsimError: Where not even the plain prediction can be made.
+
+    Examples:
+        >>> import collsim as cs
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> run = cs.nccl.create_run("allreduce", machine, nbytes=[2**20, 2**26], times=[9e-5, 1e-3])
+        >>> 0.5 < cs.nccl.explain_gap(run).ratio < 2
+        True
+    """
     predicted = run.predict_sizes(links)
     plain = np.array([p.time for p in predicted])
     half = np.log([p.high / p.low for p in predicted]) / 2

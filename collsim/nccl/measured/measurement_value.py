@@ -21,6 +21,17 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
     Columns: points (how many), added (bytes of the one that came; 0 at first), error (median `relative_error` of all
     other sizes), wide (median of high / low of their intervals), inside (share of their times inside). NaN where no
     size is left.
+
+    Args:
+        run: of `create_run`, or a published one.
+
+    Returns:
+        The table.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.evaluate_measurement_value(cs.nccl.get_published_run("a100-8")).points.tolist()
+        [0, 1, 2, 3]
     """
     import pandas as pd
 

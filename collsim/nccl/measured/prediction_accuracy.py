@@ -60,9 +60,21 @@ class Accuracy:
             protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high.
         cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio predicted / measured,
             shares within 1.25x, 1.6x.
-        effects: pairs of runs that differ in one thing: measured and predicted ratio of times. failed: case_id, or
-            case_id and line of a measured row -> why it could not be predicted.
+        effects: pairs of runs that differ in one thing: measured and predicted ratio of times.
+        failures: case_id, or case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
+
+    Examples:
+        >>> import collsim as cs
+        >>> with open("cases.csv", "w") as file:
+        ...     print("case_id,gpu,ranks,nodes,collective,intra_link,inter_link", file=file)
+        ...     print("mine,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none", file=file)
+        >>> with open("measured.csv", "w") as file:
+        ...     print("case_id,size_bytes,time_us", file=file)
+        ...     print("mine,1048576,38", file=file)
+        >>> accuracy = cs.nccl.evaluate_accuracy("cases.csv", "measured.csv")
+        >>> accuracy.predictions.algorithm.tolist()
+        ['Ring']
     """
 
     predictions: pd.DataFrame
@@ -102,12 +114,33 @@ class Accuracy:
 
 
 def evaluate_accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
-    """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out`
-    (CSV).
+    """Predict measured runs from the words that describe their machines, and compare.
+
+    Args:
+        cases: CSV with the machine words of each run: case_id, gpu, ranks, nodes, collective, intra_link, inter_link,
+            and perhaps gdr, algo, proto, launch and nccl_version.
+        measured: CSV with columns case_id, size_bytes and time_us; a blank time is predicted and not compared.
+        out: CSV for the predictions; None writes none.
+
+    Returns:
+        Predictions and their errors; a run that cannot be predicted, and a row that cannot be read, is named in
+        `failures`.
 
     Raises:
         FormatError: For a file that is not there, lacks a column or has no row that can be read; a run that cannot be
             predicted, and a row that cannot be read, is named in `failed`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> with open("cases.csv", "w") as file:
+        ...     print("case_id,gpu,ranks,nodes,collective,intra_link,inter_link", file=file)
+        ...     print("mine,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none", file=file)
+        >>> with open("measured.csv", "w") as file:
+        ...     print("case_id,size_bytes,time_us", file=file)
+        ...     print("mine,1048576,38", file=file)
+        >>> accuracy = cs.nccl.evaluate_accuracy("cases.csv", "measured.csv")
+        >>> len(accuracy.predictions), accuracy.failures
+        (1, {})
     """
     if out is not None:
         require_writable_file(require_path(out, "out"))

@@ -42,11 +42,17 @@ class MeasuredRun:
         settings: NCCL's environment variables that were set, as `predict` takes them.
         nbytes: nccl-tests' sizes, rising.
         times: seconds, out of place.
-        plain: the same run on the machine as it would be described by who knows none of its settings; None where that
-            is the same.
+        plain_run: the same run on the machine as it would be described by who knows none of its settings; None where
+            that is the same.
         source: where it was published; year.
         stated: of `p2p`, `gdr` and `net` those that somebody said, which no hypothesis of `explain` contradicts; None:
             what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
+
+    Examples:
+        >>> import collsim as cs
+        >>> run = cs.nccl.get_published_run("a100-8")
+        >>> run.collective, run.facts.ranks, run.nbytes[:3]
+        ('allreduce', 8, (96, 384, 1536))
     """
 
     name: str
@@ -82,13 +88,37 @@ class MeasuredRun:
 
 @cache
 def load_published_runs() -> Mapping[str, MeasuredRun]:
-    """The runs that come with collsim, by name."""
+    """The runs that come with collsim, by name.
+
+    Returns:
+        A read-only mapping.
+
+    Examples:
+        >>> import collsim as cs
+        >>> "a100-8" in cs.nccl.load_published_runs()
+        True
+    """
     text = files(__package__).joinpath("published_runs.json").read_text(encoding="utf-8")
     return MappingProxyType({entry["name"]: _build_run(entry) for entry in json.loads(text)["runs"]})
 
 
 def get_published_run(name: str) -> MeasuredRun:
-    """One of them. Raises CollsimError for an unknown name, with the nearest known one."""
+    """One of the runs that come with collsim.
+
+    Args:
+        name: a name of `load_published_runs()`.
+
+    Returns:
+        The run.
+
+    Raises:
+        CollsimError: For an unknown name, with the nearest known one.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.get_published_run("a100-8").facts.gpu
+        'A100-SXM4-80GB'
+    """
     if name not in load_published_runs():
         raise CollsimError(describe_unknown("published run", name, load_published_runs()))
     return load_published_runs()[name]
@@ -172,12 +202,26 @@ def create_run(
     Sizes of 0 are left out; a size that occurs several times keeps its median.
 
     Args:
+        collective: what was measured.
+        machine: where it was measured.
+        nbytes: nccl-tests' sizes, bytes.
+        times: seconds, one for each size.
+        ranks: that took part; None: all of the machine.
         version: of NCCL, as `predict` takes it.
         unsure: of `p2p`, `gdr` and `net` what is a guess and may be contradicted by `explain`, though the machine says
             it.
 
+    Returns:
+        The run, which `compare_run` and `explain_gap` take.
+
     Raises:
         CollsimError: Where nothing is left, and for unknown names.
+
+    Examples:
+        >>> import collsim as cs
+        >>> run = cs.nccl.create_run("allreduce", cs.machine("dgx-a100"), [2**26, 2**20], [6e-4, 5e-5])
+        >>> run.nbytes
+        (1048576, 67108864)
     """
     name = parse_collective(collective)
     by_size: dict[int, list[float]] = {}
@@ -202,6 +246,22 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
     Columns: nbytes; time, predicted, low, high, tuner (seconds; four in five measurements lie between low and high;
     tuner is NaN where NCCL has no opinion); busbw, predicted_busbw, low_busbw, high_busbw, tuner_busbw (B/s); ratio
     (predicted over measured time); algorithm, protocol, limit (the tightest link).
+
+    Args:
+        run: of `create_run`, or a published one.
+        links: what links carry; collsim's own figures unless given.
+
+    Returns:
+        The table.
+
+    Raises:
+        CollsimError: Where the run cannot be predicted.
+
+    Examples:
+        >>> import collsim as cs
+        >>> table = cs.nccl.compare_run(cs.nccl.get_published_run("a100-8"))
+        >>> bool(((table.low < table.time) & (table.time < table.high)).mean() > 0.5)
+        True
     """
     import pandas as pd
 
@@ -235,7 +295,20 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
 
 def compare_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
     """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in
-    front."""
+    front.
+
+    Args:
+        runs: None: all published ones.
+
+    Returns:
+        The table.
+
+    Examples:
+        >>> import collsim as cs
+        >>> table = cs.nccl.compare_runs([cs.nccl.get_published_run(name) for name in ("a100-8", "h100-8-ring")])
+        >>> table.run.unique().tolist()
+        ['a100-8', 'h100-8-ring']
+    """
     import pandas as pd
 
     chosen = load_published_runs().values() if runs is None else runs

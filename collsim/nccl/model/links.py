@@ -239,6 +239,16 @@ class LinkParameters:
         wait: seconds of waiting that even two ranks have, by protocol (`WAIT`).
         chain: share of a chain's steps over which a broadcast fills its pipeline (`CHAIN`).
         run_ahead: bytes from which a broadcast with LL waits for the call before (`RUN_AHEAD`).
+
+    Examples:
+        >>> import collsim as cs
+        >>> from dataclasses import replace
+        >>> links = cs.nccl.LinkParameters()
+        >>> slower = replace(links, carries={**links.carries, "ib": 0.5})
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> times = [cs.nccl.predict("allreduce", machine, "1GiB", links=each).time for each in (links, slower)]
+        >>> times[0] < times[1]
+        True
     """
 
     carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))

@@ -32,6 +32,12 @@ class Graph:
         same_channels: every channel visits the GPUs in the same order.
         latency_inter: microseconds that the NIC adds.
         pattern: constants.RING, BALANCED_TREE, SPLIT_TREE, TREE or NVLS.
+
+    Examples:
+        >>> import collsim as cs
+        >>> comm = cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-a100", nodes=2)))
+        >>> comm.ring.bw_intra, comm.ring.bw_inter
+        (24.0, 24.0)
     """
 
     channels: int
@@ -70,6 +76,12 @@ class Communicator:
         rccl: architecture whose tables of RCCL's are used (`rccl.ARCHITECTURES`); "" is NCCL.
         algorithms: NCCL_ALGO as the network's plugin sets it where nobody does; "" leaves it.
         protocols: NCCL_PROTO, likewise.
+
+    Examples:
+        >>> import collsim as cs
+        >>> comm = cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-a100", nodes=2)))
+        >>> comm.ranks, comm.nodes, comm.channels
+        (16, 2, 16)
     """
 
     ranks: int
@@ -134,6 +146,12 @@ class TunerCost:
         protocol: one of `constants.PROTOCOLS`.
         latency: microseconds.
         bandwidth: GB/s of nccl-tests' size.
+
+    Examples:
+        >>> import collsim as cs
+        >>> comm = cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-a100")))
+        >>> [cost.algorithm for cost in cs.nccl.compute_cost_table("reduce", comm)]
+        ['Ring', 'Ring', 'Ring']
     """
 
     algorithm: str
@@ -153,6 +171,13 @@ class TunerChoice:
         threads: threads of a channel.
         time_us: microseconds that the tuner believes the call takes.
         costs: microseconds of all that it compared, by (algorithm, protocol).
+
+    Examples:
+        >>> import collsim as cs
+        >>> comm = cs.nccl.build_communicator(cs.nccl.read_facts(cs.machine("dgx-a100", nodes=2)))
+        >>> choice = cs.nccl.choose_algorithm("allreduce", comm, 2**26)
+        >>> choice.algorithm, choice.protocol, choice.channels
+        ('Ring', 'LL128', 16)
     """
 
     algorithm: str

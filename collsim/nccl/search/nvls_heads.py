@@ -31,6 +31,11 @@ class NvlsHeads:
         speed_intra: GB/s of a channel inside the node.
         speed_inter: GB/s of a channel between nodes.
         type_inter: the worst path type from a head to its card.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.search_graphs(cs.machine("dgx-h100", nodes=2)).heads.gpus
+        (0, 1, 2, 3, 4, 5, 6, 7)
     """
 
     gpus: tuple[int, ...]

@@ -54,6 +54,12 @@ class Rings:
         same_channels: all channels visit the GPUs in one order.
         cross_nic: 0, every channel leaves by the card it enters by; 1, by any; 2, in pairs of channels that are each
             other's way back.
+
+    Examples:
+        >>> import collsim as cs
+        >>> rings = cs.nccl.search_graphs(cs.machine("dgx-a100")).rings
+        >>> len(rings.channels), rings.speed
+        (6, 40.0)
     """
 
     channels: tuple[Channel, ...]
@@ -128,6 +134,11 @@ class Trees:
         cross_nic: as in `Rings`.
         pattern: `constants.BALANCED_TREE`, `SPLIT_TREE` or `TREE`, which says to which GPUs of the chain other nodes
             are joined.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.nccl.search_graphs(cs.machine("dgx-a100", nodes=2)).trees.speed_intra
+        30.0
     """
 
     channels: tuple[Channel, ...]

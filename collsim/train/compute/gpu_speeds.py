@@ -68,23 +68,35 @@ class GpuSpeed:
     """A GPU, for one type.
 
     Attributes:
-        gpu, dtype: what it is.
-        peak: FLOP/s of matrix products. convolution: of convolutions, where torch lets them use another unit.
+        gpu: its name.
+        dtype: in which it computes.
+        peak: FLOP/s of matrix products.
+        convolution_peak: FLOP/s of convolutions, where torch lets them use another unit.
         memory_rate: B/s of its memory.
         capacity: bytes of it.
-        share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
-        kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
-        wait: s that a pass loses at each collective that it waits for, beside what that takes.
+        peak_share: share of the peak that kernels reach.
+        memory_share: share of the memory's rate that kernels reach.
+        launch_time: s in which the host launches one operation.
+        copy_kernel_time: s that each kernel of a copy takes by itself.
+        op_time: s that every other operation takes beside that.
+        wait_time: s that a pass loses at each collective that it waits for, beside what that takes.
         join_time: s that a step on several GPUs loses where DDP waits for its buckets, beside what those take.
-        attention: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8 bits).
-        flash: shares of that which FlashAttention reaches, forward and backward. flash_half: tokens of a sequence with
-            which it reaches half of them.
-        unaligned: times as long that products in 16 bits take whose columns are no multiple of 8.
-        casts: bytes of memory more for a byte that a product in 8 bits moves: its operands are read in 16 bits, and
-            written in 8.
-        winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
+        attention_peak: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8
+            bits).
+        flash_shares: shares of that which FlashAttention reaches, forward and backward.
+        flash_half_tokens: tokens of a sequence with which it reaches half of them.
+        unaligned_factor: times as long that products in 16 bits take whose columns are no multiple of 8.
+        cast_traffic: bytes of memory more for a byte that a product in 8 bits moves: its operands are read in 16 bits,
+            and written in 8.
+        winograd_factor: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
+
+    Examples:
+        >>> import collsim as cs
+        >>> gpu = cs.train.get_gpu_speed("A100", "float32")
+        >>> gpu.peak / 1e12  # TFLOP/s
+        19.5
     """
 
     gpu: str
@@ -218,12 +230,37 @@ _GPUS = {
 
 @cache
 def list_gpus() -> MappingProxyType[str, str]:
-    """GPUs of the catalogue, each with the source of its figures."""
+    """GPUs of the catalogue, each with the source of its figures.
+
+    Returns:
+        Names and sources.
+
+    Examples:
+        >>> import collsim as cs
+        >>> "A100" in cs.train.list_gpus()
+        True
+    """
     return MappingProxyType({name: gpu.source for name, gpu in _GPUS.items()})
 
 
 def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
-    """The speed of a GPU. Raises CollsimError for unknown GPUs (with the nearest) and types."""
+    """The speed of a GPU.
+
+    Args:
+        gpu: a name of `list_gpus()`.
+        dtype: in which it computes: float32, float16, bfloat16 or float8.
+
+    Returns:
+        Its peak, its memory, and the shares of them that kernels reach.
+
+    Raises:
+        CollsimError: For unknown GPUs (with the nearest) and types.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.get_gpu_speed("A100", "bfloat16").peak / 1e12  # TFLOP/s
+        312.0
+    """
     if dtype not in DTYPES:
         raise CollsimError(describe_unknown("dtype of a training step", dtype, DTYPES))
     if gpu not in _GPUS:

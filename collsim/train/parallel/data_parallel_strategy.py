@@ -25,7 +25,17 @@ PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and 
 
 @dataclass(frozen=True)
 class DataParallel(ParallelStrategy):
-    """PyTorch's DataParallel; `data_parallel(...)` makes one."""
+    """PyTorch's DataParallel; `data_parallel(...)` makes one.
+
+    Attributes:
+        nccl: copies between GPUs go by NCCL.
+        accumulate: microbatches of a step; None: as many as the batch asks for.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.DataParallel(nccl=False) == cs.data_parallel(nccl=False)
+        True
+    """
 
     nccl: bool = True
     accumulate: int | None = None
@@ -53,6 +63,19 @@ def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataPa
     Args:
         nccl: copies between GPUs go by NCCL's broadcast and reduce; False: n−1 copies from GPU 0 and as many back.
         accumulate: microbatches of a step; each of them broadcasts and reduces.
+
+    Returns:
+        A strategy.
+
+    Raises:
+        CollsimError: For a number of microbatches below 1.
+
+    Examples:
+        >>> import collsim as cs
+        >>> strategies = cs.data_parallel(), cs.ddp()
+        >>> steps = [cs.training_step("resnet18", "dgx-a100", parallel=strategy, batch=256) for strategy in strategies]
+        >>> steps[0].time > 2 * steps[1].time
+        True
     """
     if not isinstance(nccl, bool):
         raise CollsimError("nccl={nccl!r} must be True or False", nccl=nccl)

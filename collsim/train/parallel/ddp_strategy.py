@@ -46,7 +46,25 @@ HOOK_ITEM_BYTES = {
 
 @dataclass(frozen=True)
 class DDP(ParallelStrategy):
-    """PyTorch's DistributedDataParallel; `ddp(...)` makes one, and says what the options are."""
+    """PyTorch's DistributedDataParallel; `ddp(...)` makes one, and says what the options are.
+
+    Attributes:
+        bucket: bytes that close a bucket; None: torch's.
+        first: bytes that close the first bucket; None: torch's.
+        hook: `fp16` or `bf16`, the type on the wire; None: as computed.
+        view: gradients are views of the buckets.
+        find_unused: look for unused parameters.
+        static_graph: buckets are rebuilt one step later.
+        accumulate: microbatches of a step; None: as many as the batch asks for.
+        no_sync: only the last microbatch synchronises.
+        overlap: allreduces run beside the backward pass.
+        broadcast_buffers: rank 0's buffers go to all before a forward pass.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.ddp().list_bucket_bytes(cs.model("resnet18"))  # in the order of launch
+        [2052000, 28852224, 15853824]
+    """
 
     bucket: int | None = None
     first: int | None = None
@@ -139,9 +157,20 @@ def ddp(
         no_sync: only the last of them synchronises; False: all do.
         overlap: False waits with all allreduces until the backward pass has ended.
         broadcast_buffers: rank 0's buffers (BatchNorm's statistics) go to all before a forward pass.
+        bucket_cap_mb: torch's name of `bucket`, in MiB.
+        find_unused_parameters: torch's name of `find_unused`.
+        gradient_as_bucket_view: torch's name of `view`.
+
+    Returns:
+        A strategy.
 
     Raises:
         CollsimError: For a bucket of less than a byte, and unknown hooks.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(bucket="10MiB"), batch=256).step.label
+        "ddp(bucket='10MiB')"
     """
     require_same("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
     cap = (

@@ -45,7 +45,17 @@ class _Part(ParallelStrategy):
 
 @dataclass(frozen=True)
 class TensorParallel(_Part):
-    """GPUs share every layer; `tensor(...)` makes one."""
+    """GPUs share every layer; `tensor(...)` makes one.
+
+    Attributes:
+        size: GPUs that share a layer.
+        sequence: norms and dropout are cut along the sequence.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.TensorParallel(size=8) == cs.tensor(8)
+        True
+    """
 
     size: int = 1
     sequence: bool = False
@@ -58,7 +68,16 @@ class TensorParallel(_Part):
 
 @dataclass(frozen=True)
 class ContextParallel(_Part):
-    """GPUs share every sequence; `context(...)` makes one."""
+    """GPUs share every sequence; `context(...)` makes one.
+
+    Attributes:
+        size: GPUs that share a sequence.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.ContextParallel(size=2) == cs.context(2)
+        True
+    """
 
     size: int = 1
 
@@ -70,7 +89,16 @@ class ContextParallel(_Part):
 
 @dataclass(frozen=True)
 class ExpertParallel(_Part):
-    """GPUs share the experts; `expert(...)` makes one."""
+    """GPUs share the experts; `expert(...)` makes one.
+
+    Attributes:
+        size: GPUs that share the experts of a layer.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.ExpertParallel(size=8) == cs.expert(8)
+        True
+    """
 
     size: int = 1
 
@@ -82,7 +110,19 @@ class ExpertParallel(_Part):
 
 @dataclass(frozen=True)
 class Pipeline(_Part):
-    """GPUs are stages; `pipeline(...)` makes one."""
+    """GPUs are stages; `pipeline(...)` makes one.
+
+    Attributes:
+        size: GPUs that are stages.
+        schedule: order of the passes, such as `1f1b`.
+        interleave: stages that a GPU holds.
+        scatter: GPUs that share a layer send a part each between stages.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.pipeline(4, interleave=2).schedule
+        'interleaved'
+    """
 
     size: int = 1
     schedule: str = "1f1b"
@@ -112,10 +152,14 @@ class Pipeline(_Part):
         """When its passes run.
 
         Args:
+            microbatches: how many go through the pipeline.
             forward: s of the forward pass of a microbatch on a rank (on all of its stages together).
             backward: s of its backward pass.
-            weight: s of the backward pass that gives the gradients of weights, where it is split; half unless given.
             hop: s from one rank to the next.
+            weight: s of the backward pass that gives the gradients of weights, where it is split; half unless given.
+
+        Returns:
+            When each pass runs, and the bubble.
 
         Raises:
             CollsimError: For numbers of microbatches that the schedule cannot take.
@@ -137,7 +181,19 @@ def tensor(t: int, sequence: bool = False) -> TensorParallel:
     """Tensor parallelism (Megatron-LM): so many GPUs share every layer.
 
     Args:
+        t: GPUs that share a layer, 1 or more.
         sequence: norms and dropout are cut along the sequence (Korthikanti et al. 2022): as many bytes, less memory.
+
+    Returns:
+        A strategy, to be multiplied with others or used alone.
+
+    Raises:
+        CollsimError: For a number below 1.
+
+    Examples:
+        >>> import collsim as cs
+        >>> (cs.tensor(8) * cs.pipeline(4) * cs.zero(1)).label
+        'tensor(8) * pipeline(4) * zero(1)'
     """
     if not isinstance(sequence, bool):
         raise CollsimError("sequence={sequence!r} must be True or False", sequence=sequence)
@@ -146,13 +202,43 @@ def tensor(t: int, sequence: bool = False) -> TensorParallel:
 
 @check_keywords
 def context(c: int) -> ContextParallel:
-    """Context parallelism: so many GPUs share every sequence; keys and values go around a ring."""
+    """Context parallelism: so many GPUs share every sequence; keys and values go around a ring.
+
+    Args:
+        c: GPUs that share a sequence, 1 or more.
+
+    Returns:
+        A strategy, to be multiplied with others or used alone.
+
+    Raises:
+        CollsimError: For a number below 1.
+
+    Examples:
+        >>> import collsim as cs
+        >>> (cs.context(2) * cs.ddp()).label
+        'context(2) * ddp()'
+    """
     return ContextParallel(parse_count(c, "context"))
 
 
 @check_keywords
 def expert(e: int) -> ExpertParallel:
-    """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back."""
+    """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back.
+
+    Args:
+        e: GPUs that share the experts of a layer, 1 or more.
+
+    Returns:
+        A strategy, to be multiplied with others or used alone.
+
+    Raises:
+        CollsimError: For a number below 1.
+
+    Examples:
+        >>> import collsim as cs
+        >>> (cs.expert(8) * cs.ddp()).label
+        'expert(8) * ddp()'
+    """
     return ExpertParallel(parse_count(e, "expert"))
 
 
@@ -160,16 +246,34 @@ def expert(e: int) -> ExpertParallel:
 def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scatter: bool = False) -> Pipeline:
     """Pipeline parallelism: so many GPUs are stages of the model.
 
+    `pipeline(p, ...).time_passes(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
+    microbatch it is a model split by layers, in which one GPU works at a time.
+
     Args:
+        p: GPUs that are stages, 1 or more.
         schedule: gpipe, 1f1b, interleaved, zero-bubble (torch's ScheduleInterleavedZeroBubble), zbv, dualpipe-v.
         interleave: stages that a GPU holds: 2 unless given where a schedule interleaves.
         scatter: GPUs that share a layer send a part each of what they all have, and gather it on arrival (Narayanan et
             al. 2021, section 4.1; Megatron-LM until 2022; DeepSpeed, deepspeed/runtime/pipe/engine.py,
             is_pipe_partitioned). With sequence parallelism each has a part anyway.
 
+    Returns:
+        A strategy, to be multiplied with others or used alone.
+
+    Raises:
+        CollsimError: For unknown schedules, and for stages that a schedule does not have.
+
     `pipeline(p, ...).time_passes(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
+
     microbatch it is a model split by layers, in which one GPU works at a time. Raises CollsimError for unknown
+
     schedules, and for stages that a schedule does not have.
+
+    Examples:
+        >>> import collsim as cs
+        >>> timing = cs.pipeline(4).time_passes(microbatches=8, forward=1.0, backward=2.0)
+        >>> timing.time, round(timing.bubble, 3)  # (m + p - 1) (F + B), (p - 1) / (m + p - 1)
+        (33.0, 0.273)
     """
     require_word("schedule of a pipeline", schedule, SCHEDULES)
     size = parse_count(p, "pipeline")
@@ -201,8 +305,29 @@ def time_schedules(
     interleave: int = 2,
     schedules: Sequence[str] = SCHEDULES,
 ) -> dict[str, tuple[Pipeline, PipelineTiming] | CollsimError]:
-    """Several schedules with the same passes: each with its timing, or why it cannot be. Arguments as those of
-    `Pipeline.timing`; interleave: stages of a GPU, where a schedule leaves that open."""
+    """Time several schedules with the same passes.
+
+    Args:
+        p: GPUs that are stages.
+        microbatches: how many go through the pipeline.
+        forward: s of the forward pass of a microbatch on a rank (on all of its stages together).
+        backward: s of its backward pass.
+        hop: s from one rank to the next.
+        interleave: stages of a GPU, where a schedule leaves that open.
+        schedules: names of schedules, as `pipeline` takes them.
+
+    Returns:
+        For each name the pipeline with its timing, or the error that says why it cannot be.
+
+    Raises:
+        CollsimError: Where `schedules` is no list.
+
+    Examples:
+        >>> import collsim as cs
+        >>> timings = cs.train.time_schedules(4, microbatches=8, schedules=["1f1b", "interleaved"])
+        >>> {name: round(timing.bubble, 2) for name, (_, timing) in timings.items()}
+        {'1f1b': 0.27, 'interleaved': 0.16}
+    """
     require_list("schedules", schedules, "['gpipe', '1f1b']")
     out: dict[str, tuple[Pipeline, PipelineTiming] | CollsimError] = {}
     for name in schedules:

@@ -34,7 +34,20 @@ SERVER_PLACEMENTS = ("host", "rank")
 
 @dataclass(frozen=True)
 class ParameterServer(ParallelStrategy):
-    """Push and pull; `parameter_server(...)` makes one."""
+    """Push and pull; `parameter_server(...)` makes one.
+
+    Attributes:
+        servers: how many; more than one hold a shard of the weights each.
+        synchronous: all wait for all.
+        on: `host` or `rank`, where servers are.
+        bucket: bytes of gradients that are pushed together.
+        accumulate: microbatches of a step; None: as many as the batch asks for.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.ParameterServer(servers=2) == cs.parameter_server(servers=2)
+        True
+    """
 
     servers: int = 1
     synchronous: bool = True
@@ -165,8 +178,16 @@ def parameter_server(
         bucket: bytes of gradients that are pushed together, `"25MiB"` unless given.
         accumulate: microbatches of a step.
 
+    Returns:
+        A strategy.
+
     Raises:
         CollsimError: For counts below 1 and unknown places.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.parameter_server(servers=2, on="rank").label
+        "parameter_server(servers=2, on='rank')"
     """
     require_word("on of parameter_server", on, SERVER_PLACEMENTS)
     if not isinstance(synchronous, bool):

@@ -27,7 +27,14 @@ class Split(ParallelStrategy):
     """Ways of splitting that were multiplied.
 
     Attributes:
-        parts: at most one of each kind. order: which way varies fastest over the ranks, as in Megatron-LM.
+        parts: at most one of each kind.
+        rank_order: which way varies fastest over the ranks, as in Megatron-LM.
+
+    Examples:
+        >>> import collsim as cs
+        >>> split = cs.tensor(8) * cs.pipeline(2) * cs.ddp()
+        >>> split.count_replicas(ranks=64)
+        4
     """
 
     parts: tuple[ParallelStrategy, ...] = ()

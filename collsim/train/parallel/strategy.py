@@ -52,7 +52,15 @@ class Workload:
 
 
 class ParallelStrategy(ABC):
-    """A way of splitting a step over GPUs; a value: equal where its options are."""
+    """A way of splitting a step over GPUs; a value: equal where its options are.
+
+    Examples:
+        >>> import collsim as cs
+        >>> isinstance(cs.ddp(), cs.train.ParallelStrategy)
+        True
+        >>> (cs.tensor(2) * cs.ddp()).count_replicas(ranks=8)
+        4
+    """
 
     accumulate: int | None = None
 
@@ -171,10 +179,28 @@ def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[
 
 
 def count_state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam", shards: Any = 1) -> float:
-    """Bytes of weights, gradients and optimizer of so many parameters on one GPU: 18 each with Adam in 16 bits, 16 in
-    float32; with the optimizer's part (and the weights in float32, where there are two kinds) spread over `shards`
-    ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py). Raises CollsimError for numbers
-    below 1, and unknown types and optimizers."""
+    """Bytes of weights, gradients and optimizer of so many parameters on one GPU.
+
+    18 each with Adam in 16 bits, 16 in float32; with the optimizer's part (and the weights in float32, where there are
+    two kinds) spread over `shards` ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py).
+
+    Args:
+        parameters: how many, 1 or more.
+        dtype: in which weights and gradients are kept.
+        optimizer: adam, momentum, sgd or none.
+        shards: ranks that share the optimizer's part.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        CollsimError: For numbers below 1, and unknown types and optimizers.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.count_state_bytes(7_000_000_000, "bfloat16", shards=8) / 1e9
+        52.5
+    """
     small = find_itemsize(dtype) < 4
     resident = 2 + 4 if small else 4 + 4
     shared = (4 if small else 0) + get_optimizer_bytes(optimizer)

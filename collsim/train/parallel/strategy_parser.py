@@ -27,8 +27,22 @@ _LONGEST = 2000
 
 
 def parse_strategy(text: str) -> ParallelStrategy:
-    """The value that a text says: calls with plain values, multiplied, and `.with_rank_order(order)` of a product. A
-    name by itself is a call without arguments. Raises CollsimError for anything else."""
+    """The strategy that a text says: calls with plain values, multiplied, and `.with_rank_order(order)` of a product.
+
+    Args:
+        text: such as `"tensor(8) * ddp()"`; a name by itself is a call without arguments.
+
+    Returns:
+        The strategy.
+
+    Raises:
+        CollsimError: For anything else.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.parse_strategy("tensor(8) * ddp") == cs.tensor(8) * cs.ddp()
+        True
+    """
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise _build_parse_error(text)
     try:

@@ -22,11 +22,17 @@ class PipelineTiming:
     Attributes:
         time: s from the first forward pass to the end of the last backward pass.
         idle: (ranks,) s in which a rank computes nothing.
-        held: (ranks,) most microbatches whose activations a rank keeps at once; an activation of one of its v stages
-            counts 1/v. It is kept from the begin of its forward pass to the end of the backward pass (of the weights'
-            half, where it is split).
+        peak_activations: (ranks,) most microbatches whose activations a rank keeps at once; an activation of one of its
+            v stages counts 1/v. It is kept from the begin of its forward pass to the end of the backward pass (of the
+            weights' half, where it is split).
         passes: (action, rank, begin, end) of every pass, by rank and time.
-        stages: of the model. form: what formulas give for the same; None where they do not hold.
+        stage_count: stages of the model.
+        formulas: what formulas give for the same; None where they do not hold.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.pipeline(4).time_passes(microbatches=8).idle.tolist()
+        [9.0, 9.0, 9.0, 9.0]
     """
 
     time: float
