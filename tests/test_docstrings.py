@@ -1,12 +1,23 @@
-"""Docstrings as griffe parses them, which fills the reference of the site: no warning in any package."""
+"""Docstrings as griffe parses them, which fills the reference of the site: no warning in any package, and every public
+name with all of its parameters, what it returns and raises, and an example."""
 
+import ast
+import inspect
 import logging
+import textwrap
+from functools import cache
 from pathlib import Path
 
 import griffe
 import pytest
 
+import collsim as cs
+
 ROOT = Path(__file__).parent.parent
+#: Public packages whose names people write after `cs.`; "" is collsim itself.
+NAMESPACES = ("", "train", "nccl", "teach", "lab", "io", "topology")
+#: Functions that griffe does not see, because a package next to them has the same name.
+HIDDEN = {"cs.teach.exercises"}
 
 
 class Messages(logging.Handler):
@@ -38,10 +49,63 @@ def parse_all(thing):
             parse_all(member)
 
 
+@cache
+def package():
+    return griffe.load("collsim", search_paths=[ROOT], docstring_parser="google", resolve_aliases=False)
+
+
+def public_things():
+    """Functions and classes by the name that people write, each once."""
+    things = {}
+    for namespace in NAMESPACES:
+        module = getattr(cs, namespace) if namespace else cs
+        for name in module.__all__:
+            thing = inspect.unwrap(getattr(module, name))
+            if (inspect.isfunction(thing) or inspect.isclass(thing)) and all(thing is not t for t in things.values()):
+                things[f"cs.{namespace}.{name}".replace("..", ".")] = thing
+    return {name: thing for name, thing in things.items() if name not in HIDDEN}
+
+
+THINGS = public_things()
+FUNCTIONS = [name for name, thing in THINGS.items() if inspect.isfunction(thing)]
+
+
+def sections(thing):
+    """The sections of a docstring by their kind, as griffe parses them."""
+    found = package()[f"{thing.__module__}.{thing.__qualname__}".removeprefix("collsim.")]
+    return {section.kind.value: section.value for section in found.docstring.parsed}
+
+
+def raises_itself(function):
+    """Whether it has a `raise` of its own."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
+
+
 def test_no_docstring_of_any_package_has_a_warning(messages):
-    package = griffe.load("collsim", search_paths=[ROOT], docstring_parser="google", resolve_aliases=False)
-    parse_all(package)
+    parse_all(package())
     assert messages == []
+
+
+def test_public_names_are_known():
+    assert len(THINGS) > 150
+    assert {"cs.simulate", "cs.train.time_faults", "cs.nccl.predict", "cs.Topology"} <= set(THINGS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_describes_each_parameter_its_result_and_its_errors(name):
+    function = THINGS[name]
+    parsed = sections(function)
+    described = [entry.name.strip("*") for entry in parsed.get("parameters", [])]
+    assert described == list(inspect.signature(function).parameters)
+    if inspect.signature(function).return_annotation not in (None, "None"):
+        assert {"returns", "yields"} & set(parsed)
+    if raises_itself(function):
+        assert "raises" in parsed
+
+
+def test_every_public_name_has_an_example():
+    assert [name for name, thing in THINGS.items() if "examples" not in sections(thing)] == []
 
 
 def test_a_parameter_that_does_not_exist_and_an_entry_without_indent_have_warnings(messages, tmp_path):

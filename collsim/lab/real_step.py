@@ -34,6 +34,13 @@ class RealStep(RepeatedRuns):
         network: what was imitated.
         cores: processors that this process could use.
         checked: elements that were compared with `replay` over all runs; one that differs is an error.
+
+    Examples:
+        >>> import collsim as cs
+        >>> layers = tuple(cs.train.Layer(name, tensors=(1000,)) for name in ("first", "second"))
+        >>> step = cs.lab.training_step_for_real(cs.train.Model("small", layers), ranks=2, compute="1ms")
+        >>> step.begin.shape[:2]  # runs, ranks
+        (1, 2)
     """
 
     predicted: StepTrace

@@ -112,6 +112,12 @@ def run_for_real(
 
     Raises:
         CollsimError: For what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "4KiB")
+        >>> trace.time > 0 and len(trace.schedule) == 4
+        True
     """
     data = None if buffers is None else np.asarray(buffers)
     if data is not None:

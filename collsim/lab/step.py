@@ -78,6 +78,13 @@ def training_step_for_real(
 
     Raises:
         CollsimError: For what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
+
+    Examples:
+        >>> import collsim as cs
+        >>> layers = tuple(cs.train.Layer(name, tensors=(1000,)) for name in ("first", "second"))
+        >>> step = cs.lab.training_step_for_real(cs.train.Model("small", layers), ranks=2, compute="1ms")
+        >>> step.checked > 0
+        True
     """
     arguments = ranks, ddp() if parallel is None else parallel, compute, alpha, bandwidth, algorithm, step, slow, batch
     predicted = predict_step(model, *arguments)

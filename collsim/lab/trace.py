@@ -101,6 +101,11 @@ class RealTrace(RepeatedRuns, Trace):
         network: what was imitated: alpha, bandwidth, eager, late, slow.
         calibrated: what a message and a byte cost here, where that was measured beside it.
         out: the result, where it was given buffers.
+
+    Examples:
+        >>> import collsim as cs
+        >>> issubclass(cs.lab.RealTrace, cs.Trace)
+        True
     """
 
     measured: Measurement = field(default=None)  # type: ignore[assignment]

@@ -47,18 +47,56 @@ def exercises(lang: str = "en") -> dict[str, Exercise]:
 
     Args:
         lang: `en` or `zh`.
+
+    Returns:
+        A new dict.
+
+    Examples:
+        >>> import collsim as cs
+        >>> "ring-allreduce" in cs.teach.exercises()
+        True
     """
     return {name: Exercise(task, language(lang)) for name, task in TASKS.items()}
 
 
 def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
-    """One exercise by name: about an algorithm, or about a setting of a training step (`settings`). Raises CollsimError
-    with the nearest names."""
+    """One exercise by name: about an algorithm, or about a setting of a training step (`settings`).
+
+    Args:
+        name: `ring-allreduce`, `small-bubble` ...
+        lang: `en` or `zh`, the language of its texts.
+
+    Returns:
+        The exercise, whose `check` tries an answer.
+
+    Raises:
+        CollsimError: For an unknown name, with the nearest, and an unknown language.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.exercise("ring-allreduce").title
+        'Ring allreduce'
+    """
     if name in SETTINGS:
         return settings(lang)[name]
     return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS])], language(lang))
 
 
 def settings(lang: str = "en") -> dict[str, SettingExercise]:
-    """The exercises that are answered by a value: what to set in a step of training."""
+    """The exercises that are answered by a value: what to set in a step of training.
+
+    Args:
+        lang: `en` or `zh`, the language of their texts.
+
+    Returns:
+        The exercises by name.
+
+    Raises:
+        CollsimError: For an unknown language.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.teach.settings()["small-bubble"].check(4).passed
+        False
+    """
     return {name: SettingExercise(task, language(lang)) for name, task in SETTINGS.items()}

@@ -33,6 +33,12 @@ class Broken:
         says: what the checker or the clock answers.
         trace: the run afterwards; None where it cannot run at all (a rank is cut off).
         error: the checker's error, with its rank, chunk and step; None where the data still come out right.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")
+        >>> cs.teach.break_it(trace, "lose").what
+        'In step 6 the send of chunk 1 from rank 2 to rank 3 is lost.'
     """
 
     how: str
@@ -49,12 +55,24 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
     """Break one thing of a run.
 
     Args:
+        trace: of `simulate`.
         how: `lose` a send, `swap` two chunks, `oversize` a chunk, `repeat` a send, `cut` the busiest cable, `slow` a
             rank by half.
         seed: which send, cable or rank.
+        lang: `en` or `zh`, the language of the sentences.
+
+    Returns:
+        What was done, and what came of it.
 
     Raises:
         CollsimError: For another word, and for a run in which nothing moves or that is too large to take apart.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")
+        >>> broken = cs.teach.break_it(trace, "lose")
+        >>> broken.error.step, broken.error.rank
+        (5, 3)
     """
     ways = {**_SCHEDULES, **_MACHINES}
     if how not in ways:

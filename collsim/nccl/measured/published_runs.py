@@ -294,14 +294,16 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
 
 
 def compare_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
-    """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in
-    front.
+    """`compare_run` of many runs under one another, with the columns run, title, title_zh in front.
 
     Args:
         runs: None: all published ones.
 
     Returns:
         The table.
+
+    Raises:
+        CollsimError: For no runs, and as `compare_run`.
 
     Examples:
         >>> import collsim as cs

@@ -31,7 +31,16 @@ _REACHED = 1.005  # times the bound: what three digits would call 1
 
 @dataclass(frozen=True, repr=False)
 class Exercise(AskedTask):
-    """A task in one language. `check(function)` says whether a function solves it; `hint(1)` to `hint(3)` help."""
+    """A task in one language. `check(function)` says whether a function solves it; `hint(1)` to `hint(3)` help.
+
+    Attributes:
+        task: what is asked, in both languages.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.exercise("ring-allreduce").hint(1)
+        'A reduce-scatter, then an allgather; only the chunk numbers have to fit.'
+    """
 
     task: Task
 
@@ -99,6 +108,13 @@ class Result(CheckedAnswer):
         schedule: the one that failed; if none did, the largest that was tried. None where not even steps came.
         trace: the run that was compared with the bound, if it came so far.
         printed: what the function printed.
+
+    Examples:
+        >>> import collsim as cs
+        >>> def nothing(n):
+        ...     return []
+        >>> cs.exercise("ring-allreduce").check(nothing, record=False).passed
+        False
     """
 
     exercise: Exercise

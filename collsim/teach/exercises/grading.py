@@ -54,6 +54,7 @@ def grade(
         out: a CSV file that is complete after every student; students whose code has not changed since are not run
             again for the exercises that an earlier call with the same file graded. Its results of other exercises stay
             in the file.
+        lang: `en` or `zh`, the language of the reasons.
         limits: seconds and bytes for each function.
         allow_unsandboxed: run the code also where this system cannot isolate it (see SECURITY.md).
         progress: True for a bar, or a function of (students done, in all, student).
@@ -65,6 +66,15 @@ def grade(
     Raises:
         CollsimError: A name is unknown, or the folder cannot be read.
         NoIsolation: This system cannot isolate the code, and `allow_unsandboxed` is False.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from pathlib import Path
+        >>> Path("handed-in").mkdir()
+        >>> _ = Path("handed-in", "ada.py").write_text("def ring_allreduce(n): pass")
+        >>> table = cs.grade("handed-in", only="ring-allreduce", allow_unsandboxed=True)
+        >>> table[["student", "exercise", "passed"]].values.tolist()
+        [['ada', 'ring-allreduce', False]]
     """
     if isinstance(only, str):
         only = [only]
@@ -113,7 +123,21 @@ def _grade_all(
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """A row per student, a column per exercise in their order with 1 (passed), 0 (not yet) or nothing, and the sum."""
+    """A row per student, a column per exercise in their order with 1 (passed), 0 (not yet) or nothing, and the sum.
+
+    Args:
+        frame: of `grade`.
+
+    Returns:
+        The table, students as its index.
+
+    Examples:
+        >>> import collsim as cs
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"student": ["ada", "bob"], "exercise": "ring-allreduce", "passed": [True, False]})
+        >>> cs.teach.summary(frame).passed.to_dict()
+        {'ada': 1, 'bob': 0}
+    """
     import pandas as pd
 
     order = [name for name in TASKS if name in set(frame["exercise"])]

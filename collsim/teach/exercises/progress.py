@@ -29,6 +29,14 @@ def progress_path() -> Path:
     """The file in which progress is kept: the one that `COLLSIM_PROGRESS` names, else one in this user's data folder.
 
     Source of the folder: platformdirs; on Linux `$XDG_DATA_HOME/collsim`, usually `~/.local/share/collsim`.
+
+    Returns:
+        The path; the file need not exist.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.teach.progress_path().suffix
+        '.json'
     """
     named = os.environ.get("COLLSIM_PROGRESS")
     return Path(named) if named else user_data_path("collsim", appauthor=False) / "progress.json"
@@ -40,8 +48,16 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     Args:
         file: a progress file; this user's (`progress_path`) unless given.
 
+    Returns:
+        A dict for each exercise by name; empty where nothing was tried.
+
     Raises:
         FormatError: For a file that is none.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.teach.progress("new.json")
+        {}
     """
     source = Path(file) if file is not None else progress_path()
     if not source.is_file():

@@ -24,7 +24,19 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Reply:
-    """What an answer is worth: `right`, and the sentence that says why."""
+    """What an answer is worth.
+
+    Attributes:
+        right: is it right?
+        why: the sentence that says why.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")
+        >>> question = cs.teach.questions(trace)[0]
+        >>> bool(question.check(question.answer))
+        True
+    """
 
     right: bool
     why: str
@@ -47,6 +59,16 @@ class Question:
         tolerance: how far a number may be off, as a part of the answer; a count must be exact.
         unit: of a number.
         links: ids of the links to choose from, in the order of `choices`; empty unless `kind` is `link`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")
+        >>> print(cs.teach.questions(trace)[0])
+        How many steps does the schedule take?
+          A. 4 steps
+          B. 3 steps
+          C. 2 steps
+          D. 6 steps
     """
 
     kind: Literal["number", "choice", "link"]

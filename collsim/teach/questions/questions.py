@@ -25,12 +25,22 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
     """Questions about this very run, or step of training, with their answers.
 
     Args:
+        trace: of `simulate` or `training_step`.
         seed: the same seed and run give the same questions.
         count: how many; fewer come back where a run has no more to ask about.
         lang: `en` or `zh`; each question holds both.
 
+    Returns:
+        The questions, in an order that the seed says.
+
     Raises:
         CollsimError: For a run in which nothing moves, and for a bad seed or count.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")
+        >>> len(cs.teach.questions(trace, count=3))
+        3
     """
     count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
     language(lang)

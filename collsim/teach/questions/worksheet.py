@@ -114,7 +114,27 @@ def answer(q: Question) -> str:
 
 
 def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> tuple[str, str]:
-    """The worksheet and the answer key of a run, both as Markdown. Another seed, other questions."""
+    """The worksheet and the answer key of a run.
+
+    Args:
+        trace: of `simulate`.
+        seed: the same seed and run give the same questions.
+        count: how many questions, at most.
+        lang: `en` or `zh`.
+
+    Returns:
+        Both as Markdown.
+
+    Raises:
+        CollsimError: As `questions`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")
+        >>> sheet, answers = cs.teach.worksheet(trace, count=2)
+        >>> sheet.splitlines()[0]
+        '# Worksheet: allreduce_ring(4), 1 MiB, switch(4) (seed 0)'
+    """
     asked = questions(trace, seed, count, lang)
     given, plan = facts(trace, lang), plan_text(trace.schedule)
     sheet = markdown(asked, title(trace, seed, lang), given, plan=plan)

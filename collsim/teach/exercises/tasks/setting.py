@@ -41,8 +41,16 @@ class SettingTask:
 
 @dataclass(frozen=True, repr=False)
 class SettingExercise(AskedTask):
-    """A task in one language. `check(value)` says whether a value is the right one, and why; `hint(1)` to `hint(3)`
-    help."""
+    """A task in one language. `check(value)` says whether a value is the right one; `hint(1)` to `hint(3)` help.
+
+    Attributes:
+        task: what is asked, in both languages.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.teach.settings()["small-bubble"].title
+        'A small bubble'
+    """
 
     task: SettingTask
 
@@ -60,8 +68,14 @@ class SettingResult(CheckedAnswer):
     """What a check found. Printed, it gives its reason.
 
     Attributes:
-        passed: is it the right value? reason: why, or why not.
+        passed: is it the right value?
         trace: the run, step or pipeline with it; None where it is no value here.
+        reason: why, or why not.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.exercise("small-bubble").check(4).passed
+        False
     """
 
     exercise: SettingExercise

@@ -53,6 +53,12 @@ class Task:
         starter: code to begin with.
         answer: code of a right answer, for the tests; where students should not find it here, it stands in theirs.
         helpers: endpoints beyond the ranks that the steps may use.
+
+    Examples:
+        >>> import collsim as cs
+        >>> task = cs.exercise("broadcast-tree").task
+        >>> task.collective, task.steps(8)  # at most so many steps on 8 ranks
+        ('broadcast', 3)
     """
 
     name: str
