@@ -71,8 +71,18 @@ class ConcurrentSteps:
         return int(np.argmax(seconds)) if seconds.any() else None
 
     def explain(self, lang: str = "en") -> str:
-        """How much longer each step takes, over which link they meet, and what twice as fast links of its kind would
-        change; en or zh."""
+        """Say how much longer each step takes, over which link they meet, and what twice as fast links of its kind
+        would change.
+
+        Args:
+            lang: `en` or `zh`.
+
+        Returns:
+            The sentences.
+
+        Raises:
+            CollsimError: The language is unknown.
+        """
         word = ("en", "zh").index(require_word("lang", lang, ("en", "zh")))
         parts = [
             f"{t.step.model.name} {format_time(a.time)} → {format_time(t.time)} (× {s:.3g})"

@@ -24,7 +24,16 @@ Longs = npt.NDArray[np.int64]
 
 
 def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepRequest) -> dict[int, int]:
-    """Bytes that each rank of the topology sends; a parameter server on a host of its own is no rank."""
+    """Count the bytes that each rank sends in a step, by the schedules of its collectives.
+
+    Args:
+        step: The step.
+        topology: Topology that it runs on.
+        request: What was asked of `training_step`: it says which library and algorithm run the collectives.
+
+    Returns:
+        Bytes by rank of the topology; a parameter server on a host of its own is no rank.
+    """
     network, out = (
         CollectiveModel(topology, request.collectives, request.algorithm),
         {rank: 0 for lane in step.lanes for rank in lane},
@@ -53,11 +62,15 @@ def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepReques
 
 
 def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
-    """Bytes that a GPU of each lane sends in a step: a row for each lane, way and kind of link, with the mean over the
-    lane's GPUs (`nbytes`), the nominal bytes per second of such a link (`bandwidth`), and the seconds that the way's
-    collectives take alone (`time`).
+    """Count the bytes that a GPU of each lane sends in a step, by strategy and kind of link.
 
-    The kind is that of the narrowest link between sender and receiver.
+    Args:
+        trace: The step as it ran.
+
+    Returns:
+        A row for each lane, strategy (`way`) and kind of link (`link`, that of the narrowest link between sender and
+        receiver), with the mean bytes over the lane's GPUs (`nbytes`), the nominal B/s of such a link (`bandwidth`),
+        and the s that the strategy's collectives take (`time`).
     """
     import pandas as pd
 

@@ -107,8 +107,19 @@ def _time_call(call: tuple[tuple[str, Any], ...]) -> float:
 
 
 def predict_measured_steps(path: Any, out: Any) -> Path:
-    """Write a table of measured steps again with columns predicted_s, measured_s and unread (why a row is no call; its
-    times are empty). Raises FormatError for a file that is no such table."""
+    """Write a table of measured steps again, with what `training_step` says of each.
+
+    Args:
+        path: Path of a CSV file with the columns that the module names.
+        out: Path of the new file, which has the columns predicted_s, measured_s (s) and unread besides (why a row is no
+            call; its times are empty).
+
+    Returns:
+        The path of the new file.
+
+    Raises:
+        FormatError: The file is no such table.
+    """
     header, rows = _read_table(path)
     target = require_path(out, "out")
     with create_file(target) as file:
@@ -171,7 +182,17 @@ def _predict_row(row: dict[str, str]) -> tuple[Any, Any, str]:
 
 
 def parse_row(row: Mapping[str, str]) -> MeasuredStep:
-    """What `training_step` is given for a row. Raises CollsimError for rows that it cannot say anything of."""
+    """Read a row of the table as a call of `training_step`.
+
+    Args:
+        row: Texts by column; columns that are not required may be missing or empty.
+
+    Returns:
+        The call, and the seconds that were measured.
+
+    Raises:
+        CollsimError: `training_step` cannot say anything of the row.
+    """
     gpus = _read_count(row, "gpus")
     _require_unit(row["unit"])
     prefix, name, gpu, figures = _find_gpu(row["gpu_type"])

@@ -71,8 +71,15 @@ class Memory:
         return out
 
     def trace_bytes(self, lane: int = 0) -> tuple[Floats, Floats]:
-        """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
-        lives until its end is gone when the next begins."""
+        """Follow the memory of a lane over the step. A task's memory is there when it begins; what lives until its end
+        is gone when the next begins.
+
+        Args:
+            lane: Number of the lane.
+
+        Returns:
+            (moments,) s, and (moments, kinds) bytes from each of them on, kinds as `list_kinds` has them.
+        """
         kinds, resident = self.list_kinds(lane), self.step.resident_bytes[lane]
         changes: list[tuple[float, float, str, float]] = [
             (0.0, -1.0, kind, float(size)) for kind, size in resident.items()
@@ -94,7 +101,17 @@ class Memory:
         return out
 
     def peak(self, rank: int | None = None) -> dict[str, int]:
-        """Bytes by kind in the moment in which a rank holds most; of the fullest GPU unless one is named."""
+        """List what a GPU holds in its fullest moment.
+
+        Args:
+            rank: The GPU's rank; None for the fullest GPU.
+
+        Returns:
+            Bytes by kind.
+
+        Raises:
+            CollsimError: The rank takes no part in the step.
+        """
         if rank is None:
             totals = [sum(peak.values()) for peak in self._peaks]
             return dict(self._peaks[totals.index(max(totals))])

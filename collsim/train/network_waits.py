@@ -25,7 +25,14 @@ class NetworkWait:
 
 
 def list_network_waits(trace: StepTrace) -> list[NetworkWait]:
-    """The collectives of a step by way of splitting, kind and size, those first that GPUs wait longest for."""
+    """List for which collectives of a step GPUs wait.
+
+    Args:
+        trace: The step as it ran.
+
+    Returns:
+        The collectives by strategy, kind and size, those first that GPUs wait longest for.
+    """
     step = trace.step
     alike: dict[tuple[str, str, int], list[int]] = {}
     for i in step.collectives:
@@ -36,7 +43,14 @@ def list_network_waits(trace: StepTrace) -> list[NetworkWait]:
 
 
 def list_exposed_parts(trace: StepTrace) -> list[dict[str, object]]:
-    """The rows of `StepTrace.split_exposed`."""
+    """List what the network costs a step.
+
+    Args:
+        trace: The step as it ran.
+
+    Returns:
+        The rows of `StepTrace.split_exposed`.
+    """
     step = trace.step
     alike: dict[tuple[str, str, int, tuple[int, ...]], list[int]] = {}
     for i in step.collectives:

@@ -45,7 +45,18 @@ _PARTS["data"] = "gradients and weights on the network"
 
 
 def build_search_request(first: dict[str, Any], compute: Any) -> StepRequest:
-    """What was asked, checked, on one split that is always legal to ask for."""
+    """Check what a search is asked, on one split that is always legal to ask for.
+
+    Args:
+        first: Arguments of `training_step` that all splits share, with the batch.
+        compute: `compute` of `training_step`.
+
+    Returns:
+        The request.
+
+    Raises:
+        CollsimError: An argument is wrong.
+    """
     usual: dict[str, Any] = {"parallel": ddp(), "network": "alone", "compute": compute, "interference": None}
     usual |= {"ranks": None, "collectives": "nccl", "algorithm": None, "memory": None, "step": 3, "background": None}
     batch = parse_count(first["batch"], "batch")
@@ -60,7 +71,18 @@ def parse_sizes(name: str, values: Any) -> tuple[int, ...]:
 
 
 def get_memory_limit(request: StepRequest, memory: Any) -> float:
-    """Bytes of a GPU: as given, or its own. Raises CollsimError where neither is known."""
+    """Get the memory that a GPU may use.
+
+    Args:
+        request: The request of the search.
+        memory: Bytes (`"80GB"`); None for the GPU's own.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        CollsimError: Neither is known.
+    """
     if memory is not None:
         return float(parse_bytes(memory, "memory"))
     fast = find_gpu_speed(request.topology, request.dtype, request.compute)
@@ -84,7 +106,19 @@ def estimate_splits(
 
 
 def list_legal_splits(request: StepRequest, contexts: tuple[int, ...], experts: tuple[int, ...]) -> list[Candidate]:
-    """All legal splits. Raises CollsimError where there is none."""
+    """List all legal splits.
+
+    Args:
+        request: The request of the search.
+        contexts: GPUs along context parallelism that are tried.
+        experts: GPUs along expert parallelism that are tried.
+
+    Returns:
+        Splits, samples of a microbatch and recomputation.
+
+    Raises:
+        CollsimError: There is none.
+    """
     listed = list(iterate_legal_splits(request, contexts, experts))
     if not listed and (contexts, experts) != ((1,), (1,)):
         raise CollsimError(
@@ -105,7 +139,18 @@ def list_legal_splits(request: StepRequest, contexts: tuple[int, ...], experts: 
 
 
 def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> list[dict[str, float]]:
-    """Of each split: time, memory, and the parts of the time, by estimate."""
+    """Estimate splits.
+
+    Args:
+        request: The request of the search.
+        listed: The splits.
+
+    Returns:
+        Of each: time and its parts (s), and memory (bytes).
+
+    Raises:
+        CollsimError: The GPU is not known.
+    """
     estimator = _create_estimator(request)
     if estimator is None:
         raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
@@ -138,7 +183,16 @@ def _apply_candidate(request: StepRequest, split: Split, micro: int, recompute: 
 def iterate_legal_splits(
     request: StepRequest, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
 ) -> Iterator[tuple[Split, int, str]]:
-    """Every legal split, with samples of a microbatch, and what is recomputed."""
+    """Iterate over every legal split.
+
+    Args:
+        request: The request of the search.
+        contexts: GPUs along context parallelism that are tried.
+        experts: GPUs along expert parallelism that are tried.
+
+    Returns:
+        Splits, samples of a microbatch and recomputation.
+    """
     n, model = len(request.ranks), request.model
     per = n // request.topology.facts.nodes
     blocks = sum(unit.is_block for unit in build_units(model, LayerPartition()))
@@ -191,7 +245,16 @@ def _has_divisible_layers(model: Model, t: int) -> bool:
 
 
 def build_row(request: StepRequest, candidate: Candidate, estimate: dict[str, float]) -> dict[str, Any]:
-    """A row of the table: the split, and what was estimated of it."""
+    """Build the row of a split.
+
+    Args:
+        request: The request of the search.
+        candidate: The split, samples of a microbatch and recomputation.
+        estimate: What was estimated of it, see `estimate_candidates`.
+
+    Returns:
+        The row, by column.
+    """
     split, micro, recompute = candidate
     names = {"parallel": split.label, **split.sizes, "dp": split.count_replicas(len(request.ranks))}
     way = "" if split.data_strategy is None else split.data_strategy.label
@@ -230,8 +293,21 @@ def rank_rows(
     count: int,
     run: Callable[[list[dict[str, Any]]], list[float]],
 ) -> list[dict[str, Any]]:
-    """Rows in order: those that fit, those that were run (`count` of them, 0 for all), by time; each with its reason.
-    `run` gives the seconds of rows. Raises CollsimError where nothing fits."""
+    """Put rows in order: those that fit, those that were run, by time; each with its reason.
+
+    Args:
+        rows: Rows with estimates, which get the columns fits, timed and reason.
+        request: The request of the search.
+        capacity: Bytes of a GPU.
+        count: How many of those that fit are run; 0 for all.
+        run: Gives the seconds of rows.
+
+    Returns:
+        The rows.
+
+    Raises:
+        CollsimError: Nothing fits.
+    """
     for row in rows:
         row["fits"] = row["memory"] <= capacity
     rows.sort(key=lambda row: (not row["fits"], row["time"]))
@@ -257,8 +333,16 @@ def _explain_rank(row: dict[str, Any], best: dict[str, Any], capacity: float) ->
 
 
 def find_nearest_fit(request: StepRequest, capacity: float) -> dict[str, Any] | None:
-    """Of what fits, the split that is nearest to the one that was asked for: fewest doublings along all ways; of those
-    as near as each other the fastest."""
+    """Find the split that fits and is nearest to the one that was asked for: fewest doublings along all axes; of those
+    as near as each other the fastest.
+
+    Args:
+        request: The request that does not fit.
+        capacity: Bytes of a GPU.
+
+    Returns:
+        Its row; None where nothing fits or the GPU is not known.
+    """
     if (estimator := _create_estimator(request)) is None:
         return None
     by_distance = sorted(iterate_legal_splits(request), key=lambda candidate: _measure_distance(candidate, request))
@@ -296,7 +380,15 @@ def _build_misfit_error(request: StepRequest, rows: list[dict[str, Any]], capaci
 
 
 def build_frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
-    """Rows as a table, with those that none beats in both time and memory marked."""
+    """Build a table of rows, with those that none beats in both time and memory marked.
+
+    Args:
+        rows: Rows in order.
+        most: Rows of the table; None for all.
+
+    Returns:
+        The table.
+    """
     import pandas as pd
 
     least = math.inf

@@ -30,10 +30,17 @@ _TYPES = {"allreduce": 0, "allgather": 2, "broadcast": 5, "alltoall": 6, "reduce
 
 
 def write_chakra(trace: StepTrace, path: Any) -> list[Path]:
-    """Write a step as `name.0.et`, `name.1.et` ... beside `path` (name.et): its GPUs in order, then its servers.
+    """Write a step as `name.0.et`, `name.1.et` ... beside `path`: its GPUs in order, then its servers.
+
+    Args:
+        trace: The step as it ran.
+        path: Path `name.et`.
+
+    Returns:
+        Paths of the files.
 
     Raises:
-        CollsimError: Without protobuf, and for asynchronous workers, whose messages have no order.
+        CollsimError: protobuf is missing, or workers are asynchronous, whose messages have no order.
     """
     if trace.step.staleness:
         raise CollsimError(

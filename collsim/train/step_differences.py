@@ -69,7 +69,18 @@ def _describe_step(trace: StepTrace) -> str:
 
 
 def compare_steps(a: Any, b: Any) -> StepComparison:
-    """Compare two steps of training; `a` is the base. Raises CollsimError unless both are StepTraces."""
+    """Compare two steps of training.
+
+    Args:
+        a: The base.
+        b: The step that is compared with it.
+
+    Returns:
+        Their figures, and the part of the time that moved.
+
+    Raises:
+        CollsimError: One of them is no StepTrace.
+    """
     for step in (a, b):
         if not isinstance(step, StepTrace):
             raise CollsimError("compare wants two StepTraces, or two Traces, got {given!r}", given=step)

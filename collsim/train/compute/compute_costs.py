@@ -38,18 +38,23 @@ class ComputeCosts:
 
 
 def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any = None) -> ComputeCosts:
-    """What computing takes.
+    """Estimate how long the compute tasks of a step take.
 
     Args:
-        compute: None: the catalogue's figures for the machine's GPU; a GPU's name (`"A100"`), or a Speed; a time (a
+        step: The step, which says what each task computes.
+        topology: Topology that it runs on; a machine says which GPU it has.
+        compute: None: the catalogue's figures for the machine's GPU; a GPU's name (`"A100"`), or a GpuSpeed; a time (a
             number in s, `"97ms"`): measured seconds of forward, backward and optimizer of one microbatch on one GPU,
             shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
             "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
-            the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a Profile. Layers
-            that a mapping leaves out are modelled, and so is the optimizer.
+            the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a TorchProfile.
+            Layers that a mapping leaves out are modelled, and so is the optimizer.
+
+    Returns:
+        Seconds of each task, and where they come from.
 
     Raises:
-        CollsimError: For unknown layers and GPUs, and where nothing says how fast the GPU is.
+        CollsimError: A layer or a GPU is unknown, or nothing says how fast the GPU is.
     """
     fast = find_gpu_speed(topology, step.dtype, compute)
     compute = _parse_measured(compute, step.model)
@@ -84,7 +89,16 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
 
 
 def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None) -> GpuSpeed | None:
-    """The GPU that computes, for a type; None where nothing says which."""
+    """Find the GPU that computes.
+
+    Args:
+        topology: Topology of the step; a machine says which GPU it has.
+        dtype: Type that the step computes in.
+        compute: `compute` of `training_step`; a GpuSpeed or the name of a GPU comes before the machine's own.
+
+    Returns:
+        The GPU's speed for the type; None where nothing says which GPU it is.
+    """
     if isinstance(compute, GpuSpeed):
         return compute
     if isinstance(compute, str) and compute in list_gpus():
@@ -226,7 +240,18 @@ def _sum_box_seconds(
 
 
 def resolve_interference(fast: GpuSpeed | None, interference: Any) -> float:
-    """The share of its speed that a GPU loses while it communicates: as given, else the GPU's own, else 0."""
+    """Choose how much slower a GPU computes while it communicates.
+
+    Args:
+        fast: The GPU; None where it is not known.
+        interference: Share of its speed that it loses, 0 to 1; None for the GPU's own, 0 where that is not known.
+
+    Returns:
+        The share.
+
+    Raises:
+        CollsimError: The share is no number from 0 to 1.
+    """
     if interference is None:
         return fast.interference if fast is not None else 0.0
     if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:

@@ -130,8 +130,23 @@ class GpuSpeed:
         width: int = 0,
         is_backward: bool = False,
     ) -> float:
-        """Seconds of one task; `back`: of a backward pass. A grouped convolution whose groups are narrower than a
-        warp's 32 lanes leaves the rest of them idle (a rule of thumb: nothing measured stands behind it)."""
+        """Estimate how long one task takes: its arithmetic and its memory traffic, and not less than the host needs to
+        launch it.
+
+        A grouped convolution whose groups are narrower than a warp's 32 lanes leaves the rest of them idle (a rule of
+        thumb: nothing measured stands behind it).
+
+        Args:
+            flops: Floating point operations of the task.
+            memory_bytes: Bytes of memory that it reads and writes.
+            ops: Operations that the host launches for it.
+            kind: Kind of layer, see `Layer`; `copy` for copies into buckets.
+            width: `Layer.width` of the layer on this GPU.
+            is_backward: Whether it is part of a backward pass.
+
+        Returns:
+            The time in s.
+        """
         if kind in ("gemm", "moe"):
             memory_bytes *= 1 + self.cast_traffic
         gpu = flops / self.get_flop_rate(kind, width, is_backward) + memory_bytes / (
@@ -149,7 +164,17 @@ class GpuSpeed:
         return spent + work.wait_count * self.wait_time
 
     def get_flop_rate(self, kind: str = "gemm", width: int = 0, is_backward: bool = False) -> float:
-        """FLOP/s of a layer's kind, counted as the layer counts them: all of the scores, a backward pass twice."""
+        """Get the rate at which a layer's arithmetic is done, counted as the layer counts it: all of the scores of
+        attention, a backward pass twice.
+
+        Args:
+            kind: Kind of layer, see `Layer`.
+            width: `Layer.width`: channels of a group, tokens of a sequence, or columns of a matrix.
+            is_backward: Whether it is part of a backward pass.
+
+        Returns:
+            The rate in FLOP/s.
+        """
         if kind == "flash":
             full = (self.attention_peak or self.peak) * self.flash_shares[is_backward] * (0.8 if is_backward else 1.0)
             return 2 * full / (1 + self.flash_half_tokens[is_backward] / width)
@@ -160,9 +185,18 @@ class GpuSpeed:
         return ((self.attention_peak or self.peak) if kind == "attention" else self.peak) * self.peak_share / slower
 
     def with_power_limit(self, watts: float, usual: float) -> GpuSpeed:
-        """The same GPU held to less power than its usual one. Power goes with the clock and the square of the voltage,
-        which goes with the clock (dynamic power of CMOS): so the clock goes with the third root of power. Memory's
-        does not."""
+        """Return the same GPU with less power than its usual one.
+
+        Power goes with the clock and the square of the voltage, which goes with the clock (dynamic power of CMOS): so
+        the clock goes with the third root of power. Memory's does not.
+
+        Args:
+            watts: Power that it may use, in W.
+            usual: Power of its data sheet, in W.
+
+        Returns:
+            The slower GPU.
+        """
         slower = min(1.0, watts / usual) ** (1 / 3)
         return replace(
             self,

@@ -22,9 +22,17 @@ _ENDLESS = 2**63
 
 
 def assign_buckets(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) -> list[list[int]]:
-    """Tensors in the order given, put into buckets: one closes as soon as it holds at least its cap; each kind (dtype)
-    has buckets, and caps in turn, of its own. What is left over at the end follows, in the order in which kinds first
-    came."""
+    """Put tensors into buckets, in the order given: one closes as soon as it holds at least its cap. What is left over
+    at the end follows, in the order in which types first came.
+
+    Args:
+        sizes: Bytes of each tensor.
+        kinds: Type of each tensor; each type has buckets of its own.
+        caps: Bytes that close the first bucket of a type, the second ...; the last holds for all further ones.
+
+    Returns:
+        Numbers of the tensors of each bucket.
+    """
     done: list[list[int]] = []
     open_: dict[str, list[int]] = {}
     bucket_bytes: dict[str, int] = {}
@@ -47,8 +55,17 @@ def rebuild_buckets(model: Model, first: int, cap: int) -> list[list[int]]:
 
 
 def build_initial_buckets(model: Model, first: int, cap: int) -> list[list[int]]:
-    """Buckets as DDP is built with `find_unused_parameters`: filled in the order of registration and launched
-    backwards, so that the one with the first cap comes last."""
+    """Build the buckets that DDP begins with under `find_unused_parameters`: filled in the order of registration and
+    launched backwards, so that the one with the first cap comes last.
+
+    Args:
+        model: The model.
+        first: Bytes that close the first bucket.
+        cap: Bytes that close each other one.
+
+    Returns:
+        Numbers of the tensors of each bucket, in the order of launch.
+    """
     sizes, kinds = zip(*model.tensors, strict=True) if model.tensors else ((), ())
     return sorted(assign_buckets(sizes, kinds, (first, cap)), key=min)[::-1]
 

@@ -49,7 +49,17 @@ class DataParallel(ParallelStrategy):
         )
 
     def build_step(self, workload: Workload) -> TrainingStep:
-        """The step; GPU 0 is lane 0, all others share lane 1. Raises CollsimError for more than one node."""
+        """Build the step; GPU 0 is lane 0, all others share lane 1.
+
+        Args:
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            The step.
+
+        Raises:
+            CollsimError: The GPUs are on more than one node.
+        """
         if workload.nodes > 1:
             message = "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()"
             raise CollsimError(message, nodes=workload.nodes)
@@ -83,8 +93,15 @@ def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataPa
 
 
 def cut_pieces(sizes: Sequence[int]) -> list[int]:
-    """Bytes of the pieces in which tensors are sent together: one closes as soon as it holds 10 MiB
-    (torch/csrc/utils/tensor_flatten.cpp, take_tensors)."""
+    """Cut tensors into the pieces in which they are sent together: one closes as soon as it holds 10 MiB
+    (torch/csrc/utils/tensor_flatten.cpp, take_tensors).
+
+    Args:
+        sizes: Bytes of each tensor, in the order of sending.
+
+    Returns:
+        Bytes of each piece.
+    """
     return [sum(sizes[i] for i in piece) for piece in assign_buckets(sizes, ["float32"] * len(sizes), (PIECE,))]
 
 

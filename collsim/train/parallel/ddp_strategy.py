@@ -94,24 +94,48 @@ class DDP(ParallelStrategy):
         return f"ddp({', '.join(f'{k}={_format_option(k, v)}' for k, v in changed.items())})"
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
-        """Numbers of the tensors in each bucket, in the order of launch, in a step of the run (counted from 1, of those
-        that synchronise). Buckets are rebuilt after the first step, with `static_graph` after the second, with
-        `find_unused` never."""
+        """Assign the tensors of a model to buckets. Buckets are rebuilt after the first step, with `static_graph` after
+        the second, with `find_unused` never.
+
+        Args:
+            model: The model.
+            step: Which step of the run, from 1, of those that synchronise.
+
+        Returns:
+            Numbers of the tensors of each bucket, in the order of launch.
+        """
         parse_count(step, "step")
         if step >= (3 if self.static_graph else 2) and (self.static_graph or not self.find_unused):
             return rebuild_buckets(model, *self.caps)
         return build_initial_buckets(model, *self.caps) if self.find_unused else build_single_bucket(model)
 
     def list_bucket_bytes(self, model: Model, step: int = 2) -> list[int]:
-        """Bytes of each bucket of gradients in the order of launch; step 1 is the first of a run. With a hook half goes
-        over the wire."""
+        """List the sizes of the buckets of gradients.
+
+        Args:
+            model: The model.
+            step: Which step of the run, from 1.
+
+        Returns:
+            Bytes of each bucket in the order of launch; with a hook half of that goes over the wire.
+
+        Raises:
+            CollsimError: `model` is no Model.
+        """
         if not isinstance(model, Model):
             raise CollsimError("buckets wants a Model, got {model!r}; make one with model('resnet50')", model=model)
         return [sum(model.tensors[i][0] for i in bucket) for bucket in self.assign_tensors(model, step)]
 
     def build_step(self, workload: Workload) -> TrainingStep:
-        """The step: for each microbatch forward and backward, allreduces beside the backward that synchronises, then
-        the optimizer."""
+        """Build the step: for each microbatch forward and backward, allreduces beside the backward that synchronises,
+        then the optimizer.
+
+        Args:
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            The step.
+        """
         return _StepWriter(self, workload).write_step()
 
 

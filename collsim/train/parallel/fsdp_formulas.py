@@ -30,7 +30,18 @@ class FsdpFormulas(NamedTuple):
 
 
 def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, accumulate: int = 1) -> FsdpFormulas:
-    """The formulas for a model on so many GPUs, nothing else split; `accumulate` microbatches."""
+    """Evaluate the formulas for a model of which nothing else is split.
+
+    Args:
+        data: The options of FSDP.
+        model: The model.
+        ranks: Number of GPUs, a multiple of `data.replicate`.
+        dtype: Type that the step computes in.
+        accumulate: Microbatches of the step.
+
+    Returns:
+        The formulas, and bytes of a GPU by them.
+    """
     item, shards, copies = find_itemsize(dtype), ranks // data.replicate, data.replicate
     wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else item
     listed = build_units(model, LayerPartition())

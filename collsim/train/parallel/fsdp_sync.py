@@ -28,6 +28,12 @@ class FsdpSync(ReplicaSync):
     """FSDP's collectives and memory. A block is known by the number of its first layer, the root of a lane as ROOT."""
 
     def __init__(self, builder: SplitBuilder, data: FSDP):
+        """Group the ranks that share the shards of a block, and those that hold the same shard.
+
+        Args:
+            builder: The step under construction.
+            data: The options of FSDP.
+        """
         super().__init__(builder)
         self.strategy = data
         self.shards = self.replica_count // data.replicate
@@ -55,7 +61,18 @@ class FsdpSync(ReplicaSync):
     # ---- gathers ----------------------------------------------------------------------------------------------------
 
     def prepare_unit(self, lane: int, stage: int, i: int, kind: str, micro: int) -> tuple[int, ...]:
-        """Gather the root, this block if nobody has, and the next one."""
+        """Gather the root, this block unless it is there, and the next one.
+
+        Args:
+            lane: Lane of the stage.
+            stage: Number of the stage.
+            i: Number of the unit in the stage.
+            kind: Kind of pass: F, B, I or W.
+            micro: Number of the microbatch.
+
+        Returns:
+            Tasks that the pass of the unit waits for.
+        """
         units, behind = self.builder.stages[stage], self.builder.latest_tasks[lane]
         now = () if behind is None else (behind,)
         self.gather(lane, ROOT, now)
@@ -76,7 +93,13 @@ class FsdpSync(ReplicaSync):
         return sum(unit.parameters for unit in self.list_units(lane) if (unit.first if unit.is_block else ROOT) == key)
 
     def gather(self, lane: int, key: int, after: tuple[int, ...]) -> None:
-        """The allgather of a block, unless it is there."""
+        """Add the allgather of a block, unless the block is there.
+
+        Args:
+            lane: Lane of the block.
+            key: Number of the block's first layer, or ROOT.
+            after: Tasks that the allgather waits for.
+        """
         size = self.count_elements(lane, key) * self.item_bytes
         if (lane, key) in self.alive or not size:
             return
@@ -87,7 +110,15 @@ class FsdpSync(ReplicaSync):
         self.alive[lane, key] = task
 
     def finish_unit(self, lane: int, stage: int, i: int, kind: str, micro: int) -> None:
-        """Give a block back, if it is not needed again; the root behind the last backward pass."""
+        """Free a block that is not needed again, and the root behind the last backward pass.
+
+        Args:
+            lane: Lane of the stage.
+            stage: Number of the stage.
+            i: Number of the unit in the stage.
+            kind: Kind of pass: F, B, I or W.
+            micro: Number of the microbatch.
+        """
         unit, last = self.builder.stages[stage][i], self.builder.latest_tasks[lane]
         assert last is not None
         if unit.is_block and (self.strategy.reshard_after_forward if kind == "F" else self.is_last_use(kind, micro)):
@@ -116,8 +147,15 @@ class FsdpSync(ReplicaSync):
     # ---- gradients --------------------------------------------------------------------------------------------------
 
     def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
-        """A block's gradients are reduced; those of the root are, when all of them are there. What is not reduced yet
-        stays whole."""
+        """Reduce the gradients of blocks, and those of the root when all of them are there. What is not reduced yet
+        stays whole.
+
+        Args:
+            lane: Lane of the units.
+            units: Units whose backward pass has been added.
+            micro: Number of the microbatch.
+            begun: Task with which the backward pass began.
+        """
         alone = self.shards == 1 and self.strategy.replicate == 1
         if self.strategy.no_sync and not self.is_last(micro) and not alone:
             for unit in units:
@@ -135,7 +173,14 @@ class FsdpSync(ReplicaSync):
             self.reduce(lane, "root", self.pending.pop(lane), micro)
 
     def reduce(self, lane: int, name: str, units: list[tuple[ModelUnit, int]], micro: int) -> None:
-        """Copy in, reduce-scatter; over replicas an allreduce of the shard."""
+        """Copy gradients into one buffer and reduce-scatter them; over replicas an allreduce of the shard follows.
+
+        Args:
+            lane: Lane of the units.
+            name: Name of the block, or `root`.
+            units: Units with the task with which each one's backward pass began.
+            micro: Number of the microbatch.
+        """
         elements = sum(unit.parameters for unit, _ in units)
         if not elements:
             return
@@ -165,7 +210,14 @@ class FsdpSync(ReplicaSync):
             w.step_builder.add_allocation(lane, "whole gradients", float(size * unit.parameters), since, done)
 
     def finish_lane(self, lane: int) -> tuple[int, ...]:
-        """All reductions; what is still gathered goes."""
+        """Free what is still gathered.
+
+        Args:
+            lane: Number of the lane.
+
+        Returns:
+            All reductions of the lane, which the optimizer waits for.
+        """
         last = self.builder.latest_tasks[lane]
         assert last is not None
         for _, key in [key for key in self.alive if key[0] == lane]:

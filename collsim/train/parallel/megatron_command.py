@@ -30,14 +30,23 @@ def build_megatron_command(
     nodes: int = 1,
     gpus: int = 8,
 ) -> str:
-    """`torchrun pretrain_gpt.py` with its options, a line for each kind of them; in bfloat16, on data that it makes up.
+    """Build the command line of Megatron-LM that splits a step so: `torchrun pretrain_gpt.py` with its options, a line
+    for each kind of them; in bfloat16, on data that it makes up.
 
     Args:
-        nodes: how many nodes run it.
+        parallel: The strategy, or its text.
+        model: The model.
+        batch: Samples of a step, over all GPUs.
+        micro_batch: Samples of a replica at a time.
+        recompute: Activations that are computed again: none, selective, alternate or full.
+        nodes: Number of nodes.
         gpus: GPUs of each node.
 
+    Returns:
+        The lines, joined by backslashes.
+
     Raises:
-        CollsimError: For a text that is no way of splitting, and for what Megatron-LM has not.
+        CollsimError: The text is no strategy, or Megatron-LM has no option for a part of it.
     """
     way = parse_strategy(parallel) if isinstance(parallel, str) else parallel
     split = way if isinstance(way, Split) else Split((way,))

@@ -70,8 +70,18 @@ class ParameterServer(ParallelStrategy):
         return "allreduce_sharded_parameter_server", (server, ("servers", self.servers))
 
     def build_step(self, workload: Workload) -> TrainingStep:
-        """The step. All workers do the same, so they share lane 0. Raises CollsimError for more servers on ranks than
-        ranks."""
+        """Build the step. All workers do the same, so they share lane 0.
+
+        Args:
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            The step.
+
+        Raises:
+            CollsimError: There are more servers on ranks than ranks, or asynchronous workers have no servers of their
+                own.
+        """
         if self.on == "rank" and self.servers > len(workload.ranks):
             message = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
             raise CollsimError(message, servers=self.servers, ranks=len(workload.ranks))

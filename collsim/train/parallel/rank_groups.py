@@ -46,7 +46,14 @@ class RankGrid:
         return np.array(self.ranks).reshape([getattr(self, axis) for axis in reversed(self._axes)])
 
     def list_groups(self, *axes: str) -> Groups:
-        """Groups of ranks that differ in these ways only, in the order of their first ranks."""
+        """List the groups of ranks that differ along some axes only.
+
+        Args:
+            *axes: Names of the axes: tp, cp, dp, pp.
+
+        Returns:
+            The ranks of each group, groups in the order of their first ranks.
+        """
         names = list(reversed(self._axes))
         outer = [i for i, axis in enumerate(names) if axis not in axes]
         moved = np.transpose(self._cube, outer + [i for i, axis in enumerate(names) if axis in axes])
@@ -79,6 +86,11 @@ class GroupPlacement:
     """Groups of a grid by the stage of the pipeline (lane) that they are on."""
 
     def __init__(self, grid: RankGrid):
+        """Find the lanes of a grid: the stages of its pipeline.
+
+        Args:
+            grid: Ranks along the axes of the strategy.
+        """
         self.grid, self.lanes = grid, grid.stage_groups
         self._pairs: dict[tuple[int, int], Groups] = {}
 
@@ -88,7 +100,14 @@ class GroupPlacement:
         return {rank: lane for lane, ranks in enumerate(self.lanes) for rank in ranks}
 
     def split_by_lane(self, groups: Groups) -> list[Groups]:
-        """Groups of each lane."""
+        """Sort groups by the lane that they are on.
+
+        Args:
+            groups: Groups, each within one lane.
+
+        Returns:
+            Of each lane its groups.
+        """
         out: list[list[tuple[int, ...]]] = [[] for _ in self.lanes]
         for group in groups:
             out[self.lane_by_rank[group[0]]].append(group)
@@ -134,7 +153,17 @@ def get_placement(grid: RankGrid) -> GroupPlacement:
 
 
 def require_order(order: str) -> str:
-    """An order that names tp, cp, ep, dp and pp once each. Raises CollsimError."""
+    """Check an order of ranks.
+
+    Args:
+        order: Names of the axes with hyphens between them, the one that varies fastest first.
+
+    Returns:
+        The same order.
+
+    Raises:
+        CollsimError: It does not name tp, cp, ep, dp and pp once each.
+    """
     if not isinstance(order, str) or sorted(order.split("-")) != sorted(RANK_ORDER.split("-")):
         message = "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}"
         raise CollsimError(message, order=order, usual=RANK_ORDER)

@@ -26,6 +26,11 @@ class ReplicaSync:
     """No replicas: nothing is sent; and what all ways have in common."""
 
     def __init__(self, builder: SplitBuilder):
+        """Take over the groups of ranks that hold the same weights.
+
+        Args:
+            builder: The step under construction.
+        """
         self.builder, self.workload, self.item_bytes = builder, builder.workload, find_itemsize(builder.workload.dtype)
         self.dense_groups, self.routed_groups = builder.placement.dense_groups, builder.placement.routed_groups
         self.shards = 1
@@ -66,7 +71,14 @@ class ReplicaSync:
         """The pass of a unit has been written."""
 
     def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
-        """Gradients of units are there: they stay until the optimizer has used them."""
+        """Note that gradients of units are there: they stay until the optimizer has used them.
+
+        Args:
+            lane: Lane of the units.
+            units: Units whose backward pass has been added.
+            micro: Number of the microbatch.
+            begun: Task with which the backward pass began.
+        """
         for unit in units:
             if unit.first not in self.seen:
                 self.seen.add(unit.first)
@@ -86,8 +98,15 @@ class ReplicaSync:
             self.builder.step_builder.add_allocation(lane, "gradients", nbytes, begun, optimizer)
 
     def count_resident_bytes(self, lane: int) -> dict[str, int]:
-        """Bytes that a GPU of a lane holds all the time: with Adam in 16 bits 6 a parameter, and 12 over the shards,
-        less the gradients' 4 (Megatron-LM, megatron/training/theoretical_memory_usage.py)."""
+        """Count the bytes that a GPU of a lane holds all the time: with Adam in 16 bits 6 a parameter, and 12 over the
+        shards, less the gradients' 4 (Megatron-LM, megatron/training/theoretical_memory_usage.py).
+
+        Args:
+            lane: Number of the lane.
+
+        Returns:
+            Bytes by kind: parameters, optimizer.
+        """
         count, updated = self.count_parameters(lane), self.count_updated_parameters(lane)
         small = self.item_bytes < 4
         return {
@@ -106,6 +125,12 @@ class BucketedSync(ReplicaSync):
     kind = "allreduce"
 
     def __init__(self, builder: SplitBuilder, data: DDP | Zero):
+        """Begin with empty buckets.
+
+        Args:
+            builder: The step under construction.
+            data: The options of the strategy that fills buckets.
+        """
         super().__init__(builder)
         self.strategy: Any = data
         self.waiting: dict[int, list[int]] = {}
@@ -128,7 +153,14 @@ class BucketedSync(ReplicaSync):
         return bool(nbytes >= self.strategy.caps[1])
 
     def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
-        """Into the bucket; a full one is launched."""
+        """Put gradients into the bucket; a full one is launched.
+
+        Args:
+            lane: Lane of the units.
+            units: Units whose backward pass has been added.
+            micro: Number of the microbatch.
+            begun: Task with which the backward pass began.
+        """
         super().add_gradients(lane, units, micro, begun)
         if self.replica_count == 1 or not self.synchronises(micro):
             return
@@ -136,7 +168,13 @@ class BucketedSync(ReplicaSync):
             self.fill_bucket(lane, unit, micro)
 
     def fill_bucket(self, lane: int, unit: ModelUnit, micro: int) -> None:
-        """DDP: a bucket closes as soon as it holds its cap."""
+        """Put the gradients of a unit into the bucket, which closes as soon as it holds its cap, as DDP's do.
+
+        Args:
+            lane: Lane of the unit.
+            unit: The unit.
+            micro: Number of the microbatch.
+        """
         bucket = self.waiting.setdefault(lane, [0, 0])
         bucket[0] += unit.dense_parameters
         bucket[1] += unit.expert_parameters
@@ -144,7 +182,12 @@ class BucketedSync(ReplicaSync):
             self.launch(lane, micro)
 
     def launch(self, lane: int, micro: int) -> None:
-        """Reduce what is in the bucket: experts' gradients over those who hold the same."""
+        """Reduce what is in the bucket: experts' gradients over those who hold the same.
+
+        Args:
+            lane: Lane of the bucket.
+            micro: Number of the microbatch.
+        """
         done, w = self.launched.setdefault(lane, []), self.builder
         behind = w.latest_tasks[lane]
         assert behind is not None
@@ -170,6 +213,12 @@ class ZeroSync(BucketedSync):
     kind = "reduce_scatter"
 
     def __init__(self, builder: SplitBuilder, data: Zero):
+        """Shard the optimizer over all replicas.
+
+        Args:
+            builder: The step under construction.
+            data: The options of ZeRO, of stage 1 or 2.
+        """
         super().__init__(builder, data)
         self.shards = self.replica_count
         self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
@@ -183,7 +232,14 @@ class ZeroSync(BucketedSync):
         return elements * self.wire
 
     def fill_bucket(self, lane: int, unit: ModelUnit, micro: int) -> None:
-        """DeepSpeed: a bucket is launched before it would hold too much."""
+        """Put the gradients of a unit into the bucket, which is launched before it would hold too much, as DeepSpeed's
+        are.
+
+        Args:
+            lane: Lane of the unit.
+            unit: The unit.
+            micro: Number of the microbatch.
+        """
         bucket = self.waiting.setdefault(lane, [0, 0])
         if self.strategy.overlap and sum(bucket) and sum(bucket) + unit.parameters > self.strategy.bucket:
             self.launch(lane, micro)
@@ -196,7 +252,12 @@ class ZeroSync(BucketedSync):
         return self.wire * unit.parameters / (self.shards if self.strategy.stage == 2 else 1)
 
     def finish_update(self, lane: int, optimizer: int) -> None:
-        """Weights are gathered, in pieces of at most a bucket."""
+        """Gather the weights, in pieces of at most a bucket.
+
+        Args:
+            lane: Number of the lane.
+            optimizer: Task of its optimizer.
+        """
         super().finish_update(lane, optimizer)
         if self.replica_count == 1:
             return
@@ -221,7 +282,14 @@ def sum_units(units: Sequence[ModelUnit], what: str) -> int:
 
 
 def create_replica_sync(builder: SplitBuilder) -> ReplicaSync:
-    """How a split's replicas keep together."""
+    """Create what keeps the replicas of a split together.
+
+    Args:
+        builder: The step under construction, whose split names a data parallel strategy or none.
+
+    Returns:
+        The collectives and memory of that strategy.
+    """
     from .fsdp_sync import FsdpSync
 
     data = builder.split.data_strategy

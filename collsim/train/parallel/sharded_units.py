@@ -138,8 +138,15 @@ class ModelUnit:
         )
 
     def list_work(self, kind: str) -> tuple[LayerWork, ...]:
-        """What a pass computes: F, B, or the halves of B (I gives the gradient of the input, W that of the
-        weights)."""
+        """List what a pass computes.
+
+        Args:
+            kind: F (forward), B (backward), or the halves of B: I gives the gradient of the input, W that of the
+                weights.
+
+        Returns:
+            The work layer by layer; what is computed again comes first.
+        """
         if kind == "F":
             return self.forward_work
         if kind == "W":
@@ -160,7 +167,14 @@ class ModelUnit:
         return self.attention_work + out if self.is_block and self.partition.recompute == "selective" else out
 
     def list_collectives(self, kind: str) -> tuple[CollectiveCall, ...]:
-        """Collectives of a pass over tensor and expert parallel groups; what is computed again sends again."""
+        """List the collectives of a pass over tensor and expert parallel groups; what is computed again sends again.
+
+        Args:
+            kind: Kind of pass: F, B, I or W.
+
+        Returns:
+            The collectives in the order of the layers.
+        """
         if kind == "W":
             return ()
         there = tuple(message for layer in self.layers for message in list_layer_collectives(layer, self.partition))
@@ -181,8 +195,16 @@ class ModelUnit:
 
 @lru_cache(maxsize=256)
 def build_units(model: Model, cut: LayerPartition) -> tuple[ModelUnit, ...]:
-    """A model's layers in units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and all others
-    by themselves."""
+    """Group the layers of a model into units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and
+    all others by themselves.
+
+    Args:
+        model: The model.
+        cut: How its layers are shared.
+
+    Returns:
+        The units in the order of the forward pass.
+    """
     out: list[ModelUnit] = []
     last = ""
     for i, layer in enumerate(model.layers):
@@ -215,7 +237,16 @@ def count_tied_elements(model: Model) -> int:
 
 
 def count_layer_parameters(layer: Layer, cut: LayerPartition) -> int:
-    """Elements of a layer's parameters on a GPU: cut by columns all of them, by rows and words the first tensor."""
+    """Count the elements of a layer's parameters on a GPU: cut by columns all of them, by rows and words the first
+    tensor.
+
+    Args:
+        layer: The layer.
+        cut: How it is shared.
+
+    Returns:
+        Elements of a GPU.
+    """
     t = cut.tensor * (cut.expert if layer.experts else 1)
     if layer.partition == "column":
         return sum(-(-n // t) for n in layer.tensors)
@@ -226,7 +257,15 @@ def count_layer_parameters(layer: Layer, cut: LayerPartition) -> int:
 
 
 def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
-    """Bytes of activations that a GPU keeps of a layer for a microbatch."""
+    """Count the bytes of activations that a GPU keeps of a layer for a microbatch (Korthikanti et al. 2022, table 2).
+
+    Args:
+        layer: The layer.
+        cut: How it is shared, and what is recomputed.
+
+    Returns:
+        Bytes of a GPU.
+    """
     elements, masks, t = layer.activations, layer.mask_bytes, cut.tensor
     if cut.recompute == "selective" and layer.partition == "heads":
         elements, masks = min(elements, layer.outputs + layer.kv_size), 0.0
@@ -238,7 +277,16 @@ def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
 
 
 def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWork:
-    """What a GPU computes of a layer in a forward pass of a microbatch."""
+    """Build what a GPU computes of a layer in a forward pass of a microbatch.
+
+    Args:
+        number: Number of the layer in its model.
+        layer: The layer.
+        cut: How it is shared.
+
+    Returns:
+        FLOPs, bytes of memory and operations of a GPU.
+    """
     t, samples = cut.tensor, cut.micro_batch / cut.context
     whole = {"column": layer.activations, "vocab": layer.activations, "row": layer.outputs, "heads": 0.0}.get(
         layer.partition, layer.traffic
@@ -260,7 +308,16 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
 
 
 def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False) -> list[CollectiveCall]:
-    """Collectives of a layer in a forward or backward pass of a microbatch."""
+    """List the collectives of a layer in one pass of a microbatch.
+
+    Args:
+        layer: The layer.
+        cut: How it is shared.
+        back: Whether it is the backward pass.
+
+    Returns:
+        The collectives in order.
+    """
     out = []
     tokens = cut.micro_batch / cut.context * cut.item_bytes
     size = round(layer.outputs * tokens)
@@ -276,9 +333,19 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
 
 
 def count_waits(layer: Layer, cut: LayerPartition, back: bool = False) -> int:
-    """At how many collectives of a layer a pass waits for all of its GPUs. The allgather of sequence parallelism is the
-    other half of an allreduce: they are in step there, and a layer takes 3 % less with it (Korthikanti et al. 2022,
-    table 4)."""
+    """Count the collectives of a layer at which a pass waits for all of its GPUs.
+
+    The allgather of sequence parallelism is the other half of an allreduce: GPUs are in step there, and a layer takes 3
+    % less with it (Korthikanti et al. 2022, table 4).
+
+    Args:
+        layer: The layer.
+        cut: How it is shared.
+        back: Whether it is the backward pass.
+
+    Returns:
+        The number of collectives.
+    """
     return sum(message.repeats for message in list_layer_collectives(layer, cut, back) if message.kind != "allgather")
 
 
@@ -294,7 +361,14 @@ def _list_vocab_collectives(
 
 
 def merge_collectives(messages: Sequence[CollectiveCall]) -> tuple[CollectiveCall, ...]:
-    """Equal collectives as one that comes so often."""
+    """Merge equal collectives into one that runs several times.
+
+    Args:
+        messages: The collectives of a pass.
+
+    Returns:
+        Each kind and size once, in the order in which they first come.
+    """
     times: dict[tuple[str, str, int], int] = {}
     for stream, kind, nbytes, many in messages:
         times[stream, kind, nbytes] = times.get((stream, kind, nbytes), 0) + many

@@ -64,14 +64,33 @@ class Zero(ParallelStrategy):
         return self.stage < 3
 
     def count_sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
-        """Bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in stage 3
-        twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings."""
+        """Count the bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in
+        stage 3 twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings.
+
+        Args:
+            params: Number of parameters of the model.
+            ranks: Number of data parallel ranks.
+            dtype: Type of gradients and gathered weights.
+
+        Returns:
+            Bytes of a step.
+        """
         n, size = parse_count(ranks, "ranks"), parse_count(params, "params") * find_itemsize(dtype)
         return (3 if self.stage == 3 else 2) * size * (n - 1) / n
 
     def count_state_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
-        """Bytes of weights, gradients and optimizer on a rank (Rajbhandari et al. 2020, figure 1): in 16 bits with Adam
-        2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all."""
+        """Count the bytes of weights, gradients and optimizer on a rank (Rajbhandari et al. 2020, figure 1): in 16 bits
+        with Adam 2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all.
+
+        Args:
+            params: Number of parameters of the model.
+            ranks: Number of data parallel ranks.
+            dtype: Type that the step computes in.
+            optimizer: adam, momentum, sgd or none.
+
+        Returns:
+            Bytes of a rank.
+        """
         n, count = parse_count(ranks, "ranks"), parse_count(params, "params")
         item = find_itemsize(dtype)
         rest = get_optimizer_bytes(optimizer) + (4 if item < 4 else 0)

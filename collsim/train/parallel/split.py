@@ -88,7 +88,17 @@ class Split(ParallelStrategy):
         return replace(self, rank_order=require_order(order))
 
     def count_replicas(self, ranks: int) -> int:
-        """Replicas of the model on so many GPUs. Raises CollsimError for numbers that cannot be split so."""
+        """Count the replicas of the model, which take samples of their own.
+
+        Args:
+            ranks: Number of GPUs.
+
+        Returns:
+            The number of replicas.
+
+        Raises:
+            CollsimError: So many GPUs cannot be split so.
+        """
         if ranks % self.replica_size:
             message = "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it"
             raise CollsimError(message, says=self.label, together=self.replica_size, ranks=ranks)
@@ -111,7 +121,17 @@ class Split(ParallelStrategy):
         return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order)
 
     def build_partition(self, workload: Workload) -> LayerPartition:
-        """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""
+        """Choose how layers are shared.
+
+        Args:
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            How each layer is cut.
+
+        Raises:
+            CollsimError: The model's layers cannot be cut so.
+        """
         part = self.find_part(TensorParallel) or TensorParallel()
         t, c, e = part.size, self.get_size(ContextParallel), self.get_size(ExpertParallel)
         _require_cuts(workload.model, t, c, e)
@@ -119,7 +139,17 @@ class Split(ParallelStrategy):
         return LayerPartition(t, c, e, part.sequence and t > 1, item, workload.micro_batch, workload.recompute)
 
     def build_stages(self, workload: Workload) -> list[tuple[ModelUnit, ...]]:
-        """The units of each stage of the model. Raises CollsimError for more stages than units."""
+        """Divide the units of a model over the stages of the pipeline.
+
+        Args:
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            The units of each stage.
+
+        Raises:
+            CollsimError: There are more stages than units.
+        """
         listed, pipe = list(build_units(workload.model, self.build_partition(workload))), self.pipeline
         ranks = pipe.stage_ranks
         if ranks[-1] != ranks[0] and (tied := count_tied_elements(workload.model)):
@@ -131,7 +161,14 @@ class Split(ParallelStrategy):
         return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and workload.recompute == "none"
 
     def build_step(self, workload: Workload) -> TrainingStep:
-        """The step; GPUs of a stage share a lane."""
+        """Build the step; GPUs of a stage share a lane.
+
+        Args:
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            The step.
+        """
         from .split_builder import SplitBuilder
 
         if self.has_torch_buckets(workload):
@@ -140,7 +177,18 @@ class Split(ParallelStrategy):
 
 
 def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split:
-    """Both at once. Raises CollsimError for ways that do not compose, and for two of a kind."""
+    """Combine two strategies: `tensor(8) * ddp()`.
+
+    Args:
+        left: The strategy before the `*`; its order of ranks counts unless the other names one.
+        right: The strategy behind the `*`.
+
+    Returns:
+        The product.
+
+    Raises:
+        CollsimError: The strategies do not compose, or two are of a kind.
+    """
     parts: list[ParallelStrategy] = []
     order = RANK_ORDER
     for value in (left, right):
@@ -182,9 +230,23 @@ def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
 
 
 def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[list[ModelUnit]]:
-    """Units in so many stages. Equal blocks as Megatron-LM has them: as many in each, with what is before and behind
-    them on the first and the last stage; where that does not come out even, both ends count as a block, and the first
-    stages have one more (torchtitan, distributed/pipeline_parallel.py). Other models: even FLOPs."""
+    """Divide units over stages.
+
+    Equal blocks as Megatron-LM has them: as many in each, with what is before and behind them on the first and the last
+    stage; where that does not come out even, both ends count as a block, and the first stages have one more
+    (torchtitan, distributed/pipeline_parallel.py). Other models: even FLOPs.
+
+    Args:
+        listed: Units in the order of the forward pass.
+        stages: Number of stages.
+        says: The strategy as text, for the error.
+
+    Returns:
+        The units of each stage.
+
+    Raises:
+        CollsimError: There are more stages than units.
+    """
     blocks = [i for i, unit in enumerate(listed) if unit.is_block]
     if stages == 1:
         return [list(listed)]

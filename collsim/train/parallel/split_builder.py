@@ -56,7 +56,15 @@ class PassTasks:
 
 
 def build_pass(units: Sequence[ModelUnit], kind: str) -> PassTasks:
-    """The tasks of a pass through units."""
+    """Build the tasks of a pass through units.
+
+    Args:
+        units: Units of a stage, in the order of the forward pass.
+        kind: Kind of pass: F, B, I or W.
+
+    Returns:
+        What is computed and sent; work beside the ring of context parallelism is apart from the rest.
+    """
     works = [(work, unit) for unit in units for work in unit.list_work(kind)]
     messages = merge_collectives([message for unit in units for message in unit.list_collectives(kind)])
     c = units[0].partition.context if units else 1
@@ -89,6 +97,12 @@ class SplitBuilder:
     """One step of a Split under construction."""
 
     def __init__(self, split: Split, workload: Workload):
+        """Place the groups and divide the model over stages.
+
+        Args:
+            split: The strategy.
+            workload: Model, GPUs, samples and types of the step.
+        """
         self.split, self.workload, self.step_builder = split, workload, StepBuilder()
         self.placement, self.stages = get_placement(split.build_grid(workload.ranks)), split.build_stages(workload)
         self.stage_ranks, self.lanes = split.pipeline.stage_ranks, self.placement.lanes
@@ -128,7 +142,13 @@ class SplitBuilder:
         )
 
     def add_entry(self, lane: int, entry: tuple[Action, ...], read: list[tuple[bool, int, int]]) -> None:
-        """Passes that a rank runs as one, behind what they read; then what the next stages read is sent."""
+        """Add passes that a rank runs as one, behind what they read; then send what the next stages read.
+
+        Args:
+            lane: Lane of the rank.
+            entry: The passes.
+            read: Results that they read, as `list_inputs` has them.
+        """
         waits = tuple(self.add_receive(result, lane) for result in read)
         for action in entry:
             self.add_pass(lane, action, waits)
@@ -138,7 +158,15 @@ class SplitBuilder:
                 self.add_send(lane, action)
 
     def add_receive(self, result: tuple[bool, int, int], lane: int) -> int:
-        """The task behind which a result is on a lane: what was sent in parts is gathered."""
+        """Find the task behind which a result is on a lane; what was sent in parts is gathered.
+
+        Args:
+            result: (whether it is of a forward pass, stage, microbatch).
+            lane: Lane that reads it.
+
+        Returns:
+            Number of the task.
+        """
         task, sent = self.results[result]
         if self.stage_ranks[result[1]] == lane or sent is None:
             return task
@@ -156,7 +184,12 @@ class SplitBuilder:
         return cut.tensor if self.split.pipeline.scatter and not cut.sequence else 1
 
     def add_send(self, lane: int, action: Action) -> None:
-        """Send what the pass gives to the rank of the stage that reads it."""
+        """Send what a pass gives to the rank of the stage that reads it.
+
+        Args:
+            lane: Lane of the pass.
+            action: The pass.
+        """
         forward, stage = action.kind == FORWARD, action.stage
         to, sent, done = stage + (1 if forward else -1), None, self.latest_tasks[lane]
         assert done is not None
@@ -178,7 +211,13 @@ class SplitBuilder:
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def add_pass(self, lane: int, action: Action, waits: tuple[int, ...]) -> None:
-        """One pass through a stage: as one box, or unit by unit."""
+        """Add one pass through a stage: as one box, or unit by unit.
+
+        Args:
+            lane: Lane of the stage.
+            action: The pass.
+            waits: Tasks that it waits for.
+        """
         kind, stage, micro = action
         units, first = self.stages[stage], len(self.step_builder.tasks)
         if not self.replica_sync.is_built_by_unit(kind, micro):
@@ -212,7 +251,20 @@ class SplitBuilder:
         micro: int,
         waits: tuple[int, ...],
     ) -> int:
-        """The tasks of a pass through units; the number of the first. Each waits for the one before."""
+        """Add the tasks of a pass through units. Each waits for the one before.
+
+        Args:
+            lane: Lane of the stage.
+            name: Name of the box.
+            key: Key of equal passes, which are built once.
+            units: The units.
+            kind: Kind of pass: F, B, I or W.
+            micro: Number of the microbatch.
+            waits: Tasks that the first one waits for.
+
+        Returns:
+            Number of the first task.
+        """
         if key not in self.passes:
             self.passes[key] = build_pass(units, kind)
         what, layer = self.passes[key], units[0].first if len(units) == 1 and len(units[0].layers) == 1 else -1
@@ -273,7 +325,15 @@ class SplitBuilder:
     # ---- memory -----------------------------------------------------------------------------------------------------
 
     def add_activations(self, lane: int, action: Action, units: Sequence[ModelUnit], begun: int) -> None:
-        """Activations live from the begin of a forward pass to the end of the backward pass."""
+        """Allocate the activations of a pass; they live from the begin of the forward pass to the end of the backward
+        pass.
+
+        Args:
+            lane: Lane of the stage.
+            action: The pass.
+            units: Units that it went through.
+            begun: Its first task.
+        """
         kind, micro = action.kind, action.microbatch
         if kind == FORWARD:
             self.activation_starts.update(((micro, unit.first), begun) for unit in units)
@@ -314,8 +374,12 @@ class SplitBuilder:
             self.replica_sync.finish_update(lane, number)
 
     def add_tied_gradients(self, waits: list[tuple[int, ...]]) -> None:
-        """The gradients of a matrix that first and last stage share are added up (Megatron-LM, megatron/core/
-        distributed/finalize_model_grads.py)."""
+        """Add up the gradients of a matrix that first and last stage share (Megatron-LM,
+        megatron/core/distributed/finalize_model_grads.py).
+
+        Args:
+            waits: Of each lane the tasks that its optimizer waits for; the sum is added to those of the two stages.
+        """
         first, last = self.stage_ranks[0], self.stage_ranks[-1]
         if first == last or not count_tied_elements(self.workload.model):
             return

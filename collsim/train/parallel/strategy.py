@@ -65,8 +65,17 @@ class ParallelStrategy(ABC):
     accumulate: int | None = None
 
     def count_replicas(self, ranks: int) -> int:
-        """Replicas of the model on so many GPUs, which take samples of their own. Raises CollsimError for numbers that
-        cannot be split so."""
+        """Count the replicas of the model, which take samples of their own.
+
+        Args:
+            ranks: Number of GPUs.
+
+        Returns:
+            The number of replicas: all of them where GPUs do not share one.
+
+        Raises:
+            CollsimError: So many GPUs cannot be split so.
+        """
         return ranks
 
     def __mul__(self, other: ParallelStrategy) -> ParallelStrategy:
@@ -86,7 +95,15 @@ class ParallelStrategy(ABC):
 
 
 def require_same(what: str, *values: object) -> None:
-    """Refuse two names of one option that say different things."""
+    """Refuse two names of one option that say different things.
+
+    Args:
+        what: The option in words.
+        *values: What its names say; None and False say nothing.
+
+    Raises:
+        CollsimError: Two values differ.
+    """
     stated = [v for v in values if v is not None and v is not False]
     if len({repr(v) for v in stated}) > 1:
         message = "{what} is given twice, and differently: {given}"
@@ -105,8 +122,19 @@ def _build_pass_options(layer: Layer, samples: int, item: int, times: int) -> Ta
 def add_forward(
     out: StepBuilder, workload: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
 ) -> list[int]:
-    """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
-    turns."""
+    """Add the forward pass of one microbatch, a task per layer.
+
+    Args:
+        out: The step under construction.
+        workload: Model, samples and types of the step.
+        lane: Lane that computes.
+        micro: Number of the microbatch.
+        after: Tasks that the first layer waits for.
+        threads: Threads under one lock of Python, which launch in turns.
+
+    Returns:
+        Numbers of the tasks, by layer.
+    """
     item = find_itemsize(workload.dtype)
     numbers = []
     for i, layer in enumerate(workload.model.layers):
@@ -125,8 +153,20 @@ def add_backward(
     passed: list[int],
     ready: Callable[[int, int], None] | None = None,
 ) -> list[int]:
-    """The backward pass, last layer first; `ready(layer, task)` is called behind each. Activations live from a layer's
-    forward to its backward task."""
+    """Add the backward pass of one microbatch, last layer first. Activations live from a layer's forward to its
+    backward task.
+
+    Args:
+        out: The step under construction.
+        workload: Model, samples and types of the step.
+        lane: Lane that computes.
+        micro: Number of the microbatch.
+        passed: Tasks of the forward pass, by layer.
+        ready: Called behind each layer with its number and its task, when its gradients are there.
+
+    Returns:
+        Numbers of the tasks, last layer first.
+    """
     item = find_itemsize(workload.dtype)
     numbers = []
     for i in range(len(workload.model.layers) - 1, -1, -1):
@@ -165,9 +205,18 @@ def add_gradient_allocations(out: StepBuilder, workload: Workload, lane: int, ba
 
 
 def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[str, int]:
-    """Bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in 16 bits
-    beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter, gradients
-    included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy too)."""
+    """Count the bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in
+    16 bits beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter,
+    gradients included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy
+    too).
+
+    Args:
+        workload: Model, type and optimizer of the step.
+        optimizer: Whether the GPU holds the optimizer's state.
+
+    Returns:
+        Bytes by kind: parameters, buffers, optimizer.
+    """
     p = workload.model.parameters
     resident = {
         "parameters": workload.model.nbytes + (2 * p if find_itemsize(workload.dtype) < 4 else 0),

@@ -31,7 +31,16 @@ PassOrder = list[tuple[Action, ...]]
 
 
 def assign_stages(schedule: str, ranks: int, interleave: int) -> list[int]:
-    """The rank that holds each stage: around and around, or (zbv, dualpipe-v) there and back, as a V."""
+    """Assign the stages of the model to ranks: around and around, or (zbv, dualpipe-v) there and back, as a V.
+
+    Args:
+        schedule: Name of the schedule.
+        ranks: Ranks of the pipeline.
+        interleave: Stages of a rank.
+
+    Returns:
+        The rank of each stage.
+    """
     there = list(range(ranks))
     if schedule in ("zbv", "dualpipe-v"):
         return there + there[::-1]
@@ -39,15 +48,42 @@ def assign_stages(schedule: str, ranks: int, interleave: int) -> list[int]:
 
 
 def build_orders(schedule: str, ranks: int, micros: int, interleave: int) -> list[PassOrder]:
-    """The order of every rank. Raises CollsimError for numbers of microbatches that the schedule cannot take, and for
-    more passes than there may be tasks of a step."""
+    """Build the order of every rank.
+
+    Args:
+        schedule: Name of the schedule.
+        ranks: Ranks of the pipeline.
+        micros: Microbatches of the step.
+        interleave: Stages of a rank.
+
+    Returns:
+        The orders, by rank.
+
+    Raises:
+        CollsimError: The schedule cannot take so many microbatches, or there are more passes than a step may have
+            tasks.
+    """
     runs = max(micros, 2 * ranks - 1) if schedule == "zbv" else micros
     require_few("passes of a pipeline", 2 * ranks * interleave * runs, MOST_TASKS, "use fewer microbatches or stages")
     return [build_rank_order(schedule, ranks, rank, micros, interleave) for rank in range(ranks)]
 
 
 def build_rank_order(schedule: str, ranks: int, rank: int, micros: int, interleave: int) -> PassOrder:
-    """The order of one rank; raises as `order`."""
+    """Build the order of one rank.
+
+    Args:
+        schedule: Name of the schedule.
+        ranks: Ranks of the pipeline.
+        rank: The rank.
+        micros: Microbatches of the step.
+        interleave: Stages of a rank.
+
+    Returns:
+        What the rank runs, in order.
+
+    Raises:
+        CollsimError: The schedule cannot take so many microbatches.
+    """
     from .zero_bubble import build_dualpipe_order, build_zbv_order
 
     if schedule == "gpipe":
@@ -81,8 +117,19 @@ def _build_1f1b_order(ranks: int, rank: int, micros: int) -> PassOrder:
 
 
 def count_round_microbatches(ranks: int, micros: int) -> int:
-    """Microbatches that go through a stage before the next stage of the rank: as many as ranks, or all where there are
-    fewer (torch's number_of_rounds). Raises CollsimError where rounds would differ."""
+    """Count the microbatches that go through a stage before the next stage of the rank: as many as ranks, or all where
+    there are fewer (torch's number_of_rounds).
+
+    Args:
+        ranks: Ranks of the pipeline.
+        micros: Microbatches of the step.
+
+    Returns:
+        Microbatches of a round.
+
+    Raises:
+        CollsimError: Rounds would differ.
+    """
     rounds = max(1, micros // ranks)
     if micros % rounds:
         fits = micros // ranks * ranks

@@ -48,7 +48,14 @@ class PipelineTiming:
         return float(self.idle.mean()) / self.time if self.time else 0.0
 
     def list_activations(self, rank: int) -> list[tuple[float, float]]:
-        """(s, microbatches): what a rank keeps from each of these moments on."""
+        """List how many activations a rank keeps over time.
+
+        Args:
+            rank: The rank.
+
+        Returns:
+            (moment in s, microbatches kept from then on).
+        """
         share, changes = len(self.idle) / self.stage_count, dict[float, int]()
         for action, pass_rank, begin, end in self.passes:
             if pass_rank == rank and action.kind == FORWARD:
@@ -63,8 +70,16 @@ class PipelineTiming:
 
 
 def list_inputs(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, int]]:
-    """The results that an entry reads: (is it of a forward pass, stage, microbatch), beyond what its own rank has run
-    anyway. A backward pass reads the gradient that the next stage gives, of the last stage the loss."""
+    """List the results that an entry reads beyond what its own rank has run anyway. A backward pass reads the gradient
+    that the next stage gives, of the last stage the loss.
+
+    Args:
+        entry: Passes that run as one.
+        last: Number of the last stage.
+
+    Returns:
+        (whether it is of a forward pass, stage, microbatch) of each.
+    """
     entry_results = (
         {(action.kind == FORWARD, action.stage, action.microbatch) for action in entry} if len(entry) > 1 else ()
     )
@@ -84,8 +99,18 @@ def list_inputs(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, i
 def iterate_passes(
     orders: Sequence[PassOrder], last: int
 ) -> Iterator[tuple[int, tuple[Action, ...], list[tuple[bool, int, int]]]]:
-    """(rank, entry, what it reads) of all orders in one list, each behind all that it reads. Raises CollsimError where
-    ranks wait for one another for ever."""
+    """Iterate over the passes of all ranks, each behind all that it reads.
+
+    Args:
+        orders: The order of each rank.
+        last: Number of the last stage.
+
+    Returns:
+        (rank, entry, what it reads) of each entry.
+
+    Raises:
+        CollsimError: Ranks wait for one another for ever.
+    """
     done: set[tuple[bool, int, int]] = set()
     positions, left = [0] * len(orders), sum(map(len, orders))
     while left:
@@ -109,12 +134,16 @@ def iterate_passes(
 def time_passes(
     orders: Sequence[PassOrder], stage_rank: Sequence[int], seconds: dict[str, float], hop: float = 0.0
 ) -> PipelineTiming:
-    """Run the orders.
+    """Run the orders of all ranks.
 
     Args:
-        stage_rank: the rank that holds each stage.
-        seconds: of one pass of a stage, by kind.
-        hop: s from the end of a pass to the begin of one that reads its result on another rank.
+        orders: The order of each rank.
+        stage_rank: The rank that holds each stage.
+        seconds: Seconds of one pass of a stage, by kind.
+        hop: Seconds from the end of a pass to the begin of one that reads its result on another rank.
+
+    Returns:
+        When each pass runs, idle times and activations.
     """
     last, share = len(stage_rank) - 1, len(orders) / len(stage_rank)
     free, end = [0.0] * len(orders), dict[tuple[bool, int, int], float]()
@@ -136,7 +165,14 @@ def time_passes(
 
 
 def count_peak_activations(order: PassOrder) -> int:
-    """Most activations (of a stage and microbatch) that a rank keeps while it runs an order."""
+    """Count the most activations (of a stage and microbatch) that a rank keeps while it runs an order.
+
+    Args:
+        order: The order.
+
+    Returns:
+        Their number.
+    """
     now = most = 0
     for entry in order:
         for action in entry:

@@ -87,10 +87,17 @@ _FORMULAS = {
 def evaluate_formulas(
     schedule: str, ranks: int, micros: int, interleave: int, seconds: dict[str, float]
 ) -> PipelineFormulas | None:
-    """What the formulas give; None where they do not hold.
+    """Evaluate the formulas of a schedule.
 
     Args:
-        seconds: of a microbatch on a rank, by kind: F, I and W.
+        schedule: Name of the schedule.
+        ranks: Ranks of the pipeline.
+        micros: Microbatches of the step.
+        interleave: Stages of a rank.
+        seconds: Seconds of a microbatch on a rank, by kind: F, I and W.
+
+    Returns:
+        What they give; None where they do not hold.
     """
     rule, (f, i, w) = _FORMULAS[schedule], (seconds[kind] for kind in "FIW")
     if not rule.holds(ranks, micros, f, i, w):

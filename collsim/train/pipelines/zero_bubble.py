@@ -34,8 +34,17 @@ class _Ends:
 
 
 def build_zbv_order(ranks: int, rank: int, micros: int) -> PassOrder:
-    """A rank's order; as torch, for at least 2·ranks − 1 microbatches, of which those that are too many are left
-    out."""
+    """Build the order of a rank as torch does, for at least 2·ranks − 1 microbatches, of which those that are too many
+    are left out.
+
+    Args:
+        ranks: Ranks of the pipeline.
+        rank: The rank.
+        micros: Microbatches of the step.
+
+    Returns:
+        What the rank runs, in order.
+    """
     many, ends = max(2 * ranks - 1, micros), _Ends(ranks, rank)
     back = [((INPUT, end), (WEIGHT, end)) for end in (0, 1)]
     for _ in range(2 * (ranks - rank) - 1):
@@ -60,7 +69,16 @@ def build_zbv_order(ranks: int, rank: int, micros: int) -> PassOrder:
 
 
 def build_dualpipe_order(ranks: int, rank: int, micros: int) -> PassOrder:
-    """A rank's order: eight phases, named as in dualpipev.py; micros is at least 2·ranks."""
+    """Build the order of a rank in eight phases, named as in dualpipev.py.
+
+    Args:
+        ranks: Ranks of the pipeline.
+        rank: The rank.
+        micros: Microbatches of the step, at least 2·ranks.
+
+    Returns:
+        What the rank runs, in order.
+    """
     ends, later = _Ends(ranks, rank), deque[Action]()
 
     def add_input_half(end: int) -> None:

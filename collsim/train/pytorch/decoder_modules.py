@@ -168,8 +168,20 @@ def write_decoder(
     again: str,
     autocast: str | None = None,
 ) -> str:
-    """Modules of a decoder; `again` is what is computed a second time. `autocast` is its type where that rules: it
-    would leave embeddings, norms and their sums in 32 bits, and send them so."""
+    """Write the modules of a decoder.
+
+    Args:
+        model: Name of the model.
+        sizes: Its sizes.
+        stages: First block and the one behind the last, of each stage.
+        tensor: Tensor parallelism; None where layers are not shared.
+        again: What is computed a second time: none, selective, alternate or full.
+        autocast: Type of torch.autocast where that rules: it would leave embeddings, norms and their sums in 32 bits,
+            and send them so.
+
+    Returns:
+        The text of the modules.
+    """
     t = 1 if tensor is None else tensor.size
     sequence = tensor is not None and tensor.sequence and t > 1
     words = -(-sizes.vocab // t) * t
@@ -233,7 +245,17 @@ def _write_tensor_plan(sizes: DecoderShape, sequence: bool, again: str) -> str:
 def write_units(
     model: str, tensors: list[tuple[tuple[int, ...], bool]], stages: list[tuple[int, int]], again: str
 ) -> str:
-    """Units with the same tensors, each with whether it is a block."""
+    """Write modules that hold the same tensors as the units of a model.
+
+    Args:
+        model: Name of the model.
+        tensors: Elements of the tensors of each unit, and whether it is a block.
+        stages: First unit and the one behind the last, of each stage.
+        again: What is computed a second time: none, alternate or full.
+
+    Returns:
+        The text of the modules.
+    """
     units = "\n".join(
         f"    {list(sizes)}," if len(sizes) < 10 else f"    [\n{format_numbers(sizes)}\n    ]," for sizes, _ in tensors
     )

@@ -79,7 +79,15 @@ dist.destroy_process_group()
 
 
 def format_stages(pipe: Pipeline, rank: str = 'mesh.get_local_rank("pp")') -> str:
-    """The numbers of a process's stages, as an expression in its rank along the pipeline."""
+    """Write the numbers of a process's stages as an expression.
+
+    Args:
+        pipe: The pipeline.
+        rank: Expression of the process's rank along it.
+
+    Returns:
+        The expression, a list.
+    """
     p, ranks = pipe.size, pipe.stage_ranks
     if len(ranks) == p:
         return f"[{rank}]"
@@ -89,7 +97,15 @@ def format_stages(pipe: Pipeline, rank: str = 'mesh.get_local_rank("pp")') -> st
 
 
 def write_pipeline_script(pipes: Sequence[Pipeline], microbatches: int) -> str:
-    """A script that runs several schedules of as many processes on stages of equal layers."""
+    """Write a script that runs several schedules of as many processes on stages of equal layers.
+
+    Args:
+        pipes: The pipelines, of one size.
+        microbatches: Microbatches of a step.
+
+    Returns:
+        The script.
+    """
     p, most = pipes[0].size, max(len(pipe.stage_ranks) for pipe in pipes) // pipes[0].size
     names = [TORCH_SCHEDULES[pipe.schedule] for pipe in pipes]
     runs = [

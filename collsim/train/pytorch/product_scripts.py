@@ -114,7 +114,18 @@ dist.destroy_process_group()
 
 
 def write_product_script(step: ScriptedStep, split: Split) -> str:
-    """The whole script. Raises CollsimError for parts that it has no words for."""
+    """Write the script of a product of strategies.
+
+    Args:
+        step: The step.
+        split: The product.
+
+    Returns:
+        The script.
+
+    Raises:
+        CollsimError: PyTorch has no module for a part of it.
+    """
     workload = step.workload
     listed = split.build_stages(workload)
     sizes = _find_decoder_shape(workload, split, listed)

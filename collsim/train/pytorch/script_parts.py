@@ -41,7 +41,16 @@ def escape_name(text: str) -> str:
 
 
 def format_launch_lines(step: ScriptedStep, init: str, file: str = "step.py") -> str:
-    """The lines that start a script, by torchrun (`env://`) or by hand (`tcp://`)."""
+    """Write the lines that start a script.
+
+    Args:
+        step: The step, which says GPUs and nodes.
+        init: `env://` (torchrun) or `tcp://` (a line for each process).
+        file: Name of the script.
+
+    Returns:
+        The lines.
+    """
     gpus, nodes = step.workload.ranks, step.nodes
     if isinstance(step.parallel, DataParallel):
         return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} python {file}"
@@ -125,7 +134,15 @@ if rank == 0:
 
 
 def write_header(step: ScriptedStep, imports: str = "") -> str:
-    """What the script does, the lines that start it, what it imports, and its first options."""
+    """Write what a script does, the lines that start it, what it imports, and its first options.
+
+    Args:
+        step: The step.
+        imports: Lines of further imports.
+
+    Returns:
+        The text.
+    """
     distributed = not isinstance(step.parallel, DataParallel)
     what = f"{escape_name(step.workload.model.name)}, {len(step.workload.ranks)} GPUs, {step.parallel.label}"
     lines = [format_launch_lines(step, "env://")]
