@@ -28,7 +28,18 @@ SIZES = tuple(2**k for k in range(10, 31, 2))
 
 
 def grow_facts(machine: Facts | Topology, nodes: int) -> Facts:
-    """The facts of so many of a machine's nodes. Raises CollsimError where nothing says what joins them."""
+    """Describe a machine with another number of nodes.
+
+    Args:
+        machine: The machine, of at least two nodes where more than one is wanted: they say what joins nodes.
+        nodes: Number of nodes.
+
+    Returns:
+        Its facts with so many nodes.
+
+    Raises:
+        CollsimError: Nothing says what joins the nodes.
+    """
     facts = read_facts(machine)
     if nodes == facts.nodes:
         return facts

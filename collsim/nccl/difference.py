@@ -256,8 +256,15 @@ def build_predicted_call(p: Prediction, links: LinkParameters) -> Call:
 
 
 def compute_terms(call: Call) -> dict[str, float]:
-    """Seconds of a call that links as they are stated do not explain, by term; with `compute_stated_time` their sum
-    is the time."""
+    """Compute the seconds of a call that links as they are stated do not explain; with `compute_stated_time` their sum
+    is the time.
+
+    Args:
+        call: The call.
+
+    Returns:
+        Seconds by term: launch, steps, alignment, protocol, rate, fill.
+    """
     parts = compute_time(call)
     even = replace(call, links=replace(call.links, unaligned=1.0))
     aligned, plain = compute_byte_time(even)[0], compute_byte_time(replace(even, protocol="Simple"))[0]

@@ -117,8 +117,20 @@ class Calibration:
         return tuple(name for name in CLUSTER if name not in self.factors)
 
     def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
-        """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is
-        said."""
+        """Predict as `cs.nccl.predict` does, with these links.
+
+        Args:
+            collective: The collective.
+            nbytes: nccl-tests' size, bytes (`"64MiB"`).
+            extrapolate: Whether to predict beyond what was measured, too.
+            **environment: ranks, NCCL_ALGO ... as for `predict`.
+
+        Returns:
+            The prediction.
+
+        Raises:
+            CollsimError: The call is beyond what was measured, unless `extrapolate` is True; else as `predict`.
+        """
         prediction = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = select_pinned_settings(environment)
         guessed = join_words(
@@ -132,8 +144,11 @@ class Calibration:
     def save(self, path: str | Path) -> None:
         """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.
 
+        Args:
+            path: Path of a .yaml or .yml file.
+
         Raises:
-            CollsimError: Where there is no Topology to write: for Facts, and for a suffix other than .yaml or .yml.
+            CollsimError: There is no Topology to write (Facts), or the suffix is another.
         """
         if not isinstance(self.machine, Topology):
             raise CollsimError(
@@ -323,11 +338,18 @@ def _measure_held_out_error(samples: Sequence[Sample]) -> float | None:
 
 
 def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, LinkFigures]:
-    """What cables of each kind carry and what they take to cross, for simulations of whole chunks.
+    """Compute what cables of each kind carry and what they take to cross, for simulations of whole chunks.
 
     A ring's share of the nominal rate; and of a step of the protocol Simple, which moves whole chunks as a simulation
-    does, what the cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between
+    does, what the cables of other kinds on that route leave. Kinds are those between neighbours in a node, and between
     nodes.
+
+    Args:
+        machine: The machine.
+        links: What its links carry and take by the fit.
+
+    Returns:
+        Share of the nominal rate and latency (s), by kind of link.
     """
     facts, figures = read_facts(machine), dict[str, LinkFigures]()
     call = Call(
@@ -375,7 +397,16 @@ def _build_link_figures(
 
 
 def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, str | None]) -> Sample:
-    """A measured row as a call with the algorithm and protocol that NCCL would choose."""
+    """Read a measured row as a call with the algorithm and protocol that NCCL would choose.
+
+    Args:
+        row: A row with collective, nbytes, time (s) and ranks.
+        machine: Where it ran.
+        environment: NCCL_ALGO and NCCL_PROTO as they were set.
+
+    Returns:
+        The call, and the seconds that it took.
+    """
     here = read_facts(machine, row.ranks)
     graphs = build_graph_search(here)
     comm, size = build_communicator(here, graph_search=graphs), int(row.nbytes)
@@ -410,10 +441,18 @@ def fit_factors(
     scale: float = 0.25,
     loss: Literal["soft_l1", "cauchy"] = "soft_l1",
 ) -> dict[str, float]:
-    """Factors that bring predictions closest to what was measured.
+    """Fit the factors that bring predictions closest to what was measured: Levenberg-Marquardt on log ratios.
 
-    Levenberg-Marquardt on log ratios with a loss of width `scale`: `soft_l1` still follows outliers, as a median does;
-    `cauchy` lets go of them. `pull`, one for all or by knob, keeps factors near 1 where data say little.
+    Args:
+        samples: Calls with measured seconds.
+        start: Links with all factors at 1.
+        knobs: Fields of the links that each factor multiplies, by name.
+        pull: How strongly factors are held near 1 where data say little, one for all or by knob.
+        scale: Width of the loss, in log ratio.
+        loss: `soft_l1` still follows outliers, as a median does; `cauchy` lets go of them.
+
+    Returns:
+        The factors, by knob.
     """
     names = list(knobs)
     pulls = np.array([pull[name] if isinstance(pull, Mapping) else pull for name in names])
@@ -457,7 +496,19 @@ def minimize_squares(
     x: Floats,
     rounds: int = 25,
 ) -> Floats:
-    """Smallest sum of squares near x; stops when a round gains less than 1 in 10,000."""
+    """Find the smallest sum of squares near a point (Levenberg-Marquardt); stops when a round gains less than 1 in
+    10,000.
+
+    Args:
+        seconds: Logarithms of the predicted times, of parameters.
+        residuals: What is squared, of parameters and these logarithms.
+        slope: (residuals, parameters) derivatives, of the same.
+        x: (parameters,) where the search begins.
+        rounds: Most rounds.
+
+    Returns:
+        (parameters,) at the minimum.
+    """
     damping, now = 1e-2, seconds(x)
     current = residuals(x, now)
     for _ in range(rounds):

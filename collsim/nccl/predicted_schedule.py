@@ -76,10 +76,14 @@ def _select_ranks(machine: Topology, facts: Facts) -> Topology:
 
 
 def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
-    """The schedule of the algorithm that was predicted, with no more channels and chunks than a picture needs.
+    """Build the schedule of the algorithm that was predicted, with no more channels and chunks than a picture needs.
 
     Args:
-        machine: with the ranks of the prediction.
+        prediction: The prediction.
+        machine: The machine, with the ranks of the prediction.
+
+    Returns:
+        The schedule.
     """
     p, ranks = prediction, prediction.facts.ranks
     channels = max(1, min(p.channels, _MOST_CHANNELS))

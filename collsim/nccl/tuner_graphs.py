@@ -86,7 +86,14 @@ def build_communicator(
 
 
 def build_ring_graph(facts: Facts) -> Graph:
-    """Channels and speed of the ring search."""
+    """Build the graph of rings by the closed rule.
+
+    Args:
+        facts: The machine.
+
+    Returns:
+        Channels and speed (GB/s) of the ring search.
+    """
     inside = compute_intra_bandwidth(facts)
     path = find_path_type(facts)
     if facts.nodes == 1:
@@ -133,10 +140,18 @@ def _build_searched_nvls(heads: NvlsHeads) -> Graph:
 
 
 def build_tree_graph(facts: Facts, ring: Graph) -> Graph:
-    """The tree search is asked for as many channels as the ring has; between nodes it may be faster inside.
+    """Build the graph of trees by the closed rule. The tree search is asked for as many channels as the ring has;
+    between nodes it may be faster inside.
 
     The search knows better which tree: from Hopper on the plain one where the way back from the first GPU's card to the
     second is worse.
+
+    Args:
+        facts: The machine.
+        ring: Its graph of rings.
+
+    Returns:
+        Channels, speeds (GB/s) and pattern.
     """
     table = c.get_speeds(facts.cc or 90, facts.nodes)
     if facts.nodes > 1 and facts.local_ranks == 1:
@@ -152,7 +167,16 @@ def build_tree_graph(facts: Facts, ring: Graph) -> Graph:
 
 
 def build_nvls_graph(facts: Facts, ring: Graph) -> Graph:
-    """One channel per GPU; every link carries (GPUs + 1) times a channel's speed."""
+    """Build the graph of NVLS by the closed rule: one channel per GPU; every link carries (GPUs + 1) times a channel's
+    speed.
+
+    Args:
+        facts: The machine.
+        ring: Its graph of rings.
+
+    Returns:
+        Channels and speeds (GB/s).
+    """
     inside, heads, table = (
         compute_intra_bandwidth(facts),
         min(facts.local_ranks, c.MAX_NVLS_ARITY),
@@ -175,7 +199,14 @@ def _raise_speed(table: tuple[float, ...], speed: float, most: float = math.inf)
 
 
 def compute_intra_bandwidth(facts: Facts) -> float:
-    """GB/s that one GPU has towards its peers, by NCCL's constants."""
+    """Compute what one GPU has towards its peers, by NCCL's constants (src/graph/topo.h).
+
+    Args:
+        facts: The machine.
+
+    Returns:
+        GB/s.
+    """
     if facts.wiring in ("nvswitch", "mesh", "cube", "bridge"):
         key = max(k for k in c.NVLINK if k <= facts.cc)
         sold = GA102_LINK_GBPS if facts.cc in (86, 89) else NVLINK_GBPS[_NVLINK_OF[key]]
@@ -196,7 +227,14 @@ def get_socket_bandwidth(facts: Facts) -> float:
 
 
 def find_path_type(facts: Facts) -> str:
-    """Worst type of path between two neighbours of the ring inside a node."""
+    """Find the worst type of path between two neighbours of the ring inside a node.
+
+    Args:
+        facts: The machine.
+
+    Returns:
+        NCCL's name of it: NVL, PIX, PXB, PHB, SYS, or LOC for a node of one GPU.
+    """
     if facts.wiring in ("nvswitch", "mesh", "bridge", "xgmi", "cube"):
         return "NVL"
     if facts.wiring == "pcie":

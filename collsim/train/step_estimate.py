@@ -70,13 +70,30 @@ class StepEstimator:
     kind, size and shape of group."""
 
     def __init__(self, network: CollectiveModel, fast: GpuSpeed):
+        """Begin with nothing estimated.
+
+        Args:
+            network: Times of collectives on the topology.
+            fast: The GPU.
+        """
         self.network, self.fast = network, fast
         self.units: dict[Any, _Unit] = {}
         self.collectives: dict[Any, float] = {}
         self.unit_keys: dict[int, Any] = {}
 
     def estimate(self, split: Split, workload: Workload) -> StepEstimate:
-        """The estimate of a split."""
+        """Estimate a step.
+
+        Args:
+            split: The strategy.
+            workload: Model, GPUs, samples and types of the step.
+
+        Returns:
+            Seconds of its parts, and bytes on the fullest GPU.
+
+        Raises:
+            CollsimError: The model or the GPUs cannot be split so.
+        """
         builder = SplitBuilder(split, workload)
         m, p, v = workload.accumulate, split.pipeline.size, split.pipeline.interleave
         stages: list[list[_Stage]] = [[] for _ in range(p)]
@@ -105,7 +122,15 @@ class StepEstimator:
         )
 
     def estimate_unit(self, builder: SplitBuilder, unit: ModelUnit) -> _Unit:
-        """Seconds and bytes of a unit, as on the first lane: all lanes are placed alike."""
+        """Estimate a unit on the first lane: all lanes are placed alike.
+
+        Args:
+            builder: The split's stages and groups.
+            unit: The unit.
+
+        Returns:
+            Seconds and bytes of a microbatch.
+        """
         key = (
             unit.partition,
             self.get_unit_key(unit),
@@ -127,7 +152,14 @@ class StepEstimator:
         return self.units[key]
 
     def get_unit_key(self, unit: ModelUnit) -> Any:
-        """A key that units have in common whose layers differ in their names only."""
+        """Get a key that units have in common whose layers differ in their names only.
+
+        Args:
+            unit: The unit.
+
+        Returns:
+            The key.
+        """
         known = self.unit_keys.get(id(unit.layers[0]))
         if known is None:
             known = tuple(
@@ -137,7 +169,15 @@ class StepEstimator:
         return id(known)
 
     def estimate_pass(self, builder: SplitBuilder, what: PassTasks) -> tuple[float, float]:
-        """Seconds of a pass, and of its collectives that nothing hides."""
+        """Estimate a pass through a unit.
+
+        Args:
+            builder: The split's stages and groups.
+            what: The tasks of the pass.
+
+        Returns:
+            Seconds of the pass, and of its collectives that nothing hides.
+        """
         layers = builder.workload.model.layers
 
         def estimate_compute(part: ComputedWork) -> float:
@@ -154,7 +194,16 @@ class StepEstimator:
         return estimate_compute(what.plain_work) + estimate_compute(what.final_work) + beside + inside, inside
 
     def time_collective(self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...]) -> float:
-        """A collective of groups that run it at the same time."""
+        """Time a collective of groups that run it at the same time.
+
+        Args:
+            kind: Kind of collective.
+            nbytes: Its size in bytes, as nccl-tests counts it.
+            groups: Ranks of each group.
+
+        Returns:
+            The time in s.
+        """
         key = kind, nbytes, groups[0], len(groups) > 1
         if key not in self.collectives:
             task = StepTask("", kind, (0,), nbytes=nbytes, groups=groups)
@@ -162,7 +211,14 @@ class StepEstimator:
         return self.collectives[key]
 
     def time_hop(self, builder: SplitBuilder) -> float:
-        """From one stage to the next."""
+        """Time what a pass of a pipeline takes from one stage to the next.
+
+        Args:
+            builder: The split's stages and groups.
+
+        Returns:
+            The time in s; 0 without a pipeline.
+        """
         if len(builder.lanes) == 1:
             return 0.0
         unit = next(stage[-1] for stage in builder.stages if stage)
@@ -182,7 +238,16 @@ class StepEstimator:
         )
 
     def time_data_collectives(self, builder: SplitBuilder, pairs: list[tuple[ModelUnit, _Unit]], lane: int) -> float:
-        """Seconds of gradients and weights on a lane that nothing hides."""
+        """Time the gradients and weights on a lane that nothing hides.
+
+        Args:
+            builder: The split's stages and groups.
+            pairs: Units of the lane with their estimates.
+            lane: Number of the lane.
+
+        Returns:
+            The time in s.
+        """
         data, last = builder.replica_sync, sum(u.backward for _, u in pairs)
         if isinstance(data, FsdpSync):
             return self.time_fsdp_collectives(builder, data, pairs, lane)
@@ -202,7 +267,17 @@ class StepEstimator:
     def time_fsdp_collectives(
         self, builder: SplitBuilder, data: FsdpSync, pairs: list[tuple[ModelUnit, _Unit]], lane: int
     ) -> float:
-        """Of FSDP: what gathers and reductions take longer than the block beside them, and the root."""
+        """Time what FSDP's gathers and reductions take longer than the block beside them, and the root's.
+
+        Args:
+            builder: The split's stages and groups.
+            data: FSDP's groups and types.
+            pairs: Units of the lane with their estimates.
+            lane: Number of the lane.
+
+        Returns:
+            The time in s.
+        """
         if data.shards == 1:
             return 0.0
         groups, hidden, out, root = data.sharded[lane], data.strategy.prefetch, 0.0, 0
@@ -224,7 +299,16 @@ class StepEstimator:
         return builder.workload.accumulate * out + ends
 
     def estimate_memory(self, builder: SplitBuilder, stages: list[_Stage], lane: int) -> tuple[float, float]:
-        """Bytes of activations, and of all, on a GPU of a lane."""
+        """Estimate the memory of a GPU of a lane.
+
+        Args:
+            builder: The split's stages and groups.
+            stages: Units of each stage of the lane, with their estimates.
+            lane: Number of the lane.
+
+        Returns:
+            Bytes of activations, and of all.
+        """
         data, pairs = builder.replica_sync, [pair for stage in stages for pair in stage]
         rest = float(sum(data.count_resident_bytes(lane).values()))
         if builder.split.has_torch_buckets(builder.workload):

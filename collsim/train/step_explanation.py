@@ -50,7 +50,14 @@ def write_sentences(trace: StepTrace) -> dict[str, Pair]:
 
 
 def explain_change(trace: StepTrace) -> Pair:
-    """Why a change does what it does, in a line: the part of the time that moved most, and what GPUs wait for now."""
+    """Explain a change in a line: the part of the time that changed most, and what GPUs wait for now.
+
+    Args:
+        trace: A step that `what_if` made.
+
+    Returns:
+        The line in English and in Chinese.
+    """
     was = trace.previous
     moved = None if was is None else _find_most_changed_part(was, trace)
     if was is None or moved is None:
@@ -66,8 +73,18 @@ def explain_change(trace: StepTrace) -> Pair:
 
 
 def describe_change(trace: StepTrace, lang: str = "en") -> str:
-    """One sentence: old and new time of a step that `what_if` made, by how much, and which part of it moved; empty for
-    a step of another making."""
+    """Describe a change in one sentence: old and new time of a step, by how much, and which part of it changed.
+
+    Args:
+        trace: A step that `what_if` made.
+        lang: `en` or `zh`.
+
+    Returns:
+        The sentence; empty for a step that no `what_if` made.
+
+    Raises:
+        CollsimError: The language is unknown.
+    """
     column = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
     pair = _describe_change(trace)
     return pair[column] if pair else ""
@@ -177,7 +194,14 @@ def _describe_exposed(trace: StepTrace) -> Pair:
 
 
 def describe_waits(trace: StepTrace) -> Pair:
-    """What GPUs wait for, where they wait for the network: the part of a sentence."""
+    """Describe for which collectives GPUs wait.
+
+    Args:
+        trace: A step whose GPUs wait for the network.
+
+    Returns:
+        The part of a sentence, in English and in Chinese.
+    """
     if isinstance(trace.request.parallel, DataParallel):
         return _describe_data_parallel(trace)
     waits = list_network_waits(trace)

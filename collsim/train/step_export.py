@@ -23,7 +23,18 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def save_step(trace: StepTrace, path: Any) -> Path:
-    """Write a step to a file, by its suffix; the path. Raises CollsimError for suffixes that it does not know."""
+    """Write a step to a file, by its suffix.
+
+    Args:
+        trace: The step as it ran.
+        path: Path of the file: .html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch) or a picture.
+
+    Returns:
+        The path.
+
+    Raises:
+        CollsimError: The suffix is another, or the step cannot be written so.
+    """
     target = require_path(path)
     name = target.name.lower()
     if name.endswith((".trace.json", ".perfetto.json", ".pftrace.json")):
@@ -54,7 +65,14 @@ def _write_text(target: Path, text: str) -> None:
 
 
 def build_record(trace: StepTrace) -> dict[str, Any]:
-    """The figures and all tasks as plain values; what is no number is None."""
+    """Build the figures and all tasks as plain values.
+
+    Args:
+        trace: The step as it ran.
+
+    Returns:
+        What JSON can hold; what is no number is None.
+    """
     figures = {k: _replace_nan(v) for k, v in trace.row().items()}
     tasks = json.loads(_list_plain_tasks(trace).to_json(orient="records"))
     parts = [{**row, "ranks": list(row["ranks"])} for row in trace.split_exposed().to_dict("records")]
@@ -75,7 +93,14 @@ def _list_plain_tasks(trace: StepTrace) -> Any:
 
 
 def list_trace_events(trace: StepTrace) -> Iterator[dict[str, Any]]:
-    """Trace events: names, a slice for every task that takes time on each of its lanes, and memory as a counter."""
+    """List trace events: names, a slice for every task that takes time on each of its lanes, and memory as a counter.
+
+    Args:
+        trace: The step as it ran.
+
+    Returns:
+        Events of Chrome's trace format, times in microseconds.
+    """
     task_streams = dict.fromkeys(task.stream for task in trace.step.tasks)
     streams = list(
         dict.fromkeys([COMPUTE, NETWORK, *task_streams])

@@ -137,7 +137,17 @@ def training_step(
 
 
 def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
-    """What was asked, checked."""
+    """Check the arguments of `training_step`.
+
+    Args:
+        arguments: All of them, by name.
+
+    Returns:
+        The request, with what was left out filled in.
+
+    Raises:
+        CollsimError: An argument is wrong, or does not go with another.
+    """
     model, machine, parallel = arguments["model"], arguments["machine"], arguments["parallel"]
     model = model_named(model) if isinstance(model, str) else model
     topology = resolve_topology(machine, "training_step") if isinstance(machine, str | Machine) else machine
@@ -273,7 +283,17 @@ def _round_up_batch(total: int, unit: int) -> int:
 
 
 def build_requested_step(request: StepRequest) -> TrainingStep:
-    """The TrainingStep of a request. Raises CollsimError where it would have too many tasks."""
+    """Build the TrainingStep of a request.
+
+    Args:
+        request: The request.
+
+    Returns:
+        The step.
+
+    Raises:
+        CollsimError: It would have too many tasks.
+    """
     workload, way = build_workload(request), request.parallel
     if not isinstance(way, Split) or way.has_torch_buckets(workload):  # others count their own
         require_tasks(2 * request.accumulate * len(request.model.layers))
@@ -281,7 +301,14 @@ def build_requested_step(request: StepRequest) -> TrainingStep:
 
 
 def build_workload(request: StepRequest) -> Workload:
-    """What the step is made for."""
+    """Collect what the step is built for.
+
+    Args:
+        request: The request.
+
+    Returns:
+        Model, GPUs, samples and types of the step.
+    """
     q = request
     nodes = q.topology.devices.node[q.topology.endpoint_device[list(q.ranks)]]
     sizes = len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate
@@ -289,7 +316,14 @@ def build_workload(request: StepRequest) -> Workload:
 
 
 def get_collective_model(request: StepRequest) -> CollectiveModel:
-    """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
+    """Get what times the collectives of a request. What was computed for a topology is stored as long as that lives.
+
+    Args:
+        request: The request.
+
+    Returns:
+        Times and schedules of collectives on its topology.
+    """
     known = _NETWORKS.setdefault(request.topology, {})
     choice = request.collectives, request.algorithm
     key = repr(choice)  # whatever was given: Collectives checks it
@@ -445,7 +479,18 @@ def _describe_nearest_fit(request: StepRequest, capacity: float) -> Sentence:
 
 
 def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
-    """The step of a trace with something changed; see `StepTrace.what_if`."""
+    """Time the step of a trace with something changed; see `StepTrace.what_if`.
+
+    Args:
+        trace: The step as it ran.
+        changes: New values by name.
+
+    Returns:
+        The changed step, which knows the one before.
+
+    Raises:
+        CollsimError: Nothing is changed, or something that cannot be.
+    """
     request = trace.request
     arguments = dict(request.arguments) | {
         "model": request.model,

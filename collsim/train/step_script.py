@@ -19,7 +19,17 @@ from .step_trace import StepTrace
 
 
 def write_script(trace: StepTrace) -> str:
-    """The script. Raises CollsimError for ways of splitting that PyTorch has no module for."""
+    """Write the PyTorch script that runs and times a step.
+
+    Args:
+        trace: The step.
+
+    Returns:
+        The script.
+
+    Raises:
+        CollsimError: PyTorch has no module for its strategy.
+    """
     parallel, step = trace.request.parallel, _build_scripted_step(trace)
     if isinstance(parallel, DDP):
         return replica_scripts.write_ddp_script(step, parallel)
@@ -32,14 +42,19 @@ def write_script(trace: StepTrace) -> str:
 
 
 def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
-    """The lines that start the script.
+    """Write the lines that start the script.
 
     Args:
+        trace: The step.
         init: `"env://"`: torchrun, once on every node, tells each process its rank; `"tcp://"`: a line for each
             process, which names the first node's address, the number of processes and its rank.
+        file: Name of the script.
+
+    Returns:
+        The lines.
 
     Raises:
-        CollsimError: For another `init`.
+        CollsimError: `init` is another.
     """
     if init not in ("env://", "tcp://"):
         raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)

@@ -320,8 +320,15 @@ class StepTrace:
         return views["step_plot"](self, ax, **options)
 
     def animate(self, lang: str = "en", **options: Any) -> Any:
-        """The timeline to be played, for a notebook cell; the player opens inside its collectives. Options: theme, t,
-        height."""
+        """Show the timeline to be played, for a notebook cell; the player opens inside its collectives.
+
+        Args:
+            lang: `en` or `zh`.
+            **options: theme (`light` or `dark`), t (s at which it stands) and height (pixels).
+
+        Returns:
+            What the notebook displays.
+        """
         return views["step_animate"](self, lang, **options)
 
     def _repr_html_(self) -> str | None:
@@ -341,9 +348,18 @@ class StepTrace:
         return write_launch_lines(self, init)
 
     def save(self, path: Any) -> Any:
-        """Write `x.html` (the timeline to be played, offline), `x.trace.json` (Perfetto, chrome://tracing), `x.et`
-        (Chakra, a file per GPU), `x.json`, `x.csv` (a row per task), `x.py` (the PyTorch script) or a picture. Raises
-        CollsimError."""
+        """Write the step to a file.
+
+        Args:
+            path: `x.html` (the timeline to be played, offline), `x.trace.json` (Perfetto, chrome://tracing), `x.et`
+                (Chakra, a file per GPU), `x.json`, `x.csv` (a row per task), `x.py` (the PyTorch script) or a picture.
+
+        Returns:
+            The path.
+
+        Raises:
+            CollsimError: The suffix is another, or the step cannot be written so.
+        """
         from .step_export import save_step
 
         return save_step(self, path)

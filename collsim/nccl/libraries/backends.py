@@ -143,7 +143,18 @@ def recommend_backend(
 
 
 def parse_tensor_device(tensors: object, places: Sequence[str]) -> str:
-    """Where tensors live; `cuda` is `gpu`. Raises CollsimError for any other word."""
+    """Read where tensors live.
+
+    Args:
+        tensors: The word; `cuda` is `gpu`.
+        places: Words that are known.
+
+    Returns:
+        One of the known words.
+
+    Raises:
+        CollsimError: The word is another.
+    """
     word = str(tensors).lower()
     if (device := "gpu" if word == "cuda" else word) not in places:
         raise CollsimError(describe_unknown("place of tensors", tensors, places))

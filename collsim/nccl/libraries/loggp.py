@@ -113,7 +113,15 @@ class Placement:
 
 
 def apply_cache(host: Host, nbytes: float) -> Host:
-    """The host as a buffer of so many bytes finds it: all that memory does is faster where it stays in a cache."""
+    """Apply the cache: all that memory does is faster for a buffer that stays in it.
+
+    Args:
+        host: Constants of a node.
+        nbytes: Bytes of a rank's buffer.
+
+    Returns:
+        The constants as such a buffer finds them.
+    """
     if nbytes > host.cache:
         return host
     fast = {name: getattr(host, name) * host.cached for name in ("shared", "memory", "stream", "add", "fresh")}
@@ -121,7 +129,16 @@ def apply_cache(host: Host, nbytes: float) -> Host:
 
 
 def compute_round_time(message_round: Round, placement: Placement, host: Host) -> tuple[float, float]:
-    """Seconds of these rounds: what waits for messages, and what moves and adds bytes."""
+    """Compute what rounds of messages take.
+
+    Args:
+        message_round: The rounds.
+        placement: Ranks, nodes and network.
+        host: Constants of a node.
+
+    Returns:
+        Seconds that wait for messages, and seconds that move and add bytes.
+    """
     waits, moves = 0.0, 0.0
     far = _count_crossing_ranks(message_round, placement)
     if far < placement.local_ranks or message_round.has_single_sender:

@@ -97,8 +97,15 @@ def choose_mpi_algorithm(
 
 
 def choose_for_case(case: Any, nbytes: int) -> MpiChoice | None:
-    """The choice for a row of a table; None where its library (column nccl_version) publishes no rules: Cray's MPICH
-    has its own."""
+    """Choose the algorithm for a row of a table.
+
+    Args:
+        case: The row: collective, ranks, nodes, and nccl_version for the library.
+        nbytes: Bytes of the whole buffer.
+
+    Returns:
+        The choice; None where the library publishes no rules (Cray's MPICH has its own), or for one rank.
+    """
     library_name = str(getattr(case, "nccl_version", "")).lower()
     library = next((name for name in LIBRARIES if library_name.startswith(name)), None)
     if library is None or int(case.ranks) < 2:
@@ -184,13 +191,34 @@ def predict_mpi_interval(case: Any, nbytes: int, level: float = LEVEL) -> Interv
 
 
 def predict_mpi_time(case: Any, nbytes: int, known: Constants | None = None) -> float:
-    """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the
-    library) of a table, and perhaps algo; `known` are other constants than those above."""
+    """Predict the time of one call over MPI.
+
+    Args:
+        case: A row of a table: gpu, ranks, nodes, collective, inter_link and nccl_version (the library), and perhaps
+            algo.
+        nbytes: Bytes of the whole buffer.
+        known: Other constants than those of the module; None for these.
+
+    Returns:
+        The time in s.
+
+    Raises:
+        CollsimError: The network or the collective is unknown.
+    """
     return predict_mpi_parts(case, nbytes, known).total
 
 
 def predict_mpi_parts(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts:
-    """The same, taken apart."""
+    """Predict the parts of the time of one call over MPI.
+
+    Args:
+        case: A row of a table, as `predict_mpi_time` takes it.
+        nbytes: Bytes of the whole buffer.
+        known: Other constants than those of the module; None for these.
+
+    Returns:
+        Seconds that wait, that move bytes, and what lies between.
+    """
     known = known or Constants()
     if "none" in case.gpu.lower():
         return _predict_from_rounds(case, nbytes, known.host)
@@ -198,8 +226,15 @@ def predict_mpi_parts(case: Any, nbytes: int, known: Constants | None = None) ->
 
 
 def classify_case(case: Any) -> str:
-    """The class of a machine for intervals: MPI on host memory or a GPU's, by network; full nodes of many ranks are
-    another."""
+    """Name the class of a machine for intervals: MPI on host memory or a GPU's, by network; full nodes of many ranks
+    are another.
+
+    Args:
+        case: A row of a table: gpu, ranks, nodes, inter_link.
+
+    Returns:
+        The name, for example `mpi host ib`.
+    """
     where = "host" if "none" in case.gpu.lower() else "gpu"
     if int(case.nodes) == 1:
         return f"mpi {where}"
@@ -228,8 +263,16 @@ def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
 
 
 def name_algorithm(case: Any, nbytes: int) -> str:
-    """The library's name of the algorithm that a time is of: for buffers in host memory the one whose rounds are
-    counted, whether or not the table says which library; else the one published. Empty where there is none."""
+    """Name the algorithm that a time is of: for buffers in host memory the one whose rounds are counted, whether or not
+    the table says which library; else the one published.
+
+    Args:
+        case: A row of a table, as `predict_mpi_time` takes it.
+        nbytes: Bytes of the whole buffer.
+
+    Returns:
+        The library's name of it; empty where there is none.
+    """
     kind, ranks = parse_collective(case.collective), int(case.ranks)
     if kind == "sendrecv" or ranks < 2:
         return ""
@@ -240,8 +283,19 @@ def name_algorithm(case: Any, nbytes: int) -> str:
 
 
 def find_running_algorithm(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
-    """The library's name of the algorithm that runs: pinned by the table, by the rules of the release that it names, or
-    else by those of Open MPI 4.1."""
+    """Find the algorithm that runs: pinned by the table, by the rules of the release that it names, or else by those of
+    Open MPI 4.1.
+
+    Args:
+        case: A row of a table: nccl_version, and perhaps algo and date.
+        kind: collsim's name of the collective.
+        ranks: Number of ranks.
+        nodes: Number of nodes.
+        nbytes: Bytes of the whole buffer.
+
+    Returns:
+        The library's name of it.
+    """
     operation, library_name = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
     pinned = str(getattr(case, "algo", "")).lower()
     if pinned in ROUND_COUNTERS[operation]:

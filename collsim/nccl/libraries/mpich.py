@@ -58,8 +58,18 @@ _ORDERED = {
 def choose_mpich_algorithm(
     operation: str, ranks: int, nbytes: int, *, elements: int, commutative: bool
 ) -> tuple[str, str | None]:
-    """(MPICH's name, ours) for MPI's name of a collective and its whole buffer. Operators that do not commute are taken
-    as not built in."""
+    """Choose as MPICH's published rules do. Operators that do not commute are taken as not built in.
+
+    Args:
+        operation: MPI's name of the collective.
+        ranks: Number of ranks.
+        nbytes: Bytes of the whole buffer.
+        elements: Elements of the buffer.
+        commutative: Whether the operator commutes.
+
+    Returns:
+        MPICH's name of the algorithm, and collsim's (None where it has none).
+    """
     power = 1 << ranks.bit_length() - 1
     if not commutative and operation in _ORDERED:
         block = operation.startswith("reduce_scatter") and ranks == power

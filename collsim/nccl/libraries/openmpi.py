@@ -242,8 +242,19 @@ _OF_A_BLOCK = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter_blo
 def choose_openmpi_algorithm(
     operation: str, ranks: int, nbytes: int, *, elements: int, one_per_node: bool, commutative: bool
 ) -> tuple[str, str | None]:
-    """(Open MPI's name, ours) for MPI's name of a collective and its whole buffer. `apart`: no two ranks share a
-    node."""
+    """Choose as Open MPI's published rules do.
+
+    Args:
+        operation: MPI's name of the collective.
+        ranks: Number of ranks.
+        nbytes: Bytes of the whole buffer.
+        elements: Elements of the buffer.
+        one_per_node: Whether no two ranks share a node.
+        commutative: Whether the operator commutes.
+
+    Returns:
+        Open MPI's name of the algorithm, and collsim's (None where it has none).
+    """
     table = f"{operation}_disjoint" if one_per_node and f"{operation}_disjoint" in _RULES else operation
     compared = nbytes // ranks if operation in _OF_A_BLOCK else nbytes
     rules = _find_rules(table, ranks, commutative)
@@ -262,8 +273,16 @@ _SCATTER_SMALL, _SCATTER_LARGE = 12_288, 262_144
 
 
 def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | None:
-    """Open MPI's name of what releases before 4.1 run for an operator that commutes; None where that is not known
-    here."""
+    """Choose as releases of Open MPI before 4.1 do, for an operator that commutes.
+
+    Args:
+        operation: MPI's name of the collective.
+        ranks: Number of ranks.
+        nbytes: Bytes of the whole buffer.
+
+    Returns:
+        Open MPI's name of the algorithm; None where that is not known here.
+    """
     block, even = nbytes // ranks, ranks & (ranks - 1) == 0
     if operation == "allreduce":
         ring = "ring" if ranks * _ALLREDUCE_SEGMENT >= nbytes else "segmented_ring"

@@ -104,8 +104,14 @@ class Accuracy:
         return pd.DataFrame(rows, columns=["effect", "pairs", "sign", "off"])
 
     def sort_by_error(self, library: str | None = None) -> pd.DataFrame:
-        """`cases`, the farthest off first: a run predicted ten times too fast is as far off as one predicted ten times
-        too slow."""
+        """Sort runs by how far the prediction is off, the farthest first, whether too fast or too slow.
+
+        Args:
+            library: `nccl` or `mpi`; None for both.
+
+        Returns:
+            The rows of `cases`.
+        """
         chosen = self.cases if library is None else self.cases[self.cases.library == library]
         return chosen.sort_values("ratio", ascending=False, key=lambda ratio: np.abs(np.log(ratio.astype(float))))
 
@@ -181,9 +187,18 @@ class MpiPrediction:
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
-    """The two tables, checked, and rows left out: "case_id, line" -> why.
+    """Read and check the two tables.
 
-    A time left blank is NaN: its row is predicted and not compared. Raises FormatError, also where no row is left.
+    Args:
+        cases: Path of the table of runs, a line each.
+        measured: Path of the table of times, a line for each run and size.
+
+    Returns:
+        Runs; rows that can be read (a time left blank is NaN: its row is predicted and not compared); and "case_id,
+        line" of the other rows with the reason.
+
+    Raises:
+        FormatError: A table cannot be read, lacks a column, or has no row that can be read.
     """
     import pandas as pd
 
@@ -229,7 +244,15 @@ def _strip_point(number: str) -> str:
 
 
 def predict_rows(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[PredictedRow], dict[str, str]]:
-    """A prediction per measured row, and the runs that could not be predicted with why."""
+    """Predict measured rows.
+
+    Args:
+        described: The runs, as `read_tables` has them.
+        rows: Rows with their sizes and times.
+
+    Returns:
+        A prediction per row, and the runs that could not be predicted with the reason.
+    """
     predicted: list[PredictedRow] = []
     failed = {}
     of_run = dict(tuple(rows.groupby("case_id", sort=False)))
@@ -246,7 +269,17 @@ def predict_rows(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Pred
 def summarize_accuracy(
     predicted: Sequence[PredictedRow], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]
 ) -> Accuracy:
-    """The report on predicted rows."""
+    """Summarize predicted rows.
+
+    Args:
+        predicted: Rows with predictions, as `predict_rows` has them.
+        described: The runs, as `read_tables` has them.
+        rows: Rows with their sizes and times, of which those flagged as outliers are left out.
+        failed: Runs and rows that could not be predicted, with the reason.
+
+    Returns:
+        The report.
+    """
     import pandas as pd
 
     table = [
@@ -500,7 +533,15 @@ def _compute_ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float
 
 
 def format_report(result: Accuracy) -> str:
-    """The report as text: bands, kinds of machine, effects, the worst runs, and those that could not be predicted."""
+    """Write the report as text: bands, kinds of machine, effects, the worst runs, and those that could not be
+    predicted.
+
+    Args:
+        result: The report.
+
+    Returns:
+        The text.
+    """
     lines = []
     for key, title in _LIBRARY.items():
         runs = result.cases[result.cases.library == key]

@@ -12,11 +12,16 @@ Floats = npt.NDArray[np.float64]
 
 
 def time_alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Floats, Floats]:
-    """Begin and end of each task, s. Each starts when all it waits for have ended; while a lane communicates, it
-    computes by `interference` slower.
+    """Time every task of a step where each collective takes as long as by itself. Each task starts when all it waits
+    for have ended.
 
     Args:
-        seconds: (tasks,) of each with nothing beside it.
+        step: The step.
+        seconds: (tasks,) s of each with nothing beside it.
+        interference: Share of its speed by which a lane computes slower while it communicates, 0 to 1.
+
+    Returns:
+        (tasks,) s at which each begins, and ends.
     """
     begin: list[float] = []
     end: list[float] = []

@@ -28,6 +28,12 @@ class LinkContention:
     """
 
     def __init__(self, steps: Sequence[TrainingStep], footprints: Footprints):
+        """Find which collectives cross the same links.
+
+        Args:
+            steps: The steps of the run.
+            footprints: Links of their collectives.
+        """
         self.collectives: list[CollectiveId] = [(s, i) for s, step in enumerate(steps) for i in step.collectives]
         self.kinds: list[int] = []
         self.footprints: list[Footprint] = []
@@ -48,7 +54,14 @@ class LinkContention:
         return {collective for collective, kind in zip(self.collectives, self.kinds, strict=True) if met[kind]}
 
     def find_overlapping(self, times: Sequence[tuple[Floats, Floats]]) -> set[CollectiveId]:
-        """Collectives that meet another, if the tasks of each step begin and end so."""
+        """Find the collectives that meet another on a link.
+
+        Args:
+            times: Of each step (tasks,) s at which its tasks begin, and end.
+
+        Returns:
+            The collectives.
+        """
         begin, end = (np.array([times[s][which][i] for s, i in self.collectives]) for which in (0, 1))
         near = _TOUCHING * float(end.max(initial=0.0))
         of_kind = _group_by_kind(self.kinds)

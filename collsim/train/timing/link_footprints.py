@@ -26,7 +26,16 @@ def count_sent_bytes(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
 
 
 def count_pair_bytes(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs, Longs, Floats]:
-    """(pairs,) senders, receivers and bytes: each pair of endpoints once."""
+    """Count the bytes that go from one endpoint of a schedule to another.
+
+    Args:
+        plan: The schedule.
+        nbytes: Bytes of its buffer.
+        item: Bytes of an element, between which chunks are cut.
+
+    Returns:
+        (pairs,) senders, receivers and bytes: each pair of endpoints once.
+    """
     slots, ends = Slots(compute_slot_bytes(plan, nbytes, item)), plan.endpoints
     total: dict[int, float] = {}
     for step in plan.each_step():
@@ -56,6 +65,12 @@ class Footprints:
     """
 
     def __init__(self, steps: Iterable[TrainingStep], network: CollectiveModel):
+        """Place the servers and switches that the collectives use.
+
+        Args:
+            steps: The steps of the run.
+            network: Schedules of collectives on the network.
+        """
         self.network = network
         placed = (
             (network.build_schedule(group, task), group)
@@ -69,14 +84,29 @@ class Footprints:
         self._pairs: dict[int, tuple[Longs, Longs]] = {}
 
     def get(self, step: TrainingStep, task: StepTask) -> Footprint:
-        """What a collective of a step crosses."""
+        """Get what a collective of a step crosses.
+
+        Args:
+            step: The step.
+            task: The collective.
+
+        Returns:
+            Links and bytes of all its groups.
+        """
         key = self.network.make_key(step, task)
         if key not in self._known:
             self._known[key] = self._build_footprint(list(self._iterate_routes(step, task)))
         return self._known[key]
 
     def sum_link_bytes(self, step: TrainingStep) -> Longs:
-        """(links,) bytes that a step's collectives put on each."""
+        """Sum the bytes that a step's collectives put on each link.
+
+        Args:
+            step: The step.
+
+        Returns:
+            (links,) bytes.
+        """
         out = np.zeros(self.link_count)
         for task in (step.tasks[i] for i in step.collectives):
             footprint = self.get(step, task)
@@ -84,7 +114,16 @@ class Footprints:
         return np.rint(out).astype(np.int64)
 
     def make_group_key(self, group: tuple[int, ...], task: StepTask) -> bytes:
-        """A key that groups have in common for which a collective takes as long: equal links, used in the same way."""
+        """Make a key that groups have in common for which a collective takes as long: equal links, used in the same
+        way.
+
+        Args:
+            group: Ranks of the group.
+            task: The collective.
+
+        Returns:
+            The key.
+        """
         plan = self.network.build_schedule(group, task)
         if id(plan) not in self._pairs:
             self._pairs[id(plan)] = count_pair_bytes(plan, task.nbytes)[:2]

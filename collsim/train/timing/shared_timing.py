@@ -57,11 +57,20 @@ class SharedTiming:
 def time_shared(
     parts: Sequence[RunningStep], network: CollectiveModel, background: Any = None, eager: bool = False
 ) -> list[SharedTiming]:
-    """Run the steps at the same time, under either rule of sending.
+    """Run steps at the same time, under either rule of sending.
+
+    Args:
+        parts: The steps, with their seconds by themselves.
+        network: Times and schedules of collectives on the network.
+        background: Other traffic, as `training_step` takes it.
+        eager: Whether a send waits until the bytes before it have left.
+
+    Returns:
+        Of each step, when its tasks ran and how many bytes they put on each link.
 
     Raises:
-        CollsimError: For asynchronous workers, who have no common moment, and for more collectives that meet than
-            memory holds.
+        CollsimError: Workers are asynchronous and have no common moment, or memory does not hold all collectives that
+            meet.
     """
     if any(part.step.staleness for part in parts):
         raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")

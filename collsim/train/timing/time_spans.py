@@ -10,7 +10,13 @@ from ..workload.step_graph import Spans
 
 
 def insert_span(busy: Spans, start: float, end: float) -> None:
-    """One more span to spans in order that do not overlap."""
+    """Insert a span into spans in order that do not overlap.
+
+    Args:
+        busy: The spans, which are changed.
+        start: Begin of the new span in s.
+        end: End of the new span in s.
+    """
     after: Spans = []
     while busy and busy[-1][0] > end:
         after.append(busy.pop())
@@ -22,8 +28,17 @@ def insert_span(busy: Spans, start: float, end: float) -> None:
 
 
 def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float]], interference: float) -> float:
-    """When `work` seconds of computing end that begin at `start`, if in the spans of `busy` (in order) they go by
-    `interference` slower."""
+    """Find when computing ends that is slower while something is sent.
+
+    Args:
+        start: Begin in s.
+        work: Seconds that it takes if nothing slows it.
+        busy: Spans in order in which it is slower.
+        interference: Share of the speed that is lost in them, 0 to 1.
+
+    Returns:
+        The end in s.
+    """
     if not work:
         return start
     first = len(busy)
@@ -43,7 +58,14 @@ def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float
 
 
 def merge_spans(spans: Sequence[tuple[float, float]]) -> Spans:
-    """The same times as spans that do not touch."""
+    """Merge spans that touch.
+
+    Args:
+        spans: (begin, end) in s, in any order.
+
+    Returns:
+        The same times as spans in order that do not touch.
+    """
     out: Spans = []
     for a, b in sorted(spans):
         if out and a <= out[-1][1]:
@@ -59,7 +81,15 @@ def measure_spans(spans: Sequence[tuple[float, float]]) -> float:
 
 
 def intersect_spans(first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]]) -> Spans:
-    """The times in both of two lists of spans that do not overlap, in order."""
+    """Find the times in both of two lists of spans.
+
+    Args:
+        first: Spans in order that do not overlap.
+        second: Likewise.
+
+    Returns:
+        The times in both, as spans in order.
+    """
     out: Spans = []
     i = _find_first_after(first, second[0][0]) if second else len(first)
     j = _find_first_after(second, first[0][0]) if first else len(second)
@@ -80,7 +110,15 @@ def _find_first_after(spans: Sequence[tuple[float, float]], moment: float) -> in
 
 
 def subtract_spans(spans: Sequence[tuple[float, float]], removed: Sequence[tuple[float, float]]) -> Spans:
-    """The times in `one` that are not in `other`; neither list overlaps itself, both are in order."""
+    """Find the times in one list of spans that are not in another.
+
+    Args:
+        spans: Spans in order that do not overlap.
+        removed: Likewise.
+
+    Returns:
+        What is left, as spans in order.
+    """
     out: Spans = []
     first = 0
     for a, b in spans:

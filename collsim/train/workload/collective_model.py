@@ -96,7 +96,15 @@ class CollectiveModel:
         return self._is_machine
 
     def is_predicted(self, group: Ranks, task: StepTask) -> bool:
-        """Whether NCCL's model gives the time of the collective `task` of the ranks `group`."""
+        """Tell whether NCCL's model gives the time of a collective.
+
+        Args:
+            group: Ranks of the group.
+            task: The collective.
+
+        Returns:
+            Whether it does; otherwise the links are simulated.
+        """
         if self.library != "nccl" or task.algorithm or task.kind not in _NCCL_COLLECTIVES or not self.is_machine:
             return False
         if self.algorithm and task.kind == "allreduce":
@@ -105,7 +113,14 @@ class CollectiveModel:
         return has_whole_nodes and len(set(self.count_ranks_per_node(group))) == 1
 
     def count_ranks_per_node(self, group: Ranks) -> tuple[int, ...]:
-        """Number of ranks of `group` on each of the nodes that it is on."""
+        """Count the ranks of a group on each of its nodes.
+
+        Args:
+            group: Ranks of the group.
+
+        Returns:
+            The numbers, by node; nodes without a rank of the group are left out.
+        """
         if group not in self._node_counts:
             ranks_per_node = self.topology.ranks // self.topology.facts.nodes
             counts = np.bincount(np.array(group) // ranks_per_node)
@@ -113,7 +128,14 @@ class CollectiveModel:
         return self._node_counts[group]
 
     def time_collectives(self, step: TrainingStep) -> Floats:
-        """(tasks,) s that each collective of `step` takes by itself; 0 for tasks that compute."""
+        """Time all collectives of a step by themselves.
+
+        Args:
+            step: The step.
+
+        Returns:
+            (tasks,) s; 0 for tasks that compute.
+        """
         seconds_by_key: dict[Hashable, float] = {}
         seconds = np.zeros(len(step.tasks))
         for number in step.collectives:
@@ -137,7 +159,15 @@ class CollectiveModel:
         return group, task.kind, task.nbytes, task.algorithm, task.options
 
     def time_groups(self, groups: tuple[Ranks, ...], task: StepTask) -> float:
-        """Seconds of a collective `task` that all `groups` run at the same time."""
+        """Time a collective that several groups run at the same time.
+
+        Args:
+            groups: Ranks of each group.
+            task: The collective.
+
+        Returns:
+            The time in s, of the slowest group.
+        """
         if len(groups) == 1 or not self.is_predicted(groups[0], task):
             return max(self.time_group(group, task) for group in groups)
         # groups with as many ranks on each node take as long as each other: one of each is enough
@@ -162,7 +192,16 @@ class CollectiveModel:
         return self._seconds[key]
 
     def predict(self, group: Ranks, task: StepTask, shares_nics: bool = False) -> Prediction:
-        """NCCL's prediction for a collective of one group; arguments as for `time_group`."""
+        """Predict a collective of one group as NCCL runs it.
+
+        Args:
+            group: Ranks of the group.
+            task: The collective.
+            shares_nics: Whether other groups use the network cards of its nodes at the same time.
+
+        Returns:
+            The prediction.
+        """
         kind, nodes = _NCCL_COLLECTIVES[task.kind], self.topology.facts.nodes
         counts = self.count_ranks_per_node(group)
         facts = read_facts(self.topology)

@@ -89,8 +89,13 @@ class ConvolutionBuilder:
         self.layers.append(layer)
 
     def add_max_pool(self, name: str, kernel: int, stride: int) -> None:
-        """Add max pooling `name` over `kernel` x `kernel` elements; it keeps its output and the positions of the
-        maxima (int64)."""
+        """Add max pooling; it keeps its output and the positions of the maxima (int64).
+
+        Args:
+            name: Name of the layer.
+            kernel: Height and width of the elements of which it takes the maximum.
+            stride: Stride in both directions.
+        """
         inputs = self.size
         self.side = -(-self.side // stride)
         layer = Layer(
@@ -111,8 +116,13 @@ class ConvolutionBuilder:
         self.layers.append(Layer(name, flops=float(inputs), traffic=traffic, outputs=self.size, kind="elementwise"))
 
     def add_linear(self, name: str, columns: int, *, relu: bool = False) -> None:
-        """Add a fully connected layer `name` with so many `columns` (outputs), with ReLU and dropout behind it if
-        `relu`."""
+        """Add a fully connected layer.
+
+        Args:
+            name: Name of the layer.
+            columns: Outputs per sample.
+            relu: Whether ReLU and dropout follow.
+        """
         inputs = self.size
         self.channels, self.side = columns, 1
         layer = Layer(
@@ -128,6 +138,13 @@ class ConvolutionBuilder:
         self.layers.append(layer)
 
     def build_model(self, name: str, source: str) -> Model:
-        """Build the finished model `name`, for images of 3 x 224 x 224 float32; `source` says where its shapes come
-        from."""
+        """Build the finished model, for images of 3 x 224 x 224 float32.
+
+        Args:
+            name: Name of the model.
+            source: Where its shapes come from.
+
+        Returns:
+            The model.
+        """
         return Model(name, tuple(self.layers), 0, 3 * 224 * 224 * 4, source)

@@ -43,8 +43,14 @@ class DecoderShape(NamedTuple):
     positions: int
 
     def build_model(self, *, padded: bool = True) -> Model:
-        """The decoder that `transformer` builds of these sizes, with a row of the table of positions for each token;
-        `padded` as there."""
+        """Build the decoder of these sizes, with a row of the table of positions for each token.
+
+        Args:
+            padded: Whether the head's matrix is padded to a fast number of columns, as in `transformer`.
+
+        Returns:
+            The model.
+        """
         return transformer(
             self.h,
             self.blocks,
@@ -64,8 +70,14 @@ class DecoderShape(NamedTuple):
 
 
 def read_decoder_shape(model: Model) -> DecoderShape | None:
-    """Read the sizes of a `model` that `transformer` built; None for any other, such as mixtures of experts and
-    attention windows."""
+    """Read the sizes of a model that `transformer` built.
+
+    Args:
+        model: The model.
+
+    Returns:
+        Its sizes; None for any other model, such as mixtures of experts and attention windows.
+    """
     layers = {layer.name: layer for layer in model.layers}
     names = ("embedding", "h.0.norm1", "h.0.attention.qkv", "h.0.attention", "h.0.attention.out", "h.0.mlp.up", "head")
     if not model.tokens or any(name not in layers for name in names):

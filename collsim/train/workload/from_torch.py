@@ -35,7 +35,19 @@ _KINDS = {
 
 
 def trace_module(module: Module, inputs: tuple[Tensor, ...], name: str | None) -> Model:
-    """Run `module` once on `inputs` and return its layers as the Model `name`; see `Model.from_torch`."""
+    """Run a module once and read its layers; see `Model.from_torch`.
+
+    Args:
+        module: The module.
+        inputs: Its inputs; the first dimension of the first one is the batch.
+        name: Name of the model; None for the module's class.
+
+    Returns:
+        The model.
+
+    Raises:
+        CollsimError: torch is missing, or the module does not run on these inputs.
+    """
     try:
         torch, flop_counter = import_module("torch"), import_module("torch.utils.flop_counter")
     except ImportError as error:

@@ -302,8 +302,15 @@ class StepBuilder:
         return len(self.tasks) - 1
 
     def add_allocation(self, lane: int, kind: str, nbytes: float, first: int, last: int) -> None:
-        """Allocate `nbytes` of a `kind` on each GPU of a `lane`, from the begin of task `first` to the end of task
-        `last`."""
+        """Allocate memory on each GPU of a lane for a part of the step.
+
+        Args:
+            lane: Number of the lane.
+            kind: What it holds: activations, gradients ...
+            nbytes: Bytes of a GPU.
+            first: Task with whose begin it is allocated.
+            last: Task with whose end it is freed.
+        """
         if nbytes:
             self.allocations.append((lane, kind, nbytes, first, last))
 

@@ -282,7 +282,15 @@ def _parse_shape(
 
 
 def build_embedding(shape: TransformerShape, positions: bool = False) -> Layer:
-    """Build the embedding of words, and of positions where they have a table."""
+    """Build the layer of the embedding of words.
+
+    Args:
+        shape: Sizes of the transformer.
+        positions: Whether positions have a table too.
+
+    Returns:
+        The layer.
+    """
     size = shape.seq * shape.h
     tables: tuple[int, ...] = (shape.vocab * shape.h,)
     if positions:
@@ -336,8 +344,15 @@ def build_block(shape: TransformerShape, name: str, window: int = 0) -> list[Lay
 
 
 def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
-    """Build the two matrices of an MLP `name`; a gated one has three, as the product behind the activation reads a
-    second one."""
+    """Build the two matrices of an MLP; a gated one has three, as the product behind the activation reads a second one.
+
+    Args:
+        shape: Sizes of the transformer.
+        name: Name of the MLP, which the names of its layers begin with.
+
+    Returns:
+        The layers, in the order of the forward pass.
+    """
     h, ffn = shape.h, shape.ffn
     if shape.gated:
         layers = [
@@ -364,8 +379,16 @@ def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
 
 
 def build_routed_mlp(shape: TransformerShape, name: str) -> list[Layer]:
-    """Build the MLP of a block `name`; behind a router, a small matrix that says which experts a token goes to, where
-    it is a mixture of experts."""
+    """Build the MLP of a block; a mixture of experts has a router before it, a small matrix that says which experts a
+    token goes to.
+
+    Args:
+        shape: Sizes of the transformer.
+        name: Name of the block, which the names of its layers begin with.
+
+    Returns:
+        The layers, in the order of the forward pass.
+    """
     layers = [shape.route_layer(layer) for layer in build_mlp(shape, f"{name}.mlp")]
     if not shape.experts:
         return layers
