@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from sampling import cross
 
 import collsim as cs
 from collsim import registry
@@ -43,23 +44,24 @@ def test_a_function_in_a_cell_is_an_algorithm_like_any_other():
     assert allreduce_gossip.claim("steps", 5) == s.steps
 
 
-@pytest.mark.parametrize(
-    ("n", "says"),
-    [
-        (0, "ranks=0 is too small; ranks is at least 1"),
-        (-3, "ranks=-3 is too small"),
-        (2.5, "ranks=2.5 is not a whole number"),
-        ("x", "ranks='x' is not a whole number"),
-        (None, "ranks=None"),
-        (True, "ranks=True"),
-        (float("nan"), "ranks=nan"),
-        (float("inf"), "ranks=inf"),
-        ([4], "ranks"),
-        (2**25, "ranks=33554432 is more than "),
-    ],
-)
-@pytest.mark.parametrize("name", cs.algorithms())
-def test_a_bad_number_of_ranks_is_a_sentence_everywhere(name, n, says):
+#: No number of ranks, and what is said of it.
+BAD_RANKS = [
+    (0, "ranks=0 is too small; ranks is at least 1"),
+    (-3, "ranks=-3 is too small"),
+    (2.5, "ranks=2.5 is not a whole number"),
+    ("x", "ranks='x' is not a whole number"),
+    (None, "ranks=None"),
+    (True, "ranks=True"),
+    (float("nan"), "ranks=nan"),
+    (float("inf"), "ranks=inf"),
+    ([4], "ranks"),
+    (2**25, "ranks=33554432 is more than "),
+]
+
+
+@pytest.mark.parametrize(("name", "bad"), cross(cs.algorithms(), BAD_RANKS))
+def test_a_bad_number_of_ranks_is_a_sentence_everywhere(name, bad):
+    n, says = bad
     with pytest.raises(cs.CollsimError) as caught:
         cs.algorithms()[name](n)
     assert says in str(caught.value)

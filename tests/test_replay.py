@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from sampling import cross
 
 import collsim as cs
 
@@ -70,8 +71,7 @@ def expected(s, data, op):
     return out
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("name", "dtype"), cross(ALGORITHMS, DTYPES))
 def test_replay_is_what_numpy_says(name, dtype):
     entry = ALGORITHMS[name]
     n = ranks_for(entry)

@@ -1,7 +1,7 @@
 """A sample of cases: all stay, some run always, and the rest where `slow` is selected."""
 
 import pytest
-from sampling import keep_fast, sample
+from sampling import cross, keep_fast, sample
 
 
 def is_slow(case):
@@ -9,7 +9,9 @@ def is_slow(case):
 
 
 def values_of(case):
-    return case.values if hasattr(case, "values") else (case,)
+    if hasattr(case, "values"):
+        return case.values
+    return case if isinstance(case, tuple) else (case,)
 
 
 @pytest.mark.parametrize(("length", "count"), [(2, 1), (7, 3), (100, 9)])
@@ -31,10 +33,20 @@ def test_parameters_keep_their_marks_and_ids():
     assert {mark.name for mark in cases[2].marks} == {"browser", "slow"}
 
 
-@pytest.mark.parametrize("count", [0, 3, 4])
-def test_a_sample_is_smaller_than_the_whole_and_not_empty(count):
-    with pytest.raises(AssertionError, match="no sample"):
-        sample(range(3), count)
+def test_where_there_are_no_more_cases_than_the_count_all_run_and_none_is_refused():
+    assert sample("ab", 2) == ["a", "b"]
+    assert sample("ab", 5) == ["a", "b"]
+    with pytest.raises(AssertionError, match="nothing"):
+        sample("ab", 0)
+
+
+def test_pairs_are_all_there_and_each_value_runs_always_with_one_of_the_others_in_turn():
+    cases = cross("abc", [1, 2])
+    assert [values_of(case) for case in cases] == [(a, n) for a in "abc" for n in (1, 2)]
+    assert [case for case in cases if not is_slow(case)] == [("a", 1), ("b", 2), ("c", 1)]
+    for others in ([1, 2, 3, 4], [1]):
+        with pytest.raises(AssertionError, match="never come"):
+            cross("abc", others)
 
 
 def test_only_chosen_cases_run_always():

@@ -12,6 +12,7 @@ import pytest
 from by_hand import is_right, sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import cross
 
 import collsim as cs
 from collsim.schedule import TRANSFER, Step, freeze
@@ -141,8 +142,7 @@ def subjects(name):
     return [entry(n, **options) for n in sizes(entry, 6, 4)]
 
 
-@pytest.mark.parametrize("break_", BREAKS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("name", "break_"), cross(ALGORITHMS, BREAKS))
 def test_every_break_is_caught_with_rank_chunk_and_step(name, break_):
     harmless = 0
     for s in subjects(name):

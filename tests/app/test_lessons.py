@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
@@ -45,8 +46,7 @@ def played(at):
     )
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "lang"), cross(NAMES, LANGUAGES))
 def test_every_lesson_opens_asks_and_answers(name, lang):
     at = opened(lesson=name, lang=lang)
     assert not at.exception

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages, unfolded
 
@@ -40,8 +41,7 @@ def sent(at):
     return json.loads(one.proto.json)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", cs.topology.machines())
+@pytest.mark.parametrize(("name", "language"), cross(cs.topology.machines(), LANGUAGES))
 def test_every_machine_is_drawn_in_both_languages(name, language):
     at = opened(machine=name, lang=language)
     assert not at.exception

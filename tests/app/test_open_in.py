@@ -2,6 +2,7 @@
 another one."""
 
 import pytest
+from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_pages import fine
 
@@ -28,8 +29,9 @@ def measured():
     return fine(at.button(key="fit_do").click().run()), "open_in_fit", custom_machine.OWN, 2
 
 
-@pytest.mark.parametrize("page", [name for name, page in PAGES.items() if page.takes_machine])
-@pytest.mark.parametrize("door", [machines, measured])
+@pytest.mark.parametrize(
+    ("page", "door"), cross([name for name, page in PAGES.items() if page.takes_machine], [machines, measured])
+)
 def test_every_page_opens_on_the_machine_that_is_taken_along(door, page):
     at, key, place, nodes = door()
     kept = at.session_state["session"].kept

@@ -5,6 +5,7 @@ import re
 import warnings
 
 import pytest
+from sampling import cross, sample
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
@@ -71,7 +72,7 @@ def fine(at):
     return at
 
 
-@pytest.mark.parametrize("name", cs.algorithms())
+@pytest.mark.parametrize("name", sample(cs.algorithms(), 16))
 def test_every_algorithm_runs_on_a_machine_and_in_the_other_language_on_a_network(name):
     place = {**MACHINE, "nodes": "1"} if name.endswith("_nvls") else MACHINE  # an NVSwitch serves one node
     helped_by = cs.algorithms()[name].helpers_on
@@ -88,8 +89,9 @@ def test_every_algorithm_runs_on_a_machine_and_in_the_other_language_on_a_networ
     assert players(at)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("collective", sorted({a.collective for a in cs.algorithms().values()}))
+@pytest.mark.parametrize(
+    ("collective", "language"), cross(sorted({a.collective for a in cs.algorithms().values()}), LANGUAGES)
+)
 def test_every_collective_is_compared_in_both_languages(collective, language):
     at = fine(opened(compare, collective=collective, lang=language, sizes="1KiB:1MiB:32", **NETWORK))
     assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == 2
@@ -106,7 +108,7 @@ def test_an_algorithm_that_cannot_run_is_said_once_and_leaves_no_warning_in_the_
     assert [str(one.message) for one in found if "attrs" in str(one.message)] == []
 
 
-@pytest.mark.parametrize("place", [*cs.topology.machines(), *cs.topology.NETWORKS])
+@pytest.mark.parametrize("place", sample([*cs.topology.machines(), *cs.topology.NETWORKS], 12))
 def test_every_machine_and_network_opens(place):
     kind = "machine" if place in cs.topology.machines() else "network"
     fine(opened(nbytes="1MiB", nodes="1", **{kind: place}))

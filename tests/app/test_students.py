@@ -23,6 +23,7 @@ def script():
     return module
 
 
+@pytest.mark.slow
 def test_a_few_students_walk_about_and_see_nothing_wrong(script, tmp_path):
     given = argparse.Namespace(students=4, minutes=0.15, think=0.4, csv=tmp_path / "students.csv")
     with (

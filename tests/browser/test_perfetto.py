@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from sampling import sample
 
 import collsim as cs
 
@@ -80,7 +81,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sample(CASES, 1))
 def test_the_trace_processor_reads_a_timeline_without_a_warning(perfetto, case):
     name, options, machine, engine = CASES[case]
     topology = cs.machine(machine)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from sampling import cross
 
 LONG = [
     "run",
@@ -81,10 +82,13 @@ sys.meta_path.insert(0, Press())
 
 
 @pytest.mark.parametrize(
-    "module",
-    ["numpy", "collsim.registry", "collsim.simulate", "typer", "collsim.cli.shell", "collsim.cli.runs", "numba"],
+    ("module", "program"),
+    cross(
+        ["numpy", "collsim.registry", "collsim.simulate", "typer", "collsim.cli.shell", "collsim.cli.runs", "numba"],
+        [("-m", "collsim"), ("collsim",)],
+    ),
+    ids=str,
 )
-@pytest.mark.parametrize("program", [("-m", "collsim"), ("collsim",)], ids=["module", "script"])
 def test_a_command_is_stopped_while_it_loads(program, module, tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(PRESS)
     (tmp_path / "collsim").write_text("from collsim.cli import main\n\nmain()\n")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import cross, sample
 
 RUN = ("run", "allreduce_ring", "--topology", "switch(8, bandwidth=25GB/s, alpha=1us)", "--nbytes", "64MiB")
 #: A command that prints with rich, one with `print`, one document, a help text, and one that finds something wrong.
@@ -27,8 +28,7 @@ def collsim(words, cwd, encoding="utf-8", **options):
     return subprocess.run([sys.executable, "-m", "collsim", *words], cwd=cwd, env=env, check=False, **options)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize(("name", "encoding"), cross(SPOKEN, ["ascii", "cp1252", "latin-1"]))
 def test_what_an_encoding_lacks_is_replaced(name, encoding, tmp_path):
     done = collsim(SPOKEN[name], tmp_path, encoding)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -53,7 +53,7 @@ def test_a_mistake_is_told_in_any_encoding(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other descriptors")
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", sample(SPOKEN, 2))
 def test_a_closed_standard_output_is_nowhere(name, tmp_path):
     done = collsim(SPOKEN[name], tmp_path, stdout=None, preexec_fn=lambda: os.close(1))
     assert (done.returncode, done.stderr) == (0, b"")
@@ -63,8 +63,7 @@ def test_a_closed_standard_output_is_nowhere(name, tmp_path):
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize(("name", "unbuffered"), cross(SPOKEN, ["", "1"]))
 def test_a_reader_that_goes_away_is_no_mistake(name, unbuffered, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     reader, writer = os.pipe()
@@ -75,7 +74,7 @@ def test_a_reader_that_goes_away_is_no_mistake(name, unbuffered, tmp_path, monke
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", sample(SPOKEN, 2))
 def test_a_full_disk_is_said_once(name, tmp_path):
     with FULL.open("w") as full:
         done = collsim(SPOKEN[name], tmp_path, stdout=full)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import cross
 
 import collsim as cs
 from collsim.files import create_file, read_json, read_text
@@ -33,8 +34,7 @@ def same(a, b):
         assert (x == y).all()
 
 
-@pytest.mark.parametrize("suffix", BACK)
-@pytest.mark.parametrize("name", sorted(cs.algorithms()))
+@pytest.mark.parametrize(("name", "suffix"), cross(sorted(cs.algorithms()), BACK))
 def test_every_algorithm_comes_back_as_it_was(name, suffix, tmp_path):
     for n in (2, 4, 8):
         try:

@@ -161,7 +161,8 @@ def code_of(body, put):
     return PRELUDE + textwrap.indent(body, "    ") + "\n    yield cs.copy(0, 1, chunk=0)\n"
 
 
-USERS = [pytest.param(0, marks=pytest.mark.skipif(os.getuid() != 0, reason="needs root"), id="root"),
+NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+USERS = [pytest.param(0, marks=[NEEDS_ROOT, pytest.mark.slow], id="root"),
          pytest.param(NOBODY if os.getuid() == 0 else os.getuid(), id="ordinary")]  # fmt: skip
 KINDS = [Isolation.BUBBLEWRAP, Isolation.LANDLOCK]
 

@@ -10,15 +10,31 @@ def sample(cases, count):
 
     Args:
         cases: values of one parameter, tuples of several, or `pytest.param`.
-        count: at least 1, fewer than there are cases.
+        count: at least 1; where there are no more cases, all of them run.
 
     Returns:
         A list of `pytest.param` in the order of the cases, so that both selections give a case the same id.
     """
     cases = list(cases)
-    assert 0 < count < len(cases), f"{count} of {len(cases)} cases is no sample"
+    assert count > 0, "nothing would run"
     chosen = {k * len(cases) // count for k in range(count)}
     return [case if k in chosen else _mark_slow(case) for k, case in enumerate(cases)]
+
+
+def cross(values, others):
+    """All pairs as parameters, of which in `make check` each of the values comes once, with one of the others in turn.
+
+    Args:
+        values: of the first parameter.
+        others: values of the second, not more than of the first, so that all of them come.
+    """
+    values, others = list(values), list(others)
+    assert 1 < len(others) <= len(values), "some of the others would never come"
+    return [
+        (value, other) if j == k % len(others) else pytest.param(value, other, marks=SLOW)
+        for k, value in enumerate(values)
+        for j, other in enumerate(others)
+    ]
 
 
 def keep_fast(cases, chosen):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from sampling import cross
 
 import collsim as cs
 from collsim.teach import break_it
@@ -72,8 +73,7 @@ def changed(before, after):
     return at, {row[1] for row in [*here, *there] if here.count(row) != there.count(row)}
 
 
-@pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
-@pytest.mark.parametrize("name", sorted(cs.algorithms()))
+@pytest.mark.parametrize(("name", "how"), cross(sorted(cs.algorithms()), ["lose", "swap", "oversize", "repeat"]))
 def test_the_place_that_is_told_is_the_place_that_was_broken(name, how):
     trace = cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4, reduces=True), "1MiB")
     for seed in range(2):

@@ -3,6 +3,7 @@ never faster."""
 
 import numpy as np
 import pytest
+from sampling import cross
 
 import collsim as cs
 from collsim.topology import machine, machines
@@ -29,8 +30,7 @@ def some_pairs(topology, most=600):
     return src, dst
 
 
-@pytest.mark.parametrize("level", LEVELS, ids=str)
-@pytest.mark.parametrize("name", WITH_CARDS)
+@pytest.mark.parametrize(("name", "level"), cross(WITH_CARDS, LEVELS), ids=str)
 def test_what_enters_a_device_that_is_no_endpoint_leaves_it(name, level):
     topology = machine(name, nodes=2, p2p=level, gdr=level)
     src, dst = some_pairs(topology)

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from sampling import cross
 
 import collsim as cs
 from collsim import registry
@@ -95,8 +96,7 @@ def test_exchange_of_halves():
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
-@pytest.mark.parametrize("name", list(cs.algorithms()))
+@pytest.mark.parametrize(("name", "ranks"), cross(cs.algorithms(), [2, 3, 5, 8]))
 def test_every_step_of_every_algorithm_has_both_languages(name, ranks):
     try:
         sentences = told(name, cs.topology.switch(ranks))

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from sampling import cross
 
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
@@ -123,8 +124,7 @@ def check_moves(made, trace, links):
     assert all(made["steps"]["text"]["zh"])
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
-@pytest.mark.parametrize("name", list(cs.algorithms()))
+@pytest.mark.parametrize(("name", "ranks"), cross(cs.algorithms(), [1, 2, 3, 4, 8]))
 def test_contract_holds_for_every_algorithm(name, ranks):
     try:
         trace = run(name, cs.topology.switch(ranks))
