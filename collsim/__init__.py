@@ -34,7 +34,8 @@ from .schedule import views as _schedule_views
 from .simulate import Flows, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
 from .sweep import close_gap, compare, sweep
-from .topology import Topology, load_topology, machine, machines
+from .topology import Topology, load_topology, machine
+from .topology.machines import machines
 from .topology.network import views as _topology_views
 from .units import format_bandwidth, format_bytes, format_time, size_range
 from .verify import verify

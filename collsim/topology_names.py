@@ -6,7 +6,8 @@ from functools import partial
 from typing import TypeAlias
 
 from .errors import CollsimError
-from .topology import NETWORKS, Topology, machine, machines
+from .topology import NETWORKS, Topology, machine
+from .topology.machines import machines
 from .topology.plan import Machine
 from .topology.spec import parse_topology
 

@@ -167,6 +167,34 @@ def test_no_public_class_name_is_used_twice():
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
+def bound_names(body):
+    """Names that the statements of a package give to something other than one of its modules."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.ImportFrom) and not (node.level == 1 and node.module is None):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from bound_names(ast.iter_child_nodes(node))
+
+
+def test_no_name_of_a_package_hides_one_of_its_modules():
+    """`import collsim.io.file_formats` gives the module. At the top, functions show the attributes of their module."""
+    hidden = set()
+    for path in MODULES:
+        if path.name == "__init__.py":
+            inside = {p.stem for p in path.parent.glob("*.py")} | {
+                p.parent.name for p in path.parent.glob("*/__init__.py")
+            }
+            names = set(bound_names(ast.parse(path.read_text(encoding="utf-8")).body))
+            hidden |= {(relative_name(path.parent), name) for name in names & inside}
+    at_top = ("algorithms", "collective", "dtypes", "replay", "schedule", "simulate", "sweep", "verify")
+    assert hidden == {(".", name) for name in at_top}
+
+
 # ---- functions and lines -------------------------------------------------------------------------------------------
 
 

@@ -232,7 +232,7 @@ ONES_ON_SITE = (
 def stick(tmp_path_factory):
     """The static site with some of its places."""
     only = ("allreduce_ring", "allreduce_parameter_server", "broadcast_chain")
-    return site.build(tmp_path_factory.mktemp("stick") / "site", ["en"], places=ONES_ON_SITE, only=only).path
+    return site.build_site(tmp_path_factory.mktemp("stick") / "site", ["en"], places=ONES_ON_SITE, only=only).path
 
 
 def on_site(stick, run):

@@ -115,7 +115,7 @@ def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory
 def test_the_site_is_built_from_the_wheel(installed, tmp_path):
     """A part of it (all of it takes half a minute); what it reads from the package is the same."""
     code = (
-        "from collsim.site import build; from collsim.site.gallery import PLACES;print(build('site', ['en'], "
+        "from collsim.site import build_site; from collsim.site.gallery import PLACES;print(build_site('site', ['en'], "
         "places=PLACES[:1], only=['allreduce_ring']).files)"
     )
     assert int(ran(installed, tmp_path, "python", "-c", code)) > 10

@@ -19,7 +19,7 @@ ABOUT = {
     "collsim/markup.py",
     "collsim/io/page_tables.py",
     "collsim/sandbox/frames.py",
-    "collsim/teach/questions/question.py",
+    "collsim/teach/quiz/question.py",
     "collsim/topology/files/topo_m.py",
 }
 #: How a source names a space that is none: escapes of Python and JavaScript, entities of HTML.

@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.app.texts.catalogue import TEXTS
 from collsim.cli import app
 from collsim.schedule import freeze
-from collsim.teach import break_it, exercise, exercises
+from collsim.teach import break_it, exercise, list_exercises
 from collsim.teach.breaking import WAYS
 from collsim.viz.timeline.document import build_timeline
 
@@ -63,7 +63,7 @@ def test_no_text_of_the_app_the_lessons_and_the_player_counts_steps_from_nought(
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_no_exercise_counts_steps_from_nought(lang):
-    for name in exercises():
+    for name in list_exercises():
         task = exercise(name, lang)
         assert not said("\n".join([str(task), *map(task.hint, (1, 2, 3)), task.starter])), name
 

@@ -324,7 +324,7 @@ def choose_out(argument: Path | None, option: Path | None, example: str) -> Path
 
 def require_writable(holds: str, out: Path) -> None:
     """Raises CollsimError where no format writes a `schedule` or `trace` to this name, or its folder is not there."""
-    from ..io.formats import require_writable as require_format  # formats bring tables with them
+    from ..io.file_formats import require_writable as require_format  # formats bring tables with them
 
     require_format(holds, out)
 

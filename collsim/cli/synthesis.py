@@ -14,7 +14,7 @@ from .shell import command
 from .tables import print_json, show
 
 if TYPE_CHECKING:
-    from collsim.synthesis.synthesize import Effort
+    from collsim.synthesis.synthesizer import Effort
 
 
 #: Bytes at which a schedule is timed that was found for no size.

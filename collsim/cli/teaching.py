@@ -131,9 +131,9 @@ def site(
 ) -> None:
     """Build the static site: lessons, gallery, races and questions for any web server or a USB stick; plays from
     file:// too."""
-    from collsim.site import build
+    from collsim.site import build_site
 
-    website = build(
+    website = build_site(
         choose_out(folder, out, "collsim site FOLDER"), lang or ("en", "zh"), progress=is_progress_shown(progress)
     )
     if as_json:

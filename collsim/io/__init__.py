@@ -7,7 +7,7 @@ Dropping a module that calls `register(Format(...))` into this folder is the onl
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .formats import Format, convert, formats, load, register, save
+from .file_formats import Format, convert, formats, load, register, save
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -20,7 +20,7 @@ from ..files import MOST_ELEMENTS, create_file, read_bytes, refuse
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
-from .formats import Format, register
+from .file_formats import Format, register
 
 COMP, SEND, RECV, COLLECTIVE = 4, 5, 6, 7
 _VERSION = "0.0.4"

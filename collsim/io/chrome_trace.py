@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ..errors import CollsimError
 from ..files import create_file
 from ..simulate import Trace
-from .formats import Format, register
+from .file_formats import Format, register
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

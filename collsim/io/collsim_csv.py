@@ -23,7 +23,7 @@ from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MOST_ELEMENTS, guard_json, parse_whole_number, read_text, refuse, write_text
 from ..schedule import MOST_CHANNEL, Schedule, Step, freeze
 from ..steps import HELPER_PLACES
-from .formats import Format, register
+from .file_formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
 FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")

@@ -20,7 +20,7 @@ from ..errors import FormatError, Sentence
 from ..files import MOST_ELEMENTS, parse_whole_number, read_json, refuse, write_text
 from ..schedule import Schedule, Step
 from .collsim_csv import build_facts, freeze_rows, list_waits, with_waits
-from .formats import Format, register
+from .file_formats import Format, register
 
 _COLUMNS = ["src", "dst", "chunk", "into", "op", "channel"]
 _COUNTS = (("times", 0), ("width", 1), ("modulus", 1))  # of a pattern, with the least

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CollsimError
 from ..files import write_text
 from ..schedule import Schedule
-from .formats import Format, register
+from .file_formats import Format, register
 
 _MOST_TRANSFERS = 20_000
 

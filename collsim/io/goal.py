@@ -19,7 +19,7 @@ from ..files import MOST_ELEMENTS, parse_whole_number, read_text, refuse, write_
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
-from .formats import Format, register
+from .file_formats import Format, register
 
 _NS = 1e9
 _MOST_COMMENTS = 500_000

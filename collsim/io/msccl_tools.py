@@ -24,7 +24,7 @@ from ..files import parse_whole_number, read_json, refuse
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
 from .collsim_csv import freeze_rows
-from .formats import Format, register
+from .file_formats import Format, register
 
 _MAKERS: dict[str, Callable[..., Step]] = {"copy": copy, "reduce": reduce}
 _MOST_RANKS, _MOST_PIECES, _MOST_CELLS, _MOST_SENDS = 4096, 1024, 16_000_000, 5_000_000

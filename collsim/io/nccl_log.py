@@ -26,7 +26,7 @@ from ..errors import CollsimError, Sentence, describe_unknown
 from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
 from ..trees import measure_depths
-from .formats import Format, register
+from .file_formats import Format, register
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
 _STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", re.ASCII)

@@ -23,7 +23,7 @@ from ..collective import collectives
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
-from .formats import Format, register
+from .file_formats import Format, register
 
 if TYPE_CHECKING:
     import pandas as pd

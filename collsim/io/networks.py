@@ -18,7 +18,7 @@ from ..files import read_text, refuse, write_text
 from ..topology import Topology
 from ..topology.files import load_topology
 from ..topology.files.astra import build
-from .formats import Format, register
+from .file_formats import Format, register
 
 _MOST_ROUTES = 250_000
 _DEEPEST = 64

@@ -26,7 +26,7 @@ from ..collective import collective as find_collective
 from ..errors import Sentence
 from ..files import parse_real_number, parse_whole_number, read_text, refuse
 from ..units import parse_count
-from .formats import Format, register
+from .file_formats import Format, register
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from ..errors import CollsimError
 from ..files import write_text
 from ..markup import bind_units
 from ..units import format_bandwidth, format_bytes, format_time
-from .formats import Format, register
+from .file_formats import Format, register
 
 if TYPE_CHECKING:
     import pandas as pd

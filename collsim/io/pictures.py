@@ -8,7 +8,7 @@ from typing import Any
 
 from ..simulate import Trace
 from ..simulate.trace import views
-from .formats import Format, register
+from .file_formats import Format, register
 
 
 def write_picture(trace: Trace, path: Any, **options: Any) -> None:

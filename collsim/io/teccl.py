@@ -23,7 +23,7 @@ from ..errors import Sentence
 from ..files import read_json, refuse
 from ..schedule import Schedule, Step, copy
 from .collsim_csv import freeze_rows
-from .formats import Format, register
+from .file_formats import Format, register
 
 _VIA = r"(?: via switches [0-9, \[\]]+)?"
 _FLOW = re.compile(

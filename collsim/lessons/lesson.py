@@ -15,7 +15,7 @@ from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..teach.language import Text
-from ..teach.questions.question import Alternative, Question
+from ..teach.quiz.question import Alternative, Question
 from ..topology import Topology, switch
 from ..units import format_bytes, format_time
 from ..viz.splits.still import PipelinePicture

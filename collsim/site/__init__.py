@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .build import Site, build
+from .build import Site, build_site
 from .sheets import write_worksheet
 from .slides import SlideDeck, write_slides
 
-__all__ = ["Site", "SlideDeck", "build", "write_slides", "write_worksheet"]
+__all__ = ["Site", "SlideDeck", "build_site", "write_slides", "write_worksheet"]

@@ -23,8 +23,8 @@ from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
 from ..lessons.lesson import Telling
 from ..simulate import Trace
-from ..teach.questions.question import Question
-from ..teach.questions.questions import questions
+from ..teach.quiz.question import Question
+from ..teach.quiz.questions import questions
 from ..viz.hosts.page import build_player_source
 from ..viz.story.document import build_story_source, encode_story
 from ..viz.timeline.document import build_timeline, dump_json
@@ -59,7 +59,7 @@ class Site:
     nbytes: int
 
 
-def build(
+def build_site(
     out: Path | str,
     lang: Sequence[str] = pages.LANGUAGES,
     *,

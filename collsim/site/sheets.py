@@ -8,10 +8,10 @@ from pathlib import Path
 from ..errors import CollsimError, require_path
 from ..files import create_file, require_writable_file, write_text
 from ..simulate import Trace
-from ..teach.questions.moodle import moodle_xml
-from ..teach.questions.question import Question
-from ..teach.questions.questions import questions
-from ..teach.questions.worksheet import answer, facts, markdown, plan_text, title
+from ..teach.quiz.moodle import moodle_xml
+from ..teach.quiz.question import Question
+from ..teach.quiz.questions import questions
+from ..teach.quiz.worksheet import answer, facts, markdown, plan_text, title
 from ..viz.pictures.worksheet import Item, create_machine_drawing, draw_pdf, render_machine
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.

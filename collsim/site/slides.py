@@ -21,7 +21,7 @@ from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
 from ..markup import escape_text
 from ..simulate import Trace
-from ..teach.language import LANGUAGES, Text, language
+from ..teach.language import LANGUAGES, Text, require_language
 from ..viz.hosts.page import build_html_document
 from ..viz.pictures.still import draw_machine_figure
 from .pages import lanes, say
@@ -48,7 +48,7 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
     Raises:
         CollsimError: For a lesson that there is not, another language, or another suffix than .html.
     """
-    target, k = require_path(out), LANGUAGES.index(language(lang))
+    target, k = require_path(out), LANGUAGES.index(require_language(lang))
     if target.suffix.lower() not in (".html", ".htm"):
         raise CollsimError("cannot write slides to {target!r}: the suffix must be .html", target=str(target))
     if isinstance(lessons, str) or not isinstance(lessons, Sequence):

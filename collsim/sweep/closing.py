@@ -31,7 +31,7 @@ from .synthesized import SYNTHESIZED, check_options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..synthesis.synthesize import Effort
+    from ..synthesis.synthesizer import Effort
 
 #: What the synthesized schedule is raced against: the first of each that the collective has and that runs here.
 RIVALS = {
@@ -197,7 +197,7 @@ def close_gap(
     """
     check_options([str(collective)], ())
     topology = resolve_topology(topology, "close_gap")
-    from ..synthesis.synthesize import search_schedule
+    from ..synthesis.synthesizer import search_schedule
 
     search = search_schedule(
         collective, topology, nbytes, effort, ranks=ranks, root=root, switches=switches, progress=progress

@@ -37,8 +37,9 @@ from ..errors import CollsimError, FormatError, describe_unknown, require_word
 from ..files import read_text
 from ..registry import get_algorithm
 from ..simulate import ENGINES
-from ..topology import NETWORKS, machines
+from ..topology import NETWORKS
 from ..topology.files.document import build_value, compose
+from ..topology.machines import machines
 from ..units import size_range
 from .library import NCCL
 from .steps import SEVERAL, list_models, list_splits

@@ -16,8 +16,9 @@ from ..collective import collectives
 from ..dtypes import dtypes
 from ..registry import algorithms
 from ..simulate import ENGINES
-from ..topology import NETWORKS, machine, machines
+from ..topology import NETWORKS, machine
 from ..topology.fabrics import FABRIC_OPTIONS, FABRICS
+from ..topology.machines import machines
 from ..units import FACTOR, MOST_BYTES, SIZE
 from .library import NCCL
 from .networks import EDITS

@@ -8,6 +8,6 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 """
 
 from .solver import Answer, find_least_steps, solve_exactly
-from .synthesize import Report, report, synthesize
+from .synthesizer import Report, report, synthesize
 
 __all__ = ["Answer", "Report", "find_least_steps", "report", "solve_exactly", "synthesize"]

@@ -15,10 +15,10 @@ from .exercises.progress import progress, progress_path
 from .exercises.tasks import SETTINGS, TASKS
 from .exercises.tasks.setting import SettingExercise, SettingResult
 from .exercises.tasks.task import Task
-from .language import language
-from .questions.question import Question, Reply
-from .questions.questions import questions
-from .questions.worksheet import worksheet
+from .language import require_language
+from .quiz.question import Question, Reply
+from .quiz.questions import questions
+from .quiz.worksheet import worksheet
 
 __all__ = [
     "Broken",
@@ -31,8 +31,8 @@ __all__ = [
     "Task",
     "break_it",
     "exercise",
-    "exercises",
     "grade",
+    "list_exercises",
     "progress",
     "progress_path",
     "questions",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-def exercises(lang: str = "en") -> dict[str, Exercise]:
+def list_exercises(lang: str = "en") -> dict[str, Exercise]:
     """All exercises by name, in the order in which they are met.
 
     Args:
@@ -53,10 +53,10 @@ def exercises(lang: str = "en") -> dict[str, Exercise]:
 
     Examples:
         >>> import collsim as cs
-        >>> "ring-allreduce" in cs.teach.exercises()
+        >>> "ring-allreduce" in cs.teach.list_exercises()
         True
     """
-    return {name: Exercise(task, language(lang)) for name, task in TASKS.items()}
+    return {name: Exercise(task, require_language(lang)) for name, task in TASKS.items()}
 
 
 def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
@@ -79,7 +79,7 @@ def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
     """
     if name in SETTINGS:
         return settings(lang)[name]
-    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS])], language(lang))
+    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS])], require_language(lang))
 
 
 def settings(lang: str = "en") -> dict[str, SettingExercise]:
@@ -99,4 +99,4 @@ def settings(lang: str = "en") -> dict[str, SettingExercise]:
         >>> cs.teach.settings()["small-bubble"].check(4).passed
         False
     """
-    return {name: SettingExercise(task, language(lang)) for name, task in SETTINGS.items()}
+    return {name: SettingExercise(task, require_language(lang)) for name, task in SETTINGS.items()}

@@ -17,7 +17,7 @@ from ..schedule import Schedule, Step, freeze
 from ..simulate import Trace, simulate
 from ..units import format_time, parse_count
 from ..verify import verify
-from .language import LANGUAGES, Text, language
+from .language import LANGUAGES, Text, require_language
 
 Random = np.random.Generator
 _MOST_TRANSFERS = 50_000
@@ -77,7 +77,7 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
     ways = {**_SCHEDULES, **_MACHINES}
     if how not in ways:
         raise CollsimError(describe_unknown("way to break a run", how, ways))
-    language(lang)
+    require_language(lang)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
         why = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"
         raise CollsimError(why, trace=trace, most=_MOST_TRANSFERS)

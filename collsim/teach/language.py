@@ -8,7 +8,7 @@ Text = tuple[str, str]  #: the same sentence in English and Chinese
 LANGUAGES = ("en", "zh")
 
 
-def language(lang: str) -> str:
+def require_language(lang: str) -> str:
     """The language itself. Raises CollsimError for one that is not spoken here."""
     if lang not in LANGUAGES:
         raise CollsimError(describe_unknown("language", lang, LANGUAGES))

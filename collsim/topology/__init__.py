@@ -20,7 +20,7 @@ from .generic import (
     torus,
     tree,
 )
-from .machines import machine, machines
+from .machines import machine
 from .network import Cable, Devices, Hop, Links, Routes, Topology, build_ring_orders
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "line",
     "load_topology",
     "machine",
-    "machines",
     "mesh",
     "parse_topology_text",
     "ring",

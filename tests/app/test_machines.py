@@ -41,7 +41,7 @@ def sent(at):
     return json.loads(one.proto.json)
 
 
-@pytest.mark.parametrize(("name", "language"), cross(cs.topology.machines(), LANGUAGES))
+@pytest.mark.parametrize(("name", "language"), cross(cs.machines(), LANGUAGES))
 def test_every_machine_is_drawn_in_both_languages(name, language):
     at = opened(machine=name, lang=language)
     assert not at.exception
@@ -52,7 +52,7 @@ def test_every_machine_is_drawn_in_both_languages(name, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_a_machine_is_stands_there_in_the_language_of_the_page(language):
     at = fine(unfolded(opened(machine="polaris", lang=language), "about"))
-    plan = cs.topology.machines()["polaris"]
+    plan = cs.machines()["polaris"]
     shown = " ".join(e.proto.body for e in at.get("html"))
     assert [text in shown for text in (plan.about, plan.chinese)] == [language == "en", language == "zh"]
     assert plan.source in shown

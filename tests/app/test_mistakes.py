@@ -99,7 +99,7 @@ def attempts():
         for option in OPTIONS.items():
             if option[0] in entry.options:
                 yield simulate, Choice(**{**plain.__dict__, "options": (option,)})
-    for machine in cs.topology.machines():
+    for machine in cs.machines():
         for fabric in FABRICS:
             yield build_place, Choice(place=machine, nodes=2, fabric=fabric)
     for network in cs.topology.NETWORKS:

@@ -45,7 +45,7 @@ def words():
     known |= {"do": tuple(edits.CABLE), "how": tuple(edits.STRAGGLERS), "traffic": tuple(edits.TRAFFIC)}
     known["algorithm"] = known["start"] = tuple(cs.algorithms())
     known["collective"] = tuple(cs.collectives())
-    known["machine"] = known["place"] = (*cs.topology.machines(), "own")
+    known["machine"] = known["place"] = (*cs.machines(), "own")
     known["network"] = tuple(cs.topology.NETWORKS)
     known["fabric"] = tuple(FABRICS)
     known["dtype"] = tuple(dtypes())

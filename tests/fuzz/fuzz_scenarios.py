@@ -105,7 +105,7 @@ def _place(rng, ranks):
             words[switch] = False
     words |= {"placement": "round-robin"} if rng.random() < 0.1 else {}
     words |= {"rates": "effective"} if rng.random() < 0.2 else {}
-    return {"machine": rng.choice(list(cs.topology.machines())), **words}
+    return {"machine": rng.choice(list(cs.machines())), **words}
 
 
 def _edit(rng):

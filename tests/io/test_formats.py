@@ -17,7 +17,7 @@ from sampling import cross
 import collsim as cs
 from collsim.files import create_file, read_json, read_text
 from collsim.io import convert, formats, load, save
-from collsim.io.formats import _FORMATS, Format, register
+from collsim.io.file_formats import _FORMATS, Format, register
 from collsim.schedule import copy, freeze, reduce, repeat
 
 DOCS = Path(__file__).parents[2] / "docs"

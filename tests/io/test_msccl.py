@@ -15,7 +15,7 @@ from sampling import cross, sample
 
 import collsim as cs
 from collsim.io import read_msccl, write_msccl
-from collsim.io.msccl.interpret import COLLECTIVES
+from collsim.io.msccl.interpreter import COLLECTIVES
 from collsim.io.msccl.program import parse
 from collsim.schedule import Step, copy, freeze, reduce
 

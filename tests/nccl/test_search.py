@@ -32,7 +32,7 @@ def test_dgx1v_six_rings_that_use_every_nvlink_once():
     machine = topology.machine("dgx-1v")
     seen = search_graphs(machine).rings
     assert (len(seen.channels), seen.speed, seen.type_intra) == (6, 20.0, "NVL")
-    width = {frozenset((a, b)): c.width for a, b, c in topology.machines()["dgx-1v"].joints if c.kind == "nvlink"}
+    width = {frozenset((a, b)): c.width for a, b, c in cs.machines()["dgx-1v"].joints if c.kind == "nvlink"}
     for (a, b), load in loads(seen).items():
         assert load <= 20.0 * width[frozenset((f"gpu{a}", f"gpu{b}"))]
     assert sum(loads(seen).values()) == 20.0 * 2 * sum(width.values())
@@ -93,7 +93,7 @@ def test_every_node_of_the_catalogue_agrees_with_the_closed_rule_where_that_is_e
     """Machines with NVLink everywhere: the same total. (Over PCIe the closed rule looks at one GPU, the search at all
     shared links.)"""
     agreed = 0
-    for name in topology.machines():
+    for name in cs.machines():
         for nodes in (1, 2):
             try:
                 facts = read_facts(topology.machine(name, nodes=nodes))
@@ -140,7 +140,7 @@ def test_a_cut_nvlink_costs_rings():
 
 def test_what_cannot_be_ringed_falls_back_as_nccl_does():
     """No way between two GPUs: one channel in plain order at 0.1 GB/s, type SYS."""
-    apart = replace(topology.machines()["dgx-a100"], joints=())
+    apart = replace(cs.machines()["dgx-a100"], joints=())
     assert search_rings(apart, 2, (), Rules(SYS, LOC)) == Rings((Channel((0, 1)),), 0.1, "SYS", "SYS", True, 0)
 
 
@@ -294,7 +294,7 @@ def test_channels_reserve_no_more_than_links_have():
     """Of every tree on every machine of the catalogue: GB/s over each cable out of a GPU to a peer."""
     for name in ("dgx-1v", "dgx-1p", "polaris", "rtx3090-4gpu"):
         width: Counter = Counter()
-        for a, b, cable in topology.machines()[name].joints:
+        for a, b, cable in cs.machines()[name].joints:
             if cable.kind == "nvlink":
                 width[a, b] = width[b, a] = cable.effective / 1e9
         seen, used = search_graphs(topology.machine(name)).trees, Counter()

@@ -35,7 +35,7 @@ def test_p2p_off_in_the_machine_is_nccl_p2p_disable():
 
 def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr():
     said = 0
-    for name, plan in topology.machines().items():
+    for name, plan in cs.machines().items():
         nodes = 2 if plan.of_kind("nic") else 1
         for options in ({}, {"p2p": False}, {"gdr": False}):
             machine = topology.machine(name, nodes, **options)

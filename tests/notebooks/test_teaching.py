@@ -11,7 +11,7 @@ from make_numbers import MARK, unlike
 
 import collsim as cs
 from collsim.app.scenario.panels import Panels
-from collsim.teach import exercises
+from collsim.teach import list_exercises
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "teaching.zh.md"}
@@ -60,4 +60,4 @@ def test_the_two_guides_are_in_step():
 def test_exercises_that_the_guide_names_exist(lang):
     named = set(re.findall(r"`(ring-[a-z-]+)`", GUIDES[lang].read_text(encoding="utf-8")))
     assert named
-    assert named <= set(exercises())
+    assert named <= set(list_exercises())

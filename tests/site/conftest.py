@@ -2,7 +2,7 @@
 
 import pytest
 
-from collsim.site import build
+from collsim.site import build_site
 from collsim.site.gallery import PLACES
 
 SOME = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server", "broadcast_chain")
@@ -13,4 +13,4 @@ def site(tmp_path_factory):
     """A site with four algorithms on three places."""
     shown = ("switch", "pcie-8gpu~no-p2p", "dgx-a100~2x")
     places = [place for place in PLACES if place.key in shown]
-    return build(tmp_path_factory.mktemp("stick") / "site", places=places, only=SOME)
+    return build_site(tmp_path_factory.mktemp("stick") / "site", places=places, only=SOME)

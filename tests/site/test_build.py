@@ -5,13 +5,12 @@ import gzip
 import html
 import json
 import re
-import sys
 
 import pytest
 
 import collsim as cs
 from collsim.lessons.chapters import SECTIONS
-from collsim.site import build, gallery, pages
+from collsim.site import build_site, gallery, pages
 from collsim.site.build import classic
 from collsim.viz.hosts.page import build_player_source, encode_inline_json
 
@@ -52,7 +51,7 @@ def test_a_run_weighs_little_enough_for_thirty_megabytes(site):
 
 def test_building_twice_gives_the_same_bytes(tmp_path):
     some = {"places": RING, "only": ["allreduce_ring"]}
-    one, two = build(tmp_path / "a", **some), build(tmp_path / "b", **some)
+    one, two = build_site(tmp_path / "a", **some), build_site(tmp_path / "b", **some)
     files = [
         sorted((p.relative_to(s.path), p.read_bytes()) for p in s.path.rglob("*") if p.is_file()) for s in (one, two)
     ]
@@ -62,26 +61,26 @@ def test_building_twice_gives_the_same_bytes(tmp_path):
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(cs.CollsimError, match="holds something"):
-        build(tmp_path, only=["allreduce_ring"])
+        build_site(tmp_path, only=["allreduce_ring"])
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_an_earlier_site_is_replaced_and_one_that_fails_changes_nothing(tmp_path):
     some = {"places": RING, "only": ["allreduce_ring"]}
-    made = build(tmp_path / "site", **some)
+    made = build_site(tmp_path / "site", **some)
     before = sorted(p.name for p in made.path.rglob("*"))
     with pytest.raises(cs.CollsimError, match="nothing to build"):
-        build(tmp_path / "site", places=some["places"], only=["no_such_thing"])
+        build_site(tmp_path / "site", places=some["places"], only=["no_such_thing"])
     assert sorted(p.name for p in made.path.rglob("*")) == before
-    assert build(tmp_path / "site", **some).files == made.files
+    assert build_site(tmp_path / "site", **some).files == made.files
     assert [p.name for p in tmp_path.iterdir()] == ["site"], "no scraps are left"
 
 
 def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
-    made = build(tmp_path / "site", ["zh"], places=RING, only=["allreduce_ring"])
+    made = build_site(tmp_path / "site", ["zh"], places=RING, only=["allreduce_ring"])
     assert not (made.path / "en").exists()
     with pytest.raises(cs.CollsimError, match="unknown language"):
-        build(tmp_path / "other", ["fr"])
+        build_site(tmp_path / "other", ["fr"])
 
 
 def test_the_player_becomes_a_plain_script_that_still_has_all_of_it():
@@ -116,17 +115,17 @@ def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
 
 
 def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(sys.modules["collsim.site.build"], "_write", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("collsim.site.build._write", lambda *_: pytest.fail("it ran"))
     with pytest.raises(cs.FormatError, match="cannot write '/proc/site'"):
-        build("/proc/site")
+        build_site("/proc/site")
 
 
 def test_a_disk_that_is_full_is_said_of_the_site(tmp_path, monkeypatch):
     def fill_disk(work, *_):
         raise OSError(28, "No space left on device", str(work / "runs" / "x.js"))
 
-    monkeypatch.setattr(sys.modules["collsim.site.build"], "_write", fill_disk)
+    monkeypatch.setattr("collsim.site.build._write", fill_disk)
     with pytest.raises(cs.FormatError) as refused:
-        build(tmp_path / "site")
+        build_site(tmp_path / "site")
     assert str(refused.value) == f"cannot write {str(tmp_path / 'site')!r}: No space left on device"
     assert list(tmp_path.iterdir()) == []

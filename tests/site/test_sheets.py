@@ -7,7 +7,7 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
-from collsim.teach.questions.worksheet import plan_text, ring_orders
+from collsim.teach.quiz.worksheet import plan_text, ring_orders
 from collsim.viz.pictures import worksheet
 from collsim.viz.pictures.still import CHINESE, find_fonts
 from collsim.viz.pictures.worksheet import Item, draw_pdf, wrap_text

@@ -11,12 +11,12 @@ from solutions import ring_allreduce, solution
 
 import collsim as cs
 from collsim.sandbox import Limits, syscalls
-from collsim.teach import exercise, exercises, progress, progress_path
+from collsim.teach import exercise, list_exercises, progress, progress_path
 
 QUICK = Limits(seconds=2.0, memory=256 << 20)
 
 
-@pytest.mark.parametrize("name", exercises())
+@pytest.mark.parametrize("name", list_exercises())
 def test_every_exercise_can_be_solved_and_the_solution_is_what_the_third_hint_says(name):
     result = exercise(name).check(solution(name))
     assert result.passed, str(result)
@@ -24,7 +24,7 @@ def test_every_exercise_can_be_solved_and_the_solution_is_what_the_third_hint_sa
     assert result.gap >= 1 - 1e-9
 
 
-@pytest.mark.parametrize("name", exercises())
+@pytest.mark.parametrize("name", list_exercises())
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_exercise_says_its_task_and_three_hints_that_grow(name, lang):
     e = exercise(name, lang)
@@ -38,7 +38,7 @@ def test_every_exercise_says_its_task_and_three_hints_that_grow(name, lang):
         e.hint(4)
 
 
-@pytest.mark.parametrize("name", [name for name, e in exercises().items() if len(e.task.ranks) > 1])
+@pytest.mark.parametrize("name", [name for name, e in list_exercises().items() if len(e.task.ranks) > 1])
 def test_dropping_the_last_step_is_noticed(name):
     right = solution(name)
 
@@ -50,7 +50,7 @@ def test_dropping_the_last_step_is_noticed(name):
     assert result.ranks is not None
 
 
-@pytest.mark.parametrize("name", exercises())
+@pytest.mark.parametrize("name", list_exercises())
 def test_doing_nothing_passes_no_exercise(name):
     assert not exercise(name).check(lambda n: [])
 

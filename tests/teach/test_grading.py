@@ -14,7 +14,7 @@ from solutions import solution
 
 import collsim as cs
 from collsim.sandbox import Isolation, Limits, NoIsolation, detect_isolation, process
-from collsim.teach import exercise, exercises, grade, summary
+from collsim.teach import exercise, grade, list_exercises, summary
 from collsim.teach.exercises import grading
 
 SOLUTIONS = (Path(__file__).parent / "solutions.py").read_text()
@@ -511,11 +511,11 @@ def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
 
 
 def test_the_solutions_file_passes_everything(tmp_path):
-    answers = "\n\n".join(one.task.answer for one in exercises().values())
+    answers = "\n\n".join(one.task.answer for one in list_exercises().values())
     hand_in(tmp_path, teacher__py=f"{SOLUTIONS}\n\n{answers}")
     frame = grade(tmp_path)
     assert frame.passed.all(), frame[~frame.passed].reason.tolist()
-    assert set(frame.exercise) == set(exercises())
+    assert set(frame.exercise) == set(list_exercises())
 
 
 def test_students_code_does_not_see_the_environment(tmp_path, monkeypatch):

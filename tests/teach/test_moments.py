@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.teach.questions.moments import moments
+from collsim.teach.quiz.moments import moments
 
 PLACE = cs.machine("dgx-a100", nodes=2)
 SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")

@@ -9,8 +9,8 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
-from collsim.teach.questions.moodle import UNITS, moodle_xml
-from collsim.teach.questions.question import Alternative, Question
+from collsim.teach.quiz.moodle import UNITS, moodle_xml
+from collsim.teach.quiz.question import Alternative, Question
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8, bandwidth="25GB/s"), "64MiB")
 #: What the importer reads of each type: import_headers, import_multichoice, import_numerical.

@@ -7,8 +7,8 @@ import pytest
 
 import collsim as cs
 from collsim.teach import questions, worksheet
-from collsim.teach.questions.kinds import ASKERS, AskedRun
-from collsim.teach.questions.question import Question
+from collsim.teach.quiz.kinds import ASKERS, AskedRun
+from collsim.teach.quiz.question import Question
 
 
 def run(name="allreduce_ring", n=8, nbytes="64MiB", **options):

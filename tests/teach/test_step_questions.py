@@ -5,8 +5,8 @@ import pytest
 
 import collsim as cs
 from collsim.teach import questions
-from collsim.teach.questions.splits import SPLIT_ASKERS
-from collsim.teach.questions.steps import STEP_ASKERS, AskedStep
+from collsim.teach.quiz.splits import SPLIT_ASKERS
+from collsim.teach.quiz.steps import STEP_ASKERS, AskedStep
 
 BOX = cs.machine("dgx-a100")
 SWITCH = cs.topology.switch(16, bandwidth="3GB/s", alpha="50us")

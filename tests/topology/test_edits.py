@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.topology import machine, machines, ring, switch
+from collsim.topology import machine, ring, switch
+from collsim.topology.machines import machines
 
 
 def way(topology, a, b):

@@ -6,7 +6,8 @@ import pytest
 from sampling import cross
 
 import collsim as cs
-from collsim.topology import machine, machines
+from collsim.topology import machine
+from collsim.topology.machines import machines
 
 ALL = sorted(machines())
 WITH_CARDS = [name for name in ALL if machines()[name].of_kind("nic")]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.topology import machine, machines
+from collsim.topology import machine
 from collsim.topology.cables import build_nvlink, build_pcie
+from collsim.topology.machines import machines
 from collsim.topology.plan import LEVELS, Machine, MachinePaths, Plan
 
 ALL = sorted(machines())

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from collsim.teach.questions.question import Question, shown
+from collsim.teach.quiz.question import Question, shown
 
 from ..scenario.choice import Choice
 from ..server.clients import LOCAL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.teach.questions.question import Alternative, Question
+from collsim.teach.quiz.question import Alternative, Question
 
 from ..scenario.mistakes import write_sentence
 from ..shell.notes import draw_mistake, draw_note

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collsim.markup import escape_text
-from collsim.teach.questions.question import Question, shown
+from collsim.teach.quiz.question import Question, shown
 
 from .class_sessions import VoteGroup
 

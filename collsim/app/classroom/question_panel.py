@@ -12,7 +12,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.files import format_csv
 from collsim.markup import escape_markdown, escape_text
-from collsim.teach.questions.question import Question
+from collsim.teach.quiz.question import Question
 
 from ..scenario.choice import Choice
 from ..scenario.mistakes import write_sentence

@@ -10,7 +10,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.markup import escape_markdown
-from collsim.teach.questions.question import Question
+from collsim.teach.quiz.question import Question
 
 from ..scenario.address import PageAddress, Word
 from ..scenario.choice import Choice

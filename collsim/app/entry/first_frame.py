@@ -138,7 +138,7 @@ def make() -> None:
 
 def _build_title(choice: Any, ranks: int, lang: Any) -> str:
     """As the page has it."""
-    from collsim.topology import machines
+    from collsim.topology.machines import machines
 
     from ..texts.catalogue import say
 

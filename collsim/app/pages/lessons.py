@@ -10,7 +10,7 @@ import streamlit as st
 
 from collsim.markup import escape_markdown, escape_text
 from collsim.teach.language import Text
-from collsim.teach.questions.question import Question
+from collsim.teach.quiz.question import Question
 from collsim.viz.splits.still import PipelinePicture
 from collsim.viz.timeline.document import build_encoded_timeline
 

@@ -67,7 +67,7 @@ ADDRESS = PageAddress(
     (
         Word("model", create_name_reader("model", list_models)),
         Word("samples", count("samples", MOST_SAMPLES)),
-        Word("machine", create_name_reader("machine", lambda: cs.topology.machines()), "place"),
+        Word("machine", create_name_reader("machine", lambda: cs.machines()), "place"),
         *(WORDS[name] for name in MACHINE_WORDS),
     ),
 )

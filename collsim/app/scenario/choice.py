@@ -87,7 +87,7 @@ class Choice(PlaceChoice):
     def takes(self) -> tuple[str, ...]:
         """Which of `nodes`, `fabric`, `p2p`, `gdr` the place has."""
         if self.place != OWN:
-            if self.place in cs.topology.machines():
+            if self.place in cs.machines():
                 return MACHINE_WORDS
             return ()
         try:
@@ -248,7 +248,7 @@ WORDS: dict[str, Word] = {
         Word("collective", create_name_reader("collective", lambda: list_played_collectives())),
         Word("algorithm", create_name_reader("algorithm", cs.algorithms)),
         Word("own", lambda text: _read_own(text), limit=custom_machine.LONGEST_IN_ADDRESS, usual="place"),
-        _place_word("machine", lambda: [*cs.topology.machines(), OWN]),
+        _place_word("machine", lambda: [*cs.machines(), OWN]),
         _place_word("network", lambda: list_networks()),
         Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
         Word("dtype", create_name_reader("dtype", cs.dtypes)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collsim.teach import break_it, questions
-from collsim.teach.questions.question import Question
+from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.document import build_timeline, encode
 
 from ..jobs.worker import ReportProgress

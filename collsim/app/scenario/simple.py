@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
-from collsim.teach.questions.moments import moments
+from collsim.teach.quiz.moments import moments
 from collsim.viz.simple.simple import SimpleRun, build_simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 

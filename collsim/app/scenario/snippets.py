@@ -321,7 +321,7 @@ def count_node_gpus(choice: Choice) -> int:
     """
     if choice.place == OWN:
         return custom_machine.read_facts(choice.own).gpus
-    machine = cs.topology.machines().get(choice.place)
+    machine = cs.machines().get(choice.place)
     if machine is not None and machine.sm:
         return len(machine.of_kind("gpu"))
     return 0

@@ -315,7 +315,7 @@ def list_places() -> list[str]:
     """Machines and networks to choose from: one's own first where there is one, then by maker, the newest first."""
     return [
         *([OWN] if get_session().choice.own else []),
-        *sorted(cs.topology.machines(), key=_find_shelf),
+        *sorted(cs.machines(), key=_find_shelf),
         *list_networks(),
     ]
 
@@ -326,12 +326,12 @@ _MAKERS = ("NVIDIA", "AMD", "Google", "")
 def _find_shelf(name: str) -> tuple[int, int, str]:
     """Where a machine stands in the list."""
     maker, year = _find_maker(name)
-    return _MAKERS.index(maker) if maker in _MAKERS else len(_MAKERS), -year, str(cs.topology.machines()[name].title)
+    return _MAKERS.index(maker) if maker in _MAKERS else len(_MAKERS), -year, str(cs.machines()[name].title)
 
 
 def _find_maker(name: str) -> tuple[str, int]:
     """Maker and year of a machine's GPUs; no maker, and 0, where it has none."""
-    return find_announcement(cs.topology.machines()[name].gpu) or ("", 0)
+    return find_announcement(cs.machines()[name].gpu) or ("", 0)
 
 
 @dataclass(frozen=True)
@@ -343,7 +343,7 @@ class Heading:
 
 def _label_heading(name: str) -> Heading:
     """Maker and year of a machine's GPUs; of other places what they are."""
-    if name in cs.topology.machines():
+    if name in cs.machines():
         maker, year = _find_maker(name)
         if maker:
             return Heading(f"{maker}, {year}")
@@ -384,9 +384,9 @@ def label_machine(name: str) -> str:
     """
     if name == OWN:
         return t("own.place", file=custom_machine.read_facts(get_session().choice.own).file)
-    if name not in cs.topology.machines():
+    if name not in cs.machines():
         return t("place.network", name=name.replace("_", " "))
-    return str(cs.topology.machines()[name].title)
+    return str(cs.machines()[name].title)
 
 
 def label_fabric(name: str) -> str:

@@ -15,10 +15,10 @@ from ...collective import Collective
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...files import refuse
 from ...schedule import Schedule
-from ..formats import Format, register
+from ..file_formats import Format, register
 from .compile import compile_schedule
-from .interpret import InterpretedRun, Meaning, Order, find_meaning, interpret
-from .lower import lower
+from .interpreter import InterpretedRun, Meaning, Order, find_meaning, interpret
+from .lowering import lower
 from .program import Program, at, describe_excess, parse, write
 
 __all__ = ["read_msccl", "write_msccl"]

@@ -19,7 +19,7 @@ import numpy as np
 from ...collective import collective
 from ...errors import FormatError, ScheduleError, describe_unknown
 from ...schedule import Schedule, Step
-from .interpret import COLLECTIVES, Meaning, interpret
+from .interpreter import COLLECTIVES, Meaning, interpret
 from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
 
 _MOST_TRANSFERS = 2_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...replay import replay
-from ...teach import break_it, exercises
+from ...teach import break_it, list_exercises
 from ...topology import machine, ring
 from ...units import format_time
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
@@ -14,7 +14,7 @@ from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 def _own() -> RunFacts:
     dgx1 = machine("dgx-1v")
     one, two, six = (on("allgather_ring", dgx1, channels=count) for count in (1, 2, 6))
-    within = exercises()["dgx-1-allgather"].task.within
+    within = list_exercises()["dgx-1-allgather"].task.within
     return shows(six, one=one, two=two, six=six, bound=format_time(six.bound.time), within=f"{within:g}")
 
 

@@ -21,7 +21,7 @@ from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unp
 from ...sandbox.jobs import FINDING, BoxTask
 from ...sandbox.limits import MOST_PRINTED
 from ...sandbox.process import run_sandboxed
-from ..language import language
+from ..language import require_language
 from .exercise import Exercise, judged
 from .submissions import Submission, submissions
 from .tasks import TASKS
@@ -81,7 +81,7 @@ def grade(
     for name in only or ():
         if name not in TASKS:
             raise CollsimError(describe_unknown("exercise", name, TASKS))
-    language(lang)
+    require_language(lang)
     if detect_isolation() is Isolation.NONE and not allow_unsandboxed:
         raise NoIsolation
     target = None if out is None else Path(out)

@@ -7,7 +7,8 @@ import pytest
 from sampling import sample
 
 import collsim as cs
-from collsim.topology import FormatWarning, generic, load_topology, machine, machines, parse_topology_text
+from collsim.topology import FormatWarning, generic, load_topology, machine, parse_topology_text
+from collsim.topology.machines import machines
 
 
 def same(one, two):

@@ -125,7 +125,7 @@ def _draw_controls(of: Pair) -> Pair:
 
 def _choose_machine(of: Pair) -> Pair:
     text = of.text or get_session().choice.own
-    offered = list(cs.topology.machines())
+    offered = list(cs.machines())
     if text:
         offered.insert(0, OWN)
     labels = {name: _place_label(name) for name in offered}
@@ -145,7 +145,7 @@ def _choose_ranks(of: Pair) -> int:
 
 def _place_label(name: str) -> str:
     if name != OWN:
-        return str(cs.topology.machines()[name].title)
+        return str(cs.machines()[name].title)
     return t("machines.paste")
 
 
@@ -330,6 +330,6 @@ def _draw_machine_notes(of: Pair, look: Look) -> None:
     if of.text:
         draw_note(look.name)
         return
-    plan = cs.topology.machines()[of.machine]
+    plan = cs.machines()[of.machine]
     draw_note(plan.chinese if get_language() == "zh" and plan.chinese else plan.about)
     draw_note(plan.source)

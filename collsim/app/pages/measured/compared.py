@@ -96,7 +96,7 @@ class Selection:
 @cache
 def list_machines() -> tuple[str, ...]:
     """Machines on which NCCL or RCCL runs."""
-    return tuple(name for name in cs.topology.machines() if _read_run_name(name))
+    return tuple(name for name in cs.machines() if _read_run_name(name))
 
 
 def _read_run_name(name: str) -> bool:

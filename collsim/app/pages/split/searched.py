@@ -65,7 +65,7 @@ ADDRESS = PageAddress(
     PLAIN,
     (
         Word("model", create_name_reader("model", list_models)),
-        Word("machine", create_name_reader("machine", lambda: cs.topology.machines())),
+        Word("machine", create_name_reader("machine", lambda: cs.machines())),
         Word("nodes", count("nodes", MOST_NODES)),
         Word("batch", count("batch", MOST_BATCH)),
         Word("memory", _read_memory),

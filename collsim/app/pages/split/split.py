@@ -86,7 +86,7 @@ def _choose_training(choice: SplitChoice) -> SplitChoice:
     with row[0]:
         model = choose("split_model", t("train.model"), {name: name for name in searched.list_models()}, choice.model)
     with row[1]:
-        machines = {name: label_machine(name) for name in cs.topology.machines()}
+        machines = {name: label_machine(name) for name in cs.machines()}
         machine = choose("split_machine", t("place"), machines, choice.machine)
     with row[2]:
         counts = {n: str(n) for n in sorted({*searched.NODES, choice.nodes})}

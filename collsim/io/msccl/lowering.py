@@ -23,7 +23,7 @@ import numpy as np
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule, Step, freeze
 from ...verify import verify
-from .interpret import InterpretedRun, Meaning, Spot
+from .interpreter import InterpretedRun, Meaning, Spot
 from .program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number

@@ -12,7 +12,7 @@ from ...errors import CollsimError
 from ...simulate import Trace
 from ...train import StepTrace
 from ...units import parse_count
-from ..language import language
+from ..language import require_language
 from .kinds import ASKERS, AskedRun
 from .question import Question
 from .splits import SPLIT_ASKERS
@@ -43,7 +43,7 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
         3
     """
     count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
-    language(lang)
+    require_language(lang)
     if count > _MOST:
         raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MOST)
     if isinstance(trace, StepTrace):
