@@ -33,6 +33,25 @@ TRANSLATIONS = {
     "late={rank!r} is no rank of the program; its ranks are 0 to {last}": (
         "late={rank!r} 不是程序的 rank；它的 rank 是 0 到 {last}"
     ),
+    # its schedule
+    "only the messages of a program that is right make a schedule; say collective=": (
+        "只有正确程序的消息才能构成 schedule；请给出 collective="
+    ),
+    "the ranks send no messages": "各 rank 没有发送消息",
+    "which messages are sent depends on the numbers": "发送哪些消息取决于数值",
+    "line {line} sends numbers that are no sums of the same element of all ranks": (
+        "第 {line} 行发送的数不是各 rank 同一元素之和"
+    ),
+    "line {line} calls {call}: the library chooses its messages": "第 {line} 行调用 {call}：消息由库决定",
+    "its messages do not make a right schedule: {fault}": "它的消息不构成正确的 schedule：{fault}",
+    "nobody received the message of line {line}": "第 {line} 行的消息无人接收",
+    "its pieces are no whole elements": "它的分块不是整数个元素",
+    "a message holds the same elements twice": "一条消息两次包含相同的元素",
+    "rank {rank} ends with numbers that are no sum of what it received": "rank {rank} 最后的数不是它所收到的数之和",
+    "line {line} of rank {rank} sends numbers that are no sum of what it has received": (
+        "rank {rank} 的第 {line} 行发送的数不是它所收到的数之和"
+    ),
+    "rank {rank} needs a value again that it has added to": "rank {rank} 再次需要一个已被累加的值",
     # what came of it
     "All ranks end.": "所有 rank 都结束了。",
     "Every rank has the expected result.": "每个 rank 都得到了应有的结果。",

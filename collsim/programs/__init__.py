@@ -1,6 +1,7 @@
 """Rank programs: run what one rank runs, on simulated ranks, and say whether it is right or who waits for whom.
 
 - `program`: a program is executed in the sandbox (`collsim.rank_engine`); `judge`: the verdict of all modes.
+- `timing`: when each message moved on a network; `message_schedule`: the schedule that the messages make.
 - `wait_graph`: cycles of ranks that wait.
 """
 

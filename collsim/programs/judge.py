@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..collective import collective
 from ..errors import Sentence, Words, join_words
 from ..rank_engine.engine import Message, RunMode
 from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
+from ..schedule import Schedule
+from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..topology import Topology
+from ..topology.parts.rank_selection import select_ranks
+from .message_schedule import build_message_schedule
 from .timing import ProgramTimeline, build_plain_network, time_events
 from .wait_graph import find_cycles
 
@@ -49,6 +54,9 @@ class ProgramRun:
         leftover: messages that nobody received.
         machine: the network that gives the times.
         late: seconds by which ranks begin later.
+        collective: what the program should do, or None.
+        nbytes: bytes of each rank's array.
+        dtype: of its elements.
     """
 
     verdict: Verdict
@@ -63,6 +71,9 @@ class ProgramRun:
     execution: Execution = field(repr=False)
     machine: Topology | None = None
     late: Mapping[int, float] = field(default_factory=dict)
+    collective: str | None = None
+    nbytes: int = 0
+    dtype: str = "float32"
 
     @property
     def is_right(self) -> bool:
@@ -104,13 +115,53 @@ class ProgramRun:
     @cached_property
     def timeline(self) -> ProgramTimeline:
         """When each message moved, and when each rank waited. Computing takes no time."""
-        topology = self.machine or build_plain_network(self.ranks)
-        return time_events(self.execution.events, self.execution.groups, self.ranks, topology, self.late)
+        return time_events(self.execution.events, self.execution.groups, self.ranks, self.topology, self.late)
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The network that gives the times."""
+        return self.machine or build_plain_network(self.ranks)
 
     @property
     def time(self) -> float:
         """Seconds until the last rank has ended; in a hang, until nothing moves any more."""
         return self.timeline.time
+
+    @cached_property
+    def schedule(self) -> Schedule | Sentence:
+        """The schedule that the messages make: right, with chunks as the program cuts its data; or why there is none.
+
+        A program has one where it is said what it should do (`collective=`), its messages hold sums of its inputs, and
+        which messages it sends does not depend on the numbers.
+        """
+        if self.collective is None or self.verdict != "right" or self.execution.provenance is None:
+            return Sentence("only the messages of a program that is right make a schedule; say collective=")
+        kind = collective(self.collective)
+        return build_message_schedule(self.execution, self.execution.provenance, kind, self.ranks)
+
+    @cached_property
+    def trace(self) -> Trace | FlowTrace:
+        """The schedule, simulated without barriers with the same late ranks; where there is none, the messages alone,
+        each beginning when it began in `timeline`."""
+        schedule = self.schedule
+        if isinstance(schedule, Schedule):
+            return simulate(
+                schedule, self.topology, self.nbytes, self.dtype, "event", late=self.late, eager=self._is_eager
+            )
+        moved = [
+            (message, times.begin)
+            for message, times in zip(self.execution.messages, self.timeline.messages, strict=True)
+            if times.begin is not None and message.src != message.dst
+        ]
+        hosts = select_ranks(self.topology, self.ranks)
+        src, dst = ([int(hosts[getattr(message, end)]) for message, _ in moved] for end in ("src", "dst"))
+        nbytes, begins = [message.nbytes for message, _ in moved], [begin for _, begin in moved]
+        return simulate_flows(self.topology, src, dst, nbytes, begins)
+
+    @property
+    def _is_eager(self) -> bool:
+        """Whether no send waits for its receive."""
+        return all(event.is_eager for event in self.execution.events if event.kind == "send")
 
     def explanation(self, language: str = "en") -> str:
         """Say what came of it.

@@ -92,7 +92,11 @@ def program(
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     executions = execute_program(text, request, allow_unsandboxed)
-    return replace(judge(ranks, executions, expect, limit), machine=topology, late=delays)
+    run = judge(ranks, executions, expect, limit)
+    array = plan.inputs[0]
+    return replace(
+        run, machine=topology, late=delays, collective=collective, nbytes=array.nbytes, dtype=array.dtype.name
+    )
 
 
 def _read_machine(machine: TopologyLike | None, ranks: int) -> Topology | None:

@@ -98,8 +98,8 @@ class ProgramTimeline:
 
 
 @dataclass
-class _Walk:
-    """The events of all ranks as entries of an ordered run.
+class MessageWalk:
+    """The events of all ranks as entries of an ordered run, each of which begins when others have ended.
 
     Attributes:
         events: what the ranks did.
@@ -121,6 +121,28 @@ class _Walk:
     after: dict[int, frozenset[int]] = field(default_factory=dict)  # what a wait that has ended waited for
     _rounds: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     _calls: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    @classmethod
+    def start(
+        cls,
+        events: Sequence[RankEvent],
+        groups: Sequence[Sequence[int]],
+        hosts: Sequence[int],
+        delays: Sequence[float],
+    ) -> MessageWalk:
+        """A walk in which no rank has done anything.
+
+        Args:
+            events: what the ranks did.
+            groups: the ranks of communicators.
+            hosts: the topology's rank of each rank.
+            delays: seconds by which each rank begins later.
+
+        Returns:
+            The walk, with one entry for the beginning of each rank.
+        """
+        begins = [Launch((), delay) for delay in delays]
+        return cls(events, groups, hosts, begins, [frozenset([rank]) for rank in range(len(delays))])
 
     def run(self) -> None:
         """Let each rank go on to a wait whose entry is not known, until none can."""
@@ -290,8 +312,7 @@ def time_events(
     """
     require_events(events, groups, ranks)
     hosts = [int(rank) for rank in select_ranks(topology, ranks)]
-    begins = [Launch((), late.get(rank, 0.0)) for rank in range(ranks)]
-    walk = _Walk(events, groups, hosts, begins, [frozenset([rank]) for rank in range(ranks)])
+    walk = MessageWalk.start(events, groups, hosts, [late.get(rank, 0.0) for rank in range(ranks)])
     walk.run()
     run = simulate_ordered(walk.launches, topology, dtype="uint8")
     begin, end = run.begin, run.end
@@ -323,7 +344,7 @@ def time_events(
 
 
 def _time_message(
-    walk: _Walk, send: int, reached: Mapping[int, float], begin: np.ndarray, end: np.ndarray
+    walk: MessageWalk, send: int, reached: Mapping[int, float], begin: np.ndarray, end: np.ndarray
 ) -> MessageTimes:
     receive = walk.events[send].other
     posted, matched = reached.get(send, 0.0), None

@@ -4,6 +4,7 @@
 - `engine`: ranks take turns; messages, collectives and groups are matched.
 - `calls`: what the rewritten code calls.
 - `tensors`, `torch_dialect`, `mpi_dialect`, `process_dialect`: the libraries that programs import.
-- `execute`: one execution in one mode; `modes`: the modes; `expected`: results of collectives.
+- `execute`: one execution in one mode; `modes`: the modes; `expected`: results of collectives;
+  `provenance`: which numbers each message holds.
 - `start`: the entry of a program and its arguments; `record`: executions as JSON.
 """

@@ -157,6 +157,12 @@ class MessagePost(PostedCall):
     match: MessagePost | None = None
     is_moved: bool = False
 
+    def get_payload(self) -> object:
+        """What the message holds: its array, or its object."""
+        if self.buffer is None:
+            return self.payload
+        return self.buffer
+
 
 @dataclass(frozen=True)
 class Message:

@@ -8,13 +8,13 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from .calls import Calls, Coroutine, mark_coroutine
 from .engine import MAIN, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
 from .mpi_dialect import build_mpi_modules
@@ -63,6 +63,38 @@ class RankError:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Neighbouring elements that hold the same content.
+
+    Attributes:
+        first: the first element.
+        count: how many.
+        content: the sum of the weights of the ranks in it (`make_contents`).
+    """
+
+    first: int
+    count: int
+    content: int
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the messages of a program hold.
+
+    Attributes:
+        elements: of each rank's input in the runs that found it out.
+        messages: the pieces of each message, in the order of the sends.
+        results: the pieces of each rank's result; empty where it left none.
+        reason: why it is not known, or None.
+    """
+
+    elements: int = 0
+    messages: tuple[tuple[Piece, ...], ...] = ()
+    results: tuple[tuple[Piece, ...], ...] = ()
+    reason: Sentence | None = None
+
+
+@dataclass(frozen=True)
 class Execution:
     """What one execution left.
 
@@ -76,6 +108,8 @@ class Execution:
         options: how many sources there were at each receive from any source that had more than one.
         events: what all ranks did, in order.
         groups: the ranks of each communicator that had a collective.
+        payloads: what each message held, where that was to be kept.
+        provenance: which numbers each message holds, where that was looked for.
     """
 
     mode: RunMode
@@ -87,6 +121,8 @@ class Execution:
     options: tuple[int, ...] = ()
     events: tuple[RankEvent, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
+    payloads: tuple[object, ...] = ()
+    provenance: Provenance | None = None
 
     @property
     def hangs(self) -> bool:
@@ -115,12 +151,13 @@ class StartPlan:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-def execute(plan: StartPlan, mode: RunMode) -> Execution:
+def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Execution:
     """Run a program once.
 
     Args:
         plan: the program and how it is started.
-        mode: how open choices are made.
+        mode: how open choices are made; bytes are read when they are sent where payloads are kept.
+        keeps_payloads: whether to keep what each message held.
 
     Returns:
         What came of it.
@@ -137,7 +174,11 @@ def execute(plan: StartPlan, mode: RunMode) -> Execution:
     for script in scripts:
         engine.start(script.run(), script.rank)
     engine.run()
-    return _collect(plan, engine, scripts)
+    execution = _collect(plan, engine, scripts)
+    if keeps_payloads:
+        sends = [send for send in engine.sends if not send.is_internal]
+        return replace(execution, payloads=tuple(send.get_payload() for send in sends))
+    return execution
 
 
 class _Process:

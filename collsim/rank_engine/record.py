@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from .engine import KINDS, Message, RankEvent, RunMode, StackFrame
-from .execute import Execution, RankError, RankWait
+from .execute import Execution, Piece, Provenance, RankError, RankWait
+from .provenance import REASONS
 
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
 
@@ -28,6 +29,8 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     records = [_pack_execution(execution) for execution in executions]
     records[0]["events"] = [list(vars(event).values()) for event in executions[0].events]
     records[0]["groups"] = executions[0].groups
+    if executions[0].provenance is not None:
+        records[0]["provenance"] = _pack_provenance(executions[0].provenance)
     return json.dumps(records).encode()
 
 
@@ -49,6 +52,17 @@ def _pack_execution(execution: Execution) -> dict[str, Any]:
         "errors": [[error.rank, error.kind, error.text, error.line] for error in execution.errors],
         "printed": list(execution.printed),
     }
+
+
+def _pack_provenance(provenance: Provenance) -> list[object]:
+    reason = None
+    if provenance.reason is not None:
+        reason = [provenance.reason.key, provenance.reason.values]
+    return [provenance.elements, _pack_pieces(provenance.messages), _pack_pieces(provenance.results), reason]
+
+
+def _pack_pieces(pieces: Sequence[Sequence[Piece]]) -> list[list[list[int]]]:
+    return [[[piece.first, piece.count, piece.content] for piece in part] for part in pieces]
 
 
 def _pack_value(value: object, depth: int) -> object:
@@ -101,7 +115,24 @@ def _unpack_execution(record: dict[str, Any]) -> Execution:
         tuple(map(_read_text, record["printed"])),
         events=tuple(_unpack_event(event) for event in record.get("events", ())),
         groups=tuple(tuple(map(_read_number, members)) for members in record.get("groups", ())),
+        provenance=_unpack_provenance(record.get("provenance")),
     )
+
+
+def _unpack_provenance(record: Sequence[Any] | None) -> Provenance | None:
+    if record is None:
+        return None
+    elements, messages, results, reason = record
+    if reason is not None:
+        template, values = reason
+        if template not in REASONS:
+            raise ValueError
+        return Provenance(reason=Sentence(template, **{name: _read_number(value) for name, value in values.items()}))
+    return Provenance(_read_number(elements), _unpack_pieces(messages), _unpack_pieces(results))
+
+
+def _unpack_pieces(record: Sequence[Any]) -> tuple[tuple[Piece, ...], ...]:
+    return tuple(tuple(Piece(*map(_read_number, piece)) for piece in part) for part in record)
 
 
 def _unpack_message(message: Sequence[object]) -> Message:

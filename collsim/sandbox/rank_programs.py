@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .frames import Kind, build_frame
 from .produce import Late, Send, build_failure
@@ -41,12 +41,15 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
     # a process that runs no rank program starts without these
     from ..rank_engine.execute import execute
     from ..rank_engine.modes import execute_modes
+    from ..rank_engine.provenance import find_provenance
     from ..rank_engine.record import pack_executions
     from ..rank_engine.start import build_plan
 
     try:
         plan = build_plan(source, request.ranks, request.entry, request.collective, request.nbytes, request.arguments)
         executions = execute_modes(lambda mode: execute(plan, mode), request.limit)
+        if request.collective is not None and not (executions[0].hangs or executions[0].errors):
+            executions[0] = replace(executions[0], provenance=find_provenance(plan, executions[0]))
         send(build_frame(Kind.EXECUTIONS, (), pack_executions(executions)))
     except Late:
         raise

@@ -7,6 +7,7 @@ import pytest
 from collsim.programs.judge import judge
 from collsim.rank_engine.execute import execute
 from collsim.rank_engine.modes import execute_modes
+from collsim.rank_engine.provenance import find_provenance
 from collsim.rank_engine.start import build_plan, expect_collective, find_eager_limit
 
 
@@ -31,7 +32,13 @@ def run_program():
         if collective is not None and expect is None:
             expect = expect_collective(plan, collective)
         limit = find_eager_limit(plan.program, eager_limit)
-        run = judge(ranks, execute_modes(lambda mode: execute(plan, mode), limit), expect, limit)
-        return replace(run, machine=machine, late=late or {})
+        executions = execute_modes(lambda mode: execute(plan, mode), limit)
+        if collective is not None and not (executions[0].hangs or executions[0].errors):
+            executions[0] = replace(executions[0], provenance=find_provenance(plan, executions[0]))
+        array = plan.inputs[0]
+        run = judge(ranks, executions, expect, limit)
+        return replace(
+            run, machine=machine, late=late or {}, collective=collective, nbytes=array.nbytes, dtype=array.dtype.name
+        )
 
     return run

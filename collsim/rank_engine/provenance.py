@@ -1,0 +1,129 @@
+"""Which numbers each message holds: found by running the program again with inputs that give numbers away.
+
+A program that adds and passes on arrays is linear in its inputs. With inputs of ones a message holds how many
+contributions each of its numbers is the sum of; with inputs of positions it holds, divided by that, which element it
+is; with a random weight for each rank it holds the sum of the weights of the ranks that are in it. Two weights make one
+integer, the content; contents add up as the numbers do, and two sums of different ranks are equal with a probability of
+about 2^-36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import Sentence
+from .execute import Execution, Piece, Provenance, StartPlan, execute
+
+#: Why it may not be known; nothing else leaves the sandbox.
+_SILENT = Sentence("the ranks send no messages")
+_DEPENDENT = Sentence("which messages are sent depends on the numbers")
+_NO_SUM = Sentence("line {line} sends numbers that are no sums of the same element of all ranks", line=0)
+REASONS = tuple(sentence.key for sentence in (_SILENT, _DEPENDENT, _NO_SUM))
+_MOST_ELEMENTS = 4_096  # of an input: positions times ranks stay exact in float32
+_WEIGHT_BITS = 18  # sums of 64 weights are exact in float32
+_SHIFT = 1 << 26  # a content is the first sum plus so many times the second
+
+
+def make_contents(ranks: int) -> tuple[int, ...]:
+    """The content of each rank's own input.
+
+    Args:
+        ranks: how many ranks there are.
+
+    Returns:
+        An integer for each rank; a sum of inputs has the sum of these.
+    """
+    first, second = _make_weights(ranks)
+    return tuple(int(a) + _SHIFT * int(b) for a, b in zip(first, second, strict=True))
+
+
+def _make_weights(ranks: int) -> np.ndarray:
+    return np.random.default_rng(ranks).integers(1, 1 << _WEIGHT_BITS, (2, ranks))
+
+
+def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
+    """Find out what the messages of a program hold.
+
+    Args:
+        plan: the program and its inputs.
+        first: its execution, which has ended.
+
+    Returns:
+        The pieces of all messages, or why they are not known.
+    """
+    if plan.is_single or not first.messages:
+        return Provenance(reason=_SILENT)
+    elements = _choose_elements(len(plan.inputs[0]), plan.ranks)
+    ranks, dtype = range(plan.ranks), plan.inputs[0].dtype
+    weights = _make_weights(plan.ranks)
+    inputs: list[list[np.ndarray]] = [
+        [np.ones(elements) for _ in ranks],
+        [1.0 + np.arange(elements) for _ in ranks],
+        *[[np.full(elements, float(weight)) for weight in weights_of_ranks] for weights_of_ranks in weights],
+    ]
+    executions = [
+        execute(replace(plan, inputs=tuple(array.astype(dtype) for array in arrays)), first.mode, keeps_payloads=True)
+        for arrays in inputs
+    ]
+    for execution in executions:
+        if not _has_same_messages(first, execution, elements / len(plan.inputs[0])):
+            return Provenance(reason=_DEPENDENT)
+    messages, lines = [], [message.send_line for message in first.messages]
+    for number, line in enumerate(lines):
+        pieces = _read_pieces([execution.payloads[number] for execution in executions], elements)
+        if pieces is None:
+            return Provenance(reason=Sentence(_NO_SUM.key, line=line))
+        messages.append(pieces)
+    results = [_read_pieces([execution.results[rank] for execution in executions], elements) or () for rank in ranks]
+    return Provenance(elements, tuple(messages), tuple(results))
+
+
+def _choose_elements(elements: int, ranks: int) -> int:
+    """As many elements as the input has; where these are too many, fewer that can be cut as those can."""
+    if elements <= _MOST_ELEMENTS:
+        return elements
+    fewer = ranks * max(1, _MOST_ELEMENTS // ranks)
+    while fewer > ranks and elements % fewer:
+        fewer -= ranks
+    return fewer
+
+
+def _has_same_messages(first: Execution, second: Execution, scale: float) -> bool:
+    """Whether an execution with inputs `scale` times as long sends the same messages, `scale` times as long."""
+    if second.hangs or second.errors or len(first.messages) != len(second.messages):
+        return False
+    return all(
+        (a.src, a.dst, a.send_line, a.recv_line) == (b.src, b.dst, b.send_line, b.recv_line)
+        and (scale == 1 or a.nbytes * scale == b.nbytes)
+        for a, b in zip(first.messages, second.messages, strict=True)
+    )
+
+
+def _read_pieces(values: Sequence[object], elements: int) -> tuple[Piece, ...] | None:
+    """The pieces of a payload, of what it holds for ones, positions and two weights; None where it is no sum."""
+    try:
+        ones, positions, first, second = (np.asarray(value, np.float64).reshape(-1) for value in values)
+    except (TypeError, ValueError):
+        return None
+    if not ones.size or not ones.size == positions.size == first.size == second.size:
+        return None
+    if not (np.isfinite(ones).all() and (ones >= 1).all() and (ones == np.rint(ones)).all()):
+        return None
+    index = positions / ones - 1
+    if (index != np.rint(index)).any() or index.min() < 0 or index.max() >= elements:
+        return None
+    if (first != np.rint(first)).any() or (second != np.rint(second)).any() or max(first.max(), second.max()) >= _SHIFT:
+        return None
+    contents = first.astype(np.int64) + _SHIFT * second.astype(np.int64)
+    return tuple(_join_pieces(index.astype(np.int64), contents))
+
+
+def _join_pieces(index: np.ndarray, contents: np.ndarray) -> Iterator[Piece]:
+    breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(contents) != 0)) + 1
+    starts = [0, *breaks.tolist(), len(index)]
+    for start, end in pairwise(starts):
+        yield Piece(int(index[start]), end - start, int(contents[start]))
