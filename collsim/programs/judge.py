@@ -314,9 +314,9 @@ def _describe_hang(execution: Execution) -> Words:
     by_rank = {wait.rank: wait for wait in execution.waits}
     cycles = find_cycles(execution.waits)
     stuck = [rank for cycle in cycles for rank in cycle] or sorted(by_rank)
-    shown = [by_rank[rank] for rank in stuck[:_MOST_SHOWN]]
-    waits = join_words([_describe_wait(wait) for wait in shown])
-    rest = len(execution.waits) - len(shown)
+    waiting = [by_rank[rank] for rank in stuck[:_MOST_SHOWN]]
+    waits = join_words([_describe_wait(wait) for wait in waiting])
+    rest = len(execution.waits) - len(waiting)
     if rest:
         waits = Sentence("{waits}, and {count} more wait behind them", waits=waits, count=rest)
     return Sentence("{waits}.", waits=waits)

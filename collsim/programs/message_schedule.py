@@ -131,7 +131,7 @@ def _build(execution: Execution, provenance: Provenance, collective: Collective,
     messages = [_split_pieces(pieces, bounds) for pieces in provenance.messages]
     results = [_split_pieces(pieces, bounds) for pieces in provenance.results]
     rows: list[_Row] = []
-    chunks, own, last = len(bounds) - 1, make_contents(ranks), max(levels, default=0) + 1
+    chunks, contents_of_ranks, last = len(bounds) - 1, make_contents(ranks), max(levels, default=0) + 1
     sources: dict[tuple[int, int], int] = {}  # the slot in which a message finds a chunk at its source
     landings: dict[tuple[int, int], tuple[int, bool]] = {}  # into which slot it goes at its end, and whether it adds
     for rank in range(ranks):
@@ -146,7 +146,7 @@ def _build(execution: Execution, provenance: Provenance, collective: Collective,
             if collective.name != "reduce" or rank == 0:
                 histories.setdefault(chunk, []).append(_Use(-1, content, 0))
         for chunk, history in histories.items():
-            _explain_uses(history, own[rank], rank)
+            _explain_uses(history, contents_of_ranks[rank], rank)
             slots = _Slots(chunk, chunks)
             rows += _place_values(history, slots, rank, levels, last, sources, landings)
     for number, sent in enumerate(execution.messages):
@@ -229,9 +229,9 @@ def _find_levels(
 # ---- which values make a value -------------------------------------------------------------------------------------
 
 
-def _explain_uses(history: Sequence[_Use | _Arrival], own: int, rank: int) -> None:
+def _explain_uses(history: Sequence[_Use | _Arrival], input_content: int, rank: int) -> None:
     """Find for each use the values that add up to it."""
-    known = {-1: own}
+    known = {-1: input_content}
     total = frozenset([-1])  # the values in the largest sum so far
     for item in history:
         if isinstance(item, _Arrival):

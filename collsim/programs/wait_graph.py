@@ -56,9 +56,9 @@ def find_cycles(waits: Sequence[RankWait]) -> list[tuple[int, ...]]:
     """
     stuck = find_deadlocked(waits)
     edges = {wait.rank: [peer for peer in wait.peers if peer in stuck] for wait in waits if wait.rank in stuck}
-    found = {cycle for rank in edges if (cycle := _find_shortest_cycle(edges, rank))}
+    cycles = {cycle for rank in edges if (cycle := _find_shortest_cycle(edges, rank))}
     disjoint: list[tuple[int, ...]] = []
-    for cycle in sorted(found, key=lambda ranks: (len(ranks), ranks)):
+    for cycle in sorted(cycles, key=lambda ranks: (len(ranks), ranks)):
         if not any(set(cycle) & set(cycle_before) for cycle_before in disjoint):
             disjoint.append(cycle)
     return disjoint

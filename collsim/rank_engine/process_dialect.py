@@ -36,7 +36,7 @@ class Queue:
         self._putters: deque[tuple[PostedCall, Any]] = deque()
         self._getters: deque[PostedCall] = deque()
 
-    def put(self, item: Any, *_: Any, **__: Any) -> Blocking:
+    def put(self, item: Any, *_: object, **__: object) -> Blocking:
         """Add an item; wait while the queue is full."""
         post = self._post("put")
         if self._getters:
@@ -47,7 +47,7 @@ class Queue:
         else:
             self._items.append(item)
 
-    def get(self, *_: Any, **__: Any) -> Blocking:
+    def get(self, *_: object, **__: object) -> Blocking:
         """Take the first item; wait while there is none."""
         post = self._post("get")
         if not self._items:
@@ -93,7 +93,7 @@ class Thread:
         target: Callable[..., Any],
         args: Any = (),
         kwargs: Mapping[str, object] | None = None,
-        **_: Any,
+        **_: object,
     ) -> None:
         self._start_task, self._target = start_task, target
         self._args, self._kwargs = tuple(args), dict(kwargs or {})
@@ -103,7 +103,7 @@ class Thread:
         """Begin."""
         self._rank = self._start_task(self._target, self._args, self._kwargs)
 
-    def join(self, timeout: Any = None) -> Blocking:
+    def join(self, timeout: object = None) -> Blocking:
         """Wait until it has ended."""
         assert self._rank is not None
         yield from wait_for(self._rank.end)
@@ -125,7 +125,7 @@ def build_process_modules(engine: Engine, start_task: Callable[..., Rank], seed:
         Modules by name.
     """
 
-    def gather(*coroutines: Any, **_: Any) -> Blocking:
+    def gather(*coroutines: Coroutine, **_: object) -> Blocking:
         """Run several coroutines; returns their results."""
         started = [start_task(lambda task=part: task, (), {}) for part in coroutines]
         results = []

@@ -34,7 +34,7 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     return json.dumps(records).encode()
 
 
-def _pack_execution(execution: Execution) -> dict[str, Any]:
+def _pack_execution(execution: Execution) -> dict[str, object]:
     mode = execution.mode
     limit = None if math.isinf(mode.eager_limit) else mode.eager_limit
     return {
@@ -157,7 +157,7 @@ def _unpack_wait(wait: Sequence[Any]) -> RankWait:
         _read_number(line),
         tuple(map(_read_number, peers)),
         bool(is_any),
-        tuple(StackFrame(_read_text(function), _read_number(at)) for function, at in frames),
+        tuple(StackFrame(_read_text(function), _read_number(row)) for function, row in frames),
         tuple(map(_read_number, ended)),
         bool(is_collective),
     )

@@ -314,10 +314,10 @@ class TorchDistributed:
         """Every rank gets one of the tensors that one rank has."""
         group = group or self.world
         root = group.members.index(self._check_peer(src, "src"))
-        place = group.members.index(self.rank)
+        position = group.members.index(self.rank)
 
         def store(values: list[Any]) -> None:
-            tensor[...] = values[root][place]
+            tensor[...] = values[root][position]
 
         value = [part.copy() for part in scatter_list or ()]
         signature = (src, _count(tensor), str(tensor.dtype))
@@ -333,11 +333,11 @@ class TorchDistributed:
     ) -> Blocking:
         """Every rank gets one part of the reduction of all; a tensor for each part."""
         group = group or self.world
-        place = group.members.index(self.rank)
+        position = group.members.index(self.rank)
         members = len(group.members)
 
         def store(values: list[Any]) -> None:
-            output[...] = _reduce([parts[place] for parts in values], op, members).reshape(output.shape)
+            output[...] = _reduce([parts[position] for parts in values], op, members).reshape(output.shape)
 
         value = [part.copy() for part in input_list]
         signature = (op, _count(output), str(output.dtype))
@@ -363,11 +363,11 @@ class TorchDistributed:
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one tensor from each."""
-        place = (group or self.world).members.index(self.rank)
+        position = (group or self.world).members.index(self.rank)
 
         def store(values: list[Any]) -> None:
             for target, parts in zip(output_tensor_list, values, strict=True):
-                target[...] = parts[place].reshape(target.shape)
+                target[...] = parts[position].reshape(target.shape)
 
         value = [part.copy() for part in input_tensor_list]
         signature = (str(value[0].dtype),)
