@@ -153,12 +153,12 @@ def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reve
     smaller = inside if 2 * inside.sum() <= ranks else ~inside
     into = (smaller is inside) == reverse
     members = tuple(int(r) for r in np.flatnonzero(smaller))
-    rate = find_usable_bandwidth(topology, ranks)
+    rate = _find_usable_bandwidth(topology, ranks)
     links = links[rate[links] > 0]
     return Cut(members, into, tuple(int(i) for i in links), float(rate[links].sum()), nbytes)
 
 
-def find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
+def _find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
     """(links,) B/s that each link can lend to these ranks: nothing where no route between two of them crosses it.
 
     All links count above `MOST_CROSSED` ranks, and where helpers may send over routes of their own.
@@ -242,7 +242,7 @@ class _Search:
         self.feasible = len(links) <= MOST_LINKS
         # whole numbers of B/s, coarser only where n times all of them together would not fit
         unit = max(1.0, float(links.bandwidth.sum()) * (n + 1) / 2**61)
-        self.bandwidth = find_usable_bandwidth(topology, n)
+        self.bandwidth = _find_usable_bandwidth(topology, n)
         self.rate = np.where(self.bandwidth > 0, np.maximum(np.rint(self.bandwidth / unit), 1.0), 0.0).astype(np.int64)
 
     def graph(self) -> Arcs:

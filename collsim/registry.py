@@ -689,7 +689,9 @@ def schedule(
         ranks: number of ranks; may be left out where a topology says it.
         topology: handed to algorithms that order their ranks by it (rings); one that has `channels` uses as many as a
             machine offers unless `channels=` says another number (`Schedule.options` has it).
-        options: the algorithm's own keywords (`root=`, `chunks=`, `channels=`, `servers=` ...).
+        options: the algorithm's own keywords. The same in all of them are `root` (the rank that has the data, or gets
+            the result), `chunks` (pieces of the buffer that follow one another in a pipeline) and `channels` (copies of
+            the pattern, each with its share of the buffer); the docstring of an algorithm has the others.
 
     Returns:
         The schedule.

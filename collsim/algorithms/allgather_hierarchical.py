@@ -11,7 +11,19 @@ Choice = Literal["ring", "bruck", "direct", "pat"]
 
 
 def find_parts(collective, n, inner, outer, per_node, topology):
-    """(algorithm, ranks, part of the buffer it works on): across nodes, and inside a node."""
+    """The two parts of a hierarchical algorithm: across nodes, and inside a node.
+
+    Args:
+        collective: what both parts are, such as `allgather`.
+        n: number of ranks.
+        inner: end of the name of the algorithm inside a node: `ring`.
+        outer: end of the name of the algorithm across nodes.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+
+    Returns:
+        For each part the algorithm, its number of ranks, and the part of the buffer that it works on.
+    """
     nodes = count_nodes(n, per_node, topology)
     return [
         (get_algorithm(f"{collective}_{outer}"), nodes, nodes / n),
@@ -48,6 +60,15 @@ def _estimate_cost(n, S, alpha, beta, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
+    """Allgather across nodes between ranks of the same place, then inside each node.
+
+    Args:
+        n: number of ranks.
+        inner: end of the name of the algorithm inside a node: `ring`.
+        outer: end of the name of the algorithm across nodes.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     across, inside = (phase(size) for phase, size, _ in find_parts("allgather", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
     yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())

@@ -7,7 +7,7 @@ from collsim.registry import algorithm
 from collsim.schedule import reduce, reverse
 
 
-def split_digits(n, base):
+def _split_digits(n, base):
     """Group sizes: base as long as it divides, then what is left (Gloo: computeGroupSizePerStep)."""
     sizes = []
     while n > 1:
@@ -18,10 +18,10 @@ def split_digits(n, base):
 
 @algorithm(
     "allreduce",
-    steps=lambda n, base: 2 * len(split_digits(n, base)),
+    steps=lambda n, base: 2 * len(_split_digits(n, base)),
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma, base: (
-        2 * len(split_digits(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma)
+        2 * len(_split_digits(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma)
     ),
     formula="2m·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ, n = g_1·…·g_m (m = log_b n for n a power of b)",
     source="Gloo gloo/allreduce.cc bcube; Guo et al. 2009 (BCube, SIGCOMM)",
@@ -38,7 +38,14 @@ def split_digits(n, base):
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_bcube(n, base=2):
-    sizes, number, steps, stride = split_digits(n, base), np.arange(n), [], 1
+    """Gloo's bcube: ranks are numbers with several digits; those who differ in one digit form a group, one digit after
+    another.
+
+    Args:
+        n: number of ranks.
+        base: size of a group, as long as it divides what is left of the number of ranks.
+    """
+    sizes, number, steps, stride = _split_digits(n, base), np.arange(n), [], 1
     for size in sizes:
         digit = number // stride % size
         settled = (number % stride)[:, None] == number % stride  # (rank, chunk): agree in all digits done so far

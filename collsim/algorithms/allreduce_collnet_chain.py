@@ -31,6 +31,15 @@ from collsim.trees import count_nodes
     phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):
+    """CollNet chain: a chain inside each node to the GPU at its NIC, the network's switch adds over the nodes, and the
+    chain back.
+
+    Args:
+        n: number of ranks.
+        chunks: pieces of the buffer that follow one another in a pipeline.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     member = np.arange(n).reshape(count_nodes(n, per_node, topology), -1)
     head, last = member[:, 0], member.shape[1] - 1
     there = [reduce(member[:, i], member[:, i - 1], chunk=0) for i in range(last, 0, -1)]

@@ -32,6 +32,13 @@ from collsim.trees import count_nodes
     phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_direct(n, per_node=8, topology=None):
+    """CollNet direct: every GPU heads one slice of its node's sum, the network's switch adds each slice over the nodes.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     g = n // count_nodes(n, per_node, topology)
     rank, slice_ = (a.ravel() for a in np.indices((n, g)))
     away = rank % g != slice_

@@ -59,10 +59,15 @@ def _count_busiest(n, per_node, topology, pattern, channels):
 def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: Pattern = "balanced", topology=None):
     """NCCL's tree: two binary trees over the nodes, each with half of the buffer, and a chain inside each node.
 
-    channels: pairs of trees, whose chains follow the topology's ring orders. per_node: ranks of a node, from the
-    topology where that is a machine. pattern: to which GPU of a node the links of the tree go: parent and second child
-    to the first GPU, first child to the second (balanced), both children to the second (split), or all to the first
-    (tree); NCCL chooses it by the NICs.
+    Args:
+        n: number of ranks.
+        chunks: pieces of the buffer that follow one another in a pipeline.
+        channels: pairs of trees, whose chains follow the topology's ring orders.
+        per_node: ranks of a node, where no topology says it.
+        pattern: to which GPU of a node the links of the tree go: parent and second child to the first GPU, first child
+            to the second (balanced), both children to the second (split), or all to the first (tree); NCCL chooses it
+            by the NICs.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
     """
     built = _build_trees(n, per_node, topology, pattern, channels)
     rounds = [[*trees.reduce_up(tree, k, k), *trees.broadcast_down(tree, k, k)] for k, tree in enumerate(built)]

@@ -12,7 +12,11 @@ def _find_power(n):
 
 def reverse_bits(p):
     """Each number below p, a power of two, with its bits in reverse order: pieces are halved from the top, ranks paired
-    from bit 0."""
+    from bit 0.
+
+    Args:
+        p: a power of two; the numbers are 0 to p - 1.
+    """
     bits = p.bit_length() - 1
     return sum(((np.arange(p) >> k) & 1) << (bits - 1 - k) for k in range(bits)) if bits else np.zeros(1, int)
 

@@ -57,8 +57,12 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
 def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_node=8, topology=None):
     """Reduce-scatter inside each node, allreduce across nodes for every block, allgather inside each node.
 
-    inner, outer: the algorithms inside and across nodes. per_node: ranks of a node, from the topology where that is a
-    machine.
+    Args:
+        n: number of ranks.
+        inner: end of the names of the algorithms inside a node: `ring`.
+        outer: end of the name of the allreduce across nodes.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
     """
     scatter, across, gather = (phase(size) for phase, size, _ in _find_parts(n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)

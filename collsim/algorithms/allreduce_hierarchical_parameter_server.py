@@ -51,6 +51,15 @@ def _estimate_cost(n, S, alpha, beta, servers, per_node, topology):
     phases=("push", "pull"),
 )
 def allreduce_hierarchical_parameter_server(n, servers=1, per_node=8, topology=None):
+    """BytePS: nodes reduce-scatter inside, every GPU pushes its block to the servers and pulls the sum, nodes allgather
+    inside.
+
+    Args:
+        n: number of ranks.
+        servers: hosts of their own, each with its share of every block.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     node, me, peer, server = (a.ravel() for a in np.indices((nodes, g, g, servers)))

@@ -7,7 +7,7 @@ from collsim.schedule import pipeline_chunks
 from collsim.trees import broadcast_down, build_kary_tree, measure_depths, reduce_up
 
 
-def measure_depth(n, arity):
+def _measure_depth(n, arity):
     return int(measure_depths(build_kary_tree(n, arity)).max())
 
 
@@ -17,7 +17,7 @@ def _count_sent(n, arity):
 
 
 def _estimate_cost(n, S, alpha, beta, arity, chunks):
-    deep = measure_depth(n, arity)
+    deep = _measure_depth(n, arity)
     steps = 2 * deep + chunks - 1
     busier = chunks - 1 if chunks > 2 and deep > 1 else 0  # steps in which children and parent meet at one port
     return steps * alpha + (steps * min(arity, n - 1) + busier) * S / chunks * beta if n > 1 else 0
@@ -25,7 +25,7 @@ def _estimate_cost(n, S, alpha, beta, arity, chunks):
 
 @algorithm(
     "allreduce",
-    steps=lambda n, arity, chunks: 2 * measure_depth(n, arity) + chunks - 1 if n > 1 else 0,
+    steps=lambda n, arity, chunks: 2 * _measure_depth(n, arity) + chunks - 1 if n > 1 else 0,
     sent=_count_sent,
     cost=_estimate_cost,
     formula="≤ (2D+c−1)(α + k·S/c·β) + (c−1)S/c·β, D = depth; equal on complete trees; → (k+1)Sβ for many chunks",
@@ -45,5 +45,12 @@ def _estimate_cost(n, S, alpha, beta, arity, chunks):
     phases=("reduce", "broadcast"),
 )
 def allreduce_kary_tree(n, arity=2, chunks=1):
+    """Reduce up a k-ary tree, broadcast down it, in chunks: no port ever serves more than k children and a parent.
+
+    Args:
+        n: number of ranks.
+        arity: children of a rank (k).
+        chunks: pieces of the buffer that follow one another in a pipeline.
+    """
     parent = build_kary_tree(n, arity)
     yield from pipeline_chunks([*reduce_up(parent), *broadcast_down(parent)], chunks)

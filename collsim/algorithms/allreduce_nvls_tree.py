@@ -42,6 +42,14 @@ def _count_sent(n, per_node, topology):
     phases=("reduce", "broadcast"),
 )
 def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
+    """NVLink SHARP inside each node, NCCL's double binary tree between the nodes, one pair of trees per head.
+
+    Args:
+        n: number of ranks.
+        chunks: pieces of the buffer that follow one another in a pipeline.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     rank, piece = (a.ravel() for a in np.indices((n, 2 * g)))

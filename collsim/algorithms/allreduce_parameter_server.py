@@ -35,6 +35,13 @@ from collsim.schedule import copy, pipeline_chunks, reduce
     phases=("push", "pull"),
 )
 def allreduce_parameter_server(n, server: Literal["rank", "helper"] = "rank", chunks=1):
+    """Everybody pushes the whole buffer to one server, which adds and hands the sum back to everybody.
+
+    Args:
+        n: number of ranks.
+        server: where it is: on `rank` 0, or a `helper`, a host of its own.
+        chunks: pieces of the buffer that follow one another in a pipeline.
+    """
     home = n if server == "helper" else 0
     workers = np.arange(n)[np.arange(n) != home]
     if len(workers):

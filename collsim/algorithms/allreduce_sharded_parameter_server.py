@@ -44,8 +44,10 @@ def _count_sent(n, servers, server):
 def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Literal["rank", "helper"] = "rank"):
     """The buffer is cut into shards, one per server; everybody pushes every shard to its server and pulls the sum.
 
-    servers: number of shards, one per rank unless said otherwise. server: they live on ranks 0, 1, ..., or on hosts of
-    their own.
+    Args:
+        n: number of ranks.
+        servers: number of shards; None: one per rank.
+        server: where they live: on `rank` 0, 1, ..., or each is a `helper`, a host of its own.
     """
     shards = np.arange(servers or n)
     if server == "rank" and len(shards) > n:

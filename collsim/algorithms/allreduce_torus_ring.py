@@ -8,7 +8,7 @@ from collsim.registry import algorithm
 from collsim.schedule import reduce, reverse, together
 
 
-def find_sides(n, dims, topology):
+def _find_sides(n, dims, topology):
     """Sides of the torus: as told, from the topology, or the two most equal factors of n."""
     given = dims or (getattr(topology.next_hop, "dims", None) if topology is not None and topology.ranks == n else None)
     if given is None:
@@ -24,7 +24,7 @@ def find_sides(n, dims, topology):
     return found
 
 
-def reduce_scatters(side, order, sign, first):
+def _reduce_scatters(side, order, sign, first):
     """Chunk first + c ends at rank c. In the phase of a dimension, those chunks move that agree with the rank in all
     earlier ones."""
     n = int(np.prod(side))
@@ -42,10 +42,10 @@ def reduce_scatters(side, order, sign, first):
 
 @algorithm(
     "allreduce",
-    steps=lambda n, dims, topology: sum(2 * (d - 1) for d in find_sides(n, dims, topology)),
+    steps=lambda n, dims, topology: sum(2 * (d - 1) for d in _find_sides(n, dims, topology)),
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, dims, topology: (
-        sum(2 * (d - 1) for d in find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
+        sum(2 * (d - 1) for d in _find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
     ),
     formula="Σ2(n_i−1)α + 2(n−1)/n·Sβ through one port; with all 2D ports of the torus 2(n−1)/n·Sβ/(2D)",
     source="Kumar et al. 2019 (2-D gradient summation); Sack & Gropp 2015; ASTRA-sim baseline multi-dimensional ring",
@@ -61,10 +61,19 @@ def reduce_scatters(side, order, sign, first):
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
-    side = find_sides(n, dims, topology)
+    """Ring reduce-scatter along one dimension of a torus after the other, on ever smaller pieces; then allgather the
+    same way back.
+
+    Args:
+        n: number of ranks.
+        dims: sides of the torus, whose product is n; None: those of the topology, else the two most equal factors of n.
+        all_ports: the buffer is cut in as many parts as there are directions, and each begins with another one.
+        topology: torus whose sides are used.
+    """
+    side = _find_sides(n, dims, topology)
     parts = [(turn, sign) for turn in range(len(side)) for sign in (1, -1)] if all_ports else [(0, 1)]
     orders = [tuple(np.roll(np.arange(len(side)), -turn)) for turn, _ in parts]
     ways = enumerate(zip(orders, parts, strict=True))
-    steps = list(together(*(reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in ways)))
+    steps = list(together(*(_reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in ways)))
     yield from steps
     yield from reverse(steps)

@@ -7,7 +7,7 @@ from collsim.registry import algorithm
 from collsim.schedule import copy
 
 
-def count_moved_blocks(n):
+def _count_moved_blocks(n):
     """Blocks that every rank sends in all: the ones in the binary digits of 0..n-1."""
     return sum(i.bit_count() for i in range(n))
 
@@ -15,8 +15,8 @@ def count_moved_blocks(n):
 @algorithm(
     "alltoall",
     steps=lambda n: max(1, (n - 1).bit_length()),
-    sent=lambda n: count_moved_blocks(n) / n,
-    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + count_moved_blocks(n) / n * S * beta,
+    sent=lambda n: _count_moved_blocks(n) / n,
+    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + _count_moved_blocks(n) / n * S * beta,
     formula="⌈lg n⌉α + (S/2)lg n·β for a power of two; else the ones in 0..n−1 count, each a block",
     source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI "
     "coll_base_alltoall.c bruck",

@@ -49,6 +49,11 @@ def alltoall_hierarchical(n, per_node=8, topology=None):
     """Two steps: inside the node to the place of the destination, then across nodes.
 
     Slots: n to send, n received, then n of scratch: 2n + node * g + place of the sender.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
     """
     nodes, g = _find_shape(n, per_node, topology)
     home, place, to_node, to_place = (a.ravel() for a in np.indices((nodes, g, nodes, g)))

@@ -9,7 +9,7 @@ from collsim.schedule import copy
 _MASK = 0xAAAAAAAA
 
 
-def encode_negabinary(r):
+def _encode_negabinary(r):
     """The digits of r to the base -2, as a binary number."""
     return (_MASK + r) ^ _MASK
 
@@ -36,6 +36,6 @@ def encode_negabinary(r):
 def broadcast_bine(n, root=0):
     have = np.zeros(1, int)  # counted from the root
     for k in range(n.bit_length() - 1, 0, -1):
-        partner = ((_MASK ^ (encode_negabinary(have) % n ^ (2**k - 1))) - _MASK) % n
+        partner = ((_MASK ^ (_encode_negabinary(have) % n ^ (2**k - 1))) - _MASK) % n
         yield copy((have + root) % n, (partner + root) % n, chunk=0)
         have = np.concatenate([have, partner])

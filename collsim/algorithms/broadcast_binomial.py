@@ -7,7 +7,15 @@ from collsim.schedule import copy, pipeline_chunks
 
 
 def broadcast_by_doubling(n, root):
-    """Step k: virtual ranks (counted from the root) below 2^(k-1) send to 2^(k-1) beyond themselves."""
+    """Step k: virtual ranks (counted from the root) below 2^(k-1) send to 2^(k-1) beyond themselves.
+
+    Args:
+        n: number of ranks.
+        root: the rank that has the data, virtual rank 0.
+
+    Yields:
+        The steps.
+    """
     for k in range((n - 1).bit_length()):
         v = np.arange(min(2**k, n - 2**k))
         yield copy((v + root) % n, (v + 2**k + root) % n, chunk=0)

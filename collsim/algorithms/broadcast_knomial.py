@@ -8,7 +8,7 @@ from collsim.registry import algorithm
 from collsim.schedule import copy
 
 
-def list_sends(n, radix):
+def _list_sends(n, radix):
     """(distance, holders) of each step."""
     have = 1
     while have < n:
@@ -20,9 +20,9 @@ def list_sends(n, radix):
 
 @algorithm(
     "broadcast",
-    steps=lambda n, radix: len(list(list_sends(n, radix))),
-    sent=lambda n, radix: len(list(list_sends(n, radix))),
-    cost=lambda n, S, alpha, beta, radix: len(list(list_sends(n, radix))) * (alpha + S * beta),
+    steps=lambda n, radix: len(list(_list_sends(n, radix))),
+    sent=lambda n, radix: len(list(_list_sends(n, radix))),
+    cost=lambda n, S, alpha, beta, radix: len(list(_list_sends(n, radix))) * (alpha + S * beta),
     formula="(k−1)⌈log_k n⌉(α + Sβ), less where the last round is not full",
     source="Open MPI coll_base_bcast.c knomial (radix 4); MPICH MPIR_Bcast_intra_tree",
     says=(
@@ -38,8 +38,16 @@ def list_sends(n, radix):
     most_ranks=2**20,
 )
 def broadcast_knomial(n, root=0, radix=4):
+    """Broadcast in a k-nomial tree: in each round everybody who has the data sends them to radix - 1 others, one after
+    another.
+
+    Args:
+        n: number of ranks.
+        root: the rank that has the data.
+        radix: factor by which the number of ranks that have the data grows in a round.
+    """
     if radix < 2:
         raise CollsimError("radix={radix} makes no tree; use 2 or more", radix=radix)
-    for distance, holders in list_sends(n, radix):
+    for distance, holders in _list_sends(n, radix):
         v = np.arange(holders)
         yield copy((v + root) % n, (v + distance + root) % n, chunk=0)

@@ -8,7 +8,15 @@ from collsim.schedule import pipeline_chunks, reduce
 
 def reduce_by_halving(n, root):
     """Backwards through broadcast_binomial: virtual ranks 2^k and beyond send to 2^k before themselves, the largest k
-    first."""
+    first.
+
+    Args:
+        n: number of ranks.
+        root: the rank that gets the result, virtual rank 0.
+
+    Yields:
+        The steps.
+    """
     for k in reversed(range((n - 1).bit_length())):
         v = np.arange(min(2**k, n - 2**k))
         yield reduce((v + 2**k + root) % n, (v + root) % n, chunk=0)

@@ -41,6 +41,15 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
+    """Reduce-scatter inside each node, then across nodes between ranks of the same place.
+
+    Args:
+        n: number of ranks.
+        inner: end of the name of the algorithm inside a node: `ring`.
+        outer: end of the name of the algorithm across nodes.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     across, inside = (
         phase(size) for phase, size, _ in find_parts("reduce_scatter", n, inner, outer, per_node, topology)
     )

@@ -31,7 +31,7 @@ def compile_kernel(signature: str | None = None) -> Callable[[Kernel], Kernel]:
     return make
 
 
-def compile_callee(function: Kernel) -> Kernel:
+def _compile_callee(function: Kernel) -> Kernel:
     """A function that kernels call, as machine code in theirs, and that stays plain Python for all others."""
     try:
         from numba.extending import register_jitable
@@ -41,6 +41,6 @@ def compile_callee(function: Kernel) -> Kernel:
     return kernel
 
 
-compile_callee(loops.measure)
-compile_callee(loops.push)
+_compile_callee(loops.measure)
+_compile_callee(loops.push)
 augment = compile_kernel("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1], i8[::1], i8[::1])")(loops.augment)

@@ -219,7 +219,7 @@ def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions
     found_routes, bandwidth, alpha = find_routes(topology, placement[plan.src], placement[plan.dst], conditions)
     start, link, hops = found_routes.start, np.array(found_routes.link), found_routes.hops
     used = hops > 0
-    ready_times = find_ready_times(plan, conditions)
+    ready_times = _find_ready_times(plan, conditions)
     routes = np.zeros(len(hops), ROUTE)
     routes["first"], routes["last"] = start[:-1], start[1:]
     routes["narrow"], routes["unit"] = np.inf, topology.endpoint_device[placement[plan.dst]]
@@ -259,7 +259,7 @@ def _count_crossings(link: Ints, hops: Longs, links: int) -> Floats:
     return crossings
 
 
-def find_ready_times(plan: NumberedJobs, conditions: Conditions) -> Floats:
+def _find_ready_times(plan: NumberedJobs, conditions: Conditions) -> Floats:
     """When each endpoint joins: the launch, its job's begin, and for a late rank its delay."""
     late = {rank: seconds for rank, seconds in conditions.late.items() if seconds}
     out = np.empty(plan.endpoints)

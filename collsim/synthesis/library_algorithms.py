@@ -42,7 +42,7 @@ def has_reducing_switch(topology: Topology) -> bool:
     return False
 
 
-def find_candidates(kind: Collective, topology: Topology, switches: bool, plain: bool) -> Iterator[Algorithm]:
+def _find_candidates(kind: Collective, topology: Topology, switches: bool, plain: bool) -> Iterator[Algorithm]:
     """The algorithms to try: ring and tree where `plain`, those with reducing switches where `switches`."""
     may_reduce = switches and has_reducing_switch(topology)
     for entry in algorithms(kind.name).values():
@@ -77,7 +77,7 @@ def time_candidates(
         A run by the name of its algorithm.
     """
     best: dict[str, Trace] = {}
-    candidates = list(find_candidates(kind, topology, switches, plain))
+    candidates = list(_find_candidates(kind, topology, switches, plain))
     for number, entry in enumerate(candidates):
         if report is not None:
             report(number, len(candidates), phases.LIBRARY)

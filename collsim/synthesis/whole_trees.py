@@ -93,7 +93,7 @@ def _search_rate(
 
 def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: int) -> Longs | None:
     """How many trees cross each pair, if every rank can be reached by all trees that do not begin at it; else None."""
-    capacity = round_rates(pairs, rate, unit)
+    capacity = _round_rates(pairs, rate, unit)
     need = build_demand(pairs.ranks, root) * trees
     lacking = need.sum() - need
     if (np.bincount(pairs.dst, weights=capacity, minlength=pairs.ranks) < lacking).any():
@@ -107,7 +107,7 @@ def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: 
     return capacity
 
 
-def round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
+def _round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
     """Whole trees per pair: what fits of its rate, then one more for those that lack least, while links have room."""
     exact = rate / unit * (1 + 1e-9)
     trees = np.floor(exact).astype(np.int64)

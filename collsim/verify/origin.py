@@ -76,12 +76,12 @@ class Origin:
 def find_origin(schedule: Schedule) -> Origin | None:
     """The first difference from the right schedule that it is a copy of, or resembles; None where there is none."""
     if schedule.original is not None:
-        return find_first_difference(schedule, schedule.original)
+        return _find_first_difference(schedule, schedule.original)
     similar = _find_similar(schedule)
-    return None if similar is None else find_first_difference(schedule, similar)
+    return None if similar is None else _find_first_difference(schedule, similar)
 
 
-def find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
+def _find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
     """The first step in which two schedules do not move the same; a step that only one of them has counts as that."""
     mine, theirs = [_count_rows(s) for s in schedule.each_step()], [_count_rows(s) for s in meant.each_step()]
     step = _find_first_differing_step(mine, theirs)

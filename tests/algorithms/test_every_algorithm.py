@@ -1,5 +1,6 @@
 """Whatever is in the registry keeps its promises; a new file in collsim/algorithms is tested by being there."""
 
+import ast
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -135,7 +136,11 @@ def test_it_lives_in_a_small_file_of_its_name(name):
     path = Path(entry.function.__code__.co_filename)
     assert path.stem == name
     assert name.startswith(entry.collective)
-    assert len(path.read_text().splitlines()) <= 70
+    text = path.read_text()
+    tree = ast.parse(text)
+    documented = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)]
+    docstrings = sum(node.body[0].end_lineno - node.body[0].lineno + 1 for node in documented)
+    assert len(text.splitlines()) - docstrings <= 70
 
 
 @every_algorithm

@@ -180,7 +180,7 @@ def open_gate(gates: Gates, column: int, row: int, ready: Ints, n: int, rows: Ro
 
 @compile_inlined
 def note_data(rows: Rows, row: int, t: float) -> None:
-    """Note when an eager row got all but its turn: its start is no longer negative then (see `set_off`)."""
+    """Note when an eager row got all but its turn: its start is no longer negative then (see `queue._set_off`)."""
     if rows[row]["start"] >= 0.0:
         rows[row]["start"] = t
 

@@ -36,7 +36,7 @@ from .tables import (
 
 
 @compile_inner
-def merge_heaps(a: int, b: int, seats: Seats) -> int:
+def _merge_heaps(a: int, b: int, seats: Seats) -> int:
     """One heap of two; its first."""
     if a < 0:
         return b
@@ -54,7 +54,7 @@ def merge_heaps(a: int, b: int, seats: Seats) -> int:
 
 
 @compile_inner
-def merge_all(first: int, seats: Seats) -> int:
+def _merge_all(first: int, seats: Seats) -> int:
     """One heap of a row of heaps: two by two from the left, then one after another from the right."""
     pairs = -1
     while first >= 0:
@@ -63,7 +63,7 @@ def merge_all(first: int, seats: Seats) -> int:
         seats[first]["right"] = -1
         if second >= 0:
             seats[second]["right"] = -1
-        pair = merge_heaps(first, second, seats)
+        pair = _merge_heaps(first, second, seats)
         seats[pair]["right"] = pairs
         pairs = pair
         first = rest
@@ -71,7 +71,7 @@ def merge_all(first: int, seats: Seats) -> int:
     while pairs >= 0:
         left = seats[pairs]["right"]
         seats[pairs]["right"] = -1
-        heap = merge_heaps(heap, pairs, seats)
+        heap = _merge_heaps(heap, pairs, seats)
         pairs = left
     if heap >= 0:
         seats[heap]["before"] = -1
@@ -79,10 +79,10 @@ def merge_all(first: int, seats: Seats) -> int:
 
 
 @compile_inner
-def remove_seat(front: int, seat: int, seats: Seats) -> int:
+def _remove_seat(front: int, seat: int, seats: Seats) -> int:
     """The heap without one of its seats."""
     s = seats[seat]
-    below = merge_all(s["child"], seats)
+    below = _merge_all(s["child"], seats)
     if seat != front:
         before, right = s["before"], s["right"]
         if seats[before]["child"] == seat:
@@ -91,7 +91,7 @@ def remove_seat(front: int, seat: int, seats: Seats) -> int:
             seats[before]["right"] = right
         if right >= 0:
             seats[right]["before"] = before
-        below = merge_heaps(front, below, seats)
+        below = _merge_heaps(front, below, seats)
     s["child"] = s["right"] = s["before"] = -1
     return below
 
@@ -117,7 +117,7 @@ def enter(
     link, s = links[here], seats[seat]
     s["mark"] = link["served"] + left
     s["child"] = s["right"] = s["before"] = -1
-    link["front"] = merge_heaps(link["front"], seat, seats)
+    link["front"] = _merge_heaps(link["front"], seat, seats)
 
 
 @compile_inner
@@ -131,17 +131,17 @@ def leave(
     if link["queued"] == seat:
         drop(queue, counters, SIZE, seat)
         link["queued"] = -1
-    link["front"] = remove_seat(link["front"], seat, seats)
+    link["front"] = _remove_seat(link["front"], seat, seats)
     if link["front"] < 0:
         link["served"] = link["rate"] = 0.0
     return left
 
 
 @compile_inner
-def advance_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
+def _advance_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
     """The front of a link's group ends."""
     link = links[here]
-    front = remove_seat(link["front"], seat, seats)
+    front = _remove_seat(link["front"], seat, seats)
     link["front"] = link["queued"] = front
     if front < 0:
         link["served"] = link["rate"] = 0.0
@@ -157,11 +157,11 @@ def end_front(seat: int, t: float, route_link: Ints, links: Links, seats: Seats,
     if s["next"] == FLOWS and s["hop"] >= 0:
         here = route_link[s["first"] + s["hop"]]
         if links[here]["front"] == seat:
-            advance_front(seat, t, here, links, seats, queue, counters)
+            _advance_front(seat, t, here, links, seats, queue, counters)
 
 
 @compile_inner
-def note_rates(first: int, t: float, rate: float, nodes: Nodes, seats: Seats, counters: Longs, log: Log) -> None:
+def _note_rates(first: int, t: float, rate: float, nodes: Nodes, seats: Seats, counters: Longs, log: Log) -> None:
     """Write down the new rate of all flows of a list that had another."""
     node = first
     while node >= 0:
@@ -190,6 +190,6 @@ def set_ends(
             link["rate"] = new
             push(queue, counters, SIZE, t + max(0.0, seats[front]["mark"] - link["served"]) / new, front)
         if len(log):
-            note_rates(link["first"], t, link["rate"], nodes, seats, counters, log)
-            note_rates(link["rest"], t, link["rate"], nodes, seats, counters, log)
+            _note_rates(link["first"], t, link["rate"], nodes, seats, counters, log)
+            _note_rates(link["rest"], t, link["rate"], nodes, seats, counters, log)
     counters[CHANGES] = 0

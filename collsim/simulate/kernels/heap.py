@@ -23,7 +23,7 @@ def build_heap(items: int) -> Heap:
 
 
 @compile_inner
-def move_up(heap: Heap, i: int, key: float, item: int) -> None:
+def _move_up(heap: Heap, i: int, key: float, item: int) -> None:
     """Put an item in place i, and let it rise to where it belongs."""
     while i > 0:
         up = (i - 1) >> 2
@@ -41,7 +41,7 @@ def move_up(heap: Heap, i: int, key: float, item: int) -> None:
 
 
 @compile_inner
-def move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
+def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
     """Put an item in place i of n, and let it sink to where it belongs."""
     heap[i]["key"] = key
     mine = heap[i]["bits"]
@@ -71,12 +71,12 @@ def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None
     """Give an item this key, in the heap or not."""
     i = heap[item]["place"]
     if i >= 0 and key >= heap[i]["key"]:
-        move_down(heap, counters[which], i, key, item)
+        _move_down(heap, counters[which], i, key, item)
         return
     if i < 0:
         i = counters[which]
         counters[which] += 1
-    move_up(heap, i, key, item)
+    _move_up(heap, i, key, item)
 
 
 @compile_inner
@@ -92,9 +92,9 @@ def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
     heap[n]["key"] = np.inf
     if i < n:
         if i > 0 and heap[(i - 1) >> 2]["key"] > key:
-            move_up(heap, i, key, last)
+            _move_up(heap, i, key, last)
         else:
-            move_down(heap, n, i, key, last)
+            _move_down(heap, n, i, key, last)
 
 
 @compile_inlined

@@ -51,7 +51,7 @@ _VISITS = (
 
 
 @compile_inner
-def sort_by_row(batch: Ints, n: int, seats: Seats) -> None:
+def _sort_by_row(batch: Ints, n: int, seats: Seats) -> None:
     """Put events of one moment in the order of their rows (Shell sort)."""
     gap = 1
     while gap < n:
@@ -69,7 +69,7 @@ def sort_by_row(batch: Ints, n: int, seats: Seats) -> None:
 
 
 @compile_inner
-def settle(
+def _settle(
     done: int,
     t: float,
     route_link: Ints,
@@ -105,7 +105,7 @@ def settle(
 
 
 @compile_inlined
-def set_off(
+def _set_off(
     seat: int,
     t: float,
     sharing: int,
@@ -153,7 +153,7 @@ def set_off(
 
 
 @compile_inlined
-def handle_batch(
+def _handle_batch(
     n: int,
     t: float,
     sharing: int,
@@ -179,7 +179,7 @@ def handle_batch(
         row = rows[s["row"]]
         what = s["next"]
         if what == WAITS:
-            set_off(seat, t, sharing, overhead, rows, gates, routes, seats, queue, counters)
+            _set_off(seat, t, sharing, overhead, rows, gates, routes, seats, queue, counters)
         elif what >= ARRIVES:
             work[ARRIVED, arrived] = seat
             arrived += 1
@@ -216,7 +216,7 @@ def handle_batch(
 
 
 @compile_inner
-def reduce_first(
+def _reduce_first(
     arrived: int,
     t: float,
     gamma: float,
@@ -229,7 +229,7 @@ def reduce_first(
     counters: Longs,
 ) -> int:
     """Where reducing takes time, the device takes what arrives one after another; how many of ARRIVED are done now."""
-    sort_by_row(work[ARRIVED], arrived, seats)
+    _sort_by_row(work[ARRIVED], arrived, seats)
     done = 0
     for i in range(arrived):
         seat = work[ARRIVED, i]
@@ -292,7 +292,7 @@ def finish(
 
 
 @compile_inlined
-def fetch_next(queue: Heap, then: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
+def _fetch_next(queue: Heap, then: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
     """Fetch what the next event will look at, and the seats of those that may come after it: where no two events are at
     one moment, it is scattered over all tables."""
     s = seats[queue[then]["item"]]
@@ -339,8 +339,8 @@ def run_until(
     while True:
         if n > 0:
             if sharing == FIFO:
-                sort_by_row(batch, n, seats)
-            done = handle_batch(
+                _sort_by_row(batch, n, seats)
+            done = _handle_batch(
                 n,
                 t,
                 sharing,
@@ -360,8 +360,8 @@ def run_until(
             )
         if gamma > 0.0:  # first everything that ends in this moment, so that devices can take it in the order of rows
             if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["key"] > t):
-                done += settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, log)
-            done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
+                done += _settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, log)
+            done = _reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
         n = finish(done, t, rows, gates, after_start, after, jobs, of_row, follows, seats, work, counters)
         done = 0
         if n > 0:
@@ -369,7 +369,7 @@ def run_until(
         if counters[SIZE] > 0 and queue[0]["key"] < 0.0:
             drop(queue, counters, SIZE, queue[0]["item"])
         if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["key"] > t):
-            done = settle(0, t, route_link, links, nodes, seats, queue, heap, work, counters, log)
+            done = _settle(0, t, route_link, links, nodes, seats, queue, heap, work, counters, log)
             if done > 0:
                 continue
         if counters[SIZE] == 0:
@@ -384,7 +384,7 @@ def run_until(
         then = find_second(queue)
         alone = gamma == 0.0 and queue[then]["key"] > t
         if alone:
-            fetch_next(queue, then, rows, gates, route_link, links, seats)
+            _fetch_next(queue, then, rows, gates, route_link, links, seats)
         while n == 0 or (not alone and counters[SIZE] > 0 and queue[0]["key"] <= t):
             seat = queue[0]["item"]
             if alone:  # its place is kept: its next event, or who follows it, may take it

@@ -50,7 +50,7 @@ _NEAR = 1 + 1e-14  # sums of rates are the same up to this
 
 
 @compile_inner
-def link_out(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
+def _link_out(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
     """Take a flow out of a list of a link that it is in."""
     after, back = nodes[node]["after"], nodes[node]["back"]
     if back >= 0:
@@ -66,7 +66,7 @@ def link_out(node: int, which: int, link: int, links: Links, nodes: Nodes) -> No
 
 
 @compile_inner
-def link_in(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
+def _link_in(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
     """Put a flow in a list of a link."""
     here = links[link]
     if which == NOTICED:
@@ -90,12 +90,12 @@ def move_in_lists(
 ) -> None:
     """A flow whose rate a link sets goes from one list of it to another."""
     node = (seat << bits) + hop - seats[seat]["first"]
-    link_out(node, before, link, links, nodes)
-    link_in(node, now, link, links, nodes)
+    _link_out(node, before, link, links, nodes)
+    _link_in(node, now, link, links, nodes)
 
 
 @compile_inner
-def clear_link(link: int, links: Links) -> None:
+def _clear_link(link: int, links: Links) -> None:
     """Nothing on a link is noted any longer."""
     here = links[link]
     here["room"] = here["bandwidth"]
@@ -107,7 +107,7 @@ def clear_link(link: int, links: Links) -> None:
 
 
 @compile_inner
-def find_least_share(link: int, links: Links) -> float:
+def _find_least_share(link: int, links: Links) -> float:
     """What a link has for each of its flows at least: held back are those that it held back until now, or none."""
     here = links[link]
     if here["room"] * here["count"] > here["bandwidth"] * here["open"] and here["open"]:
@@ -116,20 +116,20 @@ def find_least_share(link: int, links: Links) -> float:
 
 
 @compile_inner
-def mark_dirty(link: int, links: Links, heap: Heap, counters: Longs) -> None:
+def _mark_dirty(link: int, links: Links, heap: Heap, counters: Longs) -> None:
     """What a link has for its flows has changed: it waits for the lowest rate at which they may notice."""
     here = links[link]
     if here["open"] == 0:
         here["level"] = np.inf
         if here["room"] >= -_SPILT * here["bandwidth"]:
             return
-    key = min(here["level"], find_least_share(link, links))
+    key = min(here["level"], _find_least_share(link, links))
     if heap[link]["place"] < 0 or key < heap[heap[link]["place"]]["key"]:
         push(heap, counters, DIRTY, key, link)
 
 
 @compile_inner
-def silence(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
+def _silence(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
     """A link has one flow, whose bottleneck is no wider: it cannot matter as long as that is so."""
     here = links[link]
     here["quiet"] = 1
@@ -137,7 +137,7 @@ def silence(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counte
     here["first"] = -1
     here["head"] = node
     nodes[node]["after"] = nodes[node]["back"] = -1
-    clear_link(link, links)
+    _clear_link(link, links)
     if heap[link]["place"] >= 0:
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, link)
@@ -147,7 +147,7 @@ def silence(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counte
 
 
 @compile_inner
-def give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+def _give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
     """A flow that was alone on its links, with nothing noted there, gets company: its narrowest link is its bottleneck,
     and those that nobody else came to are quiet."""
     s = seats[seat]
@@ -172,7 +172,7 @@ def give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes:
     here = route_link[narrow]
     link = links[here]
     link["head"] = -1
-    link_in((seat << counters[BITS]) + narrow - s["first"], NOTICED if s["seen"] else ALONE, here, links, nodes)
+    _link_in((seat << counters[BITS]) + narrow - s["first"], NOTICED if s["seen"] else ALONE, here, links, nodes)
     link["open"] = 1
     link["level"] = link["rate"] = s["rate"]
     link["served"], link["since"] = 0.0, began
@@ -181,7 +181,7 @@ def give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes:
 
 
 @compile_inner
-def note_flow(link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+def _note_flow(link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
     """A quiet link gets another flow: note what the one that is there takes of it."""
     here, bits = links[link], counters[BITS]
     seat = here["head"] >> bits
@@ -197,7 +197,7 @@ def note_flow(link: int, seats: Seats, route_link: Ints, links: Links, nodes: No
 
 
 @compile_inner
-def silence_last(
+def _silence_last(
     link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
 ) -> None:
     """A single flow is left on a link, and has its rate from another: hush this one if the other is no wider."""
@@ -209,14 +209,14 @@ def silence_last(
     hop = s["first"] + s["hop"]
     if links[link]["bandwidth"] < links[route_link[hop]]["bandwidth"]:
         return
-    silence(node, link, links, nodes, heap, counters)
+    _silence(node, link, links, nodes, heap, counters)
     s["seen"] -= 1
     if s["seen"] == 0:
         move_in_lists(seat, hop, NOTICED, ALONE, route_link[hop], links, nodes, seats, bits)
 
 
 @compile_inner
-def open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
+def _open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
     """A flow has no rate for now, and gets one in this moment."""
     s = seats[seat]
     if s["state"] == UNCHANGED:
@@ -226,7 +226,7 @@ def open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
 
 
 @compile_inner
-def join_others(
+def _join_others(
     seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, work: Gates, counters: Longs
 ) -> None:
     """A flow comes to links where others are."""
@@ -235,17 +235,17 @@ def join_others(
     for hop in range(first, last):
         head = links[route_link[hop]]["head"]
         if head >= 0 and seats[head >> bits]["hop"] < 0:
-            give_company(head >> bits, seats, route_link, links, nodes, counters)
+            _give_company(head >> bits, seats, route_link, links, nodes, counters)
         if links[route_link[hop]]["quiet"]:
-            note_flow(route_link[hop], seats, route_link, links, nodes, counters)
-    open_up(seat, seats, work, counters)
+            _note_flow(route_link[hop], seats, route_link, links, nodes, counters)
+    _open_up(seat, seats, work, counters)
     node = seat << bits
     for hop in range(first, last):
-        link_in(node, NOTICED, route_link[hop], links, nodes)
+        _link_in(node, NOTICED, route_link[hop], links, nodes)
         links[route_link[hop]]["open"] += 1
         node += 1
     for hop in range(first, last):
-        mark_dirty(route_link[hop], links, heap, counters)
+        _mark_dirty(route_link[hop], links, heap, counters)
 
 
 @compile_inlined
@@ -275,12 +275,12 @@ def attach(
             links[route_link[hop]]["head"] = node
             node += 1
     else:
-        join_others(seat, seats, route_link, links, nodes, heap, work, counters)
+        _join_others(seat, seats, route_link, links, nodes, heap, work, counters)
     return alone
 
 
 @compile_inner
-def leave_others(
+def _leave_others(
     seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
 ) -> None:
     """A flow leaves links where others are, or were."""
@@ -294,17 +294,17 @@ def leave_others(
             link["head"] = -1
             link["quiet"] = 0
         elif hop == s["hop"]:
-            link_out(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
+            _link_out(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
             link["open"] -= 1
         else:
-            link_out(node, HELD, here, links, nodes)
+            _link_out(node, HELD, here, links, nodes)
             link["room"] += s["wanted"]
         if link["count"] == 0:
-            clear_link(here, links)
+            _clear_link(here, links)
         else:
-            mark_dirty(here, links, heap, counters)
+            _mark_dirty(here, links, heap, counters)
             if link["count"] == 1 and link["open"] == 0:
-                silence_last(here, seats, route_link, links, nodes, heap, counters)
+                _silence_last(here, seats, route_link, links, nodes, heap, counters)
         node += 1
 
 
@@ -317,14 +317,14 @@ def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes
             links[route_link[hop]]["head"] = -1
             links[route_link[hop]]["count"] = 0
     else:
-        leave_others(seat, seats, route_link, links, nodes, heap, counters)
+        _leave_others(seat, seats, route_link, links, nodes, heap, counters)
 
 
 # ---- filling -------------------------------------------------------------------------------------------------------
 
 
 @compile_inner
-def release(
+def _release(
     here: int,
     route_link: Ints,
     links: Links,
@@ -347,7 +347,7 @@ def release(
             for hop in range(s["first"], s["last"]):
                 fetch(links, route_link[hop])
                 fetch(heap, route_link[hop])
-            open_up(seat, seats, work, counters)
+            _open_up(seat, seats, work, counters)
             other = seat << bits
             for hop in range(s["first"], s["last"]):
                 link = links[route_link[hop]]
@@ -355,7 +355,7 @@ def release(
                     link["room"] += s["wanted"]
                     link["open"] += 1
                     link["loose"] += 1
-                    mark_dirty(route_link[hop], links, heap, counters)
+                    _mark_dirty(route_link[hop], links, heap, counters)
                 other += 1
         node = after
 
@@ -377,8 +377,8 @@ def hold(
     link = links[here]
     link["top"] = max(link["top"], share)
     if noticed:
-        link_out(node, NOTICED, here, links, nodes)
-        link_in(node, HELD, here, links, nodes)
+        _link_out(node, NOTICED, here, links, nodes)
+        _link_in(node, HELD, here, links, nodes)
     elif unchanged:
         link["room"] += before - share
     else:
@@ -387,7 +387,7 @@ def hold(
         link["open"] -= 1
         link["room"] -= share
     if unchanged:
-        mark_dirty(here, links, heap, counters)
+        _mark_dirty(here, links, heap, counters)
     elif link["open"] == 0 and link["room"] >= 0.0 and heap[here]["place"] >= 0:  # nobody there waits for a rate
         link["level"] = np.inf
         counters[VISITED] += 1
@@ -425,19 +425,19 @@ def fix(
         if i == now or link["quiet"]:
             pass
         elif link["count"] == 1 and link["bandwidth"] >= width:
-            silence(other, there, links, nodes, heap, counters)
+            _silence(other, there, links, nodes, heap, counters)
         else:
             hold(other, before < 0 or i == before, unchanged, there, share, s["wanted"], links, nodes, heap, counters)
             seen += 1
         other += 1
     if before >= 0 and before != now:
-        link_out(node, HELD, here, links, nodes)
+        _link_out(node, HELD, here, links, nodes)
         if unchanged:
             links[here]["room"] += s["wanted"]
             links[here]["open"] += 1
         else:
             links[here]["loose"] -= 1
-        link_in(node, NOTICED if seen else ALONE, here, links, nodes)
+        _link_in(node, NOTICED if seen else ALONE, here, links, nodes)
     elif seen == 0:
         move_in_lists(seat, first + now, NOTICED, ALONE, here, links, nodes, seats, bits)
     if before != now:
@@ -446,7 +446,7 @@ def fix(
             left = leave(seat, route_link[first + before], t, links, seats, queue, work, counters)
         enter(seat, here, left, t, links, seats, work, counters)
     if unchanged:
-        open_up(seat, seats, work, counters)
+        _open_up(seat, seats, work, counters)
     s["state"] = FIXED
     s["wanted"] = share
     s["hop"] = now
@@ -454,7 +454,7 @@ def fix(
 
 
 @compile_inner
-def find_exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seats, counters: Longs) -> float:
+def _find_exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seats, counters: Longs) -> float:
     """What a link has for each of its flows where those with an old rate above that are held to it: never less than
     `share`, and found from below."""
     link = links[here]
@@ -539,13 +539,13 @@ def share_out(
                 drop(heap, counters, DIRTY, here)
                 continue
         level = max(level, key)
-        share = max(level, find_least_share(here, links))
+        share = max(level, _find_least_share(here, links))
         if min(link["level"], share) <= key * _NEAR and link["top"] > share * _ABOVE:
-            share = find_exact_share(here, share, links, nodes, seats, counters)
+            share = _find_exact_share(here, share, links, nodes, seats, counters)
         if min(link["level"], share) > key * _NEAR:  # not yet
             push(heap, counters, DIRTY, min(link["level"], share), here)
         elif share > link["level"] * (1 + SAME):
-            release(here, route_link, links, nodes, seats, heap, work, counters)
+            _release(here, route_link, links, nodes, seats, heap, work, counters)
         else:
             drop(heap, counters, DIRTY, here)
             fill(here, t, share, route_link, links, nodes, seats, queue, heap, work, counters)

@@ -48,7 +48,7 @@ ROUTE = np.dtype(
 #: A link. For max-min fairness, in one line of the cache: B/s; B/s that flows leave which other links hold back; B/s of
 #: each of its own flows (inf: it is not full); no flow held back has more than `top`; the first flow held back, the
 #: first of its own that other links notice, the first of those that no other does; flows in all; its own, those held
-#: back that have no rate in this moment (`loose`) among them; 1 where it cannot matter (see `rates.silence`); 1 where
+#: back that have no rate in this moment (`loose`) among them; 1 where it cannot matter (see `rates._silence`); 1 where
 #: its group changes in this moment. Of the group of its own flows (see `groups`): the one that ends first and the one
 #: in the queue (-1: none), B/s of each until now, bytes that each has got, when that was counted. For fifo and program
 #: order: s; when it is free and when somebody last came to it.

@@ -20,7 +20,7 @@ def lay_out(
     rows: Rows,
 ) -> None:
     """Write all repetitions of a pattern into the table of rows. `start`, and the extra delay of each row as its
-    `finish`, are where the queue of events begins (see `queue.set_off`)."""
+    `finish`, are where the queue of events begins (see `queue._set_off`)."""
     for k in range(times):
         by = k * shift % modulus
         for i in range(len(part)):
@@ -63,7 +63,7 @@ def sum_up(
 
 
 @compile_inner
-def cross_in_order(
+def _cross_in_order(
     time: float,
     size: float,
     extra: float,
@@ -104,7 +104,7 @@ def cross_in_order(
 
 
 @compile_inner
-def reduce_in_order(time: float, size: float, gamma: float, unit: int, units: Units) -> float:
+def _reduce_in_order(time: float, size: float, gamma: float, unit: int, units: Units) -> float:
     """When the device has added what arrived at `time`; -1 where an earlier row may still come between."""
     device = units[unit]
     if time < device["last"]:
@@ -161,9 +161,9 @@ def walk_in_order(
             time = max(time, routes[route]["ready"])
             me["start"] = time
             extra = delay[row + i] if len(delay) else 0.0
-            end = cross_in_order(time, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
+            end = _cross_in_order(time, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
             if end >= 0.0 and gamma > 0.0 and p["reduce"]:
-                end = reduce_in_order(end, me["nbytes"], gamma, routes[route]["unit"], units)
+                end = _reduce_in_order(end, me["nbytes"], gamma, routes[route]["unit"], units)
             if end < 0.0:
                 return False
             me["finish"] = end
