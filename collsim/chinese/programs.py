@@ -33,7 +33,13 @@ TRANSLATIONS = {
     "late={rank!r} is no rank of the program; its ranks are 0 to {last}": (
         "late={rank!r} 不是程序的 rank；它的 rank 是 0 到 {last}"
     ),
+    # mends
+    "{call} in place of both": "用 {call} 代替两者",
+    "{send}, then {receive}": "先 {send}，再 {receive}",
+    "odd ranks receive first": "奇数 rank 先接收",
+    "all ranks call {call} (line {line})": "所有 rank 都调用 {call}（第 {line} 行）",
     # its schedule
+    "this program cannot be played as a schedule: {reason}": "这个程序不能作为 schedule 播放：{reason}",
     "only the messages of a program that is right make a schedule; say collective=": (
         "只有正确程序的消息才能构成 schedule；请给出 collective="
     ),

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..collective import collective
-from ..errors import Sentence, Words, join_words
+from ..errors import CollsimError, Sentence, Words, join_words
 from ..rank_engine.engine import Message, RunMode
 from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
@@ -24,6 +24,7 @@ from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
+from .mends import Mend, Rerun, find_mends
 from .message_schedule import build_message_schedule
 from .timing import ProgramTimeline, build_plain_network, time_events
 from .wait_graph import find_cycles
@@ -57,6 +58,8 @@ class ProgramRun:
         collective: what the program should do, or None.
         nbytes: bytes of each rank's array.
         dtype: of its elements.
+        source: the program.
+        rerun: runs another source on a number of ranks in the same way.
     """
 
     verdict: Verdict
@@ -74,6 +77,8 @@ class ProgramRun:
     collective: str | None = None
     nbytes: int = 0
     dtype: str = "float32"
+    source: str = field(default="", repr=False)
+    rerun: Rerun | None = field(default=None, repr=False)
 
     @property
     def is_right(self) -> bool:
@@ -157,6 +162,36 @@ class ProgramRun:
         src, dst = ([int(hosts[getattr(message, end)]) for message, _ in moved] for end in ("src", "dst"))
         nbytes, begins = [message.nbytes for message, _ in moved], [begin for _, begin in moved]
         return simulate_flows(self.topology, src, dst, nbytes, begins)
+
+    def animate(self, **options: Any) -> object:
+        """Play the schedule of the program.
+
+        Args:
+            options: those of `Trace.animate`.
+
+        Returns:
+            The player.
+
+        Raises:
+            CollsimError: where the messages make no schedule, with the reason.
+        """
+        trace = self.trace
+        if not isinstance(trace, Trace):
+            raise CollsimError("this program cannot be played as a schedule: {reason}", reason=self.schedule)
+        return trace.animate(**options)
+
+    @cached_property
+    def mends(self) -> tuple[Mend, ...]:
+        """Changed programs that do not hang, each of them run; empty where this one does not hang, or none is known."""
+        if self.verdict != "hangs" or self.rerun is None:
+            return ()
+        lines = sorted({wait.line for wait in self.waits})
+        return find_mends(self.source, lines, self.ranks, self.rerun)
+
+    @property
+    def mend(self) -> Mend | None:
+        """The first of `mends`."""
+        return next(iter(self.mends), None)
 
     @property
     def _is_eager(self) -> bool:

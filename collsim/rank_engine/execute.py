@@ -273,7 +273,7 @@ class _Process:
     def _make_input(self) -> np.ndarray:
         """This rank's data, as a tensor where torch is imported."""
         array = self.plan.inputs[self.rank].copy()
-        if "torch" in self.plan.program.imports:
+        if self.plan.program.uses_torch:
             return array.view(Tensor)
         return array
 

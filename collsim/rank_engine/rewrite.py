@@ -44,6 +44,11 @@ class RewrittenProgram:
     imports: frozenset[str]
     is_script: bool
 
+    @property
+    def uses_torch(self) -> bool:
+        """Whether it imports torch or a part of it, so that its data are tensors."""
+        return any(name.partition(".")[0] == "torch" for name in self.imports)
+
 
 def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
     """Rewrite a program so that each of its functions is a generator.

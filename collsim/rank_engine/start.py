@@ -72,7 +72,7 @@ def build_plan(
     has_library = any(module.startswith(("torch", "mpi4py")) for module in rewritten.imports)
     is_rank_function = bool(parameters & _RANK_PARAMETERS) or {"send", "recv"} <= parameters
     dtype: np.dtype[Any] = np.dtype(np.float64)
-    if "torch" in rewritten.imports:
+    if rewritten.uses_torch:
         dtype = np.dtype(np.float32)
     elements = max(1, parse_bytes(nbytes) // dtype.itemsize)
     inputs = make_inputs(ranks, elements, dtype)
