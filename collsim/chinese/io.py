@@ -176,6 +176,16 @@ TRANSLATIONS = {
         "没有 NCCL 的环或树；请用 NCCL_DEBUG=INFO 记录（NCCL_DEBUG_SUBSYS=INIT,GRAPH）"
     ),
     "a rank beyond {last}": "rank 超过 {last}",
+    "the outermost element is <{tag}>, expected <graphs>": "最外层元素是 <{tag}>，应为 <graphs>",
+    "no channel of a ring (graph id 0): NCCL's search found none": "没有环的通道（graph id 0）：NCCL 没有搜到",
+    "graph {graph}, channel {channel}": "graph {graph} 的通道 {channel}",
+    "its GPUs are not those of the first ring, each once": "其中的 GPU 与第一个环的不同，或有重复",
+    "leaves the node over a card, and a graph file holds one node; give the log of NCCL_DEBUG=INFO "
+    "NCCL_DEBUG_SUBSYS=INIT,GRAPH, which has all of them": (
+        "经网卡离开了节点，而 graph 文件只含一个节点；请给出含所有节点的 NCCL_DEBUG=INFO "
+        "NCCL_DEBUG_SUBSYS=INIT,GRAPH 日志"
+    ),
+    "expected up to {most} <gpu dev=...> with hexadecimal numbers": "应为至多 {most} 个带十六进制编号的 <gpu dev=...>",
     "ring of channel {channel}": "通道 {channel} 的环",
     "tree of channel {channel}": "通道 {channel} 的树",
     "visits {visited} of {ranks} ranks": "经过 {ranks} 个 rank 中的 {visited} 个",

@@ -110,9 +110,6 @@ TRANSLATIONS = {
     "gpu={told} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on": (
         "gpu={told} 没有 NVLink，而文本中 GPU 之间有 NV#；请给出实际打印它的 GPU"
     ),
-    "{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml writes": (
-        "{name}：这是 rocm-smi 或 amd-smi 的输出；RCCL 用 NCCL_TOPO_DUMP_FILE=topo.xml 写出的 XML 更完整"
-    ),
     "{name} holds processors and PCIe alone, as clouds' files do: NCCL adds NVLink by itself, and no machine of the "
     "catalogue has {count} such GPUs; say gpu='H100' for the NVLinks of its usual board, or nvlink='none' for PCIe "
     "alone": (
@@ -144,5 +141,47 @@ TRANSLATIONS = {
     ),
     "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there": (
         "{name} 第 {line} 行：{row} 到 {column} 写的是 {cell}；X 只能在对角线上，且对角线上必须是 X"
+    ),
+    # outputs of other tools that are recognized and not read
+    "{name}: this is {tool}, which collsim does not read; {advice}": "{name}：这是 {tool}，collsim 不读取；{advice}",
+    "{name}: this is NCCL's graph file, which has rings and trees and no machine; cs.load reads those, and for the "
+    "machine give the file that NCCL_TOPO_DUMP_FILE=topo.xml writes": (
+        "{name}：这是 NCCL 的 graph 文件，只有环和树，没有机器；cs.load 可读取环和树，机器请用 "
+        "NCCL_TOPO_DUMP_FILE=topo.xml 写出的文件"
+    ),
+    "the output of {program}": "{program} 的输出",
+    "an execution plan of MSCCL++": "MSCCL++ 的执行计划",
+    "a GOAL schedule": "GOAL 调度",
+    "a log of NCCL Inspector": "NCCL Inspector 的日志",
+    "a dump of PyTorch's Flight Recorder": "PyTorch Flight Recorder 的转储",
+    "NCCL's tree of a system in its log": "日志中 NCCL 的系统树",
+    "give what nvidia-smi topo -m prints, or the file that NCCL_TOPO_DUMP_FILE=topo.xml writes": (
+        "请给出 nvidia-smi topo -m 的输出，或 NCCL_TOPO_DUMP_FILE=topo.xml 写出的文件"
+    ),
+    "give the file that RCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml, or a machine such as mi300x-8gpu": (
+        "请给出 RCCL 用 NCCL_TOPO_DUMP_FILE=topo.xml 写出的文件，或 mi300x-8gpu 之类的机器名"
+    ),
+    "no rates of NPUs are known here; describe the machine in collsim's YAML or as a networkx graph "
+    "(Topology.from_networkx), with the rate of each HCCS link": (
+        "这里没有 NPU 的速率；请用 collsim 的 YAML 或 networkx 图（Topology.from_networkx）描述机器，"
+        "并给出每条 HCCS 链路的速率"
+    ),
+    "give the table that all_reduce_perf of nccl-tests prints": "请给出 nccl-tests 的 all_reduce_perf 打印的表格",
+    "say the cards with nic= and nics= of a machine, or give what nvidia-smi topo -m prints": (
+        "请用机器的 nic= 和 nics= 说明网卡，或给出 nvidia-smi topo -m 的输出"
+    ),
+    "say the links that are left: topology.with_link, without_link, or scaled('nvlink', 0.8)": (
+        "请说明剩下的链路：topology.with_link、without_link 或 scaled('nvlink', 0.8)"
+    ),
+    "give the algorithm as MSCCL XML, or write it in Python with cs.copy and cs.reduce": (
+        "请给出 MSCCL XML 形式的算法，或在 Python 中用 cs.copy 和 cs.reduce 编写"
+    ),
+    "it has messages without their data, so nothing can be verified; LogGOPSim runs it, and collsim reads the "
+    "schedule that it was made from (MSCCL XML, CSV, JSON)": (
+        "其中的消息不含数据内容，无法验证；LogGOPSim 可以运行它，collsim 可读取生成它的调度（MSCCL XML、CSV、JSON）"
+    ),
+    "for a machine give the file that NCCL_TOPO_DUMP_FILE=topo.xml writes, for rings and trees the log of "
+    "NCCL_DEBUG_SUBSYS=INIT,GRAPH": (
+        "机器请给出 NCCL_TOPO_DUMP_FILE=topo.xml 写出的文件，环和树请给出 NCCL_DEBUG_SUBSYS=INIT,GRAPH 的日志"
     ),
 }

@@ -19,6 +19,7 @@ from ..registry import load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..topology import Topology
+from ..topology.files.unread import find_unread_format
 
 Holds = Literal["schedule", "topology", "trace", "table", "log"]
 _HEAD = 2**20
@@ -278,6 +279,9 @@ def _guess(path: Any) -> Format:
     fitting = [e for e in sharing if _is_like(e, text)]
     if fitting:
         return fitting[0]
+    unread = find_unread_format(text)
+    if unread is not None:
+        raise unread.build_error(Path(to_text(path)).name)
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:

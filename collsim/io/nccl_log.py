@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -25,8 +26,10 @@ from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, describe_unknown
 from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
+from ..topology.files.unread import find_unread_format
 from ..trees import measure_depths
 from .file_formats import Format, register
+from .nccl_statements import JobStatements, read_statements
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
 _STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", re.ASCII)
@@ -56,6 +59,7 @@ class NcclJob:
         rings: channel -> ranks in ring order.
         trees: channel -> parent of each rank (-1 for the root).
         transports: (channel, src, dst) -> `P2P/CUMEM`, `NET/IB/0/GDRDMA` ...
+        statements: what the log states of network, cards, variables and warnings.
     """
 
     ranks: int
@@ -64,6 +68,7 @@ class NcclJob:
     rings: dict[int, tuple[int, ...]] = field(default_factory=dict)
     trees: dict[int, tuple[int, ...]] = field(default_factory=dict)
     transports: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    statements: JobStatements = field(default_factory=JobStatements)
 
     def schedule(
         self, collective: str = "allreduce", algorithm: Pattern | None = None, root: int = 0, pieces: int = 1
@@ -121,7 +126,8 @@ class NcclJob:
         via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
         counts = f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees"
         rings = [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
-        return "\n".join([f"{counts}, transports: {', '.join(via) or 'not logged'}", *rings])
+        warnings = [f"warning: {text}" for text in self.statements.warnings]
+        return "\n".join([f"{counts}, transports: {', '.join(via) or 'not logged'}", *rings, *warnings])
 
 
 # ---- schedules
@@ -216,24 +222,30 @@ def read_nccl_log(path: Any) -> NcclJob:
     close."""
     version, nodes, sizes = "", 0, [0]
     jobs = _Communicators()
-    for number, line in enumerate(read_text(path, most=_MOST_LINES).splitlines(), 1):
+    text = read_text(path, most=_MOST_LINES)
+    for number, line in enumerate(text.splitlines(), 1):
         if "CCL " not in line:
             continue
         found = _VERSION.search(line)
         version = version or (found[2] if found else "")
-        head, info, text = line[:4096].partition("NCCL INFO ")
+        head, info, words = line[:4096].partition("NCCL INFO ")
         if not info:
             continue
-        comm = _COMM.search(text)
+        comm = _COMM.search(words)
         if comm is not None:
             sizes.append(int(comm[3]))
-            nodes = int(comm[4] or 0) if int(comm[3]) == max(sizes) else nodes
-        _note(path, number, text, jobs.job(_find_thread(head), text))
+            if comm[4] and int(comm[3]) == max(sizes):
+                nodes = int(comm[4])
+        _note(path, number, words, jobs.job(_find_thread(head), words))
     job = jobs.largest()
     ranks = _parse_size(job)
     if not ranks:
+        unread = find_unread_format(text)
+        if unread is not None:
+            raise unread.build_error(Path(str(path)).name)
         refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
-    return NcclJob(ranks, nodes, version, _list_rings(path, job, ranks), _list_trees(path, job, ranks), job.transports)
+    rings, trees = _list_rings(path, job, ranks), _list_trees(path, job, ranks)
+    return NcclJob(ranks, nodes, version, rings, trees, job.transports, read_statements(text.splitlines()))
 
 
 def _find_thread(head: str) -> str:

@@ -23,6 +23,7 @@ from ..collective import collectives
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
+from ..topology.files.unread import find_unread_format
 from .file_formats import Format, register
 
 if TYPE_CHECKING:
@@ -483,7 +484,9 @@ def _build_figures(row: Row, prefix: str) -> Row:
 
 
 def _is_text_output(head: str) -> bool:
-    return "nThread" in head or "out-of-place" in head or any(test in head for test in TESTS) or _has_row(head)
+    if "nThread" in head or "out-of-place" in head or _has_row(head):
+        return True
+    return any(test in head for test in TESTS) and find_unread_format(head) is None
 
 
 def _has_row(head: str) -> bool:

@@ -152,7 +152,9 @@ def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_o
     places = [plain.facts, replace(plain.facts, gdr=False), replace(plain.facts, net="tcp", gdr=False)]
     places.append(words("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none"))
     places += [get_published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
-    runs = [replace(plain, facts=facts) for facts in places]
+    places.append(create_run("allreduce", cs.machine("gb200-nvl72"), SIZES, [1.0] * len(SIZES), ranks=8).facts)
+    confirmed = frozenset({hypothesis.key}) if hypothesis.needs_log else frozenset()
+    runs = [replace(plain, facts=facts, confirmed=confirmed) for facts in places]
     times = [(run, predict_under_hypothesis(hypothesis, run, MEASURED)) for run in runs]
     found = [explain_gap(replace(run, times=tuple(map(float, t)))) for run, t in times if t is not None]
     assert found

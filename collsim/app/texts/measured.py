@@ -239,6 +239,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "gap.rdma": ("RDMA was used instead of TCP sockets", "用的是 RDMA，而不是 TCP socket"),
     "gap.one_nic": ("only one NIC per node was used", "每个节点只用了一张网卡"),
     "gap.half_network": ("the network gave half of its rate", "网络只有一半速率"),
+    "gap.one_qp": ("one queue pair used one port of a bond", "单个队列对只用了绑定中的一个端口"),
+    "gap.split_domain": ("the nodes were not joined by NVLink", "节点之间没有用 NVLink 相连"),
     "gap.pcie_older": ("PCIe ran one generation slower", "PCIe 低了一代"),
     "gap.pcie_width": ("the GPUs had half of their PCIe lanes", "GPU 只有一半 PCIe 通道"),
     "gap.two_sockets": ("the GPUs sat on two sockets", "GPU 分布在两个 CPU 插槽"),

@@ -24,6 +24,7 @@ from ..machine.machine_words import parse_facts
 from ..machine.topology_facts import read_facts
 from ..model.links import MEASURED, LinkParameters
 from ..nccl_prediction import BUSBW, Prediction, parse_collective, predict
+from .log_evidence import JobLog, weigh_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,8 @@ class MeasuredRun:
         source: where it was published; year.
         stated: of `p2p`, `gdr` and `net` those that somebody said, which no hypothesis of `explain` contradicts; None:
             what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
+        confirmed: keys of hypotheses of `explain_gap` that a log of the run states.
+        excluded: keys of those that it rules out.
 
     Examples:
         >>> import collsim as cs
@@ -67,6 +70,8 @@ class MeasuredRun:
     source: str = ""
     year: int = 0
     stated: frozenset[str] | None = None
+    confirmed: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
 
     @property
     def stated_facts(self) -> frozenset[str]:
@@ -196,6 +201,7 @@ def create_run(
     *,
     version: str | None = None,
     unsure: Sequence[str] = (),
+    log: JobLog | None = None,
 ) -> MeasuredRun:
     """Measured times of your own as a Run: sizes in bytes, times in seconds, of `collective` on `machine`.
 
@@ -210,6 +216,8 @@ def create_run(
         version: of NCCL, as `predict` takes it.
         unsure: of `p2p`, `gdr` and `net` what is a guess and may be contradicted by `explain`, though the machine says
             it.
+        log: of NCCL about the same job (`cs.load("nccl.log")`): what it states is a fact to `explain_gap`, and what it
+            rules out is not named.
 
     Returns:
         The run, which `compare_run` and `explain_gap` take.
@@ -237,7 +245,12 @@ def create_run(
     times_of = tuple(float(np.median(by_size[n])) for n in sizes)
     settings = () if not version else (("version", version),)
     stated = _list_stated_of_machine(machine, seen) - set(unsure)
-    return MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
+    run = MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
+    if log is None:
+        return run
+    evidence = weigh_log(log, seen)
+    settings = (*settings, *evidence.settings)
+    return replace(run, settings=settings, confirmed=evidence.confirmed, excluded=evidence.excluded)
 
 
 def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from ...errors import FormatError, require_path
 from ...limits import FILE_MEMORY, find_memory_limit, within
 from ..facts import FromText
 from ..network import Topology, views
+from .unread import find_unread_format
 
 _LARGEST = 10 * 2**20
 
@@ -122,7 +123,11 @@ def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], T
 
     if topo_m.matches_format(text):
         return topo_m.read
-    return astra.read if astra.matches_format(text) else own.read
+    if astra.matches_format(text):
+        return astra.read
+    if not own.matches_format(text) and (unread := find_unread_format(text)) is not None:
+        raise unread.build_error(name)
+    return own.read
 
 
 def _to_yaml(topology: Topology) -> str:

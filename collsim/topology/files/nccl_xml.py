@@ -100,6 +100,12 @@ class _Progress:
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that NCCL saw. Options: those of `machine`."""
     root = _parse(text, name)
+    if root.tag == "graphs":
+        message = (
+            "{name}: this is NCCL's graph file, which has rings and trees and no machine; cs.load reads those, and for "
+            "the machine give the file that NCCL_TOPO_DUMP_FILE=topo.xml writes"
+        )
+        raise FormatError(message, name=name)
     if root.tag != "system":
         message = "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>"
         raise FormatError(message, name=name, tag=root.tag)

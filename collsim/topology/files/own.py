@@ -6,6 +6,7 @@ Written by `topology.to_yaml()`, read by `load_topology`. Errors name the line.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,11 @@ class _YamlNode:
         if self.form != "mapping":
             raise self.build_error("expected a mapping")
         return {str(key.value): _YamlNode(value, self.file, str(key.value)) for key, value in self.node.value}
+
+
+def matches_format(text: str) -> bool:
+    """Does the text say that it is collsim's?"""
+    return re.search(r"^[\s{]*['\"]?collsim['\"]?\s*:", text, re.MULTILINE) is not None
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:

@@ -36,7 +36,6 @@ _GPU = re.compile(r"GPU\d+")
 _OLD = {"SOC": "SYS", "PSB": "PIX"}  # drivers before 384, and the switch on a board of two GPUs
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z_.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
 _GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs that a copy has eaten
-_AMD = re.compile(r"ROCm System Management Interface|Link Type between two GPUs|\bamd-smi topology\b")
 _P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
 _BOARDS_ONLY = {"H800", "H200", "H20", "B200", "B300"}  # sold on boards with NVLink, few as cards
 _MOST_LINKS = 18  # NVLinks of one GPU, any generation
@@ -67,11 +66,7 @@ class _Matrix:
 
 
 def matches_format(text: str) -> bool:
-    """Does the text have a row of a GPU with an X in it, or is it AMD's matrix (which `read` refuses by name)?"""
-    return _has_rows(text) or _AMD.search(text) is not None
-
-
-def _has_rows(text: str) -> bool:
+    """Does the text have a row of a GPU with an X in it?"""
     return any(re.match(r"GPU\d+\s.*\bX\b", _strip_decoration(line)) for line in text.splitlines())
 
 
@@ -129,12 +124,6 @@ def _complete(
 
 
 def _parse_matrix(text: str, name: str) -> _Matrix:
-    if not _has_rows(text) and _AMD.search(text):
-        raise FormatError(
-            "{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml "
-            "writes",
-            name=name,
-        )
     lines = [_strip_decoration(line) for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:

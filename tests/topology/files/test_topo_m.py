@@ -290,7 +290,7 @@ def test_the_switch_on_a_board_of_two_gpus_is_one_switch():
         (
             "====== ROCm System Management Interface ======\n=== Weight between two GPUs ===\n       GPU0   "
             "GPU1\nGPU0   0      15\n",
-            "this is rocm-smi's",
+            "this is the output of rocm-smi",
         ),
         ("\tGPU0\tGPU1\nGPU0\t X \tOK\nGPU1\tOK\t X \n", "this is nvidia-smi topo -p2p's"),
     ],
