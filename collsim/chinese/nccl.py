@@ -177,8 +177,8 @@ TRANSLATIONS = {
     "version='2.{minor}' is of NCCL, and {gpu} runs RCCL, whose tables are its own; leave the version out": (
         "version='2.{minor}' 是 NCCL 的版本，而 {gpu} 运行 RCCL，其表格是自己的；请不要给出版本"
     ),
-    "NCCL's version is not said: chosen as 2.{newest} would; version= (--nccl) says another": (
-        "没有说明 NCCL 的版本：按 2.{newest} 的方式选择；用 version=（--nccl）说明其他版本"
+    "NCCL's version is not said: chosen as 2.{newest} would; version= (--version) says another": (
+        "没有说明 NCCL 的版本：按 2.{newest} 的方式选择；用 version=（--version）说明其他版本"
     ),
     "NCCL 2.{minor}: chosen as 2.{newest} would": "NCCL 2.{minor}：按 2.{newest} 的方式选择",
     (

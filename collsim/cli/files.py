@@ -23,10 +23,10 @@ def convert(
     target: Annotated[Path | None, typer.Argument(help="the format follows from the suffix")] = None,
     out: OutFile = None,
     read_as: Annotated[
-        str | None, typer.Option("--from", help="Format of the source, where its suffix does not say.")
+        str | None, typer.Option("--read-as", "--from", help="Format of the source, where its suffix does not say.")
     ] = None,
     write_as: Annotated[
-        str | None, typer.Option("--to", help="Format of the target, where its suffix does not say.")
+        str | None, typer.Option("--write-as", "--to", help="Format of the target, where its suffix does not say.")
     ] = None,
     nbytes: Annotated[str | None, typer.Option(help="Size, for formats with bytes in them.")] = None,
     as_json: Json = False,

@@ -61,9 +61,13 @@ def predict(
         str | None,
         typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls."),
     ] = None,
-    nccl: Annotated[
+    version: Annotated[
         str | None,
-        typer.Option(help="NCCL's version, as 2.18: older ones have fewer algorithms and choose by other tables."),
+        typer.Option(
+            "--version",
+            "--nccl",
+            help="NCCL's version, as 2.18: older ones have fewer algorithms and choose by other tables.",
+        ),
     ] = None,
     out: TableFile = None,
     as_json: Json = False,
@@ -80,7 +84,7 @@ def predict(
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict_with_simulation(
-            collective, network, size, measured=times, launch=launch, version=nccl, ranks=ranks
+            collective, network, size, measured=times, launch=launch, version=version, ranks=ranks
         )
         notes[str(p.release)] = None
         if reason := p.interval().reason:

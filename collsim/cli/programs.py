@@ -26,9 +26,13 @@ def program(
         str | None,
         typer.Option(help="Messages up to so many bytes are buffered; the library's limit unless given."),
     ] = None,
-    topology: Annotated[
+    machine: Annotated[
         str | None,
-        typer.Option(help="What gives the time: 'dgx-a100(nodes=2)'; computers with 10 Gbit/s Ethernet unless given."),
+        typer.Option(
+            "--machine",
+            "--topology",
+            help="What gives the time: 'dgx-a100(nodes=2)'; computers with 10 Gbit/s Ethernet unless given.",
+        ),
     ] = None,
     late: Annotated[list[str] | None, typer.Option(help="rank=time after which it begins, as '3=50ms'.")] = None,
     lang: Language = "en",
@@ -56,7 +60,7 @@ def program(
         entry=entry or None,
         nbytes=nbytes,
         eager_limit=eager_limit,
-        machine=topology,
+        machine=machine,
         late=parse_by_rank("late", late, cs.units.parse_time),
         allow_unsandboxed=allow_unsandboxed,
     )

@@ -42,7 +42,9 @@ class NetworkOptions:
     slow: Annotated[list[str] | None, typer.Option(help="rank=factor by which its cables are slower.")] = None
     eager: Annotated[
         bool,
-        typer.Option("--eager/--waiting", help="Send when the last bytes have left, or when they have arrived."),
+        typer.Option(
+            "--eager/--no-eager", " /--waiting", help="Send when the last bytes have left, or when they have arrived."
+        ),
     ] = True
 
     def to_arguments(self) -> dict[str, Any]:

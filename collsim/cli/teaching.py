@@ -70,14 +70,17 @@ def slides(
         Path | None, typer.Argument(help="slides.html: a screen each in a browser, a page each when printed.")
     ] = None,
     out: OutFile = None,
-    lesson: Annotated[list[int] | None, typer.Option(help="Only these lessons, by number, in this order.")] = None,
+    lessons: Annotated[
+        list[int] | None,
+        typer.Option("--lessons", "--lesson", help="Only these lessons, by number, in this order."),
+    ] = None,
     lang: Language = "en",
     as_json: Json = False,
 ) -> None:
     """Slides of the lessons, as one HTML file to show or to print: what is said, the question, the answer, the run."""
     from collsim.site import write_slides
 
-    slides = write_slides(choose_out(file, out, "collsim slides slides.html"), lesson or (), lang)
+    slides = write_slides(choose_out(file, out, "collsim slides slides.html"), lessons or (), lang)
     if as_json:
         print_json(slides)
         return

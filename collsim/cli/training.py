@@ -307,8 +307,14 @@ def train_search(
     top: Annotated[int, typer.Option(help="Rows, each of them timed; 0 for all.")] = 10,
     dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
     compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
-    context: Annotated[list[int] | None, typer.Option(help="Context parallel sizes to try; repeat for more.")] = None,
-    expert: Annotated[list[int] | None, typer.Option(help="Expert parallel sizes to try; repeat for more.")] = None,
+    context_sizes: Annotated[
+        list[int] | None,
+        typer.Option("--context-sizes", "--context", help="Context parallel sizes to try; repeat for more."),
+    ] = None,
+    expert_sizes: Annotated[
+        list[int] | None,
+        typer.Option("--expert-sizes", "--expert", help="Expert parallel sizes to try; repeat for more."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -319,7 +325,6 @@ def train_search(
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
     known = find_model(model)
-    sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
     frame = cs.best_parallel(
         known,
         machine_spec.build_network(),
@@ -331,7 +336,8 @@ def train_search(
         every=out is not None,
         out=out,
         progress=not as_json,
-        **sizes,
+        context_sizes=tuple(context_sizes or (1,)),
+        expert_sizes=tuple(expert_sizes or (1,)),
     ).drop(columns="split")
     rows = frame[: top or None].to_dict("records")
     if as_json:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, describe_unknown, require_word
 from ..topology import Topology
-from ..units import Bandwidth, ByteSize, Duration, parse_bandwidth, parse_bytes, parse_count, parse_time
+from ..topology.figures import parse_cable_alpha, parse_cable_bandwidth
+from ..units import Bandwidth, ByteSize, Duration, parse_bytes, parse_count, parse_time
 
 Floats = npt.NDArray[np.float64]
 #: How a run is timed: with a barrier after each step, or without.
@@ -168,9 +169,10 @@ def parse_conditions(topology: Topology, options: Mapping[str, Any]) -> Conditio
 
 
 def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Rates, moments and the seed."""
-    rates = {name: parse_bandwidth(options[name], name) for name in ("gamma", "injection") if name in options}
-    moments = {name: parse_moment(name, options.get(name, 0.0)) for name in ("launch", "overhead", "jitter")}
+    """Rates, delays and the seed; a plain number that no hardware has is warned about, as for cables."""
+    rates = {name: parse_cable_bandwidth(options[name], name) for name in ("gamma", "injection") if name in options}
+    delays = {name: options.get(name, 0.0) for name in ("launch", "overhead", "jitter")}
+    moments = {name: parse_moment(name, parse_cable_alpha(value, name)) for name, value in delays.items()}
     seed = {"seed": parse_count(options["seed"], "seed", least=0)} if "seed" in options else {}
     return {**rates, **moments, **seed}
 

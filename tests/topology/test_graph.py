@@ -294,6 +294,10 @@ def test_switches_that_become_ranks_are_warned_about():
         (lambda: joined(((25, 0), FAST)), "bandwidth=25 is 25 B/s"),
         (lambda: cs.topology.ring(4).with_link(0, 1, bandwidth=25), "bandwidth=25 is 25 B/s"),
         (lambda: cs.topology.ring(4).with_link(0, 1, alpha=5), "alpha=5 is 5 s"),
+        (lambda: timed(overhead=5), "overhead=5 is 5 s"),
+        (lambda: timed(launch="5"), "launch=5 is 5 s"),
+        (lambda: timed(injection=25), "injection=25 is 25 B/s"),
+        (lambda: timed(gamma=200), "gamma=200 is 200 B/s"),
     ],
 )
 def test_a_figure_without_its_unit_is_warned_about_at_the_line_that_has_it(build, text):
@@ -308,3 +312,16 @@ def test_a_figure_with_its_unit_or_a_plausible_one_is_taken_as_it_is():
         cs.topology.ring(4, bandwidth="25B/s", alpha="1s")
         cs.topology.ring(4, bandwidth=25e9, alpha=1e-6)
         cs.topology.ring(4, bandwidth=25e3, alpha=0)
+        timed(overhead=1e-6, launch=0, injection=25e9, gamma="25B/s", late={1: 2})
+
+
+def test_a_few_bytes_are_no_slip():
+    """nccl-tests measures from 8 B on, so a plain small size is taken as it is; the run says which size it had."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "64 B" in str(timed())
+
+
+def timed(**options):
+    network = cs.topology.switch(2)
+    return cs.simulate(cs.schedule("allreduce_ring", ranks=2), network, nbytes=64, engine="event", **options)

@@ -276,7 +276,7 @@ def describe_release(minor: int | None) -> Sentence:
     release = find_release(minor)
     if minor is None:
         return Sentence(
-            "NCCL's version is not said: chosen as 2.{newest} would; version= (--nccl) says another", newest=NEWEST
+            "NCCL's version is not said: chosen as 2.{newest} would; version= (--version) says another", newest=NEWEST
         )
     if release is None:
         return Sentence("NCCL 2.{minor}: chosen as 2.{newest} would", minor=minor, newest=NEWEST)
