@@ -84,10 +84,10 @@ def slides(
     if as_json:
         print_json(slides)
         return
-    lessons = "one lesson"
+    count = "one lesson"
     if slides.lessons != 1:
-        lessons = f"{slides.lessons} lessons"
-    print(f"{slides.path}: {slides.slides} slides of {lessons}; print them from the browser, for PDF too")
+        count = f"{slides.lessons} lessons"
+    print(f"{slides.path}: {slides.slides} slides of {count}; print them from the browser, for PDF too")
 
 
 @command()
