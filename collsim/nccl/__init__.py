@@ -112,7 +112,10 @@ def __getattr__(name: str) -> object:
     if name not in _LATE_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_LATE_MODULES[name]}")
-    value = module if name == "mpi" else getattr(module, name)
+    if name == "mpi":
+        value = module
+    else:
+        value = getattr(module, name)
     globals()[name] = value
     return value
 

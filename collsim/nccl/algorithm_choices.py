@@ -93,7 +93,10 @@ def predict_choices(
         facts = grow_facts(machine, parse_count(count, "nodes"))
         for size in nbytes:
             p = _predict_with_calibration(collective, machine, facts, size, links, **settings)
-            believed = np.nan if p.tuner_time is None else p.tuner_time
+            if p.tuner_time is None:
+                believed = np.nan
+            else:
+                believed = p.tuner_time
             names = {"algorithm": p.algorithm, "protocol": p.protocol, "channels": p.channels}
             numbers = {"nodes": facts.nodes, "ranks": facts.ranks, "nbytes": p.nbytes}
             rows.append({**numbers, **names, "time": p.time, "tuner": believed, "notes": p.notes})
@@ -108,8 +111,12 @@ def _predict_with_calibration(
     """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is
     told."""
     p = predict(collective, facts, nbytes, links=get_link_parameters(machine) if links is None else links, **settings)
-    known = get_calibration(machine) if links is None else None
-    return p if known is None else apply_calibration(p, known, select_pinned_settings(settings))
+    known = None
+    if links is None:
+        known = get_calibration(machine)
+    if known is None:
+        return p
+    return apply_calibration(p, known, select_pinned_settings(settings))
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,10 @@ def compare_ring_and_tree(
     """
     import pandas as pd
 
-    facts = read_facts(machine) if nodes is None else grow_facts(machine, parse_count(nodes, "nodes"))
+    if nodes is None:
+        facts = read_facts(machine)
+    else:
+        facts = grow_facts(machine, parse_count(nodes, "nodes"))
     rows, notes = [], dict[str, None]()
     for size in sorted({parse_bytes(n) for n in nbytes}):
         row: dict[str, float] = {"nbytes": size}

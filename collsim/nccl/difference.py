@@ -199,7 +199,9 @@ def predict_with_simulation(
     except CollsimError:  # ranks that nodes cannot share evenly, algorithms without a schedule here
         return prediction
     difference = find_large_difference(prediction, run)
-    return prediction if difference is None else replace(prediction, notes=(*prediction.notes, str(difference)))
+    if difference is None:
+        return prediction
+    return replace(prediction, notes=(*prediction.notes, str(difference)))
 
 
 def find_large_difference(p: Prediction, run: Trace) -> Difference | None:
@@ -250,7 +252,10 @@ def build_predicted_call(p: Prediction, links: LinkParameters) -> Call:
     Returns:
         The call, on the graphs that the prediction found.
     """
-    algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
+    if p.algorithm == "P2P":
+        algorithm = "Ring"
+    else:
+        algorithm = p.algorithm
     comm = build_communicator(p.facts, None, None, p.graph_search)
     return Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, comm, links, p.fabric)
 
@@ -335,8 +340,12 @@ def _describe_rate(call: Call) -> tuple[str, str]:
             return _describe_host_limit(call)
         real, full, kind = compute_intra_rate(call), facts.link_rate, get_intra_kind(facts)
         crossing = facts.crosses_sockets and limit == "pcie"
-        who = "peer copies over PCIe" if limit == "pcie" else f"{kind} links"
-        across = " between sockets" if crossing else ""
+        who = "peer copies over PCIe"
+        if limit != "pcie":
+            who = f"{kind} links"
+        across = ""
+        if crossing:
+            across = " between sockets"
         sources = [EVIDENCE.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
         if crossing:
             sources.append(EVIDENCE["crossing"])
@@ -355,7 +364,10 @@ def _describe_host_limit(call: Call) -> tuple[str, str]:
     limit = min(rates, key=lambda name: rates[name])
     link = {"slot": "a PCIe link", "memory": "a socket's memory", "socket": "the link between sockets"}[limit]
     template = f"data staged through host memory move at {format_bandwidth(rates[limit])}, all that {link} leaves them"
-    evidence = EVIDENCE["slot"] if limit == "slot" else READ_OFF[f"host_{limit}"]
+    if limit == "slot":
+        evidence = EVIDENCE["slot"]
+    else:
+        evidence = READ_OFF[f"host_{limit}"]
     if limit == "slot" and call.facts.over_fabric:
         evidence = READ_OFF["host_fabric"]
     return template, evidence

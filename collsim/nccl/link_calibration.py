@@ -157,7 +157,9 @@ class Calibration:
         views["save"](self.machine, path)
 
     def __str__(self) -> str:
-        left_out = "" if self.held_out is None else f", {self.held_out:.1%} at sizes left out of the fit"
+        left_out = ""
+        if self.held_out is not None:
+            left_out = f", {self.held_out:.1%} at sizes left out of the fit"
         lines = [f"{len(self.residuals)} measurements, median error {self.error:.1%} after fitting{left_out}"]
         lines += [f"  {name:36s} x {factor:.2f}" for name, factor in self.factors.items()]
         lines += [
@@ -260,8 +262,10 @@ def _select_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     table = measured.assign(
         **{name: _parse_numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured}
     )
-    ranks = table.ranks.where(table.ranks > 0, facts.ranks) if "ranks" in table else float(facts.ranks)
-    table = table.assign(ranks=ranks)
+    if "ranks" in table:
+        table = table.assign(ranks=table.ranks.where(table.ranks > 0, facts.ranks))
+    else:
+        table = table.assign(ranks=float(facts.ranks))
     return table[(table.time > 0) & (table.nbytes > 0) & (table.ranks > 1)]
 
 
@@ -373,7 +377,9 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
         figures |= _build_link_figures(way, kinds, compute_intra_rate(call) / facts.link_rate, step)
     if facts.nodes > 1:
         near, far = count_hops("allgather", "Ring", facts)
-        inside = 0.0 if not near else near * step
+        inside = 0.0
+        if near:
+            inside = near * step
         step = (compute_step_time(call, "allgather", "Simple") - inside) / far
         way = [
             hop._replace(alpha=figures[hop.kind].alpha) if hop.kind in figures else hop
@@ -466,7 +472,10 @@ def fit_factors(
     def compute_residuals(x: Floats, seconds: Floats) -> Floats:
         ratio = seconds - want
         far = (ratio / scale) ** 2
-        rho = np.log1p(far) if loss == "cauchy" else 2 * (np.sqrt(1 + far) - 1)
+        if loss == "cauchy":
+            rho = np.log1p(far)
+        else:
+            rho = 2 * (np.sqrt(1 + far) - 1)
         return np.concatenate([weight * np.sign(ratio) * np.sqrt(rho), pulls * x])
 
     everything, still = range(len(samples)), np.zeros(len(names))

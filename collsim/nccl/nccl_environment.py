@@ -53,7 +53,9 @@ def read_text(value: object) -> str:
     Returns:
         The text; "" where it is not set.
     """
-    return "" if value is None else str(value).strip()
+    if value is None:
+        return ""
+    return str(value).strip()
 
 
 def parse_flag(variable: str, value: Flag, *, has_auto: bool = False) -> bool | None:
@@ -75,7 +77,9 @@ def parse_flag(variable: str, value: Flag, *, has_auto: bool = False) -> bool | 
         return None
     if text not in ("0", "false", "1", "true"):
         template = "{variable}={value!r} must be 0 or 1{auto}"
-        auto = Sentence(", or 2 where NCCL is to choose") if has_auto else ""
+        auto: Sentence | str = ""
+        if has_auto:
+            auto = Sentence(", or 2 where NCCL is to choose")
         raise CollsimError(template, variable=variable, value=value, auto=auto)
     return text in ("1", "true")
 
@@ -119,7 +123,9 @@ def parse_p2p_level(settings: NcclSettings) -> str:
     """
     level = parse_level("NCCL_P2P_LEVEL", settings.get("NCCL_P2P_LEVEL"), "SYS")
     is_disabled = parse_flag("NCCL_P2P_DISABLE", settings.get("NCCL_P2P_DISABLE"))
-    return "LOC" if is_disabled else level
+    if is_disabled:
+        return "LOC"
+    return level
 
 
 def apply_environment(facts: Facts, p2p_level: str, gdr_level: Level) -> tuple[Facts, tuple[str, ...]]:
@@ -144,7 +150,9 @@ def apply_environment(facts: Facts, p2p_level: str, gdr_level: Level) -> tuple[F
         facts = replace(stage_through_host(facts, p2p_level), staged_between_switches=False)
     level = parse_level("NCCL_NET_GDR_LEVEL", gdr_level, "")
     if level and facts.nodes > 1:
-        nearest_card = "PHB" if facts.is_pcie_card else "PIX"
+        nearest_card = "PIX"
+        if facts.is_pcie_card:
+            nearest_card = "PHB"
         facts = replace(facts, gdr=c.is_type_at_most(nearest_card, level) and facts.gdr is not False)
     return facts, tuple(notes)
 
@@ -191,4 +199,6 @@ def _find_needed_level(facts: Facts) -> str:
     """The worst path type that GPUs of a node need to reach one another."""
     if facts.wiring in ("nvswitch", "mesh", "bridge", "cube", "xgmi"):
         return "NVL"
-    return "SYS" if facts.crosses_sockets else "PHB"
+    if facts.crosses_sockets:
+        return "SYS"
+    return "PHB"

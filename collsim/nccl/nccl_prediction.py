@@ -152,7 +152,10 @@ class Prediction:
         Raises:
             CollsimError: for a level that is not between 0 and 1.
         """
-        prior_time = self.time if self.prior_time is None else self.prior_time
+        if self.prior_time is None:
+            prior_time = self.time
+        else:
+            prior_time = self.prior_time
         wires = classify_wires(self.facts)
         return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points, wires)
 
@@ -173,7 +176,9 @@ class Prediction:
     @property
     def tuner_time(self) -> float | None:
         """Seconds that NCCL's tuner believes, which knows no contention; None where it has no opinion."""
-        return None if self.tuner is None else self.tuner.time_us * 1e-6
+        if self.tuner is None:
+            return None
+        return self.tuner.time_us * 1e-6
 
     def scale(self, factor: float) -> Prediction:
         """Scale the time, by what a calibration found that the model does not explain.
@@ -188,7 +193,9 @@ class Prediction:
         return replace(self, time=self.time * factor, parts=parts, algbw=self.algbw / factor, busbw=self.busbw / factor)
 
     def __str__(self) -> str:
-        believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
+        believed = ""
+        if self.tuner_time is not None:
+            believed = f"; NCCL's tuner believes {format_time(self.tuner_time)}"
         return (
             f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
             f"{format_time(self.time)} ({format_time(self.low)} to {format_time(self.high)}), "
@@ -326,8 +333,13 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     # names that NCCL does not know are refused where it chooses nothing, too
     parse_allowed_names(algorithms, collective, c.ALGORITHMS, "NCCL_ALGO")
     parse_allowed_names(protocols, collective, c.PROTOCOLS, "NCCL_PROTO")
-    calibration = get_calibration(machine) if request.links is None else None
-    links = get_link_parameters(machine) if request.links is None else request.links
+    calibration = None
+    if request.links is None:
+        calibration = get_calibration(machine)
+    if request.links is None:
+        links = get_link_parameters(machine)
+    else:
+        links = request.links
     comm = build_communicator(facts, most_channels, pat, graph_search)
     if request.version is not None:
         comm = replace(comm, release=_find_release(request.version, facts))
@@ -339,7 +351,10 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1 and not is_shm_off:
-        algorithm = "Ring" if choice is None else choice.algorithm
+        if choice is None:
+            algorithm = "Ring"
+        else:
+            algorithm = choice.algorithm
         fabric = compute_fabric_cost(collective, algorithm, machine, facts, graph_search)
         call = replace(call, fabric=fabric)
         notes += _note_fabric(machine, fabric)
@@ -411,7 +426,9 @@ def _note_guessed_gpu(facts: Facts) -> tuple[str, ...]:
     """What was taken for a GPU that no table knows."""
     if facts.gpu_known:
         return ()
-    links = f"links of {facts.link_rate / 1e9:g} GB/s" if facts.wiring in FABRICS else "no links of its own"
+    links = "no links of its own"
+    if facts.wiring in FABRICS:
+        links = f"links of {facts.link_rate / 1e9:g} GB/s"
     return (
         f"{facts.gpu} is in no table of GPUs: taken as one with PCIe {facts.pcie} and {links}; the interval is wide",
     )

@@ -127,5 +127,9 @@ def _build_tree_schedule(p: Prediction, machine: Topology, chunks: int, channels
 
 def _round_channels(channels: int, machine: Topology) -> int:
     """So many channels that no order of the topology's serves more of them than another does."""
-    offered = 1 if machine.orders is None else len(machine.orders)
-    return channels - channels % offered if channels > offered else channels
+    offered = 1
+    if machine.orders is not None:
+        offered = len(machine.orders)
+    if channels > offered:
+        return channels - channels % offered
+    return channels

@@ -58,13 +58,22 @@ def build_communicator(
         16
     """
     plugin = find_plugin_settings(facts)
-    ring = build_ring_graph(facts) if graph_search is None else _build_searched_ring(graph_search, facts)
-    tree = build_tree_graph(facts, ring) if graph_search is None else _build_searched_tree(graph_search)
+    if graph_search is None:
+        ring = build_ring_graph(facts)
+    else:
+        ring = _build_searched_ring(graph_search, facts)
+    if graph_search is None:
+        tree = build_tree_graph(facts, ring)
+    else:
+        tree = _build_searched_tree(graph_search)
     both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
     free = double_channels(both)
     if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > _FAST_CHANNEL and free < _FEW_CHANNELS:
         free *= 2
-    running = free if channels is None else min(free, channels)
+    if channels is None:
+        running = free
+    else:
+        running = min(free, channels)
     if channels is not None:
         both = max(1, min(both, channels // 2))
     ring, tree = replace(ring, channels=both), replace(tree, channels=both)
@@ -102,7 +111,10 @@ def build_ring_graph(facts: Facts) -> Graph:
     nic = facts.nic_rate / 1e9 * (_NIC_COUNTS if facts.net != "tcp" else 1.0)
     slot = c.PCIE_X16[facts.pcie] * (_STAGED if facts.gdr is False else 1.0)
     per_nic = min(nic, slot * max(1.0, facts.local_ranks / facts.nics))
-    total = per_nic * facts.nics if facts.local_ranks == 1 else min(per_nic * facts.nics, inside)
+    if facts.local_ranks == 1:
+        total = per_nic * facts.nics
+    else:
+        total = min(per_nic * facts.nics, inside)
     channels, speed = _fit(per_nic, total, facts)
     type_inter = "PXN" if facts.has_nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
     return _duplicate_graph(
@@ -156,7 +168,10 @@ def build_tree_graph(facts: Facts, ring: Graph) -> Graph:
     table = c.get_speeds(facts.cc or 90, facts.nodes)
     if facts.nodes > 1 and facts.local_ranks == 1:
         return replace(ring, bw_intra=_raise_speed(table, ring.bw_inter), pattern=c.TREE)
-    pattern = c.SPLIT_TREE if facts.cc < 80 else c.BALANCED_TREE
+    if facts.cc < 80:
+        pattern = c.SPLIT_TREE
+    else:
+        pattern = c.BALANCED_TREE
     if facts.nodes == 1:
         return replace(ring, pattern=pattern)
     return replace(
@@ -209,15 +224,24 @@ def compute_intra_bandwidth(facts: Facts) -> float:
     """
     if facts.wiring in ("nvswitch", "mesh", "cube", "bridge"):
         key = max(k for k in c.NVLINK if k <= facts.cc)
-        sold = GA102_LINK_GBPS if facts.cc in (86, 89) else NVLINK_GBPS[_NVLINK_OF[key]]
+        if facts.cc in (86, 89):
+            sold = GA102_LINK_GBPS
+        else:
+            sold = NVLINK_GBPS[_NVLINK_OF[key]]
         return facts.link_rate / 1e9 / sold * c.NVLINK[key]
     if facts.wiring == "xgmi":
         return facts.link_rate / (XGMI_GBPS * 1e9) * XGMI_PER_LINK
     slot = c.PCIE_X16[facts.pcie]
     if facts.wiring == "host" or facts.crosses_sockets:
-        shared = 2.0 if facts.wiring == "host" else 1.0
-        return min(slot / shared, get_socket_bandwidth(facts)) if facts.crosses_sockets else slot / shared
-    return slot if facts.local_ranks > 1 else c.PCIE_X16[facts.pcie]
+        shared = 1.0
+        if facts.wiring == "host":
+            shared = 2.0
+        if facts.crosses_sockets:
+            return min(slot / shared, get_socket_bandwidth(facts))
+        return slot / shared
+    if facts.local_ranks > 1:
+        return slot
+    return c.PCIE_X16[facts.pcie]
 
 
 def get_socket_bandwidth(facts: Facts) -> float:
@@ -238,15 +262,27 @@ def find_path_type(facts: Facts) -> str:
     if facts.wiring in ("nvswitch", "mesh", "bridge", "xgmi", "cube"):
         return "NVL"
     if facts.wiring == "pcie":
-        return "SYS" if facts.crosses_sockets else "PIX" if facts.switches == 1 else "PXB" if facts.switches else "PHB"
-    return "LOC" if facts.wiring == "none" else "SYS" if facts.crosses_sockets else "PHB"
+        if facts.crosses_sockets:
+            return "SYS"
+        if facts.switches == 1:
+            return "PIX"
+        if facts.switches:
+            return "PXB"
+        return "PHB"
+    if facts.wiring == "none":
+        return "LOC"
+    if facts.crosses_sockets:
+        return "SYS"
+    return "PHB"
 
 
 def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
     """Channels and their speed: the first speed of the table that uses the most of `total` GB/s, each at most
     `per_channel`."""
     best = (1, c.LAST_RESORT)
-    ends = facts.nics if facts.nodes > 1 else 1.0
+    ends = 1.0
+    if facts.nodes > 1:
+        ends = facts.nics
     for speed in c.get_speeds(facts.cc or 90, facts.nodes):
         if speed > per_channel * _ROUNDING:
             continue

@@ -68,7 +68,9 @@ class ConcurrentSteps:
         links = self.topology.links
         carried = np.array([_get_link_bytes(trace)[: len(links)] for trace in self.traces])
         seconds = np.where((carried > 0).sum(axis=0) > 1, carried.sum(axis=0) / links.bandwidth, 0.0)
-        return int(np.argmax(seconds)) if seconds.any() else None
+        if seconds.any():
+            return int(np.argmax(seconds))
+        return None
 
     def explain(self, lang: str = "en") -> str:
         """Say how much longer each step takes, over which link they meet, and what twice as fast links of its kind
@@ -119,7 +121,9 @@ class ConcurrentSteps:
 
 
 def _get_link_bytes(trace: StepTrace) -> npt.NDArray[np.int64]:
-    return np.zeros(0, np.int64) if trace.link_bytes is None else trace.link_bytes
+    if trace.link_bytes is None:
+        return np.zeros(0, np.int64)
+    return trace.link_bytes
 
 
 def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
@@ -143,7 +147,10 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
         >>> together.time == max(trace.time for trace in together)
         True
     """
-    traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
+    if isinstance(traces, Iterable):
+        traces = tuple(traces)
+    else:
+        traces = (traces,)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
         message = "time_concurrent_steps wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
         raise CollsimError(message, traces=traces)

@@ -145,7 +145,10 @@ class _LinkByteCounter:
         """The widest link of a GPU, over which it reaches the switch of its node; a server is a kind of its own."""
         links = self.topology.links
         exits = np.flatnonzero(links.src == self.topology.endpoint_device[rank])
-        kind = "server" if task.algorithm else links.kind(int(exits[np.argmax(links.bandwidth[exits])]))
+        if task.algorithm:
+            kind = "server"
+        else:
+            kind = links.kind(int(exits[np.argmax(links.bandwidth[exits])]))
         self.bandwidth.setdefault(kind, float(links.bandwidth[exits].max()))
         return kind
 

@@ -221,15 +221,21 @@ def _read_number(row: Mapping[str, str], name: str) -> float | None:
     """A number of a row; None where it is not published."""
     text = (row.get(name) or "").strip()
     try:
-        value = float(text) if text else None
+        value = None
+        if text:
+            value = float(text)
     except ValueError:
         raise CollsimError("{name}={text!r} is no number", name=name, text=text) from None
-    return value if value is None or math.isfinite(value) else None
+    if value is None or math.isfinite(value):
+        return value
+    return None
 
 
 def _read_optional_count(row: Mapping[str, str], name: str) -> int | None:
     """A whole number of at least 1; None where it is not published."""
-    return _read_count(row, name) if (row.get(name) or "").strip() else None
+    if (row.get(name) or "").strip():
+        return _read_count(row, name)
+    return None
 
 
 def _read_count(row: Mapping[str, str], name: str) -> int:
@@ -274,7 +280,8 @@ def _build_model(row: Mapping[str, str]) -> Model:
         message = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
         raise CollsimError(message, model=row["model"])
     known = next((word for word in ("mpt", "llama") if word in name), "")
-    known = "vtrain" if _is_vtrain_on_one_node(row["mode"], _read_optional_count(row, "nodes") or 1) else known
+    if _is_vtrain_on_one_node(row["mode"], _read_optional_count(row, "nodes") or 1):
+        known = "vtrain"
     return _build_sized_model(known, h, layers, heads, seq)
 
 
@@ -307,7 +314,9 @@ def _build_machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple
     if many > 1 and nic is not None:
         kinds = {cable.kind for cable in box.links.cables}
         nominal_rate = sum(get_nic_rates(name))
-        kind = "infiniband" if "infiniband" in kinds else "ethernet"
+        kind = "ethernet"
+        if "infiniband" in kinds:
+            kind = "infiniband"
         box = box.scaled(kind=kind, by=nic * 1e9 / nominal_rate)
     if gpus % many:
         raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
@@ -332,7 +341,9 @@ def _derive_speed(
     faster = times * _NARROW
     if rowwise:
         faster = 1 / (1 - _ROWWISE * (1 - 1 / faster))
-    narrow = {"peak": speed.peak * faster, "cast_traffic": _CASTS} if times > 1 else {}
+    narrow = {}
+    if times > 1:
+        narrow = {"peak": speed.peak * faster, "cast_traffic": _CASTS}
     return replace(speed, attention_peak=speed.peak, **narrow)  # type: ignore[arg-type]
 
 
@@ -342,8 +353,11 @@ def _select_speed(gpu: str, figures: dict[str, float], precision: str, ultra: bo
     if low.startswith("fp32"):
         return _derive_speed(gpu, (), 1.0, "float32"), "float32"
     times = next((times for word, times in _TIMES.items() if low.removeprefix("amp_").startswith(word)), 1.0)
-    times = _ULTRA_NARROW if ultra and times == _TIMES["nvfp4"] else times
-    dtype = "float16" if low.startswith("fp16") else "bfloat16"
+    if ultra and times == _TIMES["nvfp4"]:
+        times = _ULTRA_NARROW
+    dtype = "bfloat16"
+    if low.startswith("fp16"):
+        dtype = "float16"
     return _derive_speed(gpu, tuple(figures.items()), times, dtype, "rowwise" in low), dtype
 
 
@@ -356,12 +370,16 @@ def _apply_row_conditions(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
         fast = fast.with_power_limit(watts, _WATTS[fast.gpu])
     if row["model"].lower().startswith("mpt"):
         return fast.with_triton()
-    return fast.with_cudnn() if _MEGATRON in row["mode"] else fast
+    if _MEGATRON in row["mode"]:
+        return fast.with_cudnn()
+    return fast
 
 
 def _search_number(pattern: str, text: str) -> int | None:
     match = re.search(pattern, text)
-    return int(match.group(1)) if match else None
+    if match:
+        return int(match.group(1))
+    return None
 
 
 def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[ParallelStrategy, str]:
@@ -452,7 +470,9 @@ def _parse_recompute(mode: str, box: Topology) -> str:
         return "full"
     if "selective" not in low and "sac" not in low:
         return "none"
-    return "alternate" if re.search(_FSDP + "|HSDP", mode) else "selective"
+    if re.search(_FSDP + "|HSDP", mode):
+        return "alternate"
+    return "selective"
 
 
 def _parse_seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: Mapping[str, Any]) -> float:
@@ -466,7 +486,9 @@ def _parse_seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, 
         return batch * known.tokens / (value * gpus)
     if unit.startswith("TFLOP/s/GPU"):
         request = parse_request({**_list_defaults(), **call})
-        times = 4 if "recompute counted" in unit and request.recompute == "full" else 3
+        times = 3
+        if "recompute counted" in unit and request.recompute == "full":
+            times = 4
         return times * known.flops * batch / (value * 1e12 * gpus)
     raise CollsimError("unit={unit!r}: {name} has no tokens", unit=unit, name=known.name)
 

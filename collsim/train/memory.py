@@ -96,7 +96,9 @@ class Memory:
         out = []
         for lane in range(len(self.step.lanes)):
             _, sizes = self.trace_bytes(lane)
-            top = sizes[int(np.argmax(sizes.sum(axis=1)))] if len(sizes) else []
+            top = []
+            if len(sizes):
+                top = sizes[int(np.argmax(sizes.sum(axis=1)))]
             out.append({kind: round(size) for kind, size in zip(self.list_kinds(lane), top, strict=True)})
         return out
 

@@ -81,7 +81,10 @@ def measure_scaling(
     first = parse_count(batch, "batch")
     rows: list[dict[str, Any]] = []
     for count in counts:
-        samples = first if kind == "strong" else first * count // counts[0]
+        if kind == "strong":
+            samples = first
+        else:
+            samples = first * count // counts[0]
         row, error = _time_row(model, _build_machine(machine, count), samples, count, parallel, options)
         if error is not None and not rows:
             raise error
@@ -96,7 +99,10 @@ def measure_scaling(
 
 
 def _build_machine(machine: str | MachineFactory, nodes: int) -> Topology:
-    topology = machine(nodes) if callable(machine) else machine_named(machine, nodes=nodes)
+    if callable(machine):
+        topology = machine(nodes)
+    else:
+        topology = machine_named(machine, nodes=nodes)
     if not isinstance(topology, Topology):
         raise CollsimError("machine(nodes={nodes}) returned {made!r}, which is no Topology", nodes=nodes, made=topology)
     return topology

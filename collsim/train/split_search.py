@@ -160,7 +160,9 @@ def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> li
 def _create_estimator(request: StepRequest) -> StepEstimator | None:
     """What estimates splits of a request, each faster than the one before; None where the GPU is unknown."""
     fast = find_gpu_speed(request.topology, request.dtype, request.compute)
-    return None if fast is None else StepEstimator(get_collective_model(request), fast)
+    if fast is None:
+        return None
+    return StepEstimator(get_collective_model(request), fast)
 
 
 def _estimate(estimator: StepEstimator, request: StepRequest, candidate: Candidate) -> dict[str, float]:
@@ -257,7 +259,9 @@ def build_row(request: StepRequest, candidate: Candidate, estimate: dict[str, fl
     """
     split, micro, recompute = candidate
     names = {"parallel": split.label, **split.sizes, "dp": split.count_replicas(len(request.ranks))}
-    way = "" if split.data_strategy is None else split.data_strategy.label
+    way = ""
+    if split.data_strategy is not None:
+        way = split.data_strategy.label
     rest = {
         "data_parallel": way,
         "micro_batch": micro,
@@ -356,7 +360,10 @@ def find_nearest_fit(request: StepRequest, capacity: float) -> dict[str, Any] | 
 def _measure_distance(candidate: Candidate, request: StepRequest) -> float:
     split, micro, recompute = candidate
     requested = request.parallel
-    now = requested if isinstance(requested, Split) else Split((requested,))
+    if isinstance(requested, Split):
+        now = requested
+    else:
+        now = Split((requested,))
     steps = sum(abs(math.log2(split.sizes[name] / size)) for name, size in now.sizes.items())
     steps += abs(math.log2(micro / request.micro_batch))
     other = type(now.data_strategy) is not type(split.data_strategy)

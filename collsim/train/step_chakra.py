@@ -112,7 +112,10 @@ class _ChakraWriter:
 
     def describe_collective(self, task: StepTask, gpus: Sequence[int]) -> dict[str, Any]:
         """Type, bytes (of an allgather those of one GPU, as ASTRA-sim counts them) and group."""
-        nbytes = task.nbytes // len(gpus) if task.kind == "allgather" else task.nbytes
+        if task.kind == "allgather":
+            nbytes = task.nbytes // len(gpus)
+        else:
+            nbytes = task.nbytes
         attributes: dict[str, Any] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
         if len(gpus) < len(self.gpu_number):
             attributes["pg_name"] = str(self.groups.setdefault(tuple(gpus), len(self.groups) + 1))

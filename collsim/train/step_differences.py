@@ -55,7 +55,9 @@ class StepComparison:
         """Which is faster, by how much, and which part of the time that is; `lang` is en or zh."""
         names = f"{_describe_step(self.b)} {'against' if lang == 'en' else '与'} {_describe_step(self.a)}"
         change = describe_change(replace(self.b, previous=self.a), lang)
-        return f"{names}: {change}" if lang == "en" else f"{names} 相比：{change}"
+        if lang == "en":
+            return f"{names}: {change}"
+        return f"{names} 相比：{change}"
 
     def __str__(self) -> str:
         return self.explain()

@@ -223,11 +223,11 @@ class StepEstimator:
             return 0.0
         unit = next(stage[-1] for stage in builder.stages if stage)
         size = round(unit.input_bytes / builder.part_count)
-        gather = (
-            self.time_collective("allgather", size * builder.part_count, builder.placement.stream_groups["tensor"][1])
-            if builder.part_count > 1
-            else 0.0
-        )
+        gather = 0.0
+        if builder.part_count > 1:
+            gather = self.time_collective(
+                "allgather", size * builder.part_count, builder.placement.stream_groups["tensor"][1]
+            )
         return self.time_collective("send", size, builder.placement.pair_lanes(0, 1)[:1]) + gather
 
     def time_update(self, builder: SplitBuilder, lane: int) -> float:
@@ -288,7 +288,9 @@ class StepEstimator:
                 continue
             gather = self.time_collective("allgather", size * data.item_bytes, groups)
             reduce = self.time_collective("reduce_scatter", data.count_gradient_bytes(size), groups)
-            again = gather if data.strategy.reshard_after_forward else 0.0
+            again = 0.0
+            if data.strategy.reshard_after_forward:
+                again = gather
             out += max(0.0, gather - u.forward * hidden) + max(0.0, again - u.backward * hidden, reduce - u.backward)
             beside = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
             out += self.fast.interference * beside  # computing is slower while anything is sent
@@ -317,7 +319,9 @@ class StepEstimator:
         if (m == 1 or pipe.size == 1) and (
             data.is_built_by_unit("B", 0) or builder.split.has_torch_buckets(builder.workload)
         ):
-            beside = _compute_fsdp_bytes(pairs, data, min(m, 2)) if isinstance(data, FsdpSync) else 0.0
+            beside: float | npt.NDArray[np.float64] = 0.0
+            if isinstance(data, FsdpSync):
+                beside = _compute_fsdp_bytes(pairs, data, min(m, 2))
             activations, moving = _find_peak(
                 [[pair] for pair in pairs], data, *_list_unit_passes(len(pairs), min(m, 2)), beside
             )

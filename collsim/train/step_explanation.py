@@ -59,12 +59,19 @@ def explain_change(trace: StepTrace) -> Pair:
         The line in English and in Chinese.
     """
     was = trace.previous
-    moved = None if was is None else _find_most_changed_part(was, trace)
+    moved = None
+    if was is not None:
+        moved = _find_most_changed_part(was, trace)
     if was is None or moved is None:
         return "No part of the step changes.", "这一步的各部分用时都不变。"
     name, before, now = moved
-    per_batch = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
-    waits = describe_waits(trace) if name == "exposed" and trace.exposed else None
+    if was.step.samples == trace.step.samples:
+        per_batch = ("", "")
+    else:
+        per_batch = (" per old batch", "（按原批量计）")
+    waits = None
+    if name == "exposed" and trace.exposed:
+        waits = describe_waits(trace)
     en, zh = (
         f"{_PART_NAMES[name][0]}{per_batch[0]}: {format_time(before)}, now {format_time(now)}",
         (f"{_PART_NAMES[name][1]}{per_batch[1]}：原 {format_time(before)}，现 {format_time(now)}"),
@@ -87,7 +94,9 @@ def describe_change(trace: StepTrace, lang: str = "en") -> str:
     """
     column = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
     pair = _describe_change(trace)
-    return pair[column] if pair else ""
+    if pair:
+        return pair[column]
+    return ""
 
 
 def _format_percent(share: float) -> str:
@@ -137,7 +146,9 @@ def _find_most_changed_part(was: StepTrace, trace: StepTrace) -> tuple[str, floa
     scale = was.step.samples / trace.step.samples
     parts = {name: (getattr(was, name), scale * getattr(trace, name)) for name in ("computing", "exposed", "bubble")}
     name, (a, b) = max(parts.items(), key=lambda item: abs(item[1][1] - item[1][0]))
-    return None if abs(b - a) < 1e-9 * was.time else (name, a, b)
+    if abs(b - a) < 1e-9 * was.time:
+        return None
+    return (name, a, b)
 
 
 def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Pair:
@@ -149,7 +160,10 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Pair:
     names = {"computing": "计算", "exposed": "等待网络", "bubble": "等待"}
     part = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
     same = was.step.samples == trace.step.samples
-    per = ("", "") if same else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
+    if same:
+        per = ("", "")
+    else:
+        per = (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
     return (
         f"; most of that is {part}: {format_time(a)} before, {format_time(b)} now{per[0]}",
         f"；主要是{names[name]}：之前 {format_time(a)}，现在 {format_time(b)}{per[1]}",

@@ -81,7 +81,9 @@ def build_record(trace: StepTrace) -> dict[str, Any]:
 
 
 def _replace_nan(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def _list_plain_tasks(trace: StepTrace) -> Any:
@@ -106,7 +108,10 @@ def list_trace_events(trace: StepTrace) -> Iterator[dict[str, Any]]:
         dict.fromkeys([COMPUTE, NETWORK, *task_streams])
     )  # a thread each: what runs at the same time is beside it
     for lane, ranks in enumerate(trace.step.lanes):
-        process_name = f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPUs {ranks[0]} to {ranks[-1]} ({len(ranks)} alike)"
+        if len(ranks) == 1:
+            process_name = f"GPU {ranks[0]}"
+        else:
+            process_name = f"GPUs {ranks[0]} to {ranks[-1]} ({len(ranks)} alike)"
         yield {"ph": "M", "name": "process_name", "pid": lane, "tid": 0, "args": {"name": process_name}}
         for stream, name in enumerate(streams):
             yield {"ph": "M", "name": "thread_name", "pid": lane, "tid": stream, "args": {"name": name}}

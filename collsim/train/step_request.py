@@ -149,8 +149,12 @@ def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
         CollsimError: An argument is wrong, or does not go with another.
     """
     model, machine, parallel = arguments["model"], arguments["machine"], arguments["parallel"]
-    model = model_named(model) if isinstance(model, str) else model
-    topology = resolve_topology(machine, "training_step") if isinstance(machine, str | Machine) else machine
+    if isinstance(model, str):
+        model = model_named(model)
+    if isinstance(machine, str | Machine):
+        topology = resolve_topology(machine, "training_step")
+    else:
+        topology = machine
     for what, value, kind, way in (
         ("model", model, Model, "model('resnet50')"),
         ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
@@ -439,7 +443,9 @@ def _require_memory(trace: StepTrace) -> None:
 def _format_capacity(size: float) -> str:
     """Bytes of a GPU, also as its maker counts them: "80 GB = 74.5 GiB"."""
     text = format_bytes(size)
-    return f"{size / 1e9:g} GB = {text}" if size >= 1e9 and size % 1e8 == 0 else text
+    if size >= 1e9 and size % 1e8 == 0:
+        return f"{size / 1e9:g} GB = {text}"
+    return text
 
 
 def _find_fitting_micro_batch(trace: StepTrace, capacity: float) -> int:
@@ -559,7 +565,9 @@ def _list_options(parallel: Any) -> list[str]:
     """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
     if isinstance(parallel, Split):
         return [name for part in parallel.parts for name in _list_options(part)]
-    return [f.name for f in fields(parallel) if f.name not in ("size", "stage")] if is_dataclass(parallel) else []
+    if is_dataclass(parallel):
+        return [f.name for f in fields(parallel) if f.name not in ("size", "stage")]
+    return []
 
 
 def _with_options(parallel: Any, changed_options: Mapping[str, Any]) -> ParallelStrategy:
@@ -572,7 +580,9 @@ def _with_options(parallel: Any, changed_options: Mapping[str, Any]) -> Parallel
         ]
         return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
     if isinstance(parallel, Pipeline):
-        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in changed_options else {}
+        usual: dict[str, Any] = {}
+        if "schedule" not in changed_options:
+            usual = {"schedule": parallel.schedule}
         usual |= {"interleave": parallel.interleave} if "schedule" not in changed_options else {}
         usual["scatter"] = parallel.scatter
         return strategies.pipeline(parallel.size, **(usual | dict(changed_options)))

@@ -64,7 +64,9 @@ def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step
 def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
     request = trace.request
     time = format_time(trace.time)
-    which = "the first step" if request.step == 1 else "a step"
+    which = "a step"
+    if request.step == 1:
+        which = "the first step"
     peaks = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
     text = f"{time} for {which} on {trace.topology.name}"
     return ScriptedStep(build_workload(request), request.parallel, _count_even_nodes(request), text, peaks)
@@ -74,4 +76,6 @@ def _count_even_nodes(request: StepRequest) -> int:
     """Nodes that have as many of the GPUs each; 1 where they have not."""
     places = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
     nodes = len(np.unique(places))
-    return nodes if len(request.ranks) % nodes == 0 else 1
+    if len(request.ranks) % nodes == 0:
+        return nodes
+    return 1

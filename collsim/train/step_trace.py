@@ -164,7 +164,9 @@ class StepTrace:
     def overlapped(self) -> float:
         """Part of the communication that runs beside computing, 0 to 1 (as HTA counts:
         facebookresearch/HolisticTraceAnalysis, hta/analyzers/communication_analysis.py); 0 where nothing is sent."""
-        return self._overlapped_time / self.communication if self.communication else 0.0
+        if self.communication:
+            return self._overlapped_time / self.communication
+        return 0.0
 
     @cached_property
     def exposed_spans(self) -> list[Spans]:
@@ -198,22 +200,30 @@ class StepTrace:
         """Model FLOPs utilisation: three forward passes of every sample, attention in full and nothing recomputed, over
         what all GPUs could do in the time (Chowdhery et al. 2022, arXiv 2204.02311, appendix B); NaN where the GPU is
         not known."""
-        return self.step.flops / (self.time * self.peak_flops * self.step.ranks) if self.time else math.nan
+        if self.time:
+            return self.step.flops / (self.time * self.peak_flops * self.step.ranks)
+        return math.nan
 
     @property
     def hfu(self) -> float:
         """Hardware FLOPs utilisation: as mfu with what is computed a second time (recomputation)."""
-        return self.mfu * (1 + self.step.recomputed_flops / self.step.flops) if self.step.flops else self.mfu
+        if self.step.flops:
+            return self.mfu * (1 + self.step.recomputed_flops / self.step.flops)
+        return self.mfu
 
     @property
     def samples_per_second(self) -> float:
         """Samples of all GPUs per second."""
-        return self.step.samples / self.time if self.time else math.inf
+        if self.time:
+            return self.step.samples / self.time
+        return math.inf
 
     @property
     def tokens_per_second(self) -> float:
         """Tokens of all GPUs per second; NaN for models whose samples have none."""
-        return self.samples_per_second * self.step.model.tokens if self.step.model.tokens else math.nan
+        if self.step.model.tokens:
+            return self.samples_per_second * self.step.model.tokens
+        return math.nan
 
     @property
     def staleness(self) -> int:
@@ -332,7 +342,10 @@ class StepTrace:
         return views["step_animate"](self, lang, **options)
 
     def _repr_html_(self) -> str | None:
-        return views["step_html"](self) if "step_html" in views else None
+        if "step_html" not in views:
+            return None
+        text: str | None = views["step_html"](self)
+        return text
 
     def script(self) -> str:
         """The PyTorch script that runs and times this step. Raises CollsimError for ways of splitting that PyTorch has
@@ -393,4 +406,6 @@ class StepTrace:
 
 def _format_rate(per_second: float) -> str:
     """Three digits, or all before the point."""
-    return f"{per_second:,.0f}" if per_second >= 100 else f"{per_second:.3g}"
+    if per_second >= 100:
+        return f"{per_second:,.0f}"
+    return f"{per_second:.3g}"

@@ -127,7 +127,9 @@ def recommend_backend(
         'nccl'
     """
     advice = _choose_backend(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
-    device = "cpu" if parse_tensor_device(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"
+    device = "gpu"
+    if parse_tensor_device(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0:
+        device = "cpu"
     if advice.backend not in ("gloo", "nccl"):
         return advice
     lacking = [name for name in operations if get_support(advice.backend, name, device) == "no"]
@@ -166,7 +168,9 @@ def _choose_backend(
 ) -> BackendAdvice:
     where = parse_tensor_device(tensors, ("gpu", "cpu", "both"))
     if where == "cpu" or gpus == 0:
-        other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)." if built_with_mpi else ""
+        other = ""
+        if built_with_mpi:
+            other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)."
         return BackendAdvice(
             "gloo",
             (

@@ -168,7 +168,9 @@ def predict_gloo_time(
     on_gpu = parse_tensor_device(tensors, ("gpu", "cpu")) == "gpu"
     if name == "sendrecv" and on_gpu:
         raise CollsimError("Gloo cannot send or receive CUDA tensors; copy them to the CPU first, or use nccl")
-    copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * COPIES) if on_gpu else 0.0
+    copies = 0.0
+    if on_gpu:
+        copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * COPIES)
     return copies + (_TIMES[name](facts, size, loopback or Loopback()) if facts.ranks > 1 else 0.0)
 
 
@@ -258,7 +260,10 @@ def _time_broadcast(facts: Facts, size: float, loop: Loopback) -> float:
     total, far, message = 0.0, 1, _get_hop(facts, loop)[0]
     while far < facts.ranks:
         crosses = facts.nodes > 1 and far >= facts.local_ranks
-        rate = compute_card_rate(facts) / facts.local_ranks if crosses else loop.bandwidth / min(far, facts.local_ranks)
+        if crosses:
+            rate = compute_card_rate(facts) / facts.local_ranks
+        else:
+            rate = loop.bandwidth / min(far, facts.local_ranks)
         total, far = total + message + size / rate, 2 * far
     return total
 
@@ -267,7 +272,9 @@ def _time_alltoall(facts: Facts, size: float, loop: Loopback) -> float:
     """All messages are posted at once; those of a node's ranks to other nodes share its card."""
     n, local = facts.ranks, facts.local_ranks
     inside = (n - 1) / n * size * local / loop.bandwidth
-    between = local * (n - local) / n * size / compute_card_rate(facts) if facts.nodes > 1 else 0.0
+    between = 0.0
+    if facts.nodes > 1:
+        between = local * (n - local) / n * size / compute_card_rate(facts)
     return _get_hop(facts, loop)[0] + (n - 2) * WIRES["tcp"].gap + (between or inside)
 
 

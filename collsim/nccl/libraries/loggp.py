@@ -160,10 +160,14 @@ def _count_crossing_ranks(message_round: Round, placement: Placement) -> float:
     if placement.nodes == 1:
         return 0.0
     if message_round.has_single_sender:
-        return 1.0 if message_round.distance >= placement.local_ranks or message_round.repeats > 1 else 0.0
+        if message_round.distance >= placement.local_ranks or message_round.repeats > 1:
+            return 1.0
+        return 0.0
     if message_round.distance == 1 and placement.local_ranks > 1:
         return 1.0 if message_round.repeats > 1 else 0.0  # around a ring the last of a node only
-    return placement.local_ranks if message_round.distance >= placement.local_ranks else 0.0
+    if message_round.distance >= placement.local_ranks:
+        return placement.local_ranks
+    return 0.0
 
 
 def _time_inside(message_round: Round, placement: Placement, host: Host) -> tuple[float, float]:

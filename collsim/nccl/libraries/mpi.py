@@ -235,11 +235,15 @@ def classify_case(case: Any) -> str:
     Returns:
         The name, for example `mpi host ib`.
     """
-    where = "host" if "none" in case.gpu.lower() else "gpu"
+    where = "gpu"
+    if "none" in case.gpu.lower():
+        where = "host"
     if int(case.nodes) == 1:
         return f"mpi {where}"
     net = parse_network(case.inter_link)[2]
-    many = " full" if where == "host" and int(case.ranks) / int(case.nodes) > _MANY else ""
+    many = ""
+    if where == "host" and int(case.ranks) / int(case.nodes) > _MANY:
+        many = " full"
     return f"mpi {where} {net}{many}"
 
 
@@ -250,15 +254,23 @@ def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
     placement = Placement(ranks, nodes, cards, rate, net)
     name = name_algorithm(case, nbytes)
     alone: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
-    rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes) if name else alone
+    if name:
+        rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes)
+    else:
+        rounds = alone
     host = apply_cache(host, nbytes)
     waits, moves = (
         sum(each)
         for each in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
     )
     ours = not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower())
-    aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh if ours else 0.0
-    busy = ranks * host.busy if net == "tcp" else 0.0
+    aside = 0.0
+    if ours:
+        aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh
+    if net == "tcp":
+        busy = ranks * host.busy
+    else:
+        busy = 0.0
     return MpiParts(host.call + busy + waits, moves + aside)
 
 
@@ -279,7 +291,9 @@ def name_algorithm(case: Any, nbytes: int) -> str:
     if "none" in case.gpu.lower():
         return find_running_algorithm(case, kind, ranks, int(case.nodes), nbytes)
     chosen = choose_for_case(case, nbytes)
-    return chosen.name if chosen else ""
+    if chosen:
+        return chosen.name
+    return ""
 
 
 def find_running_algorithm(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
@@ -320,7 +334,9 @@ def _find_release(case: Any) -> tuple[int, int] | None:
     if release:
         return int(release[1]), int(release[2])
     year = re.match(r"(\d{4})", str(getattr(case, "date", "")))
-    return (4, 0) if year and int(year[1]) <= _YEAR_OF_41 else None
+    if year and int(year[1]) <= _YEAR_OF_41:
+        return (4, 0)
+    return None
 
 
 def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
@@ -328,7 +344,10 @@ def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     algorithm."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     cray = "cray" in str(getattr(case, "nccl_version", "")).lower()
-    rates = known.cray if cray else known.gpu
+    if cray:
+        rates = known.cray
+    else:
+        rates = known.gpu
     latency = rates.start + _compute_latency(kind, ranks, nodes, rates, known)
     flow = _compute_flow_time(kind, ranks, nodes, nbytes, _get_rank_rate(kind, rates), case.inter_link, known.wire)
     fill = known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))
@@ -345,7 +364,9 @@ def _compute_latency(kind: str, ranks: int, nodes: int, rates: Rates, known: Con
 
 
 def _get_rank_rate(kind: str, rates: Rates) -> float:
-    return rates.reduce if kind in ("allreduce", "reduce", "reduce_scatter") else rates.move
+    if kind in ("allreduce", "reduce", "reduce_scatter"):
+        return rates.reduce
+    return rates.move
 
 
 def _compute_flow_time(
@@ -357,5 +378,8 @@ def _compute_flow_time(
     if nodes == 1:
         return nbytes * share / inside
     nics, nic_rate, _ = parse_network(inter_link)
-    crossing = local * (ranks - local) / ranks if kind == "alltoall" else share
+    if kind == "alltoall":
+        crossing = local * (ranks - local) / ranks
+    else:
+        crossing = share
     return max(nbytes * share / inside, nbytes * crossing / (nics * nic_rate * wire))

@@ -73,10 +73,15 @@ def choose_mpich_algorithm(
     power = 1 << ranks.bit_length() - 1
     if not commutative and operation in _ORDERED:
         block = operation.startswith("reduce_scatter") and ranks == power
-        return ("noncommutative", None) if block else _ORDERED[operation]
+        if block:
+            return ("noncommutative", None)
+        return _ORDERED[operation]
     if elements < power and operation in _FEW:
         return _FEW[operation]
-    compared = nbytes // ranks if operation == "alltoall" else nbytes
+    if operation == "alltoall":
+        compared = nbytes // ranks
+    else:
+        compared = nbytes
     return next(
         names
         for who, most, names in _RULES[operation]

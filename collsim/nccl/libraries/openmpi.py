@@ -255,8 +255,14 @@ def choose_openmpi_algorithm(
     Returns:
         Open MPI's name of the algorithm, and collsim's (None where it has none).
     """
-    table = f"{operation}_disjoint" if one_per_node and f"{operation}_disjoint" in _RULES else operation
-    compared = nbytes // ranks if operation in _OF_A_BLOCK else nbytes
+    if one_per_node and f"{operation}_disjoint" in _RULES:
+        table = f"{operation}_disjoint"
+    else:
+        table = operation
+    if operation in _OF_A_BLOCK:
+        compared = nbytes // ranks
+    else:
+        compared = nbytes
     rules = _find_rules(table, ranks, commutative)
     number = next(number for below, number in rules if below is None or compared < below)
     return NAMES[operation][_replace_unsupported(operation, number, ranks, elements, commutative)]
@@ -285,25 +291,47 @@ def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | N
     """
     block, even = nbytes // ranks, ranks & (ranks - 1) == 0
     if operation == "allreduce":
-        ring = "ring" if ranks * _ALLREDUCE_SEGMENT >= nbytes else "segmented_ring"
-        return "recursive_doubling" if nbytes < _ALLREDUCE_RING else ring
+        ring = "segmented_ring"
+        if ranks * _ALLREDUCE_SEGMENT >= nbytes:
+            ring = "ring"
+        if nbytes < _ALLREDUCE_RING:
+            return "recursive_doubling"
+        return ring
     if operation == "alltoall":
         bruck = block < _ALLTOALL_BRUCK and ranks > _ALLTOALL_MANY
-        return "modified_bruck" if bruck else "linear" if block < _ALLTOALL_LINEAR else "pairwise"
+        if bruck:
+            return "modified_bruck"
+        if block < _ALLTOALL_LINEAR:
+            return "linear"
+        return "pairwise"
     if operation == "bcast":
         small = nbytes < _BCAST_BINOMIAL
-        return "binomial" if small else "split_binary_tree" if nbytes < _BCAST_SPLIT else "segmented_pipeline"
+        if small:
+            return "binomial"
+        if nbytes < _BCAST_SPLIT:
+            return "split_binary_tree"
+        return "segmented_pipeline"
     if operation == "allgather":
         if ranks == 2 or nbytes >= _ALLGATHER_SMALL:
-            return "two_proc" if ranks == 2 else "ring" if ranks % 2 else "neighbor"
-        return "recursive_doubling" if even else "bruck"
+            if ranks == 2:
+                return "two_proc"
+            if ranks % 2:
+                return "ring"
+            return "neighbor"
+        if even:
+            return "recursive_doubling"
+        return "bruck"
     if operation == "reduce":
         if ranks < _REDUCE_FEW and nbytes < _REDUCE_SMALL:
             return "binomial"
-        return "binary" if nbytes < _REDUCE_BINARY else "segmented_pipeline"
+        if nbytes < _REDUCE_BINARY:
+            return "binary"
+        return "segmented_pipeline"
     if operation == "reduce_scatter":
         halving = nbytes < _SCATTER_SMALL or (nbytes <= _SCATTER_LARGE and even)
-        return "recursive_halving" if halving else "ring"
+        if halving:
+            return "recursive_halving"
+        return "ring"
     return None
 
 
@@ -312,7 +340,9 @@ def _replace_unsupported(operation: str, number: int, ranks: int, elements: int,
     coll_base_reduce.c)."""
     power = 1 << ranks.bit_length() - 1
     if operation == "allreduce" and number == 6 and (elements < power or not commutative):
-        return 3 if commutative else 2
+        if commutative:
+            return 3
+        return 2
     if operation == "allreduce" and number in (4, 5) and elements < ranks:
         return 3
     if operation == "allgather" and number == 3 and ranks != power:
@@ -324,7 +354,10 @@ def _replace_unsupported(operation: str, number: int, ranks: int, elements: int,
 
 def _find_rules(table: str, ranks: int, commutative: bool) -> tuple[tuple[int | None, int], ...]:
     lines = list(read_rule_lines(table))
-    of_kind = [line for line in lines if line[0] != commutative] if any(ordered for ordered, *_ in lines) else lines
+    if any(ordered for ordered, *_ in lines):
+        of_kind = [line for line in lines if line[0] != commutative]
+    else:
+        of_kind = lines
     return next(rules for _, fewer, rules in of_kind if fewer is None or ranks < fewer)
 
 
@@ -355,4 +388,6 @@ def _iterate_rule_lines(table: str) -> Iterator[tuple[bool, int | None, tuple[tu
 
 
 def _parse_size(text: str) -> int:
-    return int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]] if text[-1] in "KM" else int(text)
+    if text[-1] in "KM":
+        return int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]]
+    return int(text)

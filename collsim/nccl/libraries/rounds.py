@@ -72,7 +72,9 @@ def _list_rabenseifner_rounds(n: int, size: float) -> Rounds:
 
 def _list_ring_rounds(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
     first = Round(n - 1, size / n, 1, size / n if adds else 0.0, is_ring=True)
-    return (first, Round(n - 1, size / n, 1, is_ring=True)) if both else (first,)
+    if both:
+        return (first, Round(n - 1, size / n, 1, is_ring=True))
+    return (first,)
 
 
 def _list_growing_rounds(n: int, size: float) -> Rounds:

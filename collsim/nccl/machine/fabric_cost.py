@@ -95,7 +95,9 @@ def compute_fabric_cost(
     if router.fabric.lanes is None and not len(router.fabric.a):
         return ONE_SWITCH
     costs = _COSTS.setdefault(machine, {})
-    search_key = None if graph_search is None else (graph_search.local_ranks, graph_search.rules)
+    search_key = None
+    if graph_search is not None:
+        search_key = (graph_search.local_ranks, graph_search.rules)
     key = collective, algorithm, facts.ranks, search_key
     if key not in costs:
         in_use = restrict_ranks(_sort_ranks_by_node(machine), facts)
@@ -183,7 +185,9 @@ class _LinkLoads:
         port, uplink = outside[0] ^ outside[1], outside[0] & outside[1]
         load, latency, uphill = np.zeros(count), np.zeros(len(src)), np.zeros(len(src), bool)
         for pair, link in machine.columns(src, dst):
-            hops = slice(None) if pair is None else pair
+            hops: slice | npt.NDArray[np.int64] = slice(None)
+            if pair is not None:
+                hops = pair
             load += np.bincount(link, share[hops], count)
             latency[hops] += np.where(uplink[link], 0.0, links.alpha[link])
             uphill[hops] |= uplink[link]
@@ -246,7 +250,9 @@ def _build_ring_flows(orders: npt.ArrayLike) -> Flows:
 def _list_ring_orders(machine: Topology, facts: Facts, graph_search: GraphSearch | None) -> npt.ArrayLike:
     if graph_search is not None:
         return graph_search.rings.build_orders(facts.nodes)
-    return np.arange(machine.ranks)[None] if machine.orders is None else machine.orders
+    if machine.orders is None:
+        return np.arange(machine.ranks)[None]
+    return machine.orders
 
 
 def _build_tree_flows(trees: Iterable[npt.ArrayLike]) -> Flows:

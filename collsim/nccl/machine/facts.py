@@ -313,9 +313,17 @@ def guess_gpu(name: str, intra_link: str) -> Gpu:
             cc = series[0]
         return Gpu(cc, links, min(6, max(3, generation + 1)), "its words")
     pcie = re.match(r"pcie(\d)", text)
-    slot = 4 if series is None else series[1]
+    slot = 4
+    if series is not None:
+        slot = series[1]
     if pcie and int(pcie[1]) in PCIE_GBPS:
         slot = int(pcie[1])
-    cc = _BY_PCIE.get(slot, 89) if series is None else series[0]
-    lanes = _APU_LANES if re.search(_APU, low) else LANES
+    if series is None:
+        cc = _BY_PCIE.get(slot, 89)
+    else:
+        cc = series[0]
+    if re.search(_APU, low):
+        lanes = _APU_LANES
+    else:
+        lanes = LANES
     return Gpu(cc, 0, slot, "its words", lanes)

@@ -80,7 +80,9 @@ def _is_wired_so(facts: Facts) -> bool:
     if facts.wired_nodes is None:
         return False
     key = facts.wired_nodes.wiring_key
-    compared_from = 1 if key and key[0] in ("pcie", "host") else 2
+    compared_from = 2
+    if key and key[0] in ("pcie", "host"):
+        compared_from = 1
     return key[compared_from:] == facts.wiring_key[compared_from:]
 
 
@@ -165,7 +167,9 @@ def _compute_loads(key: _LoadKey) -> dict[int, float]:
 def _find_paths(paths: MachinePaths, sender: int, receiver: int, memories: list[int], key: _LoadKey) -> list[Path]:
     """The direct path where P2P is allowed, else those into and out of the memory next to the receiver."""
     direct = paths.best(sender, receiver)
-    allowed = LEVELS.index(key.p2p) if key.p2p in LEVELS else 0
+    allowed = 0
+    if key.p2p in LEVELS:
+        allowed = LEVELS.index(key.p2p)
     if direct is not None and direct.type <= allowed and (direct.type <= NVB or key.p2p_over_pcie):
         return [direct]
     nearest = paths.nearest(receiver, memories)

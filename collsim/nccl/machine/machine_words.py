@@ -97,7 +97,10 @@ def parse_facts(
     for word, value in (("gpu", gpu_name), ("intra_link", intra_link), ("inter_link", inter_link)):
         _require_short_word(word, value)
     is_listed = is_known_gpu(gpu_name)
-    gpu = find_gpu(gpu_name) if is_listed else guess_gpu(gpu_name, intra_link)
+    if is_listed:
+        gpu = find_gpu(gpu_name)
+    else:
+        gpu = guess_gpu(gpu_name, intra_link)
     if ranks < 1 or nodes < 1 or ranks < nodes:
         raise CollsimError(
             "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
@@ -175,7 +178,9 @@ def _guess_cpu(gpu_name: str, cc: int) -> str:
     """The CPU of the boxes that a GPU is usually sold in."""
     if cc in (0, 80):
         return "amd"
-    return "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel"
+    if gpu_name.upper().startswith(("GH", "GB")):
+        return "arm"
+    return "intel"
 
 
 def _parse_intra_link(word: str, gpu: Gpu, local_ranks: int) -> _NodeLinks:
@@ -184,7 +189,9 @@ def _parse_intra_link(word: str, gpu: Gpu, local_ranks: int) -> _NodeLinks:
     if local_ranks == 1:
         return _NodeLinks("none", 0.0, gpu.pcie)
     if text in ("", "none", "n/a", "unknown"):  # not stated: what a box of this GPU is usually sold with
-        text = f"nvlink{_NVLINK_OF[gpu.cc]}-nvswitch" if gpu.cc in _NVLINK_OF else "shm"
+        text = "shm"
+        if gpu.cc in _NVLINK_OF:
+            text = f"nvlink{_NVLINK_OF[gpu.cc]}-nvswitch"
     if match := re.match(r"nvlink(\d)-(\w+)", text):
         return _parse_nvlink(int(match[1]), match[2], text, gpu, local_ranks)
     if text.startswith("xgmi"):
@@ -239,7 +246,9 @@ def _parse_pcie(generation: int, wiring: str) -> _NodeLinks:
         template = "PCIe generation {generation} is not known; known: {known}"
         raise CollsimError(template, generation=generation, known=", ".join(map(str, PCIE_GBPS)))
     has_fabric, between_switches = "fabric" in wiring, "between" in wiring
-    usual_switches = 2 if between_switches else int("plx" in wiring or has_fabric)
+    usual_switches = 2
+    if not between_switches:
+        usual_switches = int("plx" in wiring or has_fabric)
     switches = _parse_number(r"(\d+)switch", wiring, usual_switches)
     root_ports = _parse_number(r"(\d+)root", wiring, max(1, switches))
     if "tree" in wiring:
@@ -261,7 +270,9 @@ def _parse_pcie(generation: int, wiring: str) -> _NodeLinks:
 
 def _parse_number(pattern: str, text: str, default: int) -> int:
     match = re.search(pattern, text)
-    return int(match[1]) if match else default
+    if match:
+        return int(match[1])
+    return default
 
 
 def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, float, Net]:
@@ -282,17 +293,24 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
         gigabits = _SLINGSHOT
     elif gigabits is None:
         gigabits = float(max(rate for cc, rate in USUAL_NIC.items() if (gpu.cc or 90) >= cc))
-    nics = float(count[1]) if count else 1.0
+    nics = 1.0
+    if count:
+        nics = float(count[1])
     if "per gpu" in text.lower() or (count is None and (is_slingshot or _NOT_STATED.search(text))):
         nics = float(local_ranks)
-    slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES if gpu.is_apu else math.inf
+    if gpu.is_apu:
+        slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES
+    else:
+        slot = math.inf
     return nics, min(gigabits / 8, slot) * 1e9, _parse_net(text)
 
 
 def _parse_gigabits(text: str) -> float | None:
     """Gbit/s of a NIC; None where the words state no rate. Numbers below 5 are generations or counts."""
     match = _RATE.search(text)
-    return float(match[1]) if match and float(match[1]) >= 5 else None
+    if match and float(match[1]) >= 5:
+        return float(match[1])
+    return None
 
 
 def parse_network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
@@ -319,7 +337,9 @@ def parse_network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net
 def _parse_net(text: str) -> Net:
     low = text.lower()
     if "tcpx" in low:
-        return "tcpxo" if "tcpxo" in low else "tcpx"
+        if "tcpxo" in low:
+            return "tcpxo"
+        return "tcpx"
     if "tcp" in low or "socket" in low or "ipoib" in low:
         return "tcp"
     if "efa" in low:
@@ -327,4 +347,6 @@ def _parse_net(text: str) -> Net:
     if "slingshot" in low:
         return "slingshot"
     is_ethernet = "roce" in low or "gbe" in low or "ethernet" in low
-    return "roce" if is_ethernet and not re.search(r"\bib/", low) else "ib"
+    if is_ethernet and not re.search(r"\bib/", low):
+        return "roce"
+    return "ib"

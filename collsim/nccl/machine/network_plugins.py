@@ -51,5 +51,7 @@ def find_plugin_settings(facts: Facts) -> PluginSettings | None:
     if facts.nodes == 1:
         return None
     if facts.net == "efa":
-        return _EFA if 0 < facts.cc < _HOPPER else None
+        if 0 < facts.cc < _HOPPER:
+            return _EFA
+        return None
     return _BY_NET.get(facts.net)

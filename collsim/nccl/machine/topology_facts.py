@@ -48,14 +48,23 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
         >>> facts.gpu, facts.ranks, facts.wiring, facts.net
         ('H100', 16, 'nvswitch', 'ib')
     """
-    facts = machine if isinstance(machine, Facts) else _read_topology(resolve_topology(machine, "read_facts"))
-    count = facts.ranks if ranks is None else parse_count(ranks, "ranks")
+    if isinstance(machine, Facts):
+        facts = machine
+    else:
+        facts = _read_topology(resolve_topology(machine, "read_facts"))
+    if ranks is None:
+        count = facts.ranks
+    else:
+        count = parse_count(ranks, "ranks")
     if count == facts.ranks:
         return facts
     if not facts.nodes <= count <= facts.ranks:
         template = "ranks={count}: this machine has {ranks} GPUs on {nodes} nodes, and each node takes part"
         raise CollsimError(template, count=count, ranks=facts.ranks, nodes=facts.nodes)
-    hosts = -(-count // facts.ranks_per_host) if facts.hosts > facts.nodes else facts.hosts
+    if facts.hosts > facts.nodes:
+        hosts = -(-count // facts.ranks_per_host)
+    else:
+        hosts = facts.hosts
     fewer = replace(facts, ranks=count, hosts=hosts)
     if facts.wiring not in ("mesh", "xgmi") or fewer.local_ranks == 1:
         return fewer
@@ -148,7 +157,9 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
 def _find_cpu(machine: Machine) -> str:
     if any(cable.kind == "c2c" for *_, cable in machine.joints):
         return "arm"
-    return "amd" if machine.amd_cpu else "intel"
+    if machine.amd_cpu:
+        return "amd"
+    return "intel"
 
 
 def _has_p2p_under_switches(machine: Machine, level: str) -> bool:
@@ -223,7 +234,10 @@ def search_graphs(
     if facts.is_amd:
         reason = Sentence("RCCL has tables of its own")
     else:
-        wiring = Sentence("unknown") if facts.wired_nodes is None else Sentence("known")
+        if facts.wired_nodes is None:
+            wiring = Sentence("unknown")
+        else:
+            wiring = Sentence("known")
         reason = Sentence("{local} ranks in a node, wiring {wiring}", local=facts.local_ranks, wiring=wiring)
     raise CollsimError(
         "no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
@@ -314,7 +328,9 @@ class GraphSearch:
         return min(present, key=lambda heads: (len(heads.gpus), heads.speed_intra, heads.speed_inter), default=None)
 
     def _get_cards(self, node: WiredNode) -> tuple[float, ...]:
-        return node.card_rates if self.has_several_nodes else ()
+        if self.has_several_nodes:
+            return node.card_rates
+        return ()
 
 
 def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> GraphSearch | None:
@@ -332,16 +348,23 @@ def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Gr
     if wired_nodes is None or facts.is_amd or facts.local_ranks > MOST_GPUS or facts.ranks == 1:
         return None
     # the wiring and its rate come first in the key, and P2P may be switched off that the wiring has
-    compared_from = 2 if facts.wiring == "host" else 0
+    compared_from = 0
+    if facts.wiring == "host":
+        compared_from = 2
     if wired_nodes.wiring_key[compared_from:] != facts.wiring_key[compared_from:]:
         return None
     if facts.gdr and wired_nodes.gdr == "LOC":
         return None
-    allowed = p2p if p2p in LEVELS else "SYS"
+    allowed = "SYS"
+    if p2p in LEVELS:
+        allowed = p2p
     if facts.wiring == "host":
         allowed = "LOC"
     p2p_level = min(LEVELS.index(wired_nodes.p2p), LEVELS.index(allowed))
-    gdr_level = LEVELS.index(wired_nodes.gdr) if facts.gdr else LOC
+    if facts.gdr:
+        gdr_level = LEVELS.index(wired_nodes.gdr)
+    else:
+        gdr_level = LOC
     rules = Rules(p2p_level, gdr_level, cross_nic, facts.cpu)
     return GraphSearch(wired_nodes.nodes, facts.local_ranks, facts.nodes > 1, rules)
 
@@ -362,7 +385,9 @@ def _find_wiring(machine: Machine, level: str, gpus: int) -> tuple[WiringKind, f
         for a, b, cable in machine.joints
         if {a, b} & set(names) and cable.kind in ("pcie", "c2c")
     ]
-    needed = "PXB" if machine.of_kind("pcie") else "PHB"
+    needed = "PHB"
+    if machine.of_kind("pcie"):
+        needed = "PXB"
     if crosses_sockets:
         needed = "SYS"
     has_p2p = machine.p2p_over_pcie and LEVELS.index(level) >= LEVELS.index(needed)
@@ -393,7 +418,9 @@ def _find_link_wiring(
     if all(len(gpu_peers) == len(names) - 1 for gpu_peers in peers):
         if links[0][1].kind == "xgmi":
             return "xgmi"
-        return "bridge" if len(names) == 2 else "mesh"
+        if len(names) == 2:
+            return "bridge"
+        return "mesh"
     if not all(len(gpu_peers) > 1 for gpu_peers in peers):
         return None
     if _is_amd(machine):
@@ -411,7 +438,10 @@ def _find_socket(machine: Machine, device: str) -> str:
             return name
         for a, b, cable in machine.joints:
             if name in (a, b) and cable.kind in ("pcie", "c2c"):
-                neighbour = b if a == name else a
+                if a == name:
+                    neighbour = b
+                else:
+                    neighbour = a
                 if neighbour not in visited:
                     visited.add(neighbour)
                     queue.append(neighbour)
@@ -465,7 +495,9 @@ def _find_nics(topology: Topology, node: WiredNode) -> CardFacts:
     card = find_network_card(topology)
     assert card is not None
     if card.name == "file":
-        net: Net | None = "ib" if card.cable.kind == "infiniband" else "roce"
+        net: Net | None = "roce"
+        if card.cable.kind == "infiniband":
+            net = "ib"
         if not card.rdma:
             net = "tcp"
     else:

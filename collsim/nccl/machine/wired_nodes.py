@@ -65,7 +65,9 @@ def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
     router = topology.router
     assert isinstance(router, ClusterRouter)
     machine, card = router.machine, find_network_card(topology)
-    rate = 0.0 if card is None else card.cable.nominal or card.cable.bandwidth
+    rate = 0.0
+    if card is not None:
+        rate = card.cable.nominal or card.cable.bandwidth
     if not topology.facts.edits:
         return (_build_node(machine, [rate] * len(router.cards)),)
     shares = _compute_rate_shares(topology, router, card)
@@ -179,7 +181,9 @@ def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: F
 
 def _list_ring_links(topology: Topology) -> Iterator[np.ndarray]:
     """The links that a ring crosses, for each ring order of the topology."""
-    orders = topology.orders if topology.orders is not None else np.arange(topology.ranks)[None]
+    orders = topology.orders
+    if orders is None:
+        orders = np.arange(topology.ranks, dtype=np.int32)[None]
     for order in orders:
         if topology.ranks > 1:
             yield topology.routes(order, np.roll(order, -1)).link

@@ -140,9 +140,13 @@ class Gap:
         if self.is_agreement:
             distance = format_distance(self.distance)
             return f"Prediction and measurement are {distance} apart on average; there is nothing to explain."
-        way = "slower" if self.ratio < 1 else "faster"
+        way = "faster"
+        if self.ratio < 1:
+            way = "slower"
         much = f"measured {way} than predicted, {format_distance(self.distance)} apart on average"
-        return f"It was {much}. {self._explain_verdict()}" if self.best else f"It was {much}; {self._explain_verdict()}"
+        if self.best:
+            return f"It was {much}. {self._explain_verdict()}"
+        return f"It was {much}; {self._explain_verdict()}"
 
     def _describe_fast_run(self) -> str:
         """What a run that is faster than predicted means; nothing of a slower one."""
@@ -165,7 +169,9 @@ class Gap:
             also = "".join(f"; and {c.description}" for c in self.alternatives)
             left = format_distance(self.best.distance)
             return f"The log states the cause: {self.best.description}{also}; a prediction with it is {left} off."
-        others = f" As well would: {'; '.join(c.description for c in self.alternatives)}." if self.alternatives else ""
+        others = ""
+        if self.alternatives:
+            others = f" As well would: {'; '.join(c.description for c in self.alternatives)}."
         return (
             f"The hypothesis that fits best: {self.best.description}; it leaves "
             f"{format_distance(self.best.distance)}.{others} This is a hypothesis, not a finding."
@@ -175,7 +181,9 @@ class Gap:
 def format_distance(distance: float) -> str:
     """A distance as people say it: `10 %`, and `a factor of 45` from two on."""
     factor = math.exp(distance)
-    return f"{100 * (factor - 1):.0f} %" if factor < 2 else f"a factor of {factor:.2g}"
+    if factor < 2:
+        return f"{100 * (factor - 1):.0f} %"
+    return f"a factor of {factor:.2g}"
 
 
 def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
@@ -225,8 +233,12 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
         return Gap(distance, far, ratio, tuple(tried), stated[0], tuple(stated[1:]), "explained", is_stated=True)
     named = _select_explanations(tried, widths)
     verdict = _decide_verdict(distance, far, len(named))
-    best = named[0] if verdict == "explained" else None
-    rest = named[1:] if best else named if verdict == "several" else []
+    best = None
+    rest: list[Candidate] = []
+    if verdict == "explained":
+        best, *rest = named
+    elif verdict == "several":
+        rest = named
     return Gap(distance, far, ratio, tuple(tried), best, tuple(rest), verdict)
 
 
@@ -241,7 +253,11 @@ def _decide_verdict(distance: float, widths: float, named: int) -> Verdict:
         return "agree"
     if widths < OUTSIDE:
         return "within"
-    return "unexplained" if not named else "explained" if named <= MOST_NAMED else "several"
+    if not named:
+        return "unexplained"
+    if named <= MOST_NAMED:
+        return "explained"
+    return "several"
 
 
 def _compute_log_errors(seconds: Floats, run: MeasuredRun) -> Floats:
@@ -298,7 +314,9 @@ def _disable_p2p(facts: Facts) -> Facts | None:
 
 
 def _enable_p2p(facts: Facts) -> Facts | None:
-    return replace(facts, wiring="pcie") if facts.wiring == "host" else None
+    if facts.wiring == "host":
+        return replace(facts, wiring="pcie")
+    return None
 
 
 def _place_on_two_sockets(facts: Facts) -> Facts | None:
@@ -319,16 +337,23 @@ def _lower_pcie(facts: Facts) -> Facts | None:
     if facts.pcie - 1 < _OLDEST_PCIE:
         return None
     slower = PCIE_GBPS[facts.pcie - 1] / PCIE_GBPS[facts.pcie]
-    inside = facts.link_rate * slower if facts.wiring in ("pcie", "host") else facts.link_rate
+    if facts.wiring in ("pcie", "host"):
+        inside = facts.link_rate * slower
+    else:
+        inside = facts.link_rate
     return replace(facts, pcie=facts.pcie - 1, link_rate=inside)
 
 
 def _reduce_slot_width(facts: Facts) -> Facts | None:
-    return replace(facts, link_rate=facts.link_rate / 2) if facts.wiring in ("pcie", "host") else None
+    if facts.wiring in ("pcie", "host"):
+        return replace(facts, link_rate=facts.link_rate / 2)
+    return None
 
 
 def _reduce_nvlink(facts: Facts) -> Facts | None:
-    return replace(facts, link_rate=facts.link_rate / 2) if facts.wiring in FABRICS else None
+    if facts.wiring in FABRICS:
+        return replace(facts, link_rate=facts.link_rate / 2)
+    return None
 
 
 def _remove_links(lost: int) -> Change:
@@ -390,27 +415,39 @@ def _use_host_network(rate: float) -> Change:
 
 
 def _disable_gdr(facts: Facts) -> Facts | None:
-    return replace(facts, gdr=False) if facts.nodes > 1 and facts.gdr is not False and facts.net != "tcp" else None
+    if facts.nodes > 1 and facts.gdr is not False and facts.net != "tcp":
+        return replace(facts, gdr=False)
+    return None
 
 
 def _enable_gdr(facts: Facts) -> Facts | None:
-    return replace(facts, gdr=True) if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp" else None
+    if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
+        return replace(facts, gdr=True)
+    return None
 
 
 def _use_one_nic(facts: Facts) -> Facts | None:
-    return replace(facts, nics=1.0) if facts.nodes > 1 and facts.nics > 1 else None
+    if facts.nodes > 1 and facts.nics > 1:
+        return replace(facts, nics=1.0)
+    return None
 
 
 def _reduce_network_rate(facts: Facts) -> Facts | None:
-    return replace(facts, nic_rate=facts.nic_rate / 2) if facts.nodes > 1 else None
+    if facts.nodes > 1:
+        return replace(facts, nic_rate=facts.nic_rate / 2)
+    return None
 
 
 def _use_tcp(facts: Facts) -> Facts | None:
-    return replace(facts, net="tcp", gdr=False) if facts.nodes > 1 and facts.net != "tcp" else None
+    if facts.nodes > 1 and facts.net != "tcp":
+        return replace(facts, net="tcp", gdr=False)
+    return None
 
 
 def _use_rdma(facts: Facts) -> Facts | None:
-    return replace(facts, net="roce", gdr=None) if facts.nodes > 1 and facts.net == "tcp" else None
+    if facts.nodes > 1 and facts.net == "tcp":
+        return replace(facts, net="roce", gdr=None)
+    return None
 
 
 #: In the order in which people look for them.

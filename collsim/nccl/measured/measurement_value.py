@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +49,11 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
         off = compute_relative_error(np.array([p.time / took[p.nbytes] for p in others]))
         wide = [p.high / p.low for p in others]
         inside = [p.low <= took[p.nbytes] <= p.high for p in others]
-        figures = (np.median(off), np.median(wide), np.mean(inside)) if others else (np.nan,) * 3
-        rows.append((count, order[count - 1] if count else 0, *map(float, figures)))
+        figures = (math.nan,) * 3
+        if others:
+            figures = (float(np.median(off)), float(np.median(wide)), float(np.mean(inside)))
+        added = 0
+        if count:
+            added = order[count - 1]
+        rows.append((count, added, *figures))
     return pd.DataFrame(rows, columns=["points", "added", "error", "wide", "inside"])

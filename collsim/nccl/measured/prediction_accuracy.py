@@ -112,7 +112,10 @@ class Accuracy:
         Returns:
             The rows of `cases`.
         """
-        chosen = self.cases if library is None else self.cases[self.cases.library == library]
+        if library is None:
+            chosen = self.cases
+        else:
+            chosen = self.cases[self.cases.library == library]
         return chosen.sort_values("ratio", ascending=False, key=lambda ratio: np.abs(np.log(ratio.astype(float))))
 
     def __str__(self) -> str:
@@ -179,7 +182,9 @@ class MpiPrediction:
     @property
     def shares(self) -> Shares:
         """Parts of the time that wait, are as much the one as the other, and move bytes."""
-        return compute_shares(0.0, 0.0, 0.0) if self.parts is None else self.parts.shares
+        if self.parts is None:
+            return compute_shares(0.0, 0.0, 0.0)
+        return self.parts.shares
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with a probability of `level`."""
@@ -240,7 +245,9 @@ def _strip_point(number: str) -> str:
         value = float(number)
     except ValueError:
         return number
-    return str(int(value)) if value.is_integer() else number
+    if value.is_integer():
+        return str(int(value))
+    return number
 
 
 def predict_rows(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[PredictedRow], dict[str, str]]:
@@ -358,7 +365,9 @@ def _predict_mpi(case: pd.Series[Any], size: int) -> MpiPrediction:
 def find_library(case: pd.Series[Any]) -> str:
     """`mpi` for OSU collectives over MPI, and wherever there is no GPU; else `nccl`."""
     algo, gpu = str(case.algo).strip().lower(), str(case.gpu).strip().lower()
-    return "mpi" if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none") else "nccl"
+    if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none"):
+        return "mpi"
+    return "nccl"
 
 
 def _parse_whole(case: pd.Series[Any], column: str) -> int:
@@ -375,11 +384,19 @@ def _parse_whole(case: pd.Series[Any], column: str) -> int:
 def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would
     choose."""
-    algo = "" if case.algo.lower() == "auto" else case.algo
-    proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
+    if case.algo.lower() == "auto":
+        algo = ""
+    else:
+        algo = case.algo
+    if case.proto.lower() in ("auto", "", "n/a"):
+        proto = ""
+    else:
+        proto = case.proto
     if parse_collective(case.collective) in ("alltoall", "sendrecv"):
         algo = proto = ""
-    version = None if machine.is_amd else _parse_table_version(str(case.get("nccl_version", "")))
+    version = None
+    if not machine.is_amd:
+        version = _parse_table_version(str(case.get("nccl_version", "")))
     for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
         try:
             return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto, version=version)
@@ -388,7 +405,9 @@ def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction
     free = predict(case.collective, machine, size, NCCL_PROTO=proto, version=version)
     if not algo:
         return free
-    reason = "does not run here" if algo.lower() in {name.lower() for name in ALGORITHMS} else "is no algorithm of NCCL"
+    reason = "is no algorithm of NCCL"
+    if algo.lower() in {name.lower() for name in ALGORITHMS}:
+        reason = "does not run here"
     return replace(free, notes=(*free.notes, f"algo={algo!r} {reason}; predicted with what NCCL would choose"))
 
 
@@ -396,7 +415,9 @@ def _parse_table_version(text: str) -> str | None:
     """NCCL's version as a table says it, `2.29.2` or `2.12.12?`, the newest that is known for one that came later;
     None for `unknown` and other libraries."""
     match = re.match(r"2\.(\d{1,2})\b", text.strip())
-    return f"2.{min(max(int(match[1]), OLDEST), NEWEST)}" if match else None
+    if match:
+        return f"2.{min(max(int(match[1]), OLDEST), NEWEST)}"
+    return None
 
 
 def _select_usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -422,11 +443,10 @@ def _summarize_cases(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFr
         band = usable[(usable.size_bytes >= low) & (usable.size_bytes < high)]
         for case_id, rows in band.groupby("case_id", sort=False):
             case: Any = info.loc[case_id]
-            kind = (
-                case["kind"]
-                if "kind" in info
-                else case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
-            )
+            if "kind" in info:
+                kind = case["kind"]
+            else:
+                kind = case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
             off = np.abs(np.log(rows.ratio))
             summaries.append(
                 {
@@ -490,7 +510,9 @@ def _list_effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame
         for i, a in enumerate(runs):
             for b in runs[i + 1 :]:
                 effect = _name_effect(a, b)
-                ratio = _compute_ratio(usable, a.case_id, b.case_id) if effect else None
+                ratio = None
+                if effect:
+                    ratio = _compute_ratio(usable, a.case_id, b.case_id)
                 if effect and ratio:
                     real, ours = ratio
                     sign = abs(np.log(real)) < np.log(1.05) or (real > 1) == (ours > 1)
@@ -509,9 +531,13 @@ def _name_effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
         set(differ) == {"ranks", "nodes", "inter_link", "gdr"} and "1" in (a.nodes, b.nodes)
     ):
         per_node = {int(x.ranks) / int(x.nodes) for x in (a, b)}
-        return _NODES if len(per_node) == 1 else ""
+        if len(per_node) == 1:
+            return _NODES
+        return ""
     if set(differ) == {"ranks", "nodes", "inter_link"} and "1" in (a.nodes, b.nodes):
-        return _NODES if int(a.ranks) / int(a.nodes) == int(b.ranks) / int(b.nodes) else ""
+        if int(a.ranks) / int(a.nodes) == int(b.ranks) / int(b.nodes):
+            return _NODES
+        return ""
     return next((name for name, column in _EFFECTS.items() if differ == [column]), "")
 
 
@@ -521,9 +547,10 @@ def _compute_ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float
     a, b = (
         usable[usable.case_id == x].drop_duplicates("size_bytes").sort_values("size_bytes") for x in (first, second)
     )
-    shared = (
-        a[(a.size_bytes >= b.size_bytes.min()) & (a.size_bytes <= b.size_bytes.max())] if len(a) and len(b) else a[:0]
-    )
+    if len(a) and len(b):
+        shared = a[(a.size_bytes >= b.size_bytes.min()) & (a.size_bytes <= b.size_bytes.max())]
+    else:
+        shared = a[:0]
     if not len(shared):
         return None
     sizes, known = np.log(shared.size_bytes), np.log(b.size_bytes)
@@ -572,7 +599,9 @@ def _format_bands(bands: pd.DataFrame) -> str:
 
 
 def _format_band(name: Hashable, row: pd.Series[Any]) -> str:
-    tuner = "" if np.isnan(row.tuner_error) else f"{row.tuner_error:17.0%}"
+    tuner = ""
+    if not np.isnan(row.tuner_error):
+        tuner = f"{row.tuner_error:17.0%}"
     by_run = f"{row.error:12.1%} {row.within_125:17.0%} {row.within_16:6.0%}"
     return f"  {name!s:18s} {row.runs:4.0f} {by_run} {row.rows_125:17.0%} {row.rows_16:7.0%}{tuner}"
 

@@ -76,7 +76,9 @@ class MeasuredRun:
     @property
     def stated_facts(self) -> frozenset[str]:
         """What somebody stated of this machine."""
-        return _list_implied(self.facts) if self.stated is None else self.stated
+        if self.stated is None:
+            return _list_implied(self.facts)
+        return self.stated
 
     def __post_init__(self) -> None:
         if not self.nbytes or len(self.nbytes) != len(self.times):
@@ -281,7 +283,10 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []
     for n, seconds, p in zip(run.nbytes, run.times, run.predict_sizes(links), strict=True):
-        believed = np.nan if p.tuner_time is None else p.tuner_time
+        if p.tuner_time is None:
+            believed = np.nan
+        else:
+            believed = p.tuner_time
         busbw = {
             "busbw": factor * n / seconds,
             "predicted_busbw": factor * n / p.time,
@@ -326,8 +331,9 @@ def compare_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    chosen = load_published_runs().values() if runs is None else runs
-    parts = [compare_run(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in chosen]
+    if runs is None:
+        runs = load_published_runs().values()
+    parts = [compare_run(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in runs]
     if not parts:
         raise CollsimError("give at least one run")
     return pd.concat(parts, ignore_index=True)

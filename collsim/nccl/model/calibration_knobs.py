@@ -92,7 +92,9 @@ def get_calibration(machine: Facts | Topology) -> Measured | None:
     Returns:
         The calibration; None where the machine was not calibrated.
     """
-    return machine.facts.calibration if isinstance(machine, Topology) else None
+    if isinstance(machine, Topology):
+        return machine.facts.calibration
+    return None
 
 
 def get_link_parameters(machine: Facts | Topology) -> LinkParameters:
@@ -105,7 +107,9 @@ def get_link_parameters(machine: Facts | Topology) -> LinkParameters:
         The parameters as calibrated, else `links.MEASURED`.
     """
     calibration = get_calibration(machine)
-    return MEASURED if calibration is None else apply_knobs(MEASURED, CLUSTER, calibration.factors)
+    if calibration is None:
+        return MEASURED
+    return apply_knobs(MEASURED, CLUSTER, calibration.factors)
 
 
 def select_pinned_settings(environment: Mapping[str, object]) -> dict[str, str]:

@@ -131,7 +131,9 @@ def compute_shares(latency: float, fill: float, bytes_time: float) -> Shares:
         The shares; all latency where the time is 0.
     """
     total = latency + fill + bytes_time
-    return Shares(latency / total, fill / total, bytes_time / total) if total > 0 else Shares(1.0, 0.0, 0.0)
+    if total > 0:
+        return Shares(latency / total, fill / total, bytes_time / total)
+    return Shares(1.0, 0.0, 0.0)
 
 
 def classify_machine(facts: Facts) -> str:
@@ -173,7 +175,9 @@ def get_family(kind: str) -> str:
     """
     if kind.endswith(" full"):
         return "mpi full"
-    return "mpi" if kind.startswith("mpi") else "nccl"
+    if kind.startswith("mpi"):
+        return "mpi"
+    return "nccl"
 
 
 def group_collective(collective: str) -> str:
@@ -187,7 +191,9 @@ def group_collective(collective: str) -> str:
     """
     if collective in _ROOTED:
         return "rooted"
-    return "p2p" if collective in _POINT_TO_POINT else "ring"
+    if collective in _POINT_TO_POINT:
+        return "p2p"
+    return "ring"
 
 
 def compute_interval(
@@ -227,13 +233,17 @@ def compute_interval(
     shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["size_share"])
     half_width = interpolate_quantile(family["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
-    reason = "" if systems >= FEW or points else _describe_few_systems(kind, systems)
+    reason = ""
+    if not (systems >= FEW or points):
+        reason = _describe_few_systems(kind, systems)
     low, high = middle * math.exp(-half_width), middle * math.exp(half_width)
     return Interval(low, high, level, middle, systems, reason)
 
 
 def _describe_few_systems(kind: str, systems: int) -> str:
-    count = "no published system" if not systems else f"{systems} published system" + "s" * (systems > 1)
+    count = "no published system"
+    if systems:
+        count = f"{systems} published system" + "s" * (systems > 1)
     return f"the interval leans on other machines: {count} of its class ({kind})"
 
 

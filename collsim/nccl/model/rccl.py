@@ -161,7 +161,10 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
     """
     graph = comm.get_graph(algorithm)
     assert graph is not None
-    channel = graph.bw_intra if comm.nodes <= 2 else graph.bw_inter
+    if comm.nodes <= 2:
+        channel = graph.bw_intra
+    else:
+        channel = graph.bw_inter
     bus = graph.channels * channel * SHARE[algorithm][comm.nodes > 2][c.PROTOCOLS.index(protocol)]
     if collective in ("broadcast", "reduce") and protocol == "LL" and comm.nodes == 1:
         bus *= _ROOTED_LL
@@ -193,7 +196,9 @@ def compute_latency(collective: str, algorithm: str, protocol: str, comm: Commun
         if graph.same_channels:
             return base + latencies["Ring"][p]
         return base + ranks * latencies["Tree" if is_simple else "Ring"][p]
-    rounds = 2 if collective == "allreduce" else 1
+    rounds = 1
+    if collective == "allreduce":
+        rounds = 2
     inter_steps = rounds * (nodes - 1)
     if nodes > 1:
         intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if is_simple else 1))
@@ -235,7 +240,10 @@ def choose_protocol(collective: str, comm: Communicator, nbytes: int, tuner_prot
     ranges = TUNING[comm.rccl].ranges.get(collective)
     if comm.nodes < 2 or ranges is None:
         return tuner_protocol
-    size = nbytes if collective == "allreduce" else max(1, nbytes // comm.ranks)
+    if collective == "allreduce":
+        size = nbytes
+    else:
+        size = max(1, nbytes // comm.ranks)
     choice = "Simple"
     for protocol, (above, most) in ranges.items():
         factor = 1.0

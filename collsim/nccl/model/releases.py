@@ -113,9 +113,13 @@ class Release:
             One of `constants.GENERATIONS`.
         """
         if self.since < 17:
-            return "Ampere" if cc == 80 else "Volta"
+            if cc == 80:
+                return "Ampere"
+            return "Volta"
         generation = c.get_generation(cc)
-        return "Hopper" if generation == "Blackwell" and self.since < 25 else generation
+        if generation == "Blackwell" and self.since < 25:
+            return "Hopper"
+        return generation
 
 
 _NVLS, _PAT = frozenset(("Tree", "Ring", "NVLS")), frozenset(("Tree", "Ring", "NVLS", "NVLSTree", "PAT"))
@@ -237,7 +241,9 @@ def parse_version(version: str | None) -> int | None:
     """
     if version is None or version == "":
         return None
-    text = version.strip() if isinstance(version, str) else ""
+    text = ""
+    if isinstance(version, str):
+        text = version.strip()
     match = re.fullmatch(r"v?2\.(\d{1,2})(\.(\d+|x))?([+-].*)?", text)
     if match is None:
         template = "version={version!r} is no version of NCCL as text; write for example '2.18' or '2.18.3'"
@@ -356,7 +362,9 @@ def compute_bandwidth(release: Release, collective: str, algorithm: str, protoco
         return bus * c.PAT_SHARE
     if algorithm in c.IN_NVSWITCH:
         has_blocks = collective in ("allgather", "reduce_scatter")
-        return bus if has_blocks and release.since >= 23 else bus * release.nvls_factor
+        if has_blocks and release.since >= 23:
+            return bus
+        return bus * release.nvls_factor
     if algorithm == "Tree":
         return _cap_tree_bandwidth(release, protocol, bus, graph, comm) * 0.5
     bus = _cap_ring_bandwidth(release, collective, protocol, bus, graph, comm)
@@ -365,13 +373,18 @@ def compute_bandwidth(release: Release, collective: str, algorithm: str, protoco
 
 def _get_graph(release: Release, algorithm: str, comm: Communicator) -> Graph:
     """The graph that the tuner looked at: 2.17 took that of rings for NVLS."""
-    graph = comm.ring if release.since == 17 and algorithm == "NVLS" else comm.get_graph(algorithm)
+    if release.since == 17 and algorithm == "NVLS":
+        return comm.ring
+    graph = comm.get_graph(algorithm)
     assert graph is not None
     return graph
 
 
 def _compute_bus_bandwidth(algorithm: str, graph: Graph, comm: Communicator) -> float:
-    channel = graph.bw_intra if comm.nodes <= 2 else graph.bw_inter
+    if comm.nodes <= 2:
+        channel = graph.bw_intra
+    else:
+        channel = graph.bw_inter
     if algorithm == "NVLS":
         channel = min(graph.bw_intra, graph.bw_inter)
     if algorithm == "NVLSTree":
@@ -392,7 +405,10 @@ def _cap_ring_bandwidth(
         is_busy = comm.nodes > 1 or collective in ("allreduce", "reduce")
         return min(_get_ll_max(release, comm), bus * release.ll_share[0 if is_busy else 1])
     if protocol == "LL128":
-        share = release.lone_ll128_share if comm.local_ranks < 2 else c.RING_LL128_SHARE
+        if comm.local_ranks < 2:
+            share = release.lone_ll128_share
+        else:
+            share = c.RING_LL128_SHARE
         usual = release.ring_ll128[release.get_generation(comm.cc)][c.get_cap_column(comm.nodes)]
         return min(share * bus, graph.channels * release.ring_ll128_for.get(collective, usual))
     return bus
@@ -406,7 +422,9 @@ def _cap_tree_bandwidth(release: Release, protocol: str, bus: float, graph: Grap
     elif protocol == "LL128":
         channel = release.ring_ll128_for.get("allreduce", release.tree_ll128[row][column])
         bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * channel)
-    return bus * release.plain_tree_factor if graph.pattern == c.TREE else bus
+    if graph.pattern == c.TREE:
+        return bus * release.plain_tree_factor
+    return bus
 
 
 def compute_latency(release: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
@@ -451,7 +469,9 @@ def _compute_ring_latency(
         if graph.same_channels:
             return latencies["Ring"][p]
         return ranks * latencies["Tree" if is_simple else "Ring"][p]
-    rounds = 2 if collective == "allreduce" else 1
+    rounds = 1
+    if collective == "allreduce":
+        rounds = 2
     inter_steps = rounds * (nodes - 1)
     if release.has_return_hops and collective == "allreduce" and nodes > 1:
         inter_steps = 2 * nodes
@@ -473,4 +493,6 @@ def get_plateau_factor(release: Release, comm: Communicator, nbytes: int) -> flo
     """
     if release.plateau_factors is None:
         return None
-    return release.plateau_factors[comm.cc >= 90] if nbytes >= comm.ranks / 16 * 65536 else 1.0
+    if nbytes >= comm.ranks / 16 * 65536:
+        return release.plateau_factors[comm.cc >= 90]
+    return 1.0

@@ -178,13 +178,25 @@ def compute_host_time(call: Call) -> float:
     links, facts = call.links, call.facts
     if facts.launch == "graph":
         return 0.0
-    first = links.launch_p2p if call.collective in _POINT_TO_POINT else links.launch
+    if call.collective in _POINT_TO_POINT:
+        first = links.launch_p2p
+    else:
+        first = links.launch
     if call.collective in _ROOTED and facts.nodes > 1:
         return first  # a process per GPU, and the root does not wait for the others
-    peers = min(facts.ranks - 1, _PEERS) * links.peer if call.collective == "alltoall" else 0.0
-    per_gpu = links.launch_each if facts.launch else links.launch_per_gpu
-    gpus = 1 if facts.launch == "process per gpu" else facts.ranks_per_host
-    block_factor = links.blocks if call.collective in _BLOCKS else 1.0
+    peers = 0.0
+    if call.collective == "alltoall":
+        peers = min(facts.ranks - 1, _PEERS) * links.peer
+    if facts.launch:
+        per_gpu = links.launch_each
+    else:
+        per_gpu = links.launch_per_gpu
+    gpus = 1
+    if facts.launch != "process per gpu":
+        gpus = facts.ranks_per_host
+    block_factor = 1.0
+    if call.collective in _BLOCKS:
+        block_factor = links.blocks
     return first + per_gpu * gpus * block_factor + peers
 
 
@@ -202,14 +214,21 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     links, facts = call.links, call.facts
     intra_steps, inter_steps = count_hops(collective, call.algorithm, facts)
     p, is_nvls, is_simple = c.PROTOCOLS.index(protocol), call.algorithm in c.IN_NVSWITCH, protocol == "Simple"
-    factors = links.step_bulk if is_simple else links.step
-    intra_link = "NVLINK" if facts.wiring in FABRICS or is_nvls else "PCI"
+    if is_simple:
+        factors = links.step_bulk
+    else:
+        factors = links.step
+    intra_link = "PCI"
+    if facts.wiring in FABRICS or is_nvls:
+        intra_link = "NVLINK"
     intra_factor = factors.get("nvls" if is_nvls else facts.wiring, 1.0)
     intra = _get_step_latency(call, intra_link, call.algorithm, p) * intra_factor
     if facts.wiring == "host":  # two copies wait no less than one over a link of the GPU
         over_links = _get_step_latency(call, "NVLINK", call.algorithm, p) * factors["nvswitch"]
         intra = max(intra, over_links)
-    inter_algorithm = "Tree" if facts.local_ranks == 1 and not is_nvls else call.algorithm
+    inter_algorithm = "Tree"
+    if not (facts.local_ranks == 1 and not is_nvls):
+        inter_algorithm = call.algorithm
     inter = _get_step_latency(call, "NET", inter_algorithm, p) * factors.get(facts.net, 1.0)
     if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
         inter *= links.step_without_gdr
@@ -219,7 +238,9 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     inter += links.software.get(facts.net, 0.0) * 1e6
     if collective in _ROOTED:  # a slot is free when word of it has come back, after two hops
         inter *= min(1.0, 2 * max(_compute_filled_share(call), 1 / _SLOTS))
-    rank_time = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
+    rank_time = 0.0
+    if call.algorithm == "PAT":
+        rank_time = c.PAT_PER_RANK * facts.ranks
     return (intra_steps * intra + inter_steps * inter + rank_time) * 1e-6
 
 
@@ -249,8 +270,12 @@ def count_hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, fl
     if algorithm == "PAT":
         return 0, depth
     if collective in (*_ROOTED, *_POINT_TO_POINT):
-        return (1, 0) if facts.nodes == 1 else (0, 1)
-    rounds = 2 if collective == "allreduce" else 1
+        if facts.nodes == 1:
+            return (1, 0)
+        return (0, 1)
+    rounds = 1
+    if collective == "allreduce":
+        rounds = 2
     inter_steps = rounds * (facts.nodes - 1)
     return rounds * (facts.ranks - 1) - inter_steps, inter_steps
 
@@ -288,7 +313,9 @@ def _compute_filled_share(call: Call) -> float:
     """Share of the slots of its way that a broadcast or reduce fills, 1 where it waits for the call before: with LL the
     root continues while small calls are on their way; with Simple all wait for their neighbours at the end of a
     call."""
-    return min(1.0, call.nbytes / call.links.run_ahead) if call.protocol == "LL" else 1.0
+    if call.protocol == "LL":
+        return min(1.0, call.nbytes / call.links.run_ahead)
+    return 1.0
 
 
 def _compute_piece_time(call: Call, byte_time: float) -> float:
@@ -296,7 +323,10 @@ def _compute_piece_time(call: Call, byte_time: float) -> float:
     link; of a large one, whose parts take many at once, the last chunk."""
     facts, rate = call.facts, compute_channel_rate(call) * _SENDING
     piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
-    chunk = _NVLINK_CHUNK if facts.nodes == 1 and facts.wiring in FABRICS else _CHUNK_ELSEWHERE
+    if facts.nodes == 1 and facts.wiring in FABRICS:
+        chunk = _NVLINK_CHUNK
+    else:
+        chunk = _CHUNK_ELSEWHERE
     return max(min(piece, call.links.p2p_split) / rate - byte_time, min(piece, chunk) / rate)
 
 
@@ -369,7 +399,10 @@ def compute_byte_time(call: Call) -> tuple[float, str]:
         times = {name: seconds / call.links.unaligned for name, seconds in times.items()}
     cap = compute_channel_cap(call)
     if cap < math.inf:
-        channel_load = inter_load if is_tree and facts.nodes > 2 else intra_load
+        if is_tree and facts.nodes > 2:
+            channel_load = inter_load
+        else:
+            channel_load = intra_load
         times["channels"] = channel_load * call.nbytes / cap
     limit = max(times, key=lambda name: times[name])
     return times[limit], limit
@@ -409,9 +442,14 @@ def compute_loads(collective: str, algorithm: str, facts: Facts) -> tuple[float,
     if algorithm == "Tree":
         return (1.0 if ranks == 2 else 2.0), get_tree_load(nodes)
     if algorithm in c.IN_NVSWITCH:
-        intra_load = 1 + 1 / local_ranks if collective == "allreduce" else (ranks - 1) / ranks
+        if collective == "allreduce":
+            intra_load = 1 + 1 / local_ranks
+        else:
+            intra_load = (ranks - 1) / ranks
         return intra_load, get_tree_load(nodes)
-    rounds = 2 if collective == "allreduce" else 1
+    rounds = 1
+    if collective == "allreduce":
+        rounds = 2
     return rounds * (ranks - 1) / ranks, rounds * (ranks - 1) / ranks
 
 
@@ -443,7 +481,9 @@ def compute_intra_rate(call: Call) -> float:
     if call.algorithm in c.IN_NVSWITCH and call.collective == "allreduce":
         return facts.link_rate * links.nvls_carries[90 if facts.cc < 100 else 100]
     rate = facts.link_rate * links.carries[get_intra_kind(facts)]
-    return rate * links.crossing if facts.wiring == "pcie" and facts.crosses_sockets else rate
+    if facts.wiring == "pcie" and facts.crosses_sockets:
+        return rate * links.crossing
+    return rate
 
 
 def compute_host_rates(call: Call) -> dict[str, float]:
@@ -477,7 +517,9 @@ def get_intra_kind(facts: Facts) -> str:
     """
     if facts.wiring in ("nvswitch", "mesh", "cube"):
         return f"nvlink-{max(cc for cc in (70, 80, 90, 100) if cc <= max(facts.cc, 70))}"
-    return f"pcie{facts.pcie}" if facts.wiring == "pcie" else facts.wiring
+    if facts.wiring == "pcie":
+        return f"pcie{facts.pcie}"
+    return facts.wiring
 
 
 def compute_net_rate(call: Call) -> float:
@@ -490,7 +532,10 @@ def compute_net_rate(call: Call) -> float:
         B/s in one direction.
     """
     links, facts = call.links, call.facts
-    nics = 1.0 if call.collective == "sendrecv" else facts.nics
+    if call.collective == "sendrecv":
+        nics = 1.0
+    else:
+        nics = facts.nics
     rate = facts.nic_rate * links.carries[facts.net]
     if facts.net == "tcp":
         rate = min(rate, links.tcp_per_nic)
@@ -514,7 +559,9 @@ def compute_bridge_rate(call: Call) -> float:
     slot = PCIE_GBPS[facts.pcie] * 1e9
     if facts.gdr is False and facts.net in ("ib", "roce", "efa"):
         return slot * links.without_gdr
-    return slot * links.host_bridge if facts.is_pcie_card else math.inf
+    if facts.is_pcie_card:
+        return slot * links.host_bridge
+    return math.inf
 
 
 def compute_fabric_rate(call: Call) -> float:
@@ -527,7 +574,10 @@ def compute_fabric_rate(call: Call) -> float:
         B/s in one direction.
     """
     links, facts = call.links, call.facts
-    nics = 1.0 if call.collective == "sendrecv" else facts.nics
+    if call.collective == "sendrecv":
+        nics = 1.0
+    else:
+        nics = facts.nics
     rate = nics * facts.nic_rate * links.carries[facts.net]
     return min(rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks) / call.fabric.slowdown
 
@@ -565,7 +615,9 @@ def _compute_nccl_cap(call: Call) -> float:
         return min(total, all_channels * _PAYLOAD["LL"])
     if call.algorithm == "Tree":
         cap = channels * c.TREE_MAX[row][column]
-        return min(cap, channels * c.TREE_LL128_MAX[row][column]) if call.protocol == "LL128" else cap
+        if call.protocol == "LL128":
+            return min(cap, channels * c.TREE_LL128_MAX[row][column])
+        return cap
     if call.algorithm == "Ring" and call.protocol == "LL128":
         return channels * c.RING_LL128_MAX[row][column]
     return all_channels

@@ -52,7 +52,9 @@ class Graph:
     @property
     def intra_link(self) -> str:
         """The row of the step latencies for links inside a node."""
-        return "NVLINK" if self.type_intra == "NVL" else "PCI"
+        if self.type_intra == "NVL":
+            return "NVLINK"
+        return "PCI"
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ class Communicator:
     @property
     def running_channels(self) -> int:
         """Channels of the communicator after doubling."""
-        return self.channels if self.channels is not None else double_channels(self.ring.channels)
+        if self.channels is not None:
+            return self.channels
+        return double_channels(self.ring.channels)
 
 
 def double_channels(channels: int) -> int:
@@ -307,7 +311,9 @@ def parse_allowed_names(text: str, collective: str, known: tuple[str, ...], vari
         if not names:
             continue
         listed = frozenset(_find_name(name, known, variable) for name in names.lstrip("^").split(","))
-        return frozenset(known) - listed if names.startswith("^") else listed
+        if names.startswith("^"):
+            return frozenset(known) - listed
+        return listed
     return frozenset(known)
 
 
@@ -342,7 +348,9 @@ def is_available(
     if protocol != "Simple" or algorithm in c.IN_NETWORK:  # CollNet needs a SHARP plugin: graphs not modelled
         return False
     if algorithm == "PAT":
-        return comm.pat if comm.pat is not None else comm.ranks == comm.nodes and comm.cc >= 60
+        if comm.pat is not None:
+            return comm.pat
+        return comm.ranks == comm.nodes and comm.cc >= 60
     if graph is None or comm.cc < 90 or graph.channels < 2:
         return False
     if algorithm == "NVLSTree":
@@ -352,8 +360,13 @@ def is_available(
 
 
 def _is_ll128_safe(graph: Graph, comm: Communicator) -> bool:
-    max_cc = comm.cc if comm.max_cc is None else comm.max_cc
-    worst_type = "PXN" if comm.cc >= 90 else "PXB"
+    if comm.max_cc is None:
+        max_cc = comm.cc
+    else:
+        max_cc = comm.max_cc
+    worst_type = "PXB"
+    if comm.cc >= 90:
+        worst_type = "PXN"
     is_near = comm.nodes == 1 or c.is_type_at_most(graph.type_inter, worst_type)
     is_one_generation = comm.cc == max_cc or comm.cc >= 90
     return c.is_type_at_most(graph.type_intra, "NVB") and is_near and comm.cc >= 70 and is_one_generation
@@ -377,7 +390,10 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
         return releases.compute_bandwidth(comm.release, collective, algorithm, protocol, comm)
     graph = comm.get_graph(algorithm)
     assert graph is not None
-    channel = graph.bw_intra if comm.nodes <= 2 else graph.bw_inter
+    if comm.nodes <= 2:
+        channel = graph.bw_intra
+    else:
+        channel = graph.bw_inter
     if algorithm in c.IN_NVSWITCH:
         channel = _compute_nvls_bandwidth(collective, algorithm, graph, comm)
     bus = _cap_bandwidth(algorithm, protocol, graph.channels * channel, graph, comm)
@@ -415,7 +431,9 @@ def _cap_bandwidth(algorithm: str, protocol: str, bus: float, graph: Graph, comm
         bus = min(bus / c.TREE_LL_DIVISOR, ll_max)
     elif protocol == "LL128":
         bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * c.TREE_LL128_MAX[row][column])
-    return bus * c.PLAIN_TREE_SHARE if graph.pattern == c.TREE else bus
+    if graph.pattern == c.TREE:
+        return bus * c.PLAIN_TREE_SHARE
+    return bus
 
 
 def compute_latency(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
@@ -462,7 +480,9 @@ def _compute_ring_latency(
         if graph.same_channels:
             return latencies["Ring"][p]
         return ranks * latencies["Tree" if is_simple else "Ring"][p]
-    rounds = 2 if collective == "allreduce" else 1
+    rounds = 1
+    if collective == "allreduce":
+        rounds = 2
     steps, inter_steps = rounds * (ranks - 1), rounds * (nodes - 1)
     if nodes > 1:
         intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if is_simple else 1))
@@ -502,7 +522,9 @@ def _get_plateau_factor(comm: Communicator, nbytes: int) -> float:
         if factor is not None:
             return factor
     is_large = nbytes // (comm.running_channels * comm.ranks) >= c.RING_PLATEAU_BYTES
-    return c.RING_PLATEAU[comm.cc >= 80] if is_large else 1.0
+    if is_large:
+        return c.RING_PLATEAU[comm.cc >= 80]
+    return 1.0
 
 
 def choose_resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> tuple[int, int]:
@@ -527,7 +549,10 @@ def choose_resources(algorithm: str, protocol: str, comm: Communicator, nbytes: 
     while nbytes < channels * threads * thread_bytes and threads % c.THREADS_HALVED == 0:
         threads //= 2
     if protocol == "Simple":
-        threads = threads + c.RING_EXTRA_THREADS if algorithm == "Ring" else c.SIMPLE_THREADS
+        if algorithm == "Ring":
+            threads = threads + c.RING_EXTRA_THREADS
+        else:
+            threads = c.SIMPLE_THREADS
     return channels, max(threads, c.LEAST_THREADS)
 
 

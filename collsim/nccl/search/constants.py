@@ -257,7 +257,9 @@ def get_ll_generation(generation: str, nodes: int, cpu: str) -> str:
     """
     if nodes == 1:
         return generation
-    return "Ampere" if cpu == "amd" else "Volta"
+    if cpu == "amd":
+        return "Ampere"
+    return "Volta"
 
 
 def get_cap_column(nodes: int) -> int:
@@ -282,7 +284,10 @@ def get_speeds(cc: int, nodes: int) -> tuple[float, ...]:
     Returns:
         GB/s per channel, fastest first.
     """
-    speeds = SPEEDS_INTRA if nodes == 1 else SPEEDS_INTER
+    if nodes == 1:
+        speeds = SPEEDS_INTRA
+    else:
+        speeds = SPEEDS_INTER
     return speeds[max(first for first in speeds if first <= cc)]
 
 
@@ -298,7 +303,9 @@ def count_ring_steps(collective: str, ranks: int) -> int:
     """
     if collective in ("broadcast", "reduce"):
         return ranks
-    return 2 * (ranks - 1) if collective == "allreduce" else ranks - 1
+    if collective == "allreduce":
+        return 2 * (ranks - 1)
+    return ranks - 1
 
 
 def is_type_at_most(path_type: str, limit: str) -> bool:

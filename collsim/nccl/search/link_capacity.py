@@ -48,7 +48,10 @@ class LinkCapacity:
 
     def __init__(self, node: NodeGraph, intra_speed: float, inter_speed: float, channels: int, halves: bool):
         self.node, self.intra_speed, self.inter_speed = node, intra_speed, inter_speed
-        half_speed = inter_speed / 2 if halves else inter_speed
+        if halves:
+            half_speed = inter_speed / 2
+        else:
+            half_speed = inter_speed
         # reservations: GPU to GPU, card to GPU, GPU to card, GPU to card at half speed
         paths = (node.gpu_to_gpu, node.card_to_gpu, node.gpu_to_card, node.gpu_to_card)
         speeds = (intra_speed, inter_speed, inter_speed, half_speed)
@@ -131,7 +134,9 @@ class AllowedPaths:
 
         def find_hop(a: int, b: int) -> Cost | None:
             path, back = node.gpu_to_gpu.get((a, b)), node.gpu_to_gpu.get((b, a))
-            return capacity.gpu_to_gpu[a, b] if is_allowed(path, back, intra_type) else None
+            if is_allowed(path, back, intra_type):
+                return capacity.gpu_to_gpu[a, b]
+            return None
 
         def list_exits(gpu: int) -> list[Exit]:
             reached = sorted(

@@ -109,7 +109,9 @@ class NodeGraph:
         if socket is None:
             return None
         to_socket, from_socket = self.paths.best(src, socket), self.paths.best(socket, dst)
-        return self._build_path(to_socket, from_socket) if to_socket and from_socket else None
+        if to_socket and from_socket:
+            return self._build_path(to_socket, from_socket)
+        return None
 
     def _find_socket(self, device: int) -> int | None:
         return next(iter(self.paths.nearest(device, self.machine.of_kind("cpu"))), None)
@@ -163,7 +165,9 @@ class NodeGraph:
         costs: dict[int, float] = {}
         links = [link for part in parts for link in part.links]
         for link in links:
-            share = c.INTEL_P2P if is_slow and joints[link // 2][2].kind == "pcie" else 1.0
+            share = 1.0
+            if is_slow and joints[link // 2][2].kind == "pcie":
+                share = c.INTEL_P2P
             costs[link] = costs.get(link, 0.0) + share
         if kinds[last] == "gpu" and kinds[first] != "gpu" and self.machine.sm < 80:
             costs[links[-1] ^ 1] = costs.get(links[-1] ^ 1, 0.0) + c.WAY_BACK
@@ -207,7 +211,9 @@ class NodeGraph:
         Returns:
             Channels out of the GPU, and channels into it.
         """
-        kinds = FAST if worst_type <= NVB else (*FAST, "pcie", "c2c")
+        kinds: tuple[str, ...] = FAST
+        if worst_type > NVB:
+            kinds = (*FAST, "pcie", "c2c")
         links = [link for _, link, cable in self.paths.neighbours[self.gpus[gpu]] if cable.kind in kinds]
         out, into = (
             sum(int(self.link_bandwidth[link ^ direction] / speed + 1e-6) for link in links) for direction in (0, 1)

@@ -66,7 +66,10 @@ def search_nvls_heads(machine: Machine, gpus: int, card_rates: tuple[float, ...]
 def _search_heads(search_input: SearchInput) -> NvlsHeads | None:
     node, most = search_input.build_node_graph(), min(c.MAX_NVLS_ARITY, search_input.gpu_count)
     speeds = c.get_speeds(search_input.sm, 2 if search_input.card_rates else 1)
-    heads = _list_candidates(node)[:most] if node.cards else [(gpu, -1) for gpu in range(most)]
+    if node.cards:
+        heads = _list_candidates(node)[:most]
+    else:
+        heads = [(gpu, -1) for gpu in range(most)]
     best: tuple[int, float] | None = None
     for speed in speeds:
         count = _count_fitting(node, heads, speed)

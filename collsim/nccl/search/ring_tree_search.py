@@ -117,7 +117,9 @@ class Rings:
 
 def _swap_number(channel: int, node: int, has_swapped_pairs: bool) -> int:
     """The channel whose way through a node this channel takes."""
-    return channel ^ 1 if has_swapped_pairs and node % 2 else channel
+    if has_swapped_pairs and node % 2:
+        return channel ^ 1
+    return channel
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,9 @@ def _search_trees(search_input: SearchInput, channels: int) -> Trees:
 
 def _build_plain_channel(node: NodeGraph) -> Channel:
     gpus = tuple(range(len(node.gpus)))
-    return Channel(gpus, node.cards[0], node.cards[0]) if node.cards else Channel(gpus)
+    if node.cards:
+        return Channel(gpus, node.cards[0], node.cards[0])
+    return Channel(gpus)
 
 
 def _name_types(node: NodeGraph, setting: Setting) -> tuple[str, str]:
@@ -423,7 +427,9 @@ def _list_tree_patterns(node: NodeGraph) -> tuple[int, ...]:
         return (c.TREE,)
     if node.machine.sm < 80:
         return (c.SPLIT_TREE,)
-    return (c.BALANCED_TREE, c.TREE) if node.machine.sm >= 90 else (c.BALANCED_TREE,)
+    if node.machine.sm >= 90:
+        return (c.BALANCED_TREE, c.TREE)
+    return (c.BALANCED_TREE,)
 
 
 def _count_ring_channels(node: NodeGraph, speed: float, intra_type: int) -> int:
@@ -432,7 +438,10 @@ def _count_ring_channels(node: NodeGraph, speed: float, intra_type: int) -> int:
     if not node.cards:
         return min(c.SEARCH_CHANNELS, *out)
     ports = _count_port_channels(node, speed, node.cards)
-    hops = sum(out) // (len(out) - 1) if len(out) > 1 else ports
+    if len(out) > 1:
+        hops = sum(out) // (len(out) - 1)
+    else:
+        hops = ports
     return min(c.SEARCH_CHANNELS, ports, hops)
 
 
@@ -482,7 +491,9 @@ def _list_crossings(node: NodeGraph, pattern: int) -> tuple[int, ...]:
     if node.rules.cross_nic == 1 and pattern != c.TREE:
         return (1,)
     has_pairs = node.rules.cross_nic == 2 and len(node.cards) > 1 and pattern in (c.RING, c.BALANCED_TREE)
-    return (0, 2) if has_pairs else (0,)
+    if has_pairs:
+        return (0, 2)
+    return (0,)
 
 
 def _is_worth_trying(best: Solution, setting: Setting) -> bool:

@@ -119,11 +119,15 @@ class GpuRanking:
         if card >= 0:
             to_card = [_rank_closeness(self.node.card_to_gpu.get((card, other))) for other in range(count)]
         ranked = sorted(unused, key=lambda other: (to_card[other], to_gpu[other]))
-        return ranked[::-1] if returns_later and len({to_gpu[other] for other in unused}) == 1 else ranked
+        if returns_later and len({to_gpu[other] for other in unused}) == 1:
+            return ranked[::-1]
+        return ranked
 
 
 def _rank_closeness(path: LinkPath | None) -> tuple[float, int]:
-    return (-path.bandwidth, len(path.costs)) if path else (0.0, 0)
+    if path:
+        return (-path.bandwidth, len(path.costs))
+    return (0.0, 0)
 
 
 class _Start(NamedTuple):
@@ -198,7 +202,9 @@ class SearchRound:
         if not self.node.cards:
             self._add_local_channels(free, links)
             return
-        last = self.channels[-1] if self.channels else None
+        last = None
+        if self.channels:
+            last = self.channels[-1]
         for card in self._list_entry_cards():
             if last and self.setting.same_order:
                 self._enter_node(card, last.gpus[0], _REPLAY, free, links)
@@ -244,7 +250,9 @@ class SearchRound:
         is_repeated = count + 1 < self.max_channels and (card < 0 or self.setting.same_order)
         if order != _FREE or is_repeated:
             return _Start(card, order, None)
-        return_card = self.channels[-1].entry_card if self._is_way_back else -1
+        return_card = -1
+        if self._is_way_back:
+            return_card = self.channels[-1].entry_card
         key = count, card, gpu if card < 0 else -1, return_card
         return _Start(card, order, self._exhausted.setdefault(key, {}))
 
@@ -291,7 +299,10 @@ class SearchRound:
             return self._cost_hops(gpu, (position,))
         if start.order == _REPLAY:
             return self._cost_hops(gpu, (self.channels[-1].gpus[position],))
-        card = start.card if return_position >= 0 else -1
+        if return_position >= 0:
+            card = start.card
+        else:
+            card = -1
         key = gpu, used, card, return_position > position
         if key not in self._hop_cache:
             self._hop_cache[key] = self._cost_hops(gpu, self.gpu_ranking.rank_next_gpus(*key))
@@ -307,7 +318,9 @@ class SearchRound:
         """Reserve the path from the last GPU to a card; a balanced tree takes half of it there, half at the next
         GPU."""
         is_balanced, guards = self.setting.pattern == c.BALANCED_TREE, self._guards
-        return_position = 1 if is_balanced and len(path) == 1 else -1
+        return_position = -1
+        if is_balanced and len(path) == 1:
+            return_position = 1
         for card, whole, half in self._list_exits(path[-1], start.card, exit_card):
             cost, count = half if is_balanced else whole
             if (rest := free - cost) & guards == guards:

@@ -80,11 +80,10 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
         for kind, (spent, _) in compute.items():
             seconds = _scale_seconds(step, seconds, fast, (kind,), spent)
         return ComputeCosts(seconds, fast, "seconds of passes, as measured", has_measured_passes=True)
-    layer_times = (
-        dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
-        if isinstance(compute, list)
-        else compute
-    )
+    if isinstance(compute, list):
+        layer_times = dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
+    else:
+        layer_times = compute
     return ComputeCosts(_apply_layer_times(step, modelled, fast, layer_times), fast, "seconds of layers, as measured")
 
 
@@ -159,7 +158,10 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
                     fast.estimate_layer_seconds(w, layers[w.layer]) for w in task.layer_work
                 )
             return known[id(task.layer_work)]
-        layer_kind = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
+        if task.layer >= 0:
+            layer_kind = (layers[task.layer].kind, layers[task.layer].width)
+        else:
+            layer_kind = (task.kind, 0)
         return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *layer_kind, task.kind != "forward")
 
     return np.array([estimate_task(task) for task in step.tasks])
@@ -182,7 +184,10 @@ def _scale_seconds(
         t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks
     ]  # of a pipeline all its stages
     timed = [i for i, mine in enumerate(here) if turned[i] and mine]
-    shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
+    if fast is not None:
+        shape = modelled
+    else:
+        shape = np.array([t.flops for t in step.tasks])
     whole = float(shape[timed].sum())
     if not whole:  # a model without figures: every task takes as long
         shape, whole = turned.astype(float), float(max(1, len(timed)))
@@ -253,7 +258,9 @@ def resolve_interference(fast: GpuSpeed | None, interference: Any) -> float:
         CollsimError: The share is no number from 0 to 1.
     """
     if interference is None:
-        return fast.interference if fast is not None else 0.0
+        if fast is not None:
+            return fast.interference
+        return 0.0
     if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:
         message = "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
         raise CollsimError(message, interference=interference)

@@ -152,11 +152,9 @@ class GpuSpeed:
         gpu = flops / self.get_flop_rate(kind, width, is_backward) + memory_bytes / (
             self.memory_rate * self.memory_share
         )
-        return (
-            gpu + ops * self.copy_kernel_time
-            if kind == "copy"
-            else max(gpu + ops * self.op_time, ops * self.launch_time)
-        )
+        if kind == "copy":
+            return gpu + ops * self.copy_kernel_time
+        return max(gpu + ops * self.op_time, ops * self.launch_time)
 
     def estimate_layer_seconds(self, work: LayerWork, layer: Layer) -> float:
         """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for."""
@@ -179,9 +177,13 @@ class GpuSpeed:
             full = (self.attention_peak or self.peak) * self.flash_shares[is_backward] * (0.8 if is_backward else 1.0)
             return 2 * full / (1 + self.flash_half_tokens[is_backward] / width)
         if kind == "convolution":
-            filled = min(1.0, width / 32) if width else 1.0
+            filled = 1.0
+            if width:
+                filled = min(1.0, width / 32)
             return (self.convolution_peak or self.peak) * self.winograd_factor * self.peak_share * filled
-        slower = self.unaligned_factor if kind == "gemm" and width % _ALIGNED and self.dtype != "float32" else 1.0
+        slower = 1.0
+        if kind == "gemm" and width % _ALIGNED and self.dtype != "float32":
+            slower = self.unaligned_factor
         return ((self.attention_peak or self.peak) if kind == "attention" else self.peak) * self.peak_share / slower
 
     def with_power_limit(self, watts: float, usual: float) -> GpuSpeed:
@@ -211,7 +213,9 @@ class GpuSpeed:
 
     def with_cudnn(self) -> GpuSpeed:
         """The same GPU, where cuDNN does flash attention; on other GPUs than Hopper no figures tell it apart."""
-        return replace(self, flash_shares=_CUDNN, flash_half_tokens=_CUDNN_HALF) if self.gpu in _HOPPER else self
+        if self.gpu in _HOPPER:
+            return replace(self, flash_shares=_CUDNN, flash_half_tokens=_CUDNN_HALF)
+        return self
 
 
 @dataclass(frozen=True)
@@ -302,7 +306,9 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     g = _GPUS[gpu]
     small = dtype != "float32"
     peak = (g.half if small else g.fp32) * 1e12
-    matrix = g.tf32 * 1e12 if g.tf32 and not small else None
+    matrix = None
+    if g.tf32 and not small:
+        matrix = g.tf32 * 1e12
     constants = {
         "peak_share": _SHARE,
         "memory_share": _MEMORY_SHARE,
@@ -311,7 +317,9 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
         "interference": INTERFERENCE,
         **g.constants,
     }
-    gain = _V100_WINOGRAD if gpu == "V100" and not small else 1.0
+    gain = 1.0
+    if gpu == "V100" and not small:
+        gain = _V100_WINOGRAD
     return GpuSpeed(
         gpu,
         dtype,

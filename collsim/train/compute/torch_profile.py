@@ -62,7 +62,10 @@ def read_profile(path: Any, names: Collection[str] = ()) -> TorchProfile:
         0.25
     """
     data = read_json(path)
-    events = data.get("traceEvents") if isinstance(data, dict) else data
+    if isinstance(data, dict):
+        events = data.get("traceEvents")
+    else:
+        events = data
     if not isinstance(events, list):
         refuse(path, "", "has no list traceEvents; torch.profiler's export_chrome_trace writes one")
     if len(events) > MOST_ELEMENTS:

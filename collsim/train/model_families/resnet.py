@@ -31,7 +31,9 @@ def _build_resnet(
         planes = 64 * 2**stage
         for block in range(count):
             prefix, is_first = f"layer{stage + 1}.{block}", block == 0
-            stride = 2 if is_first and stage else 1
+            stride = 1
+            if is_first and stage:
+                stride = 2
             if bottleneck:
                 width = planes * group_width * groups // 64
                 _add_bottleneck(net, prefix, width, 4 * planes, stride, groups, is_first)

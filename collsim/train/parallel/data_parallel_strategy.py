@@ -43,7 +43,9 @@ class DataParallel(ParallelStrategy):
     @property
     def label(self) -> str:
         """The call."""
-        options = [] if self.nccl else ["nccl=False"]
+        options = []
+        if not self.nccl:
+            options = ["nccl=False"]
         return (
             f"data_parallel({', '.join(options + [f'accumulate={self.accumulate}'] * (self.accumulate is not None))})"
         )
@@ -145,7 +147,9 @@ class _StepWriter:
 
     def add_collective_pieces(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
         """The same in pieces; the last of them, none where there is nothing to send."""
-        algorithm = "" if self.parallel.nccl else f"{kind}_flat"
+        algorithm = ""
+        if not self.parallel.nccl:
+            algorithm = f"{kind}_flat"
         sent = [
             self.add_collective(kind, f"{name} {i}", size, algorithm, micro) for i, size in enumerate(cut_pieces(sizes))
         ][-1:]

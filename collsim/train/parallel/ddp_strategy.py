@@ -81,7 +81,10 @@ class DDP(ParallelStrategy):
     def caps(self) -> tuple[int, int]:
         """Bytes that close the first bucket, and the others. A cap that was given rules the first too (since PyTorch
         #121640)."""
-        cap = BUCKET_BYTES if self.bucket is None else self.bucket
+        if self.bucket is None:
+            cap = BUCKET_BYTES
+        else:
+            cap = self.bucket
         return (self.first if self.first is not None else FIRST_BUCKET_BYTES if self.bucket is None else cap), cap
 
     @property
@@ -107,7 +110,9 @@ class DDP(ParallelStrategy):
         parse_count(step, "step")
         if step >= (3 if self.static_graph else 2) and (self.static_graph or not self.find_unused):
             return rebuild_buckets(model, *self.caps)
-        return build_initial_buckets(model, *self.caps) if self.find_unused else build_single_bucket(model)
+        if self.find_unused:
+            return build_initial_buckets(model, *self.caps)
+        return build_single_bucket(model)
 
     def list_bucket_bytes(self, model: Model, step: int = 2) -> list[int]:
         """List the sizes of the buckets of gradients.
@@ -197,11 +202,10 @@ def ddp(
         "ddp(bucket='10MiB')"
     """
     require_same("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
-    cap = (
-        _parse_cap("bucket", bucket)
-        if bucket_cap_mb is None
-        else _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
-    )
+    if bucket_cap_mb is None:
+        cap = _parse_cap("bucket", bucket)
+    else:
+        cap = _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
     if hook is not None:
         require_word("hook of ddp", hook, HOOK_ITEM_BYTES)
     flags = {"view": view, "find_unused": find_unused, "static_graph": static_graph}
@@ -211,7 +215,9 @@ def ddp(
         if not isinstance(value, bool):
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     flags |= {"view": view or gradient_as_bucket_view, "find_unused": find_unused or find_unused_parameters}
-    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    many = None
+    if accumulate is not None:
+        many = parse_count(accumulate, "accumulate")
     return DDP(cap, _parse_cap("first", first), hook, accumulate=many, **flags)
 
 
@@ -251,11 +257,10 @@ class _StepWriter:
             sync = micro == workload.accumulate - 1 or not p.no_sync
             waits = self.add_buffer_broadcasts(micro) if micro == 0 or not p.no_sync else ()
             passed = add_forward(self.out, workload, 0, micro, waits)
-            numbers = (
-                self.add_synchronised_backward(micro, passed)
-                if sync
-                else add_backward(self.out, workload, 0, micro, passed)
-            )
+            if sync:
+                numbers = self.add_synchronised_backward(micro, passed)
+            else:
+                numbers = add_backward(self.out, workload, 0, micro, passed)
             first = first or numbers
         last = add_optimizer(self.out, workload, 0)
         resident = count_resident_bytes(workload)
@@ -282,7 +287,9 @@ class _StepWriter:
     def count_wire_bytes(self, nbytes: int) -> int:
         """Bytes of a bucket on the network."""
         hook = self.parallel.hook
-        return nbytes if hook is None else nbytes * HOOK_ITEM_BYTES[hook] // 4
+        if hook is None:
+            return nbytes
+        return nbytes * HOOK_ITEM_BYTES[hook] // 4
 
     def add_buffer_broadcasts(self, micro: int) -> tuple[int, ...]:
         """The broadcast of buffers in pieces, before the forward pass; its tasks."""

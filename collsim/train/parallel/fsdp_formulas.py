@@ -43,16 +43,24 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
         The formulas, and bytes of a GPU by them.
     """
     item, shards, copies = find_itemsize(dtype), ranks // data.replicate, data.replicate
-    wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else item
+    if data.reduce_dtype:
+        wire = find_itemsize(data.reduce_dtype)
+    else:
+        wire = item
     listed = build_units(model, LayerPartition())
     blocks = sorted((unit.parameters for unit in listed if unit.is_block), reverse=True)
     root = sum(unit.parameters for unit in listed if not unit.is_block)
     gathers = accumulate * (2 if data.reshard_after_forward else 1)
-    reduces = 1 if data.no_sync else accumulate
+    reduces = 1
+    if not data.no_sync:
+        reduces = accumulate
     moved = item * (gathers * sum(blocks) + accumulate * root) + wire * reduces * (sum(blocks) + root)
     sent = moved * (shards - 1) / shards
     sent += 2 * wire * reduces * (copies - 1) / copies * (sum(blocks) + root) / shards
-    alive = 1 + data.prefetch if data.reshard_after_forward else len(blocks)
+    if data.reshard_after_forward:
+        alive = 1 + data.prefetch
+    else:
+        alive = len(blocks)
     gathered = item * (sum(blocks[:alive]) + root)
     often = {1: ""}
     parts = f"{often.get(gathers, gathers)}(P − r) + {often.get(accumulate, accumulate)}r"

@@ -37,7 +37,10 @@ class FsdpSync(ReplicaSync):
         super().__init__(builder)
         self.strategy = data
         self.shards = self.replica_count // data.replicate
-        self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
+        if data.reduce_dtype:
+            self.wire = find_itemsize(data.reduce_dtype)
+        else:
+            self.wire = self.item_bytes
         self.sharded = [_split_groups(groups, self.shards) for groups in self.dense_groups]
         self.replicated = [_list_stride_groups(groups, self.shards) for groups in self.dense_groups]
         self.alive: dict[tuple[int, int], int] = {}
@@ -85,7 +88,10 @@ class FsdpSync(ReplicaSync):
 
     def find_next_block(self, units: Sequence[ModelUnit], i: int, kind: str) -> ModelUnit | None:
         """The next block of the pass."""
-        rest = units[i + 1 :] if kind == "F" else units[:i][::-1]
+        if kind == "F":
+            rest = units[i + 1 :]
+        else:
+            rest = units[:i][::-1]
         return next((unit for unit in rest if unit.is_block), None)
 
     def count_elements(self, lane: int, key: int) -> int:
@@ -103,7 +109,10 @@ class FsdpSync(ReplicaSync):
         size = self.count_elements(lane, key) * self.item_bytes
         if (lane, key) in self.alive or not size:
             return
-        name = "root" if key == ROOT else next(u.name for u in self.list_units(lane) if u.first == key)
+        if key == ROOT:
+            name = "root"
+        else:
+            name = next(u.name for u in self.list_units(lane) if u.first == key)
         task = self.builder.add_collective(
             lane, "gather", "allgather", f"gather {name}", self.sharded[lane], size, after
         )
@@ -188,7 +197,9 @@ class FsdpSync(ReplicaSync):
         behind = self.reduced.get(lane)
         last = w.latest_tasks[lane]
         assert last is not None
-        after = (last,) if behind is None else (last, behind)
+        after: tuple[int, ...] = (last,)
+        if behind is not None:
+            after = (last, behind)
         moved = float(elements * (self.item_bytes + self.wire))
         copied = w.step_builder.add_task(
             f"into {name}", "copy", (lane,), dependencies=after, microbatch=micro, memory_bytes=moved, ops=1

@@ -48,13 +48,23 @@ def build_megatron_command(
     Raises:
         CollsimError: The text is no strategy, or Megatron-LM has no option for a part of it.
     """
-    way = parse_strategy(parallel) if isinstance(parallel, str) else parallel
-    split = way if isinstance(way, Split) else Split((way,))
+    if isinstance(parallel, str):
+        way = parse_strategy(parallel)
+    else:
+        way = parallel
+    if isinstance(way, Split):
+        split = way
+    else:
+        split = Split((way,))
     sizes = read_decoder_shape(model)
     _require_supported(way, split, model, sizes)
-    far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
+    far = "--standalone"
+    if nodes > 1:
+        far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
     shared = split.get_size(TensorParallel) > 1 or split.get_size(ContextParallel) > 1
-    alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 " if shared and not _is_fully_sharded(split) else ""
+    alone = ""
+    if shared and not _is_fully_sharded(split):
+        alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 "
     lines = [f"{alone}torchrun {far} --nproc-per-node {gpus} pretrain_gpt.py"]
     lines += _list_model_options(sizes) if sizes is not None else ["$MODEL_ARGS"]
     lines += ["--mock-data --tokenizer-type NullTokenizer --train-iters 20 --lr 1e-4 --bf16"]
@@ -154,7 +164,9 @@ def _list_pipeline_options(split: Split) -> list[str]:
         return []
     if pipe.schedule not in ("1f1b", "interleaved"):
         raise CollsimError("Megatron-LM has no {part}: its pipelines are 1F1B and interleaved", part=pipe.label)
-    thin = f" --num-virtual-stages-per-pipeline-rank {pipe.interleave}" if pipe.interleave > 1 else ""
+    thin = ""
+    if pipe.interleave > 1:
+        thin = f" --num-virtual-stages-per-pipeline-rank {pipe.interleave}"
     return [f"--pipeline-model-parallel-size {pipe.size}{thin}"]
 
 
@@ -165,15 +177,24 @@ def _list_data_options(split: Split, sizes: DecoderShape | None) -> list[str]:
         return []
     if isinstance(data, DDP):
         size = f" --ddp-bucket-size {data.bucket // 4}" if data.bucket and data.overlap else ""  # it counts elements
-        small = " --grad-reduce-in-bf16" if data.hook else ""
+        small = ""
+        if data.hook:
+            small = " --grad-reduce-in-bf16"
         return [f"--overlap-grad-reduce{size}{small}" if data.overlap else small.strip()]
-    small = "" if data.reduce_dtype == "float32" else " --grad-reduce-in-bf16"
+    small = " --grad-reduce-in-bf16"
+    if data.reduce_dtype == "float32":
+        small = ""
     if isinstance(data, Zero) and data.stage == 1:
-        beside = " --overlap-grad-reduce --overlap-param-gather" if data.overlap else ""
-        beside += f" --ddp-bucket-size {data.bucket}" if data.overlap and data.bucket != ZERO_BUCKET_ELEMENTS else ""
+        beside = ""
+        if data.overlap:
+            beside = " --overlap-grad-reduce --overlap-param-gather"
+        if data.overlap and data.bucket != ZERO_BUCKET_ELEMENTS:
+            beside += f" --ddp-bucket-size {data.bucket}"
         return [f"--use-distributed-optimizer{beside}{small}"]
     if isinstance(data, FSDP) and data.replicate == 1 and _can_use_torch_fsdp(split, sizes):
-        keeps = "" if data.reshard_after_forward else " --torch-fsdp2-no-reshard-after-forward"
+        keeps = " --torch-fsdp2-no-reshard-after-forward"
+        if data.reshard_after_forward:
+            keeps = ""
         return [f"--use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dist{keeps}{small}"]
     return [_format_megatron_fsdp(data) + small]
 
@@ -185,9 +206,15 @@ def _can_use_torch_fsdp(split: Split, sizes: DecoderShape | None) -> bool:
 
 def _format_megatron_fsdp(data: Zero | FSDP) -> str:
     """Its own module, Megatron-FSDP."""
-    what = "optim_grads" if data.keeps_weights else "optim_grads_params"
-    copies = data.replicate if isinstance(data, FSDP) else 1
-    more = f" --num-distributed-optimizer-instances {copies}" if copies > 1 else ""
+    what = "optim_grads_params"
+    if data.keeps_weights:
+        what = "optim_grads"
+    copies = 1
+    if isinstance(data, FSDP):
+        copies = data.replicate
+    more = ""
+    if copies > 1:
+        more = f" --num-distributed-optimizer-instances {copies}"
     return (
         f"--use-megatron-fsdp --data-parallel-sharding-strategy {what} --use-distributed-optimizer{more} "
         "--overlap-grad-reduce --overlap-param-gather --no-gradient-accumulation-fusion --ckpt-format fsdp_dtensor"
@@ -201,7 +228,9 @@ def _format_recompute(recompute: str, blocks: int) -> str:
     if recompute == "selective":
         return "--recompute-granularity selective"
     if recompute == "alternate":  # it has no such choice: half of a stage's blocks, one behind another
-        half = str(-(-blocks // 2)) if blocks else "$HALF_OF_A_STAGE"
+        half = "$HALF_OF_A_STAGE"
+        if blocks:
+            half = str(-(-blocks // 2))
         return f"--recompute-granularity full --recompute-method block --recompute-num-layers {half}"
     return ""
 

@@ -133,8 +133,11 @@ class Pipeline(_Part):
     def label(self) -> str:
         """The call."""
         usual = _STAGES.get(self.schedule)
-        rest = f", interleave={self.interleave}" if self.interleave != usual else ""
-        rest += ", scatter=True" if self.scatter else ""
+        rest = ""
+        if self.interleave != usual:
+            rest = f", interleave={self.interleave}"
+        if self.scatter:
+            rest += ", scatter=True"
         return f"pipeline({self.size}{f', schedule={self.schedule!r}' if self.schedule != '1f1b' else ''}{rest})"
 
     def build_orders(self, microbatches: int) -> list[PassOrder]:
@@ -166,14 +169,19 @@ class Pipeline(_Part):
         """
         m, v = parse_count(microbatches, "microbatches"), self.interleave
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
-        w = b / 2 if weight is None else parse_time(weight, "weight")
+        if weight is None:
+            w = b / 2
+        else:
+            w = parse_time(weight, "weight")
         if w > b:
             message = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
             raise CollsimError(message, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
         timing = time_passes(self.build_orders(m), self.stage_ranks, seconds, h)
         whole = {kind: v * took for kind, took in seconds.items()}
-        return timing if h else replace(timing, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
+        if h:
+            return timing
+        return replace(timing, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
 
 
 @check_keywords
@@ -277,7 +285,9 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
     """
     require_word("schedule of a pipeline", schedule, SCHEDULES)
     size = parse_count(p, "pipeline")
-    stages = None if interleave is None else parse_count(interleave, "interleave")
+    stages = None
+    if interleave is not None:
+        stages = parse_count(interleave, "interleave")
     if schedule == "1f1b" and stages not in (None, 1):
         schedule = "interleaved"
     usual = _STAGES.get(schedule)

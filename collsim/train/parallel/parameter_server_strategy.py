@@ -92,7 +92,9 @@ class ParameterServer(ParallelStrategy):
         pulled: tuple[int, ...] = ()
         for micro in range(workload.accumulate):
             passed = add_forward(out, workload, 0, micro, pulled)
-            sends = _Pushes(self, workload, out, micro) if micro == workload.accumulate - 1 else None
+            sends = None
+            if micro == workload.accumulate - 1:
+                sends = _Pushes(self, workload, out, micro)
             numbers = add_backward(out, workload, 0, micro, passed, sends.ready if sends else None)
             first = first or numbers
             if sends is not None:
@@ -114,7 +116,9 @@ class ParameterServer(ParallelStrategy):
         if self.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
             resident["shard"] = -(-workload.model.nbytes // self.servers)
             resident["optimizer"] = -(-OPTIMIZERS[workload.optimizer][0] * workload.model.parameters // self.servers)
-        stale = 0 if self.synchronous else len(workload.ranks) - 1
+        stale = 0
+        if not self.synchronous:
+            stale = len(workload.ranks) - 1
         what = workload.batch, workload.micro_batch, workload.dtype, (resident,), tuple(out.allocations), stale
         return TrainingStep(workload.model, self.label, (workload.ranks,), tuple(out.tasks), *what)
 
@@ -206,5 +210,7 @@ def parameter_server(
     if size < 1:
         message = "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1"
         raise CollsimError(message, bucket=bucket)
-    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    many = None
+    if accumulate is not None:
+        many = parse_count(accumulate, "accumulate")
     return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)

@@ -204,7 +204,9 @@ class BucketedSync(ReplicaSync):
     def finish_lane(self, lane: int) -> tuple[int, ...]:
         """The last bucket."""
         self.launch(lane, self.workload.accumulate - 1)
-        return tuple(self.launched[lane][-1:]) if self.launched[lane] else ()
+        if self.launched[lane]:
+            return tuple(self.launched[lane][-1:])
+        return ()
 
 
 class ZeroSync(BucketedSync):
@@ -221,7 +223,10 @@ class ZeroSync(BucketedSync):
         """
         super().__init__(builder, data)
         self.shards = self.replica_count
-        self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
+        if data.reduce_dtype:
+            self.wire = find_itemsize(data.reduce_dtype)
+        else:
+            self.wire = self.item_bytes
 
     def synchronises(self, micro: int) -> bool:
         """Stage 1 reduces once a step; stage 2 keeps no more than its part."""

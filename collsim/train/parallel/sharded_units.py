@@ -91,12 +91,16 @@ class ModelUnit:
     @property
     def resident_bytes(self) -> float:
         """Bytes of activations that it keeps from the forward to the backward pass."""
-        return self.input_bytes if self.is_recomputed else self.activation_bytes
+        if self.is_recomputed:
+            return self.input_bytes
+        return self.activation_bytes
 
     @property
     def recomputed_bytes(self) -> float:
         """Bytes of activations that are there beside its input while it is computed again."""
-        return max(0.0, self.activation_bytes - self.input_bytes) if self.is_recomputed else 0.0
+        if self.is_recomputed:
+            return max(0.0, self.activation_bytes - self.input_bytes)
+        return 0.0
 
     @property
     def is_recomputed(self) -> bool:
@@ -119,11 +123,9 @@ class ModelUnit:
         """Floating point operations that a GPU computes a second time for a microbatch."""
         if self.is_recomputed:
             return sum(work.flops for work in self.forward_work)
-        return (
-            sum(work.flops for work in self.attention_work)
-            if self.is_block and self.partition.recompute == "selective"
-            else 0.0
-        )
+        if self.is_block and self.partition.recompute == "selective":
+            return sum(work.flops for work in self.attention_work)
+        return 0.0
 
     @cached_property
     def forward_work(self) -> tuple[LayerWork, ...]:
@@ -151,7 +153,9 @@ class ModelUnit:
             return self.forward_work
         if kind == "W":
             return tuple(work._replace(is_backward=True, wait_count=0) for work in self.forward_work)
-        times = 2 if kind == "B" else 1
+        times = 1
+        if kind == "B":
+            times = 2
         out = tuple(
             w._replace(
                 flops=w.flops * times,
@@ -164,7 +168,9 @@ class ModelUnit:
         )
         if self.is_recomputed:
             return self.forward_work + out
-        return self.attention_work + out if self.is_block and self.partition.recompute == "selective" else out
+        if self.is_block and self.partition.recompute == "selective":
+            return self.attention_work + out
+        return out
 
     def list_collectives(self, kind: str) -> tuple[CollectiveCall, ...]:
         """List the collectives of a pass over tensor and expert parallel groups; what is computed again sends again.
@@ -183,14 +189,18 @@ class ModelUnit:
         back = tuple(
             message for layer in self.layers for message in list_layer_collectives(layer, self.partition, back=True)
         )
-        return there + back if self.is_recomputed else back
+        if self.is_recomputed:
+            return there + back
+        return back
 
     @cached_property
     def kv_bytes(self) -> int:
         """Bytes of keys and values that one hop of the ring of context parallelism carries in a forward pass."""
         c = self.partition
         total = sum(layer.kv_size for layer in self.layers) * c.micro_batch * c.item_bytes
-        return round(total / c.context / c.tensor) if c.context > 1 else 0
+        if c.context > 1:
+            return round(total / c.context / c.tensor)
+        return 0
 
 
 @lru_cache(maxsize=256)
@@ -214,7 +224,9 @@ def build_units(model: Model, cut: LayerPartition) -> tuple[ModelUnit, ...]:
         else:
             out.append(ModelUnit(layer.block or layer.name, i, (layer,), bool(layer.block), cut))
         last = layer.block
-    return tuple(_mark_alternate_blocks(out)) if cut.recompute == "alternate" else tuple(out)
+    if cut.recompute == "alternate":
+        return tuple(_mark_alternate_blocks(out))
+    return tuple(out)
 
 
 def _mark_alternate_blocks(listed: Sequence[ModelUnit]) -> Iterator[ModelUnit]:
@@ -230,7 +242,9 @@ def _mark_alternate_blocks(listed: Sequence[ModelUnit]) -> Iterator[ModelUnit]:
 def count_tied_elements(model: Model) -> int:
     """Elements of the matrix that the head shares with the first layer; 0 where it has its own."""
     first, head = model.layers[0], model.layers[-1]
-    return first.tensors[0] if head.partition == "vocab" and not head.tensors and first.tensors else 0
+    if head.partition == "vocab" and not head.tensors and first.tensors:
+        return first.tensors[0]
+    return 0
 
 
 # ---- of one layer ---------------------------------------------------------------------------------------------------
@@ -251,7 +265,10 @@ def count_layer_parameters(layer: Layer, cut: LayerPartition) -> int:
     if layer.partition == "column":
         return sum(-(-n // t) for n in layer.tensors)
     if layer.partition in ("row", "vocab") and layer.tensors:
-        rest = layer.tensors[1:] if not layer.experts else tuple(-(-n // cut.expert) for n in layer.tensors[1:])
+        if not layer.experts:
+            rest = layer.tensors[1:]
+        else:
+            rest = tuple(-(-n // cut.expert) for n in layer.tensors[1:])
         return -(-layer.tensors[0] // t) + sum(rest)
     return layer.parameters
 
@@ -269,8 +286,12 @@ def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
     elements, masks, t = layer.activations, layer.mask_bytes, cut.tensor
     if cut.recompute == "selective" and layer.partition == "heads":
         elements, masks = min(elements, layer.outputs + layer.kv_size), 0.0
-    split = t if layer.partition in ("row", "heads") else 1
-    hidden = t if layer.partition == "heads" or (layer.partition == "vocab" and layer.kind != "embedding") else 1
+    split = 1
+    if layer.partition in ("row", "heads"):
+        split = t
+    hidden = 1
+    if layer.partition == "heads" or (layer.partition == "vocab" and layer.kind != "embedding"):
+        hidden = t
     if cut.sequence:
         split = hidden = t
     return (elements * cut.item_bytes / split + masks / hidden) * cut.micro_batch / cut.context
@@ -297,7 +318,9 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
         whole = 0.0
     whole = min(whole, layer.traffic)
     moved = (whole + (layer.traffic - whole) / t) * samples
-    share = t if layer.partition else 1
+    share = 1
+    if layer.partition:
+        share = t
     nbytes, width = (
         (moved + count_layer_parameters(layer, cut)) * cut.item_bytes,
         layer.width // (t if layer.partition == "vocab" else 1),
@@ -322,10 +345,14 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
     tokens = cut.micro_batch / cut.context * cut.item_bytes
     size = round(layer.outputs * tokens)
     if cut.expert > 1 and layer.experts and layer.partition == "row":
-        share = cut.tensor if cut.sequence else 1
+        share = 1
+        if cut.sequence:
+            share = cut.tensor
         out.append(CollectiveCall("expert", "alltoall", round(layer.outputs * layer.top_k * tokens / share), 2))
     if cut.tensor > 1 and layer.partition == "row":
-        kinds = ("allgather", "reduce_scatter") if cut.sequence else ("allreduce",)
+        kinds: tuple[str, ...] = ("allreduce",)
+        if cut.sequence:
+            kinds = ("allgather", "reduce_scatter")
         out += [CollectiveCall("tensor", kind, size) for kind in kinds]
     if cut.tensor > 1 and layer.partition == "vocab":
         out += _list_vocab_collectives(layer, cut, back, size, round(layer.activations * tokens))
@@ -354,10 +381,15 @@ def _list_vocab_collectives(
 ) -> list[CollectiveCall]:
     """An embedding sums what it hands on, a head the gradient of what it takes."""
     first = layer.kind == "embedding"
-    size = handed if first else taken
+    if first:
+        size = handed
+    else:
+        size = taken
     if cut.sequence:
         return [CollectiveCall("tensor", "reduce_scatter" if first != back else "allgather", size)]
-    return [CollectiveCall("tensor", "allreduce", size)] if first != back else []
+    if first != back:
+        return [CollectiveCall("tensor", "allreduce", size)]
+    return []
 
 
 def merge_collectives(messages: Sequence[CollectiveCall]) -> tuple[CollectiveCall, ...]:

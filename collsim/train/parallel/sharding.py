@@ -136,7 +136,9 @@ def zero(
     if isinstance(stage, bool) or not isinstance(stage, Real) or stage not in (1, 2, 3):
         raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
     _require_flags(overlap=overlap)
-    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    many = None
+    if accumulate is not None:
+        many = parse_count(accumulate, "accumulate")
     return Zero(int(stage), parse_count(bucket, "bucket"), overlap, _parse_dtype(reduce_dtype), many)
 
 
@@ -217,7 +219,9 @@ def fsdp(
         'fsdp(replicate=2)'
     """
     _require_flags(reshard_after_forward=reshard_after_forward, prefetch=prefetch, no_sync=no_sync)
-    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    many = None
+    if accumulate is not None:
+        many = parse_count(accumulate, "accumulate")
     replicas = parse_count(replicate, "replicate")
     return FSDP(reshard_after_forward, prefetch, replicas, no_sync, _parse_dtype(reduce_dtype), many)
 
@@ -229,4 +233,6 @@ def _require_flags(**flags: Any) -> None:
 
 
 def _parse_dtype(dtype: Any) -> str | None:
-    return None if dtype is None else find_dtype_name(dtype)
+    if dtype is None:
+        return None
+    return find_dtype_name(dtype)

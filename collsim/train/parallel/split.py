@@ -44,7 +44,9 @@ class Split(ParallelStrategy):
     def label(self) -> str:
         """The product, and the order of its ranks where that is not the usual one."""
         product = " * ".join(part.label for part in self.parts)
-        return product if self.rank_order == RANK_ORDER else f"({product}).with_rank_order({self.rank_order!r})"
+        if self.rank_order == RANK_ORDER:
+            return product
+        return f"({product}).with_rank_order({self.rank_order!r})"
 
     def find_part(self, kind: type[_Kind]) -> _Kind | None:
         """The part of a kind."""
@@ -63,14 +65,18 @@ class Split(ParallelStrategy):
     @property
     def accumulate(self) -> int | None:  # type: ignore[override]
         """Microbatches, where data parallelism says so."""
-        return None if self.data_strategy is None else self.data_strategy.accumulate
+        if self.data_strategy is None:
+            return None
+        return self.data_strategy.accumulate
 
     def get_size(
         self, kind: type[TensorParallel] | type[ContextParallel] | type[ExpertParallel] | type[Pipeline]
     ) -> int:
         """GPUs along one way."""
         part = self.find_part(kind)
-        return 1 if part is None else part.size
+        if part is None:
+            return 1
+        return part.size
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -194,11 +200,15 @@ def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split
     for value in (left, right):
         if isinstance(value, Split):
             parts += value.parts
-            order = value.rank_order if value.rank_order != RANK_ORDER else order
+            if value.rank_order != RANK_ORDER:
+                order = value.rank_order
         elif isinstance(value, (DDP, *PART_TYPES)):
             parts.append(value)
         else:
-            label = value.label if isinstance(value, ParallelStrategy) else repr(value)
+            if isinstance(value, ParallelStrategy):
+                label = value.label
+            else:
+                label = repr(value)
             message = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
             raise CollsimError(message, said=label)
     kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]

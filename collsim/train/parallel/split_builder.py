@@ -67,7 +67,9 @@ def build_pass(units: Sequence[ModelUnit], kind: str) -> PassTasks:
     """
     works = [(work, unit) for unit in units for work in unit.list_work(kind)]
     messages = merge_collectives([message for unit in units for message in unit.list_collectives(kind)])
-    c = units[0].partition.context if units else 1
+    c = 1
+    if units:
+        c = units[0].partition.context
     if c == 1 or kind == WEIGHT or not any(unit.kv_bytes for unit in units):
         return PassTasks(sum_work(work for work, _ in works), sum_work(()), sum_work(()), (), messages)
     ring = {work.layer for unit in units for work in unit.attention_work}
@@ -181,7 +183,9 @@ class SplitBuilder:
     def part_count(self) -> int:
         """In how many parts GPUs that share a layer send its result."""
         cut = next(stage[0].partition for stage in self.stages if stage)
-        return cut.tensor if self.split.pipeline.scatter and not cut.sequence else 1
+        if self.split.pipeline.scatter and not cut.sequence:
+            return cut.tensor
+        return 1
 
     def add_send(self, lane: int, action: Action) -> None:
         """Send what a pass gives to the rank of the stage that reads it.
@@ -195,7 +199,9 @@ class SplitBuilder:
         assert done is not None
         if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
             unit = self.stages[stage if forward else to][-1:]
-            size = round(unit[0].input_bytes / self.part_count) if unit else 0
+            size = 0
+            if unit:
+                size = round(unit[0].input_bytes / self.part_count)
             pairs, name = self.placement.pair_lanes(lane, target), "activations" if forward else "gradients"
             stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
             rest: TaskOptions = {
@@ -221,13 +227,19 @@ class SplitBuilder:
         kind, stage, micro = action
         units, first = self.stages[stage], len(self.step_builder.tasks)
         if not self.replica_sync.is_built_by_unit(kind, micro):
-            name = f"stage {stage}" if len(self.stages) > 1 else self.workload.model.name
+            if len(self.stages) > 1:
+                name = f"stage {stage}"
+            else:
+                name = self.workload.model.name
             begun = self.add_pass_tasks(lane, name, (stage, kind), units, kind, micro, waits)
             self.add_activations(lane, action, units, begun)
             if kind in ("B", "W"):
                 self.replica_sync.add_gradients(lane, units, micro, begun)
             return
-        numbers = range(len(units)) if kind == FORWARD else range(len(units) - 1, -1, -1)
+        if kind == FORWARD:
+            numbers = range(len(units))
+        else:
+            numbers = range(len(units) - 1, -1, -1)
         for i in numbers:
             unit = units[i]
             before = self.replica_sync.prepare_unit(lane, stage, i, kind, micro)
@@ -269,7 +281,8 @@ class SplitBuilder:
             self.passes[key] = build_pass(units, kind)
         what, layer = self.passes[key], units[0].first if len(units) == 1 and len(units[0].layers) == 1 else -1
         behind = self.latest_tasks[lane]
-        waits = waits if behind is None else (*waits, behind)
+        if behind is not None:
+            waits = (*waits, behind)
         begun = last = self.add_compute(name, kind, lane, what.plain_work, micro, layer, waits)
         if what.ring_hops:
             ring = [self.add_call(lane, message, micro, (last,)) for message in what.ring_hops]

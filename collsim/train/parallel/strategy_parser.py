@@ -64,7 +64,10 @@ def _list_factors(tree: ast.expr) -> list[ast.expr]:
 
 def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
     """One call. A value is a number, a text, True, False or None."""
-    call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
+    if isinstance(tree, ast.Call):
+        call = tree
+    else:
+        call = ast.Call(tree, [], [])
     func, make = call.func, None
     if isinstance(func, ast.Attribute) and func.attr == "with_rank_order":
         make = getattr(_parse_product(func.value, text), "with_rank_order", None)

@@ -63,7 +63,10 @@ def build_orders(schedule: str, ranks: int, micros: int, interleave: int) -> lis
         CollsimError: The schedule cannot take so many microbatches, or there are more passes than a step may have
             tasks.
     """
-    runs = max(micros, 2 * ranks - 1) if schedule == "zbv" else micros
+    if schedule == "zbv":
+        runs = max(micros, 2 * ranks - 1)
+    else:
+        runs = micros
     require_few("passes of a pipeline", 2 * ranks * interleave * runs, MOST_TASKS, "use fewer microbatches or stages")
     return [build_rank_order(schedule, ranks, rank, micros, interleave) for rank in range(ranks)]
 
@@ -173,5 +176,8 @@ class _Passes:
     def run(self, kind: str, number: int) -> None:
         around, within = divmod(number, self.group * self.interleave)
         turn, micro = divmod(within, self.group)
-        local = turn if kind == FORWARD else self.interleave - 1 - turn
+        if kind == FORWARD:
+            local = turn
+        else:
+            local = self.interleave - 1 - turn
         self.out.append((Action(kind, local * self.ranks + self.rank, around * self.group + micro),))

@@ -45,7 +45,9 @@ class PipelineTiming:
     @property
     def bubble(self) -> float:
         """Share of the time of all ranks in which they compute nothing."""
-        return float(self.idle.mean()) / self.time if self.time else 0.0
+        if self.time:
+            return float(self.idle.mean()) / self.time
+        return 0.0
 
     def list_activations(self, rank: int) -> list[tuple[float, float]]:
         """List how many activations a rank keeps over time.

@@ -182,18 +182,30 @@ def write_decoder(
     Returns:
         The text of the modules.
     """
-    t = 1 if tensor is None else tensor.size
+    t = 1
+    if tensor is not None:
+        t = tensor.size
     sequence = tensor is not None and tensor.sequence and t > 1
     words = -(-sizes.vocab // t) * t
     values = sizes._asdict()
     header = _SIZES.format(model=model, words=words, stages=_format_ranges(stages), **values)
     once = "attend(q, k, v)"
-    core = "checkpoint(attend, q, k, v, use_reentrant=False)" if again == "selective" else once
-    gate = f"        self.gate = nn.Linear(H, FFN, bias={sizes.bias})\n" if sizes.gated else ""
-    active = "F.silu(self.gate(x)) * self.up(x)" if sizes.gated else "F.gelu(self.up(x))"
-    norm = "LayerNorm" if sizes.bias else "RMSNorm"
+    core = "checkpoint(attend, q, k, v, use_reentrant=False)"
+    if again != "selective":
+        core = once
+    gate = ""
+    if sizes.gated:
+        gate = f"        self.gate = nn.Linear(H, FFN, bias={sizes.bias})\n"
+    active = "F.gelu(self.up(x))"
+    if sizes.gated:
+        active = "F.silu(self.gate(x)) * self.up(x)"
+    norm = "RMSNorm"
+    if sizes.bias:
+        norm = "LayerNorm"
     positions = f"        self.positions = nn.Embedding({sizes.positions}, H) if first else None\n"
-    cast = "" if autocast is None else ".to(x.dtype)"
+    cast = ".to(x.dtype)"
+    if autocast is None:
+        cast = ""
     stage = {
         "cast": cast,
         "narrow": "" if autocast is None else f"            x = x.to(torch.{autocast})\n",
@@ -218,15 +230,21 @@ def _write_blocks(again: str) -> str:
 
 def _write_positions(t: int, sequence: bool) -> str:
     """The vectors of positions, of the part of the sequence that a GPU has."""
-    part = f'.chunk({t})[mesh.get_local_rank("tp")]' if sequence else ""
+    part = ""
+    if sequence:
+        part = f'.chunk({t})[mesh.get_local_rank("tp")]'
     return f"            x = x + self.positions(torch.arange(TOKENS, device=device){part})\n"
 
 
 def _write_tensor_plan(sizes: DecoderShape, sequence: bool, again: str) -> str:
     """How tensor parallelism cuts the layers. A plan names the modules of a block, and checkpoint_wrapper hides them:
     what a plan does not find torch warns of and leaves whole."""
-    out = "output_layouts=Shard(1)" if sequence else ""
-    more = '        "norm": SequenceParallel(),\n' if sequence else ""
+    out = ""
+    if sequence:
+        out = "output_layouts=Shard(1)"
+    more = ""
+    if sequence:
+        more = '        "norm": SequenceParallel(),\n'
     if sequence and sizes.positions:
         more += '        "positions": SequenceParallel(sequence_dim=0, use_local_output=True),\n'
     return _TENSOR.format(
@@ -271,7 +289,9 @@ def _wrap_recomputed(block: str, again: str, when: str = "") -> str:
     if again not in ("full", "alternate"):
         return block
     which = " and ".join(filter(None, [when, "i % 2 == 0" if again == "alternate" else ""]))
-    return f"checkpoint_wrapper({block}) if {which} else {block}" if which else f"checkpoint_wrapper({block})"
+    if which:
+        return f"checkpoint_wrapper({block}) if {which} else {block}"
+    return f"checkpoint_wrapper({block})"
 
 
 def _format_ranges(stages: list[tuple[int, int]]) -> str:

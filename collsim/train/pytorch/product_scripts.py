@@ -168,7 +168,9 @@ def _find_decoder_shape(workload: Workload, split: Split, listed: list[tuple[Mod
         return shape
     shared = tensor is not None and tensor.size > 1
     if shared or workload.recompute == "selective":
-        says = tensor.label if tensor is not None and shared else "recompute='selective'"
+        says = "recompute='selective'"
+        if tensor is not None and shared:
+            says = tensor.label
         message = "no PyTorch script for {part} of {name}: it knows the layers of cs.train.transformer alone"
         raise CollsimError(message, part=says, name=workload.model.name)
     return None
@@ -187,7 +189,9 @@ def _require_whole(name: str, sizes: DecoderShape, tensor: TensorParallel | None
 
 def _write_mesh(split: Split, dims: dict[str, int]) -> str:
     named: list[tuple[str, int]] = []
-    copies = split.data_strategy.replicate if isinstance(split.data_strategy, FSDP) else 1
+    copies = 1
+    if isinstance(split.data_strategy, FSDP):
+        copies = split.data_strategy.replicate
     for way in reversed(split.rank_order.split("-")):
         if way == "dp" and copies > 1:
             named += [("replicate", copies), ("shard", dims["dp"] // copies)]
@@ -209,12 +213,16 @@ def _list_missing_options(data: DDP | Zero | FSDP) -> tuple[str, ...]:
     """Options that torch's `replicate` and `fully_shard` have not."""
     if isinstance(data, DDP):
         return ("bucket", "first", "overlap", "find_unused", "static_graph")
-    return ("bucket", "overlap") if isinstance(data, Zero) and data.stage < 3 else ()
+    if isinstance(data, Zero) and data.stage < 3:
+        return ("bucket", "overlap")
+    return ()
 
 
 def _find_autocast_dtype(workload: Workload, dims: dict[str, int]) -> str | None:
     """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits."""
-    return workload.dtype if dims["dp"] == 1 and workload.dtype != "float32" else None
+    if dims["dp"] == 1 and workload.dtype != "float32":
+        return workload.dtype
+    return None
 
 
 def _write_differences(workload: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
@@ -222,8 +230,12 @@ def _write_differences(workload: Workload, split: Split, sizes: DecoderShape | N
     data, pipe, differences = split.data_strategy, split.pipeline, []
     if data is not None and dims["dp"] > 1:
         mine = [name for name in _list_missing_options(data) if getattr(data, name) != getattr(type(data)(), name)]
-        differences += [f"{' and '.join(mine)} of {data.label}: torch has no such switch for it"] if mine else []
-        often = data.stage > 1 if isinstance(data, Zero) else isinstance(data, FSDP) or not data.no_sync
+        if mine:
+            differences += [f"{' and '.join(mine)} of {data.label}: torch has no such switch for it"]
+        if isinstance(data, Zero):
+            often = data.stage > 1
+        else:
+            often = isinstance(data, FSDP) or not data.no_sync
         if dims["pp"] > 1 and workload.accumulate > 1 and often:
             differences.append(
                 "torch reduces a pipeline's gradients once, after its last microbatch, and keeps weights that a"
@@ -237,7 +249,9 @@ def _write_differences(workload: Workload, split: Split, sizes: DecoderShape | N
         and (sizes is None or not _has_two_copies(workload, split))
     ):
         differences.append("embedding and head are two matrices here, whose gradients are not added up")
-    return "# Not as in collsim's step:\n" + "".join(f"# {line}\n" for line in differences) if differences else ""
+    if differences:
+        return "# Not as in collsim's step:\n" + "".join(f"# {line}\n" for line in differences)
+    return ""
 
 
 def _write_modules(
@@ -266,7 +280,9 @@ def _list_ranges(counts: list[int]) -> list[tuple[int, int]]:
 
 def _write_imports(workload: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """The modules that the script needs."""
-    lines = ["import torch.nn.functional as F"] if sizes is not None else []
+    lines = []
+    if sizes is not None:
+        lines = ["import torch.nn.functional as F"]
     lines += ["from torch import nn"]
     if workload.recompute in ("full", "alternate"):
         lines.append("from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper")
@@ -279,7 +295,8 @@ def _write_imports(workload: Workload, split: Split, sizes: DecoderShape | None,
     if dims["tp"] > 1:
         part = split.find_part(TensorParallel)
         styles = ["ColwiseParallel", "PrepareModuleInput", "RowwiseParallel", "loss_parallel", "parallelize_module"]
-        styles += ["SequenceParallel"] if part is not None and part.sequence else []
+        if part is not None and part.sequence:
+            styles += ["SequenceParallel"]
         lines += ["from torch.distributed.tensor import Replicate, Shard"]
         lines += ["from torch.distributed.tensor.parallel import (", *(f"    {name}," for name in sorted(styles)), ")"]
     if workload.recompute == "selective":
@@ -304,7 +321,9 @@ def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
         return ""
     small = workload.dtype != "float32"
     reduce = _find_gradient_dtype(data, workload.dtype)
-    policy = _POLICY.format(dtype=workload.dtype, reduce=reduce) if small or reduce != "float32" else ""
+    policy = ""
+    if small or reduce != "float32":
+        policy = _POLICY.format(dtype=workload.dtype, reduce=reduce)
     whole = isinstance(data, DDP)
     keeps = not isinstance(data, DDP) and data.keeps_weights
     waits = isinstance(data, FSDP) and not data.prefetch
@@ -332,15 +351,21 @@ def _find_gradient_dtype(data: DDP | Zero | FSDP, dtype: str) -> str:
 
 def _write_make(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """`make(number)`: a stage, cut and shared before it has memory."""
-    tied = "    tie(stage)\n" if sizes is not None and sizes.tied else ""
+    if sizes is not None and sizes.tied:
+        tied = "    tie(stage)\n"
+    else:
+        tied = ""
     before = ("    cut(stage)\n" if dims["tp"] > 1 else "") + tied
-    before += "    share(stage)\n" if dims["dp"] > 1 else ""
+    if dims["dp"] > 1:
+        before += "    share(stage)\n"
     return _MAKE.format(before=before, after=tied)
 
 
 def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
     """`step()`: all microbatches and the optimizer; `ends` add up the gradients of their copies."""
-    contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
+    contexts = []
+    if dims["tp"] > 1:
+        contexts = ["loss_parallel()"]
     if dtype := _find_autocast_dtype(workload, dims):
         contexts.append(f"torch.autocast(device.type, torch.{dtype})")
     values: dict[str, Any] = {

@@ -106,7 +106,9 @@ def write_data_parallel_script(step: ScriptedStep) -> str:
 def _write_script(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> str:
     """Head, what splits, model, step, times."""
     workload = step.workload
-    samples = f"asked.batch * n * {workload.accumulate}" if workload.accumulate > 1 else "asked.batch * n"
+    samples = "asked.batch * n"
+    if workload.accumulate > 1:
+        samples = f"asked.batch * n * {workload.accumulate}"
     return (
         write_header(step)
         + _ASK.format(micro=workload.micro_batch)
@@ -124,11 +126,14 @@ def _write_script(step: ScriptedStep, join: str, wrap: str, body: str, report: s
 def _write_same_tensors(model: Model) -> str:
     sizes = [n for layer in model.layers for n in layer.tensors]
     used = list(reversed(model.gradient_order))
-    order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{format_numbers(used)}\n]"
+    order = "range(len(TENSORS))"
+    if used != list(range(len(used))):
+        order = f"[\n{format_numbers(used)}\n]"
     buffers = ", ".join(str(n) for layer in model.layers for n in layer.buffers)
-    many = (
-        f"\n{format_numbers([n for layer in model.layers for n in layer.buffers])}\n" if len(buffers) > 100 else buffers
-    )
+    if len(buffers) > 100:
+        many = f"\n{format_numbers([n for layer in model.layers for n in layer.buffers])}\n"
+    else:
+        many = buffers
     return _SAME_TENSORS.format(tensors=format_numbers(sizes), used=order, buffers=many, model=escape_name(model.name))
 
 
@@ -156,7 +161,9 @@ def _write_autocast(workload: Workload) -> str:
 
 def _write_step(workload: Workload, context: str, after: str = "") -> str:
     """`step()`: all microbatches, what comes after them, the optimizer."""
-    last = "optimizer.step()" if workload.optimizer != "none" else "pass"
+    last = "pass"
+    if workload.optimizer != "none":
+        last = "optimizer.step()"
     return (
         "\n\ndef step():\n"
         "    for parameter in model.parameters():\n        parameter.grad = None\n"
@@ -181,7 +188,9 @@ def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
             + f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
         )
     skip = f"model.no_sync() if micro < {workload.accumulate - 1} else contextlib.nullcontext()"
-    context = skip if workload.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
+    context = "contextlib.nullcontext()"
+    if workload.accumulate > 1 and parallel.no_sync:
+        context = skip
     after = ""
     if not parallel.overlap:  # DDP has no switch for that
         wrap, context, after = (
@@ -190,7 +199,10 @@ def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
             "    reduce_all()\n",
         )
     first = 'log["bucket_sizes"]'
-    sizes = first if workload.step_number == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
+    if workload.step_number == 1:
+        sizes = first
+    else:
+        sizes = f'log.get("rebuilt_bucket_sizes") or {first}'
     report = _REPORT.format(
         sizes=sizes, buckets=", ".join(map(str, parallel.list_bucket_bytes(workload.model, workload.step_number)))
     )
@@ -213,7 +225,9 @@ def _list_ddp_keywords(parallel: DDP) -> list[str]:
         "static_graph": parallel.static_graph,
     }
     words += [f"{name}=True" for name, on in flags.items() if on]
-    return words if parallel.broadcast_buffers else [*words, "broadcast_buffers=False"]
+    if parallel.broadcast_buffers:
+        return words
+    return [*words, "broadcast_buffers=False"]
 
 
 def _write_manual_allreduces(workload: Workload, parallel: DDP) -> str:

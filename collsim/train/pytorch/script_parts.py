@@ -56,9 +56,13 @@ def format_launch_lines(step: ScriptedStep, init: str, file: str = "step.py") ->
         return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} python {file}"
     ranks, each = len(gpus), len(gpus) // nodes
     if init == "env://":
-        far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
+        far = "--standalone"
+        if nodes > 1:
+            far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
         return f"torchrun {far} --nproc-per-node {each} {file}"
-    first = "FIRST_NODE" if nodes > 1 else "127.0.0.1"
+    first = "127.0.0.1"
+    if nodes > 1:
+        first = "FIRST_NODE"
     line = f"python {file} --init tcp://{first}:29500 --world-size {ranks} --local-rank {{local}} --rank {{rank}} &"
     return "\n".join(
         (f"# on node {node}\n" if nodes > 1 else "")

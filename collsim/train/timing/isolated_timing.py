@@ -27,7 +27,9 @@ def time_alone(step: TrainingStep, seconds: Floats, interference: float) -> tupl
     end: list[float] = []
     busy: list[Spans] = [[] for _ in step.lanes]
     for task, before, spent in zip(step.tasks, step.predecessors, seconds.tolist(), strict=True):
-        start = max([end[b] for b in before]) if before else 0.0
+        start = 0.0
+        if before:
+            start = max([end[b] for b in before])
         stop = start + spent
         if interference and task.stream == COMPUTE:
             stop = max(find_slowed_end(start, spent, busy[lane], interference) for lane in task.lanes)

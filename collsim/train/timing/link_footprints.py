@@ -155,7 +155,9 @@ class Footprints:
             ends = np.array([[*group, *self.placement.find_helpers(plan, group)] for _, group in groups], np.int64)
             owner, size = np.repeat([number for number, _ in groups], len(src)), np.tile(nbytes, len(groups))
             for pair, link in self.placement.topology.columns(ends[:, src].ravel(), ends[:, dst].ravel()):
-                chosen = slice(None) if pair is None else pair
+                chosen: slice | Longs = slice(None)
+                if pair is not None:
+                    chosen = pair
                 loaded = size[chosen] > 0
                 yield link[loaded].astype(np.int64), owner[chosen][loaded], size[chosen][loaded]
 

@@ -86,7 +86,10 @@ def time_shared(
         moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
         if moved <= _STILL * max(float(end.max(initial=0.0)) for _, end in times):
             break
-        took = seen if turn < _PATIENT else [(new + old) / 2 for new, old in zip(seen, took, strict=True)]
+        if turn < _PATIENT:
+            took = seen
+        else:
+            took = [(new + old) / 2 for new, old in zip(seen, took, strict=True)]
         turn += 1
     return [
         SharedTiming(begin, end, run.footprints.sum_link_bytes(part.step))
@@ -172,7 +175,9 @@ class _SharedRun:
     def _find_background_links(self) -> Longs:
         """Links that other traffic crosses."""
         traffic = parse_conditions(self.network.topology, {"background": self.background}).background
-        return np.zeros(0, np.int64) if traffic is None else self.footprints.find_links(traffic.src, traffic.dst)
+        if traffic is None:
+            return np.zeros(0, np.int64)
+        return self.footprints.find_links(traffic.src, traffic.dst)
 
     def time_alone(self) -> list[Floats]:
         """Seconds of each task with nothing beside it."""
@@ -267,7 +272,9 @@ def _add_chain_launches(
     for group, group_entry in entry:
         row: list[int] = []
         for _ in range(times):
-            waits = (row[-1],) if row else after
+            waits = after
+            if row:
+                waits = (row[-1],)
             launches.append(Launch(waits, group_entry.pause, group_entry.schedule, group_entry.nbytes, group))
             row.append(len(launches) - 1)
         rows.append(row)
@@ -297,6 +304,9 @@ def _set_times(begin: Floats, end: Floats, seconds: Floats, chains: list[_Chain]
     """Set begin and end of the tasks that were run."""
     for chain, rows in chains:
         first = min(run.begin[row[0]] for row in rows)
-        durations = seconds[chain] if len(chain) > 1 else np.array([max(run.end[row[-1]] for row in rows) - first])
+        if len(chain) > 1:
+            durations = seconds[chain]
+        else:
+            durations = np.array([max(run.end[row[-1]] for row in rows) - first])
         ends = first + np.cumsum(durations)
         end[chain], begin[chain] = ends, ends - durations

@@ -91,8 +91,14 @@ def intersect_spans(first: Sequence[tuple[float, float]], second: Sequence[tuple
         The times in both, as spans in order.
     """
     out: Spans = []
-    i = _find_first_after(first, second[0][0]) if second else len(first)
-    j = _find_first_after(second, first[0][0]) if first else len(second)
+    if second:
+        i = _find_first_after(first, second[0][0])
+    else:
+        i = len(first)
+    if first:
+        j = _find_first_after(second, first[0][0])
+    else:
+        j = len(second)
     while i < len(first) and j < len(second):
         a, b = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
         if b > a:

@@ -155,7 +155,9 @@ class CollectiveModel:
     def make_key(step: TrainingStep, task: StepTask) -> Hashable:
         """A key that equal collectives of `step` share with `task`."""
         # groups are large, and a step uses few of them many times: so they are compared by identity
-        group = id(task.groups) if task.groups else step.get_ranks(task)
+        group: Hashable = step.get_ranks(task)
+        if task.groups:
+            group = id(task.groups)
         return group, task.kind, task.nbytes, task.algorithm, task.options
 
     def time_groups(self, groups: tuple[Ranks, ...], task: StepTask) -> float:
@@ -185,7 +187,10 @@ class CollectiveModel:
         Returns:
             The time in s.
         """
-        placement = self.count_ranks_per_node(group) if self.is_predicted(group, task) else group
+        if self.is_predicted(group, task):
+            placement = self.count_ranks_per_node(group)
+        else:
+            placement = group
         key = placement, task.kind, task.nbytes, task.algorithm, task.options, shares_nics
         if key not in self._seconds:
             self._seconds[key] = self._time_group(group, task, shares_nics)
@@ -207,7 +212,10 @@ class CollectiveModel:
         facts = read_facts(self.topology)
         shares_nics = shares_nics and 0 < facts.nics < facts.local_ranks and len(counts) > 1
         if len(counts) == nodes and not shares_nics:
-            ranks = None if len(group) == self.topology.ranks else len(group)
+            if len(group) == self.topology.ranks:
+                ranks = None
+            else:
+                ranks = len(group)
             return predict(kind, self.topology, task.nbytes, ranks)
         group_facts = grow_facts(facts, len(counts))
         if shares_nics:
@@ -216,7 +224,10 @@ class CollectiveModel:
             group_facts = replace(
                 group_facts, wired_nodes=None, nics=max(1.0, nics), nic_rate=facts.nic_rate * min(1.0, nics)
             )
-        ranks = None if len(group) == group_facts.ranks else len(group)
+        if len(group) == group_facts.ranks:
+            ranks = None
+        else:
+            ranks = len(group)
         return predict(kind, group_facts, task.nbytes, ranks, links=get_link_parameters(self.topology))
 
     def _time_group(self, group: Ranks, task: StepTask, shares_nics: bool) -> float:
@@ -243,7 +254,9 @@ class CollectiveModel:
             key = placement, task.kind, task.nbytes, task.algorithm, task.options
         else:
             # only chains are cut into pieces by their size; other schedules are the same for all sizes
-            size = task.nbytes if task.kind in _CHAINS else 0
+            size = 0
+            if task.kind in _CHAINS:
+                size = task.nbytes
             key = group, task.kind, size, task.algorithm, task.options
         if key not in self._schedules:
             self._schedules[key] = self._build_schedule(group, task)

@@ -84,7 +84,9 @@ def read_decoder_shape(model: Model) -> DecoderShape | None:
         return None
     try:
         shape = _read_sizes(model, *(layers[name] for name in names))
-        return shape if _has_layers_of(shape, model) else None
+        if _has_layers_of(shape, model):
+            return shape
+        return None
     except (CollsimError, ArithmeticError, IndexError):  # figures that no such model has
         return None
 
@@ -96,7 +98,9 @@ def _read_sizes(
     h = norm.tensors[0]
     qkv_width, heads_width = qkv.tensors[0] // h, out.tensors[0] // h
     flash = attention.mask_bytes == 0
-    scores_per_head = 1 if flash else 2 * model.tokens
+    scores_per_head = 1
+    if not flash:
+        scores_per_head = 2 * model.tokens
     heads = round((attention.activations / model.tokens - qkv_width) / scores_per_head)
     head_dim = heads_width // heads
     positions = 0

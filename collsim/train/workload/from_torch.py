@@ -73,7 +73,9 @@ def trace_module(module: Module, inputs: tuple[Tensor, ...], name: str | None) -
         recorder.assign_flops(counter)
     recorder.require_all_parameters(module)
     size = inputs[0].numel() // len(inputs[0])
-    tokens = 0 if inputs[0].dtype.is_floating_point else size
+    tokens = 0
+    if not inputs[0].dtype.is_floating_point:
+        tokens = size
     source = f"torch {torch.__version__}, FLOPs by torch.utils.flop_counter"
     layers = tuple(recorder.build_layers())
     return Model(name or type(module).__name__, layers, tokens, size * inputs[0].element_size(), source)

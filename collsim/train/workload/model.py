@@ -122,12 +122,17 @@ class Layer:
         """Name of the block that it is part of, its own up to the first number: `h.3` of `h.3.mlp.up`; empty for a
         layer outside of blocks."""
         match = _NUMBERED.match(self.name)
-        return match.group() if match else ""
+        if match:
+            return match.group()
+        return ""
 
 
 def _parse_sizes(label: Words, attribute: str, values: object) -> tuple[int, ...]:
     """Numbers of elements, checked; a single number counts as one tensor."""
-    sizes = values if isinstance(values, list | tuple) else [values]
+    if isinstance(values, list | tuple):
+        sizes = values
+    else:
+        sizes = [values]
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < _MOST:
             message = "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0"

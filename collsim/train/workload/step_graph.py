@@ -124,7 +124,9 @@ class StepTask:
         """The parallelism that a collective belongs to: tensor, context, expert, pipeline or data."""
         if self.stream.startswith("pipeline"):
             return "pipeline"
-        return self.stream if self.stream in _STREAM_STRATEGIES else "data"
+        if self.stream in _STREAM_STRATEGIES:
+            return self.stream
+        return "data"
 
     @property
     def is_communication(self) -> bool:

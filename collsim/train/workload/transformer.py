@@ -71,7 +71,9 @@ class TransformerShape:
     @property
     def dropout_width(self) -> int:
         """Bytes of a token's dropout mask behind attention and MLP, one for each element; none with flash attention."""
-        return 0 if self.flash else self.h
+        if self.flash:
+            return 0
+        return self.h
 
     def route_layer(self, layer: Layer) -> Layer:
         """A matrix `layer` of the MLP as one of each expert: each token goes through `top_k` of them."""
@@ -152,7 +154,10 @@ class TransformerShape:
         scores, size = self.heads * self.seq**2, self.seq * self.heads_width
         inputs = self.seq * (self.heads_width + 2 * self.kv_width)
         # a causal window of so many tokens has as many scores as a triangle twice as wide
-        seen = min(self.seq, 2 * window) if window else self.seq
+        if window:
+            seen = min(self.seq, 2 * window)
+        else:
+            seen = self.seq
         layer = Layer(
             name,
             flops=4.0 * seen * size,
@@ -166,7 +171,9 @@ class TransformerShape:
             traffic = inputs + size + 6 * scores
             return replace(layer, traffic=traffic, activations=inputs + 2 * scores, mask_bytes=scores, ops=8)
         layer = replace(layer, traffic=inputs + size, activations=inputs + self.seq * self.heads, ops=4)
-        return replace(layer, kind="flash", width=seen) if causal else layer
+        if causal:
+            return replace(layer, kind="flash", width=seen)
+        return layer
 
 
 class _ShapeOptions(TypedDict, total=False):
