@@ -52,7 +52,14 @@ class StepComparison:
         return table.assign(difference=table.b - table.a)
 
     def explain(self, lang: str = "en") -> str:
-        """Which is faster, by how much, and which part of the time that is; `lang` is en or zh."""
+        """Explain which step is faster, by how much, and which part of the time that is.
+
+        Args:
+            lang: `en` or `zh`.
+
+        Returns:
+            The sentence.
+        """
         names = f"{_describe_step(self.b)} {'against' if lang == 'en' else '与'} {_describe_step(self.a)}"
         change = describe_change(replace(self.b, previous=self.a), lang)
         if lang == "en":

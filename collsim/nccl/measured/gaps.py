@@ -179,7 +179,14 @@ class Gap:
 
 
 def format_distance(distance: float) -> str:
-    """A distance as people say it: `10 %`, and `a factor of 45` from two on."""
+    """Write a distance as people say it: `10 %`, and `a factor of 45` from two on.
+
+    Args:
+        distance: Mean absolute log ratio of two times.
+
+    Returns:
+        The text.
+    """
     factor = math.exp(distance)
     if factor < 2:
         return f"{100 * (factor - 1):.0f} %"

@@ -363,7 +363,15 @@ def _predict_mpi(case: pd.Series[Any], size: int) -> MpiPrediction:
 
 
 def find_library(case: pd.Series[Any]) -> str:
-    """`mpi` for OSU collectives over MPI, and wherever there is no GPU; else `nccl`."""
+    """Find the library that a run measured: `mpi` for OSU collectives over MPI, and wherever there is no GPU; else
+    `nccl`.
+
+    Args:
+        case: A row of the table of runs: algo, gpu.
+
+    Returns:
+        The library.
+    """
     algo, gpu = str(case.algo).strip().lower(), str(case.gpu).strip().lower()
     if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none"):
         return "mpi"

@@ -87,7 +87,16 @@ class FsdpSync(ReplicaSync):
         return tuple(self.alive[key] for key in ((lane, ROOT), (lane, unit.first)) if key in self.alive)
 
     def find_next_block(self, units: Sequence[ModelUnit], i: int, kind: str) -> ModelUnit | None:
-        """The next block of the pass."""
+        """Find the next block of a pass.
+
+        Args:
+            units: Units of the stage, in the order of the forward pass.
+            i: Number of the unit that the pass is at.
+            kind: Kind of pass: F goes up the numbers, B, I and W down.
+
+        Returns:
+            The block; None behind the last one.
+        """
         if kind == "F":
             rest = units[i + 1 :]
         else:

@@ -202,7 +202,14 @@ class BucketedSync(ReplicaSync):
                 )
 
     def finish_lane(self, lane: int) -> tuple[int, ...]:
-        """The last bucket."""
+        """Launch the last bucket.
+
+        Args:
+            lane: Number of the lane.
+
+        Returns:
+            The tasks that the optimizer waits for.
+        """
         self.launch(lane, self.workload.accumulate - 1)
         if self.launched[lane]:
             return tuple(self.launched[lane][-1:])

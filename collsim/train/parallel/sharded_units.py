@@ -240,7 +240,14 @@ def _mark_alternate_blocks(listed: Sequence[ModelUnit]) -> Iterator[ModelUnit]:
 
 
 def count_tied_elements(model: Model) -> int:
-    """Elements of the matrix that the head shares with the first layer; 0 where it has its own."""
+    """Count the elements of the matrix that the head shares with the first layer.
+
+    Args:
+        model: The model.
+
+    Returns:
+        The number; 0 where the head has its own matrix.
+    """
     first, head = model.layers[0], model.layers[-1]
     if head.partition == "vocab" and not head.tensors and first.tensors:
         return first.tensors[0]

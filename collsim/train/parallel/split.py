@@ -72,7 +72,14 @@ class Split(ParallelStrategy):
     def get_size(
         self, kind: type[TensorParallel] | type[ContextParallel] | type[ExpertParallel] | type[Pipeline]
     ) -> int:
-        """GPUs along one way."""
+        """Get the number of GPUs along one axis.
+
+        Args:
+            kind: Class of the strategy.
+
+        Returns:
+            The number; 1 where the product has no such part.
+        """
         part = self.find_part(kind)
         if part is None:
             return 1

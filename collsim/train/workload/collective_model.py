@@ -153,7 +153,15 @@ class CollectiveModel:
 
     @staticmethod
     def make_key(step: TrainingStep, task: StepTask) -> Hashable:
-        """A key that equal collectives of `step` share with `task`."""
+        """Make a key that equal collectives of a step have in common.
+
+        Args:
+            step: The step.
+            task: One of its collectives.
+
+        Returns:
+            The key.
+        """
         # groups are large, and a step uses few of them many times: so they are compared by identity
         group: Hashable = step.get_ranks(task)
         if task.groups:
