@@ -122,8 +122,8 @@ VERBS = frozenset(
 LIMITS = {
     "functions of one vague word": (26, 0),
     "parameters and variables of one vague word": (429, 0),
-    "conditional expressions inside one another": (10, 0),
-    "conditional expressions": (1380, 760),
+    "conditional expressions inside one another": (9, 0),
+    "conditional expressions": (1376, 760),
     "Any": (1570, 570),
     "docstrings whose Args lack a parameter": (9, 0),
     "public functions without Args": (484, 0),
