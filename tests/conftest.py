@@ -35,11 +35,14 @@ def catalogues_as_shipped():
     """What a test registers (a student's file does) is gone after it: the next draws from `algorithms()`."""
     machines = import_module("collsim.topology.machines")
     machines.machines()  # all there are, so that none is taken out again
-    kept = [(catalogue, dict(catalogue)) for catalogue in (registry._REGISTRY, machines._CATALOGUE)]
+    algorithms, catalogue = registry._REGISTRY.entries(), dict(machines._CATALOGUE)
     yield
-    for catalogue, before in kept:
-        catalogue.clear()
-        catalogue.update(before)
+    if registry._REGISTRY.entries() != algorithms:
+        registry._REGISTRY.clear()
+        registry._REGISTRY.update(algorithms)
+    if catalogue != machines._CATALOGUE:
+        machines._CATALOGUE.clear()
+        machines._CATALOGUE.update(catalogue)
 
 
 @pytest.fixture(scope="session")

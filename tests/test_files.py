@@ -5,6 +5,8 @@ import csv
 import io
 import json
 import random
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -126,20 +128,24 @@ def test_a_schedule_with_a_strangers_name_opens_as_no_formula_and_is_read_back(t
     assert cs.load(path).name == "eve;=1+1;"
 
 
-def calls(name):
-    """Modules that call a function or method of this name."""
-    return {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name
-    }
+@cache
+def callers():
+    """By the name of a function or method, the modules that call one of this name."""
+    modules = defaultdict(set)
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                modules[name].add(path.relative_to(PACKAGE).as_posix())
+    return modules
 
 
 def test_every_table_goes_through_the_guard():
-    assert calls("to_csv") == {"files.py"}
-    assert calls("writerow") | calls("writerows") == {"train/measured_steps.py"}, "it guards cells that are no numbers"
-    assert calls("dataframe") == {"app/shell/charts.py"}, "the menu of a table on a page downloads it, too"
+    assert callers()["to_csv"] == {"files.py"}
+    assert callers()["writerow"] | callers()["writerows"] == {"train/measured_steps.py"}, (
+        "it guards cells that are no numbers"
+    )
+    assert callers()["dataframe"] == {"app/shell/charts.py"}, "the menu of a table on a page downloads it, too"
 
 
 @pytest.mark.parametrize("name", ["folder", "none/x.csv", "x" * 300 + ".csv"])
