@@ -51,32 +51,32 @@ def main() -> int:
     ):
         done = subprocess.run([sys.executable, "-m", "uv", *words], cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
-            return _gave_up(done.stderr)
-    print("oldest versions:", ", ".join(_direct(listed.read_text(encoding="utf-8"))), flush=True)
+            return _give_up(done.stderr)
+    print("oldest versions:", ", ".join(_list_direct(listed.read_text(encoding="utf-8"))), flush=True)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     return subprocess.run(command, cwd=ROOT, env=env).returncode
 
 
-def _gave_up(why: str) -> int:
-    print(why, file=sys.stderr)
-    if any(word in why.lower() for word in UNREACHED):
+def _give_up(reason: str) -> int:
+    print(reason, file=sys.stderr)
+    if any(word in reason.lower() for word in UNREACHED):
         print("lowest versions: NOT CHECKED, the package registry cannot be reached", file=sys.stderr)
         return 0
     return 1
 
 
-def _direct(listed: str) -> list[str]:
+def _list_direct(listed: str) -> list[str]:
     """`name==version` of what pyproject.toml itself names; uv writes under each who wants it."""
     lines = listed.splitlines()
     return [
         line
         for k, line in enumerate(lines)
-        if "==" in line and any("collsim" in who for who in lines[k + 1 : k + 2 + _reasons(lines[k + 1 :])])
+        if "==" in line and any("collsim" in who for who in lines[k + 1 : k + 2 + _list_reasons(lines[k + 1 :])])
     ]
 
 
-def _reasons(lines: list[str]) -> int:
+def _list_reasons(lines: list[str]) -> int:
     """How many of these are reasons for the line before."""
     return next((k for k, line in enumerate(lines) if not line.startswith("    #")), len(lines))
 

@@ -69,19 +69,19 @@ def main(*ranks: str) -> int:
     print(f"a message {1e6 * pipe.alpha:.1f} us, {pipe.bandwidth / 1e9:.2f} GB/s; load {os.getloadavg()[0]:.1f}")
     outside = 0
     for count in map(int, ranks or ("2", "3", "4")):
-        place = parse_facts(
+        facts = parse_facts(
             "A100-SXM4", count, 1, "nvlink3-nvswitch", "none"
         )  # of tensors on the CPU only ranks and nodes count
         for nbytes, runs in zip(SIZES, measured(count), strict=True):
             usual, fitted = (
-                predict_gloo_time("allreduce", place, nbytes, tensors="cpu", loopback=of) for of in (None, here)
+                predict_gloo_time("allreduce", facts, nbytes, tensors="cpu", loopback=of) for of in (None, here)
             )
             best, middle = runs.min(), np.median(runs)
-            near = predict_gloo_interval("allreduce", place, nbytes, tensors="cpu", loopback=here)
+            near = predict_gloo_interval("allreduce", facts, nbytes, tensors="cpu", loopback=here)
             outside += not near.low <= best <= near.high
-            said = " ".join(f"{1e3 * x:8.3f}" for x in (usual, fitted, best, middle))
+            columns = " ".join(f"{1e3 * x:8.3f}" for x in (usual, fitted, best, middle))
             print(
-                f"{count} {format_bytes(nbytes):>8} {said}   {best / usual:5.2f} {best / fitted:5.2f}   "
+                f"{count} {format_bytes(nbytes):>8} {columns}   {best / usual:5.2f} {best / fitted:5.2f}   "
                 f"{1e3 * near.low:.3f} to {1e3 * near.high:.3f}   load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )

@@ -72,7 +72,7 @@ ADDRESSES = (
 )
 
 
-def joined(port: int, address: str) -> str:
+def join_class(port: int, address: str) -> str:
     """The cookie of a client that has given the join code."""
     link = http.client.HTTPConnection(SERVER, port, timeout=30, source_address=(address, 0))
     link.request("GET", f"/?join={CODE}", headers={"Accept": "text/html"})
@@ -88,7 +88,7 @@ class InRoom(Student):
     def __init__(self, number: int, port: int, notes: Notes, think: float, address: str = "", cookie: str = ""):
         super().__init__(number, port, notes, think)
         self.address = address or f"10.99.0.{number + 1}"
-        self.cookie = cookie or joined(port, self.address)
+        self.cookie = cookie or join_class(port, self.address)
 
     def connection(self, host: str = SERVER, cookie: str = "", source: str | None = None) -> Any:
         """A page, as the room's browsers open one."""
@@ -163,7 +163,7 @@ class Hostile:
         await asyncio.gather(*(page() for page in pages), *rest)
 
     def _pages(self, act: Any) -> Any:
-        async def over_and_over() -> None:
+        async def repeat_forever() -> None:
             while time.monotonic() < self.until:
                 try:
                     async with self.who.connection() as tab:
@@ -171,7 +171,7 @@ class Hostile:
                 except (OSError, TimeoutError, LookupError, websockets.WebSocketException):
                     await asyncio.sleep(0.2)
 
-        return over_and_over
+        return repeat_forever
 
     async def _ask(self, tab: Any, query: str, page: str = "", states: tuple[WidgetState, ...] = ()) -> None:
         message = BackMsg()
@@ -189,7 +189,7 @@ class Hostile:
             student.controls = {}
             await self._ask(tab, urlencode({"code": self.rng.choice(CODES), "ranks": 8}), page)
             await self._drained(tab)
-            buttons = [held for kind, held in student.controls.values() if kind == "button"]
+            buttons = [label for kind, label in student.controls.values() if kind == "button"]
             await self._ask(tab, "", page, tuple(WidgetState(id=b.id, trigger_value=True) for b in buttons))
             await self._drained(tab)
 
@@ -249,8 +249,8 @@ class Hostile:
         cookie = ""
         while time.monotonic() < self.until:
             code = self.rng.randrange(10**8)
-            given = await asyncio.to_thread(self._request, "GET", f"/?join={code}", b"", cookie)
-            cookie = given or cookie
+            new_cookie = await asyncio.to_thread(self._request, "GET", f"/?join={code}", b"", cookie)
+            cookie = new_cookie or cookie
             await asyncio.sleep(0.2)
 
     async def _connections(self) -> None:
@@ -287,32 +287,32 @@ class Hostile:
             link.close()
 
 
-async def attacks(given: argparse.Namespace, port: int, turn: float, end: float) -> int:
+async def attacks(arguments: argparse.Namespace, port: int, turn: float, end: float) -> int:
     """The hostile ones' part of the lesson: they behave until `turn`; how many reruns they asked for."""
     seen = Notes()
-    guises = [InRoom(given.students - n - 1, port, seen, given.think) for n in range(given.hostile)]
+    guises = [InRoom(arguments.students - n - 1, port, seen, arguments.think) for n in range(arguments.hostile)]
     hostile = [Hostile(guise, end) for guise in guises]
 
-    async def turns_hostile(guise: InRoom, attacker: Hostile) -> None:
+    async def turn_hostile(guise: InRoom, attacker: Hostile) -> None:
         await guise.study(turn)
         with contextlib.suppress(TimeoutError):  # what still waits for its turn at the end gets none
             await asyncio.wait_for(attacker.attack(), end - time.monotonic() + 1)
 
-    await asyncio.gather(*map(turns_hostile, guises, hostile))
-    return sum(one.sent for one in hostile)
+    await asyncio.gather(*map(turn_hostile, guises, hostile))
+    return sum(attacker.sent for attacker in hostile)
 
 
-def _apart(given: argparse.Namespace, port: int, turn: float, end: float, sent: Any) -> None:
+def _run_separate(arguments: argparse.Namespace, port: int, turn: float, end: float, sent: Any) -> None:
     """The same in a process of its own, last in the row for the processor: in a room it is somebody else's computer
     that reads and writes for them."""
     os.nice(19)
-    beside = multiprocessing.get_context("spawn").Process(target=_busy, args=(turn,))
+    beside = multiprocessing.get_context("spawn").Process(target=_keep_busy, args=(turn,))
     beside.start()
-    sent.value = asyncio.run(attacks(given, port, turn, end))
+    sent.value = asyncio.run(attacks(arguments, port, turn, end))
     beside.join()
 
 
-def _busy(until: float) -> None:
+def _keep_busy(until: float) -> None:
     """As busy as their computers will be, so that before and during the attack this one is shared alike."""
     while time.monotonic() < until:
         pass
@@ -362,7 +362,7 @@ def _can_join(port: int, address: str) -> bool:
     """Whether the right code is taken within ten seconds."""
     for _ in range(10):
         try:
-            return bool(joined(port, address))
+            return bool(join_class(port, address))
         except (AssertionError, OSError):
             time.sleep(1.0)
     return False
@@ -379,14 +379,14 @@ async def watch_memory(pid: int, turn: float) -> float:
     return most - before
 
 
-async def honest(
-    given: argparse.Namespace, port: int, pid: int, turn: float, end: float
+async def run_honest(
+    arguments: argparse.Namespace, port: int, pid: int, turn: float, end: float
 ) -> tuple[Notes, Notes, list[str]]:
     """The others' notes before and during the attack, and what went wrong with the class."""
     calm, attacked = Notes(), Notes()
-    attackers = [f"10.99.0.{given.students - number}" for number in range(given.hostile)]
+    attackers = [f"10.99.0.{arguments.students - number}" for number in range(arguments.hostile)]
     memory = asyncio.create_task(watch_memory(pid, turn))
-    students = [InRoom(n, port, calm, given.think) for n in range(given.students - given.hostile)]
+    students = [InRoom(n, port, calm, arguments.think) for n in range(arguments.students - arguments.hostile)]
 
     async def change_notes() -> None:
         await asyncio.sleep(turn - time.monotonic())
@@ -404,20 +404,20 @@ async def honest(
     return calm, attacked, faults
 
 
-def lesson(given: argparse.Namespace, port: int, pid: int) -> tuple[Notes, Notes, list[str], int]:
+def run_lesson(arguments: argparse.Namespace, port: int, pid: int) -> tuple[Notes, Notes, list[str], int]:
     """What the others noted before and during the attack, what went wrong with the class, and how many reruns the
     hostile ones asked for."""
     apart = multiprocessing.get_context("spawn")
     sent, began = apart.Value("q", 0), time.monotonic()
-    turn, end = began + 20 * given.minutes, began + 60 * given.minutes
-    attackers = apart.Process(target=_apart, args=(given, port, turn, end, sent))
+    turn, end = began + 20 * arguments.minutes, began + 60 * arguments.minutes
+    attackers = apart.Process(target=_run_separate, args=(arguments, port, turn, end, sent))
     attackers.start()
-    calm, attacked, faults = asyncio.run(honest(given, port, pid, turn, end))
+    calm, attacked, faults = asyncio.run(run_honest(arguments, port, pid, turn, end))
     attackers.join()
     return calm, attacked, faults, sent.value
 
 
-def quantiles(notes: Notes, mix: Notes) -> tuple[float, float]:
+def compute_quantiles(notes: Notes, mix: Notes) -> tuple[float, float]:
     """Median and 95th percentile of the reruns, s, each page counting as often as in `mix`: whoever comes begins on
     Explore and walks on, so that before the attack the students were on other pages than during it."""
     weighted = sorted(
@@ -428,18 +428,18 @@ def quantiles(notes: Notes, mix: Notes) -> tuple[float, float]:
     return median, most
 
 
-def _of_page(seen: list[tuple[float, int]]) -> str:
+def _find_page_controls(seen: list[tuple[float, int]]) -> str:
     """Reruns of one page, with the median and the 95th percentile, s."""
     times = sorted(seconds for seconds, _ in seen)
     return f"{len(times)} ({statistics.median(times):.1f}, {times[int(0.95 * len(times))]:.1f} s)"
 
 
-def in_a_network_of_its_own(students: int) -> None:
+def run_in_own_network(students: int) -> None:
     """Start this program again where 10.99.0.0/24 is this computer."""
     if os.environ.get("COLLSIM_HOSTILE_LAB"):
         return
     places = [SERVER, TEACHER, SECOND_TEACHER, VOTER, *(f"10.99.0.{n + 1}" for n in range(students))]
-    lines = " && ".join(["ip link set lo up", *(f"ip addr add {place}/32 dev lo" for place in places)])
+    lines = " && ".join(["ip link set lo up", *(f"ip addr add {address}/32 dev lo" for address in places)])
     shell = f'{lines} && exec "$@"'
     user = [] if os.geteuid() == 0 else ["-r"]
     command = ["unshare", *user, "-n", "sh", "-c", shell, "sh", sys.executable, *sys.argv]
@@ -454,16 +454,16 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--think", type=float, default=6.0, help="mean seconds between two things that a student does")
     parser.add_argument("--csv", type=Path, default=ROOT / "build" / "hostile.csv")
-    given = parser.parse_args()
-    in_a_network_of_its_own(given.students)
-    given.csv.parent.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    run_in_own_network(arguments.students)
+    arguments.csv.parent.mkdir(parents=True, exist_ok=True)
     os.environ["COLLSIM_JOIN_CODE"] = CODE
-    with server(given.csv.with_suffix(".log"), "0.0.0.0") as (port, pid):
-        calm, attacked, faults, sent = lesson(given, port, pid)
-    before, during = quantiles(calm, attacked), quantiles(attacked, attacked)
+    with server(arguments.csv.with_suffix(".log"), "0.0.0.0") as (port, pid):
+        calm, attacked, faults, sent = run_lesson(arguments, port, pid)
+    before, during = compute_quantiles(calm, attacked), compute_quantiles(attacked, attacked)
     for phase, notes in (("before", calm), ("during", attacked)):
         of_pages = sorted(notes.pages.items(), key=lambda item: -len(item[1]))
-        print(f"{phase}: " + ", ".join(f"{page} {_of_page(seen)}" for page, seen in of_pages))
+        print(f"{phase}: " + ", ".join(f"{page} {_find_page_controls(seen)}" for page, seen in of_pages))
     of_same = f"median {before[0]:.2f} s, 95 % within {before[1]:.2f} s over the pages as often as during the attack"
     print(f"before: {len(calm.reruns)} reruns, {of_same}")
     print(f"during: {len(attacked.reruns)} reruns, median {during[0]:.2f} s, 95 % within {during[1]:.2f} s")
@@ -474,7 +474,7 @@ def main() -> None:
         for page, seen in notes.pages.items()
         for seconds, _ in seen
     ]
-    given.csv.write_text("phase,page,seconds\n" + "".join(rows))
+    arguments.csv.write_text("phase,page,seconds\n" + "".join(rows))
     wrong = sorted({*calm.wrong, *attacked.wrong, *faults})
     if wrong:
         raise SystemExit("\n".join(wrong[:20]))

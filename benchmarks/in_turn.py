@@ -58,7 +58,7 @@ def run(case):
     return seconds, float(answer)
 
 
-def measured(tree, case, cache):
+def measure_case(tree, case, cache):
     """One case in a new interpreter that imports `tree`; for `compile` its cache of kernels is empty."""
     env = os.environ | {"PYTHONPATH": tree}
     if case == "compile":
@@ -77,10 +77,12 @@ def main():
     for case in sys.argv[4:] or CASES:
         for _ in range(rounds):
             with TemporaryDirectory() as a, TemporaryDirectory() as b:
-                (before, was), (now, new) = (measured(tree, case, at) for tree, at in zip(trees, (a, b), strict=True))
+                (before, was), (now, new) = (
+                    measure_case(tree, case, cache) for tree, cache in zip(trees, (a, b), strict=True)
+                )
             same = abs(was - new) <= 1e-9 * abs(was)
-            one, other = (" and ".join(f"{s:.3f}" for s in seconds) for seconds in (before, now))
-            print(f"{case}: {one} s, now {other} s, {'same' if same else 'DIFFERENT'} answer", flush=True)
+            before_text, other = (" and ".join(f"{s:.3f}" for s in seconds) for seconds in (before, now))
+            print(f"{case}: {before_text} s, now {other} s, {'same' if same else 'DIFFERENT'} answer", flush=True)
 
 
 if __name__ == "__main__":

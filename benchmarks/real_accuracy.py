@@ -32,9 +32,9 @@ def main(nbytes: str = "4MiB", ranks: str = "8") -> int:
         t = cs.run_for_real(cs.schedule(name, ranks=int(ranks)), nbytes, repeat=RUNS, calibrate=True, time_limit="300s")
         fitted = predict_calibrated(t).time
         rows.append((name, t.predicted.time, fitted, t.best, float(np.median(t.times))))
-        said = " ".join(f"{1e3 * x:9.1f}" for x in rows[-1][1:])
+        columns = " ".join(f"{1e3 * x:9.1f}" for x in rows[-1][1:])
         cost = f"{1e3 * t.calibrated.alpha:.2f} ms {t.calibrated.bandwidth / 1e6:.2f} MB/s"
-        print(f"{name:30} {said}   {fitted / t.best - 1:+.1%}   {cost}   load {os.getloadavg()[0]:.1f}", flush=True)
+        print(f"{name:30} {columns}   {fitted / t.best - 1:+.1%}   {cost}   load {os.getloadavg()[0]:.1f}", flush=True)
     predicted, best = (np.array([row[i] for row in rows]) for i in (1, 3))
     apart = predicted[:, None] > 1.01 * predicted  # the prediction calls halving doubling and swing equal
     right = bool((best[:, None] > best)[apart].all())

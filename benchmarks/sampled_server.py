@@ -55,11 +55,11 @@ class Sampler(threading.Thread):
         self._end.set()
         self.join()
         pages: dict[str, dict[str, float]] = {}
-        for (page, at), spent in self.seconds.items():
-            pages.setdefault(page, {})[at] = spent
+        for (page, position), spent in self.seconds.items():
+            pages.setdefault(page, {})[position] = spent
         stacks = [[page, stack, spent] for (page, stack), spent in self.stacks.most_common(20_000)]
-        said = {"pages": pages, "jobs": dict(self.jobs), "own": self.own, "stacks": stacks}
-        path.write_text(json.dumps(said, indent=1))
+        record = {"pages": pages, "jobs": dict(self.jobs), "own": self.own, "stacks": stacks}
+        path.write_text(json.dumps(record, indent=1))
 
     def _threads(self) -> None:
         frames = sys._current_frames()
@@ -73,11 +73,11 @@ class Sampler(threading.Thread):
                 continue
             spent = used - self._used.get(number, 0.0)
             self._used[number] = used
-            stack = list(_outwards(frames[number]))
-            page = _page(thread, stack)
+            stack = list(_walk_outwards(frames[number]))
+            page = _find_page(thread, stack)
             # the number of a thread that ended is given again, to one whose clock begins at nought
             spent = used if spent < 0 else spent
-            self.seconds[page, _at(stack)] += spent
+            self.seconds[page, _locate(stack)] += spent
             self.stacks[page, ";".join(map(_name, reversed(stack)))] += spent
 
     def _workers(self) -> None:
@@ -92,13 +92,13 @@ class Sampler(threading.Thread):
                 self._used[-worker.process.pid] = used
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def _walk_outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
-def _page(thread: threading.Thread, stack: list[FrameType]) -> str:
+def _find_page(thread: threading.Thread, stack: list[FrameType]) -> str:
     """The page that a thread draws, as `collsim.app.main` names it."""
     if thread is threading.main_thread():
         return LOOP
@@ -108,12 +108,12 @@ def _page(thread: threading.Thread, stack: list[FrameType]) -> str:
     return next((str(frame.f_locals["page"].name) for frame in whole), BEFORE)
 
 
-def _at(stack: list[FrameType]) -> str:
+def _locate(stack: list[FrameType]) -> str:
     """The innermost of a stack that is collsim's or a library's; the rest is Python's own."""
-    return next((room for frame in stack if (room := _room(frame.f_globals.get("__name__", "")))), "python")
+    return next((room for frame in stack if (room := _find_package(frame.f_globals.get("__name__", "")))), "python")
 
 
-def _room(module: str) -> str:
+def _find_package(module: str) -> str:
     """`collsim.viz.timeline` for a module in it, `pandas` for one of pandas, nothing for one of Python's."""
     first = module.partition(".")[0]
     if first == "collsim":

@@ -14,6 +14,6 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_bound_of_512_ranks(benchmark, name):
     cs.lower_bound("allgather", cs.topology.ring(4), 8)  # loads the compiler
-    made = iter([CASES[name]() for _ in range(4)])  # a topology remembers its bound
-    bound = benchmark.pedantic(lambda: cs.lower_bound("allgather", next(made), "1GiB"), rounds=4)
+    topologies = iter([CASES[name]() for _ in range(4)])  # a topology remembers its bound
+    bound = benchmark.pedantic(lambda: cs.lower_bound("allgather", next(topologies), "1GiB"), rounds=4)
     assert bound.cut is not None

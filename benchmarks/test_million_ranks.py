@@ -36,14 +36,14 @@ print(json.dumps({"ranks": topology.ranks, "transfers": len(schedule), "steps": 
 
 def run(name):
     done = subprocess.run([sys.executable, "-c", RUN, name, str(NODES)], check=True, capture_output=True, text=True)
-    found = json.loads(done.stdout)
-    topology, schedule, whole = found["seconds"]
+    record = json.loads(done.stdout)
+    topology, schedule, whole = record["seconds"]
     parts = f"topology {topology:.1f} s, schedule {schedule - topology:.1f} s, lockstep {whole - schedule:.1f} s"
     print(
-        f"\n{name}: {whole:.1f} s of processor time ({parts}), {found['wall']:.1f} s on the wall, "
-        f"{found['peak'] / GIB:.2f} GiB"
+        f"\n{name}: {whole:.1f} s of processor time ({parts}), {record['wall']:.1f} s on the wall, "
+        f"{record['peak'] / GIB:.2f} GiB"
     )
-    return found
+    return record
 
 
 # (transfers, steps, buffers of 64 MiB sent in all): ring and halving send 2(n-1) of them, doubling one per rank and
@@ -58,10 +58,10 @@ MILLION = {
 
 @pytest.mark.parametrize("name", MILLION)
 def test_a_million_ranks(name):
-    found = run(name)
-    assert (found["transfers"], found["steps"], found["sent"] // (64 * MIB)) == MILLION[name]
-    assert found["left"] == found["arrived"] == found["sent"]  # no GPU is passed through
-    assert found["peak"] < 4 * GIB
+    record = run(name)
+    assert (record["transfers"], record["steps"], record["sent"] // (64 * MIB)) == MILLION[name]
+    assert record["left"] == record["arrived"] == record["sent"]  # no GPU is passed through
+    assert record["peak"] < 4 * GIB
 
 
 TOPOLOGY = """
@@ -80,10 +80,10 @@ def test_the_topology_alone():
     """Goal: 2 s and 2 GiB. A GPU reaches its neighbour over two NVLinks; the farthest GPU over PCIe, card, three layers
     and back."""
     done = subprocess.run([sys.executable, "-c", TOPOLOGY, str(NODES)], check=True, capture_output=True, text=True)
-    found = json.loads(done.stdout)
+    record = json.loads(done.stdout)
     print(
-        f"\n{found['links']:,} links: {found['seconds']:.2f} s of processor time, {found['wall']:.2f} s, "
-        f"{found['peak'] / GIB:.2f} GiB"
+        f"\n{record['links']:,} links: {record['seconds']:.2f} s of processor time, {record['wall']:.2f} s, "
+        f"{record['peak'] / GIB:.2f} GiB"
     )
-    assert (found["ranks"], found["links"], found["route"]) == (RANKS, 15_471_232, [2, 10])
-    assert found["peak"] < 2 * GIB
+    assert (record["ranks"], record["links"], record["route"]) == (RANKS, 15_471_232, [2, 10])
+    assert record["peak"] < 2 * GIB

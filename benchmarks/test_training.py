@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import collsim as cs
 from collsim.app.pages.train import steps
-from collsim.app.pages.train.asked import PLAIN
+from collsim.app.pages.train.training_choice import PLAIN
 
 BOX = cs.machine("dgx-a100", nodes=2)
 
@@ -88,12 +88,12 @@ def test_a_repaint_of_the_page_train(benchmark):
 
     def run():
         choice = replace(PLAIN, samples=next(sizes))
-        shown = steps.shown(choice)
-        one = steps.named(shown.document["collectives"], "")
-        return shown, steps.opened(choice, one["task"])
+        step_shown = steps.compute_step(choice)
+        collective = steps.find_collective(step_shown.document["collectives"], "")
+        return step_shown, steps.open_collective(choice, collective["task"])
 
     run()
-    shown, opened = benchmark.pedantic(run, rounds=5)
-    assert len(shown.changes) == 5
-    assert len(shown.curve) == len(steps.CAPS)
+    step_shown, opened = benchmark.pedantic(run, rounds=5)
+    assert len(step_shown.changes) == 5
+    assert len(step_shown.curve) == len(steps.CAPS)
     assert opened.timeline is not None

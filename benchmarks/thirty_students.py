@@ -128,10 +128,10 @@ class Student:
     async def _rerun(self, tab: Any, fragment: str = "") -> None:
         """Ask for a rerun and take in all that comes, to its end."""
         message = BackMsg()
-        asked = message.rerun_script
-        asked.query_string, asked.page_script_hash, asked.fragment_id = self.query, self.page, fragment
-        asked.is_auto_rerun = bool(fragment)
-        asked.widget_states.widgets.extend(self.set.values())
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_script_hash, rerun.fragment_id = self.query, self.page, fragment
+        rerun.is_auto_rerun = bool(fragment)
+        rerun.widget_states.widgets.extend(self.set.values())
         began = time.monotonic()
         await tab.send(message.SerializeToString())
         if not fragment:
@@ -323,7 +323,7 @@ def _megabytes(process: psutil.Process) -> float:
         return 0.0
 
 
-async def walk(given: argparse.Namespace, port: int, pid: int, every: float = 2.0) -> tuple[Notes, list[Row]]:
+async def walk(arguments: argparse.Namespace, port: int, pid: int, every: float = 2.0) -> tuple[Notes, list[Row]]:
     """All students at once; what they saw, and a row now and then, which goes to the file at once and to the screen
     every minute."""
     notes, began = Notes(), time.monotonic()
@@ -336,7 +336,7 @@ async def walk(given: argparse.Namespace, port: int, pid: int, every: float = 2.
 
     async def watch() -> None:
         minute = 0
-        with given.csv.open("w") as file:
+        with arguments.csv.open("w") as file:
             print(Row.HEAD, file=file)
             while True:
                 look()
@@ -348,7 +348,10 @@ async def walk(given: argparse.Namespace, port: int, pid: int, every: float = 2.
 
     watching = asyncio.create_task(watch())
     await asyncio.gather(
-        *(Student(n, port, notes, given.think).study(began + 60 * given.minutes) for n in range(given.students))
+        *(
+            Student(n, port, notes, arguments.think).study(began + 60 * arguments.minutes)
+            for n in range(arguments.students)
+        )
     )
     watching.cancel()
     look()
@@ -380,8 +383,8 @@ def table(notes: Notes, spent: dict[str, Any], all_seconds: float) -> str:
     for page, parts in sorted(spent["pages"].items(), key=lambda item: -sum(item[1].values())):
         mine = notes.pages.get(page, [])
         times = len(mine) or reruns
-        seconds, sizes = [sorted(one[k] for one in mine) or [0] for k in (0, 1)]
-        where = ", ".join(f"{at} {s / times:.3f}" for at, s in sorted(parts.items(), key=lambda i: -i[1])[:7])
+        seconds, sizes = [sorted(sample[k] for sample in mine) or [0] for k in (0, 1)]
+        where = ", ".join(f"{part} {s / times:.3f}" for part, s in sorted(parts.items(), key=lambda i: -i[1])[:7])
         times_of = f"{statistics.median(seconds):6.2f} {seconds[int(0.95 * len(seconds))]:6.2f}"
         seen = f"{len(mine):5d} {times_of} {statistics.median(sizes) / 1024:6.0f}"
         lines.append(f"{page:>16} {seen} {sum(parts.values()) / times:6.3f}  {where}")
@@ -396,12 +399,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--think", type=float, default=6.0, help="mean seconds between two things that a student does")
     parser.add_argument("--csv", type=Path, default=ROOT / "build" / "students.csv")
-    given = parser.parse_args()
-    given.csv.parent.mkdir(parents=True, exist_ok=True)
-    spent = given.csv.with_suffix(".json")
-    with server(given.csv.with_suffix(".log"), spent=spent) as (port, pid):
+    arguments = parser.parse_args()
+    arguments.csv.parent.mkdir(parents=True, exist_ok=True)
+    spent = arguments.csv.with_suffix(".json")
+    with server(arguments.csv.with_suffix(".log"), spent=spent) as (port, pid):
         idle = processor_time(pid)
-        notes, rows = asyncio.run(walk(given, port, pid))
+        notes, rows = asyncio.run(walk(arguments, port, pid))
         seconds = processor_time(pid) - idle
     sampled = json.loads(spent.read_text())
     print(table(notes, sampled, seconds - sampled["own"]))

@@ -94,17 +94,17 @@ WORDS = (
 )
 
 
-def taken(entry: cs.Algorithm, n: int) -> int:
+def count_channels(entry: cs.Algorithm, n: int) -> int:
     """The nearest number of ranks that an algorithm takes, from n on."""
     return next(k for k in range(n, 8 * n) if entry.ranks is None or entry.ranks(k) is None)
 
 
-def said(n: int, usual: int) -> str:
+def format_difference(n: int, usual: int) -> str:
     """A remark where a figure is not for the usual number of ranks."""
     return "" if n == usual else f" (n = {n})"
 
 
-def formula(entry: cs.Algorithm, lang: int) -> str:
+def format_formula(entry: cs.Algorithm, lang: int) -> str:
     """The cost in words of that language."""
     text = entry.formula + ("" if entry.network == "switch" else f" (on a {entry.network})")
     for english, chinese in WORDS if lang else ():
@@ -112,7 +112,7 @@ def formula(entry: cs.Algorithm, lang: int) -> str:
     return text
 
 
-def sent(entry: cs.Algorithm, n: int, lang: int) -> str:
+def measure_sent(entry: cs.Algorithm, n: int, lang: int) -> str:
     """Buffers sent by the busiest endpoint, and by the busiest rank where that is another one."""
     s = entry(n)
     t = s.transfers[s.transfers["src"] != s.transfers["dst"]]
@@ -121,20 +121,20 @@ def sent(entry: cs.Algorithm, n: int, lang: int) -> str:
     return text if max(busy) == max(busy[:n]) else f"{text}{LABELS[lang][-1]}{max(busy[:n]):.4g}"
 
 
-def row(entry: cs.Algorithm, lang: int) -> str:
+def build_row(entry: cs.Algorithm, lang: int) -> str:
     """One line of a collective's table."""
-    n = taken(entry, 8)
+    n = count_channels(entry, 8)
     cells = [
         f"[`{entry.name}`](#{entry.name})",
-        f"{entry(n).steps}{said(n, 8)}",
-        sent(entry, n, lang),
-        formula(entry, lang),
+        f"{entry(n).steps}{format_difference(n, 8)}",
+        measure_sent(entry, n, lang),
+        format_formula(entry, lang),
         entry.when[lang],
     ]
     return "| " + " | ".join(cells) + " |"
 
 
-def section(entry: cs.Algorithm, lang: int) -> str:
+def build_section(entry: cs.Algorithm, lang: int) -> str:
     """What one algorithm does, when to use it, its options, its source and its picture for n = 4. What its docstring
     says is English."""
     step, best, choices, none, source, colon, _ = LABELS[lang]
@@ -146,21 +146,21 @@ def section(entry: cs.Algorithm, lang: int) -> str:
         f"- {choices}{colon}{options}",
         f"- {source}{colon}{entry.source}",
     ]
-    return "\n".join([f"### {entry.name}", "", *lines, "", "```text", str(entry(taken(entry, 4))), "```", ""])
+    return "\n".join([f"### {entry.name}", "", *lines, "", "```text", str(entry(count_channels(entry, 4))), "```", ""])
 
 
-def page(lang: int = 0) -> str:
+def build_page(lang: int = 0) -> str:
     """The whole page, in English (0) or Chinese (1)."""
     parts = [INTRODUCTIONS[lang]]
     for name in cs.collectives():
         entries = list(cs.algorithms(name).values())
         if entries:
             head = [f"| {' | '.join(HEADS[lang])} |", "|" + " --- |" * len(HEADS[lang])]
-            parts.append("\n".join([f"## {name}", "", *head, *(row(entry, lang) for entry in entries), ""]))
-            parts += [section(entry, lang) for entry in entries]
+            parts.append("\n".join([f"## {name}", "", *head, *(build_row(entry, lang) for entry in entries), ""]))
+            parts += [build_section(entry, lang) for entry in entries]
     return "\n".join(parts)
 
 
 if __name__ == "__main__":
     for number, path in enumerate(PAGES):
-        path.write_text(page(number), encoding="utf-8")
+        path.write_text(build_page(number), encoding="utf-8")

@@ -40,26 +40,26 @@ SHORT = {
 def declared() -> dict[str, tuple[Requirement, list[str]]]:
     """Every package that pyproject.toml names, and the extras that want it; `collsim` stands for the core."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found: dict[str, tuple[Requirement, list[str]]] = {}
+    users: dict[str, tuple[Requirement, list[str]]] = {}
     for room, wanted in {"collsim": project["dependencies"], **project["optional-dependencies"]}.items():
         for line in wanted:
             requirement = Requirement(line)
             if requirement.name != "collsim":
-                found.setdefault(requirement.name.lower(), (requirement, []))[1].append(room)
-    return found
+                users.setdefault(requirement.name.lower(), (requirement, []))[1].append(room)
+    return users
 
 
 def licence(name: str) -> str:
     """What a package says of its licence; empty where it is not installed."""
     try:
-        said = metadata(name)
+        fields = metadata(name)
     except PackageNotFoundError:
         return ""
-    if expression := said.get("License-Expression"):
+    if expression := fields.get("License-Expression"):
         return str(expression)
-    classes = [c.rpartition(" :: ")[2] for c in said.get_all("Classifier") or () if c.startswith("License :: ")]
+    classes = [c.rpartition(" :: ")[2] for c in fields.get_all("Classifier") or () if c.startswith("License :: ")]
     named = [SHORT.get(c, c) for c in classes if c != "OSI Approved"]
-    first = (said.get("License") or "").strip().partition("\n")[0]
+    first = (fields.get("License") or "").strip().partition("\n")[0]
     return ", ".join(named) or SHORT.get(first, first)
 
 
@@ -68,8 +68,8 @@ def rows(old: str = "") -> list[str]:
     known = dict(re.findall(r"^\| (\S+) \|.*\| ([^|]*) \|$", old, re.MULTILINE))
     lines = []
     for name, (requirement, rooms) in sorted(declared().items()):
-        bounds = sorted(requirement.specifier, key=lambda one: one.operator == "<")
-        least = ", ".join(one.version if one.operator == ">=" else str(one) for one in bounds) or "any"
+        bounds = sorted(requirement.specifier, key=lambda bound: bound.operator == "<")
+        least = ", ".join(bound.version if bound.operator == ">=" else str(bound) for bound in bounds) or "any"
         lines.append(f"| {name} | {least} | {', '.join(rooms)} | {licence(name) or known.get(name, '')} |")
     return lines
 

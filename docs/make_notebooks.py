@@ -34,19 +34,19 @@ def task(name: str, lang: str) -> str:
 def onward(book: Path, lang: str) -> str:
     """Which notebook comes after one."""
     books = [lesson for lesson in LESSONS.values() if lesson.notebook]
-    at = [lesson.notebook for lesson in books].index(book.stem)
-    if at + 1 == len(books):
+    position = [lesson.notebook for lesson in books].index(book.stem)
+    if position + 1 == len(books):
         return LAST[lang]
-    title = books[at + 1].title[list(FOLDERS).index(lang)]
-    return NEXT[lang].format(title=title, file=f"{books[at + 1].notebook}.ipynb")
+    title = books[position + 1].title[list(FOLDERS).index(lang)]
+    return NEXT[lang].format(title=title, file=f"{books[position + 1].notebook}.ipynb")
 
 
 def page(book: Path, lang: str) -> str:
     """A notebook, with its tasks and its last cell made anew."""
     read = json.loads(book.read_text(encoding="utf-8"))
     for cell in read["cells"]:
-        if found := TASK.match("".join(cell["source"])):
-            cell["source"] = task(found[1], lang).splitlines(keepends=True)
+        if task_match := TASK.match("".join(cell["source"])):
+            cell["source"] = task(task_match[1], lang).splitlines(keepends=True)
     head, _, *rest = "".join(read["cells"][-1]["source"]).split("\n\n")
     read["cells"][-1]["source"] = "\n\n".join([head, onward(book, lang), *rest]).splitlines(keepends=True)
     return json.dumps(read, indent=1, ensure_ascii=False) + "\n"

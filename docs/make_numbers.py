@@ -36,42 +36,42 @@ def ran(book: Path, after: str = "None") -> tuple[list[dict[str, str]], Any]:
 
     def value(code: str) -> Any:
         cell = nbformat.v4.new_code_cell(f"import json; print(json.dumps({code}, ensure_ascii=False))")
-        told = client.execute_cell(cell, len(read.cells) - 1)
-        return json.loads("".join(one["text"] for one in told["outputs"] if one["output_type"] == "stream"))
+        reply = client.execute_cell(cell, len(read.cells) - 1)
+        return json.loads("".join(output["text"] for output in reply["outputs"] if output["output_type"] == "stream"))
 
-    said: list[dict[str, str]] = []
+    values: list[dict[str, str]] = []
     with client.setup_kernel():
         for k, cell in enumerate(read.cells):
             marks = MARK.findall(cell["source"]) if cell["cell_type"] == "markdown" else []
             if cell["cell_type"] == "code":
                 client.execute_cell(cell, k)
             values = value(f"[str(eval(mark)) for mark in {marks!r}]") if marks else []
-            said.append(dict(zip(marks, values, strict=True)))
-        return said, value(after)
+            values.append(dict(zip(marks, values, strict=True)))
+        return values, value(after)
 
 
-def unlike(prose: str, said: dict[str, str]) -> Iterator[str]:
+def unlike(prose: str, values: dict[str, str]) -> Iterator[str]:
     """Numbers of a text that are not what the run says."""
     for mark in MARK.finditer(prose):
-        value, before = said[mark.group(1)], prose[: mark.start()]
+        value, before = values[mark.group(1)], prose[: mark.start()]
         if not before.endswith(value):
             yield f"the prose says {before[-12:]!r}, the run says {value!r} ({mark.group(1)})"
 
 
-def renewed(prose: str, said: dict[str, str]) -> str:
+def renewed(prose: str, values: dict[str, str]) -> str:
     """A text with the run's numbers in place of those that stand before the expressions. Raises ValueError where what
     stands there is no number of that form."""
-    out, at = "", 0
+    out, position = "", 0
     for mark in MARK.finditer(prose):
-        value = said[mark.group(1)]
-        before = out + prose[at : mark.start()]
+        value = values[mark.group(1)]
+        before = out + prose[position : mark.start()]
         if not before.endswith(value):
             old = re.search(f"(?:{''.join(map(_form, PARTS.findall(value)))})$", before)
             if old is None:
                 raise ValueError(f"{before[-30:]!r} does not end in something like {value!r}; write it by hand")
             before = before[: old.start()] + value
-        out, at = before + mark.group(0), mark.end()
-    return out + prose[at:]
+        out, position = before + mark.group(0), mark.end()
+    return out + prose[position:]
 
 
 def _form(part: str) -> str:
@@ -81,17 +81,17 @@ def _form(part: str) -> str:
     return r"\w+" if part.isalpha() else r"\s" if part.isspace() else re.escape(part)
 
 
-def write(book: Path, said: list[dict[str, str]]) -> None:
+def write(book: Path, values: list[dict[str, str]]) -> None:
     """Put a run's numbers into the prose of a notebook."""
     read = json.loads(book.read_text(encoding="utf-8"))
-    for cell, values in zip(read["cells"], said, strict=True):
-        if values:
-            cell["source"] = renewed("".join(cell["source"]), values).splitlines(keepends=True)
+    for cell, cell_values in zip(read["cells"], values, strict=True):
+        if cell_values:
+            cell["source"] = renewed("".join(cell["source"]), cell_values).splitlines(keepends=True)
     book.write_text(json.dumps(read, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
     for book in notebooks("zh"):
-        said, _ = ran(book)
+        values, _ = ran(book)
         for folder in FOLDERS.values():
-            write(folder / book.name, said)
+            write(folder / book.name, values)

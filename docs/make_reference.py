@@ -109,28 +109,28 @@ def entry(name: str, thing: Any) -> str:
     return f"::: {home}\n    options:\n      heading: {written(name)}\n      toc_label: {name}\n"
 
 
-def offered(room: str) -> dict[str, Any]:
+def offered(package: str) -> dict[str, Any]:
     """Functions and classes of a room, by name."""
-    module = import_module(f"collsim.{room}")
+    module = import_module(f"collsim.{package}")
     names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
-    found = {f"{room}.{name}": getattr(module, name) for name in names}
-    return {name: thing for name, thing in found.items() if described(thing, room)}
+    members = {f"{package}.{name}": getattr(module, name) for name in names}
+    return {name: thing for name, thing in members.items() if described(thing, package)}
 
 
-def described(thing: Any, room: str) -> bool:
+def described(thing: Any, package: str) -> bool:
     """Whether it is a function or class of collsim's own that a page can describe."""
-    own = str(getattr(thing, "__module__", "")).startswith(f"collsim.{room.split('.')[0]}")
-    return own and hasattr(thing, "__qualname__") and (inspect.isclass(thing) or callable(thing))
+    is_own = str(getattr(thing, "__module__", "")).startswith(f"collsim.{package.split('.')[0]}")
+    return is_own and hasattr(thing, "__qualname__") and (inspect.isclass(thing) or callable(thing))
 
 
 def entries(names: str, rooms: tuple[str, ...]) -> dict[str, Any]:
     """What one page describes, by the name that people write; nothing twice."""
-    found = {name: inspect.unwrap(getattr(cs, name)) for name in names.split()}
-    for room in rooms:
-        for name, thing in offered(room).items():
-            if all(thing is not other for other in found.values()):
-                found[name] = thing
-    return {name: thing for name, thing in found.items() if hasattr(thing, "__qualname__")}
+    members = {name: inspect.unwrap(getattr(cs, name)) for name in names.split()}
+    for package in rooms:
+        for name, thing in offered(package).items():
+            if all(thing is not other for other in members.values()):
+                members[name] = thing
+    return {name: thing for name, thing in members.items() if hasattr(thing, "__qualname__")}
 
 
 def pages() -> dict[str, str]:

@@ -38,9 +38,9 @@ def section(name: str, pictures: Path) -> list[str]:
     path = STUDIES / f"{name}.py"
     _, questions, code = path.read_text(encoding="utf-8").split('"""', 2)
     done = subprocess.run([sys.executable, str(path)], cwd=pictures, capture_output=True, text=True, check=True)
-    shown = f"```python\n{code.strip()}\n```\n\n```text\n{done.stdout.strip()}\n```"
-    asked = [" ".join(question.split()) for question in questions.split("\n\n")]
-    return [f"## {question}\n\n{shown}\n\n![{question}](studies/{name}.png)\n" for question in asked]
+    block = f"```python\n{code.strip()}\n```\n\n```text\n{done.stdout.strip()}\n```"
+    question_lines = [" ".join(question.split()) for question in questions.split("\n\n")]
+    return [f"## {question}\n\n{block}\n\n![{question}](studies/{name}.png)\n" for question in question_lines]
 
 
 if __name__ == "__main__":

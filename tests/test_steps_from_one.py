@@ -14,7 +14,7 @@ from collsim.app.texts.catalogue import TEXTS
 from collsim.cli import app
 from collsim.schedule import freeze
 from collsim.teach import break_it, exercise, list_exercises
-from collsim.teach.breaking import WAYS
+from collsim.teach.breaking import BREAKAGES
 from collsim.viz.timeline.document import build_timeline
 
 ROOT = Path(__file__).parents[1]
@@ -97,7 +97,7 @@ def test_what_goes_wrong_in_the_first_step_goes_wrong_in_step_one():
     assert caught.value.step == 0
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", BREAKAGES)
 def test_whatever_is_broken_is_told_in_steps_from_one_by_all_that_tell_it(how):
     """The sentence of `break_it`, of the checker and of the player; step 1 is told wherever the first is broken."""
     trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")

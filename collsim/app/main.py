@@ -42,12 +42,12 @@ def main(first: str = "explore") -> None:
     put_menu(entries)
     # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well
     named = st.Page(_wrap_page(PAGES[first]), title=t(f"page.{first}"), url_path=first, visibility="hidden")
-    shown = st.navigation(_group_menu(entries, named), position="top")
-    if shown is named:
+    current_page = st.navigation(_group_menu(entries, named), position="top")
+    if current_page is named:
         st.switch_page(entries[first], query_params=st.query_params.to_dict())
-    if shown is not entries["class"] and (code := get_invited_code()):
+    if current_page is not entries["class"] and (code := get_invited_code()):
         st.switch_page(entries["class"], query_params={"class": code})
-    shown.run()
+    current_page.run()
 
 
 #: The menu's groups and the pages in them, in order; a page that is in none stands with those that show something.
@@ -64,11 +64,11 @@ def _group_menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[s
     """Entries by the name of their group."""
     placed = {name for names in GROUPS.values() for name in names}
     more = {_OTHERS: [entries[name] for name in entries if name not in placed] + [named]}
-    found = {
+    groups = {
         group: [entries[name] for name in names if name in entries] + more.get(group, [])
         for group, names in GROUPS.items()
     }
-    return {t(f"menu.{group}"): pages for group, pages in found.items() if pages}
+    return {t(f"menu.{group}"): pages for group, pages in groups.items() if pages}
 
 
 def _build_entry(page: Page, first: str) -> st.Page:

@@ -111,7 +111,7 @@ def grade(
     as_json: Json = False,
 ) -> None:
     """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
-    from collsim.teach import summary
+    from collsim.teach import summarize
 
     if allow_unsandboxed and detect_isolation() is Isolation.NONE:
         print_note("No sandbox here: the hand-ins run with all that you may do.")
@@ -121,7 +121,7 @@ def grade(
     if as_json:
         print_json(records(frame))
     else:
-        print(summary(frame).to_string())
+        print(summarize(frame).to_string())
 
 
 @command()

@@ -80,7 +80,7 @@ class RunFacts:
     lanes_after: tuple[PipelinePicture, ...] = ()
 
 
-def shows(
+def build_facts(
     trace: Trace,
     /,
     rows: tuple[tuple[str, ...], ...] = (),
@@ -90,8 +90,8 @@ def shows(
     **values: Any,
 ) -> RunFacts:
     """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
-    said = {name: RunWords(value) if isinstance(value, Trace) else value for name, value in values.items()}
-    return RunFacts(trace, said, rows, lanes, lanes_after)
+    facts = {name: RunWords(value) if isinstance(value, Trace) else value for name, value in values.items()}
+    return RunFacts(trace, facts, rows, lanes, lanes_after)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Section:
     ask: Text
     choices: tuple[Alternative, ...]
     right: int
-    why: Text
+    explanation: Text
     after: tuple[Text, ...] = ()
     table: tuple[tuple[Text, ...], ...] = ()
     view: str = "physical"
@@ -123,34 +123,34 @@ class Section:
     @property
     def texts(self) -> tuple[Text, ...]:
         """Every template of it."""
-        spoken = [text for choice in self.choices for text in (choice.text, choice.why)]
+        spoken = [text for choice in self.choices for text in (choice.text, choice.reason)]
         cells = [cell for row in self.table for cell in row]
         named = [self.title] if self.title else []
-        return (*named, *self.before, self.ask, *spoken, self.why, *self.after, *cells)
+        return (*named, *self.before, self.ask, *spoken, self.explanation, *self.after, *cells)
 
-    def told(self) -> Telling:
+    def fill_texts(self) -> Telling:
         """Run it, once in this process, and fill the texts in.
 
         Raises:
             KeyError: For a name that `facts` does not give.
             AttributeError: For an attribute that such a fact does not have.
         """
-        return self._told
+        return self._telling
 
     @cached_property
-    def _told(self) -> Telling:
+    def _telling(self) -> Telling:
         facts = self.facts()
 
         def fill(text: Text) -> Text:
-            return _filled(text, facts.values)
+            return _fill_text(text, facts.values)
 
-        choices = tuple(Alternative(fill(one.text), fill(one.why)) for one in self.choices)
-        question = Question("choice", "lesson", fill(self.ask), fill(self.why), self.right, choices=choices)
-        made = tuple(tuple((cell, cell) for cell in row) for row in facts.rows)
-        table = (*(tuple(map(fill, row)) for row in self.table), *made)
+        choices = tuple(Alternative(fill(choice.text), fill(choice.reason)) for choice in self.choices)
+        question = Question("choice", "lesson", fill(self.ask), fill(self.explanation), self.right, choices=choices)
+        run_rows = tuple(tuple((cell, cell) for cell in row) for row in facts.rows)
+        table = (*(tuple(map(fill, row)) for row in self.table), *run_rows)
         before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
-        shown = facts.lanes, facts.lanes_after
-        return Telling(facts.trace, before, question, after, table, self.view, *shown)
+        pictures = facts.lanes, facts.lanes_after
+        return Telling(facts.trace, before, question, after, table, self.view, *pictures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ class Lesson:
     number: int = 0
 
 
-def _filled(text: Text, values: Mapping[str, Any]) -> Text:
+def _fill_text(text: Text, values: Mapping[str, Any]) -> Text:
     english, chinese = (
         part.format_map({name: v[k] if isinstance(v, tuple) else v for name, v in values.items()})
         for k, part in enumerate(text)
@@ -197,34 +197,34 @@ def _filled(text: Text, values: Mapping[str, Any]) -> Text:
     return english, chinese
 
 
-def same(text: str) -> Text:
+def repeat_text(text: str) -> Text:
     """A text that is the same in both languages."""
     return text, text
 
 
-def choice(text: Text | str, why: Text) -> Alternative:
+def choice(text: Text | str, reason: Text) -> Alternative:
     """Something to choose, and why it is right or what is wrong with it."""
-    return Alternative(same(text) if isinstance(text, str) else text, why)
+    return Alternative(repeat_text(text) if isinstance(text, str) else text, reason)
 
 
 # ---- runs that lessons share ---------------------------------------------------------------------------------------
 
 
-def on(name: str, topology: Topology, nbytes: str = "64MiB", **options: Any) -> Trace:
+def simulate_algorithm(name: str, topology: Topology, nbytes: str = "64MiB", **options: Any) -> Trace:
     """A run of an algorithm on a network."""
-    return played(schedule(name, topology=topology, **options), topology, nbytes)
+    return simulate_schedule(schedule(name, topology=topology, **options), topology, nbytes)
 
 
-def played(made: Schedule, topology: Topology, nbytes: str = "64MiB") -> Trace:
+def simulate_schedule(plan: Schedule, topology: Topology, nbytes: str = "64MiB") -> Trace:
     """A run of a schedule on a network."""
-    return simulate(made, topology, nbytes)
+    return simulate(plan, topology, nbytes)
 
 
-def one_switch(ranks: int = 8) -> Topology:
+def build_switch(ranks: int = 8) -> Topology:
     """Ranks on one switch, a cable each."""
     return switch(ranks, bandwidth="25GB/s", alpha="1us")
 
 
-def times(slow: Trace, fast: Trace) -> str:
+def format_ratio(slow: Trace, fast: Trace) -> str:
     """How many times as long."""
     return f"{slow.time / fast.time:.3g}"

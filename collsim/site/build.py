@@ -29,7 +29,7 @@ from ..viz.hosts.page import build_player_source
 from ..viz.story.document import build_story_source, encode_story
 from ..viz.timeline.document import build_timeline, dump_json
 from . import pages
-from .gallery import PLACES, GalleryPlace, shown
+from .gallery import PLACES, GalleryPlace, list_runs
 
 _ASKED = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
@@ -83,15 +83,15 @@ def build_site(
         raise CollsimError(
             "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
         )
-    wrong = [one for one in lang if one not in pages.LANGUAGES]
+    wrong = [language for language in lang if language not in pages.LANGUAGES]
     if wrong or not lang:
         raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
     with name_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
-            work = Path(made) / "site"
-            with open_progress(progress, "runs", "runs done", "name of the run") as tell:
-                runs = _write(work, lang, places, only, tell)
+        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as folder:
+            work = Path(folder) / "site"
+            with open_progress(progress, "runs", "runs done", "name of the run") as report_progress:
+                runs = _write(work, lang, places, only, report_progress)
             if target.exists():
                 shutil.rmtree(target)
             shutil.move(work, target)
@@ -105,36 +105,36 @@ def _write(
     lang: Sequence[str],
     places: Sequence[GalleryPlace],
     only: Sequence[str] | None,
-    tell: Callable[..., None] | None,
+    report_progress: Callable[..., None] | None,
 ) -> int:
     for folder in ("assets", "runs", *lang):
         (work / folder).mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
-    (work / "assets" / "player.js").write_text(classic(build_player_source()), encoding="utf-8")
+    (work / "assets" / "player.js").write_text(convert_to_script(build_player_source()), encoding="utf-8")
     (work / "assets" / "story.js").write_text(
-        classic(build_story_source(), "collsimStory", "createStory"), encoding="utf-8"
+        convert_to_script(build_story_source(), "collsimStory", "createStory"), encoding="utf-8"
     )
     for name in ("site.js", "site.css"):
         shutil.copyfile(here / name, work / "assets" / name)
-    (work / "index.html").write_text(pages.entrance(), encoding="utf-8")
+    (work / "index.html").write_text(pages.build_entrance(), encoding="utf-8")
     (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
     entries = []
-    for number, run in enumerate(shown(places, only), 1):
+    for number, run in enumerate(list_runs(places, only), 1):
         _write_run(work, run.key, run.trace, 1)
         entries.append(Entry(run.key, run.trace.schedule.name, run.place.key, run.trace.schedule.ranks, run.trace.time))
-        if tell is not None:
-            tell(number, run.key)
+        if report_progress is not None:
+            report_progress(number, run.key)
     if not entries:
         raise CollsimError("no run fits these places and algorithms, so there is nothing to build")
-    lessons = {key: section.told() for key, (_, section) in SECTIONS.items()}
-    for key, made in lessons.items():
-        _write_run(work, f"lesson--{key}", made.trace, SECTIONS[key][0].number, (made.question,))
-    for one in lang:
-        _write_pages(work / one, one, entries, lessons, places)
+    lessons = {key: section.fill_texts() for key, (_, section) in SECTIONS.items()}
+    for key, telling in lessons.items():
+        _write_run(work, f"lesson--{key}", telling.trace, SECTIONS[key][0].number, (telling.question,))
+    for language in lang:
+        _write_pages(work / language, language, entries, lessons, places)
     return len(entries) + len(lessons)
 
 
-def classic(module: str, name: str = "collsimPlayer", made: str = "createPlayer, createClock") -> str:
+def convert_to_script(module: str, name: str = "collsimPlayer", exported: str = "createPlayer, createClock") -> str:
     """A module as a script without modules, which browsers refuse to load from file://; `made` of it is found under
     the global `name`."""
     plain = re.sub(r"^export default (?=function)", "", module, flags=re.MULTILINE)
@@ -143,13 +143,13 @@ def classic(module: str, name: str = "collsimPlayer", made: str = "createPlayer,
     plain = re.sub(r"^export \{[^}]*\};?$", "", plain, flags=re.MULTILINE)
     if re.search(r"^(export|import)\b", plain, flags=re.MULTILINE):
         raise CollsimError("player.js has an import or an export that cannot be made a plain script")
-    return f'(function () {{\n"use strict";\n{plain}\nglobalThis.{name} = {{ {made} }};\n}})();\n'
+    return f'(function () {{\n"use strict";\n{plain}\nglobalThis.{name} = {{ {exported} }};\n}})();\n'
 
 
-def _write_run(work: Path, key: str, trace: Trace, seed: int, own: Sequence[Question] = ()) -> None:
+def _write_run(work: Path, key: str, trace: Trace, seed: int, own_questions: Sequence[Question] = ()) -> None:
     """A run, questions of its own and those that are made from it, packed, as a script."""
-    asked = [q.record() for q in (*own, *questions(trace, seed, _ASKED))]
-    record = {"timeline": build_timeline(trace), "questions": asked}
+    records = [q.record() for q in (*own_questions, *questions(trace, seed, _ASKED))]
+    record = {"timeline": build_timeline(trace), "questions": records}
     packed = base64.b64encode(gzip.compress(dump_json(record).encode(), 9, mtime=0)).decode("ascii")
     (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
 
@@ -157,59 +157,74 @@ def _write_run(work: Path, key: str, trace: Trace, seed: int, own: Sequence[Ques
 def _write_pages(
     folder: Path, lang: str, entries: Sequence[Entry], lessons: Mapping[str, Telling], places: Sequence[GalleryPlace]
 ) -> None:
-    version = _version()
+    version = _read_version()
 
     def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
-        (folder / name).write_text(pages.page(name, lang, title, body, data, version), encoding="utf-8")
+        (folder / name).write_text(pages.build_page(name, lang, title, body, data, version), encoding="utf-8")
 
     _write_lessons(write, lang, entries, lessons)
     _write_gallery(write, lang, entries, places)
     scripts = ("story.js",)
-    told = {"kind": "story", "story": json.loads(encode_story())}
+    story_data = {"kind": "story", "story": json.loads(encode_story())}
     (folder / "story.html").write_text(
-        pages.page("story.html", lang, pages.say("story", lang), '<div id="story"></div>', told, version, scripts),
+        pages.build_page(
+            "story.html", lang, pages.get_text("story", lang), '<div id="story"></div>', story_data, version, scripts
+        ),
         encoding="utf-8",
     )
-    keys = [{"key": f"lesson--{key}", "href": pages.lesson_file(key)} for key in lessons]
+    keys = [{"key": f"lesson--{key}", "href": pages.name_lesson_file(key)} for key in lessons]
     write(
-        "questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys}
+        "questions.html",
+        pages.get_text("questions", lang),
+        pages.build_questions_body(lang),
+        {"kind": "questions", "keys": keys},
     )
 
 
 def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: Mapping[str, Telling]) -> None:
     """A page for every section, and the list of lessons."""
-    for key, made in lessons.items():
-        data = {"kind": "lesson", "run": f"lesson--{key}", "view": made.view}
-        write(pages.lesson_file(key), pages.lesson_title(key, lang), pages.lesson_body(key, made, lang), data)
+    for key, telling in lessons.items():
+        data = {"kind": "lesson", "run": f"lesson--{key}", "view": telling.view}
+        write(
+            pages.name_lesson_file(key),
+            pages.format_lesson_title(key, lang),
+            pages.build_lesson_body(key, telling, lang),
+            data,
+        )
     counts = {
         "runs": len(entries),
         "algorithms": len({e.algorithm for e in entries}),
         "places": len({e.place for e in entries}),
     }
-    write("index.html", pages.say("lessons", lang), pages.contents_body(lang, counts), {"kind": "contents"})
+    write("index.html", pages.get_text("lessons", lang), pages.build_contents_body(lang, counts), {"kind": "contents"})
 
 
 def _write_gallery(write: Write, lang: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
     """All runs to choose from, and those that race."""
-    names = {place.key: place.name[pages.LANGUAGES.index(lang)] for place in places}
+    names = {gallery_place.key: gallery_place.name[pages.LANGUAGES.index(lang)] for gallery_place in places}
     listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.place, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
     write(
         "gallery.html",
-        pages.say("gallery", lang),
-        pages.gallery_body(lang),
+        pages.get_text("gallery", lang),
+        pages.build_gallery_body(lang),
         {"kind": "gallery", "runs": listed, "places": names, "first": first},
     )
-    races = races_of(entries)
+    races = list_races(entries)
     race_names = {
-        key: pages.say("course", lang, place=names[place], ranks=n)
+        key: pages.get_text("course", lang, place=names[gallery_place], ranks=n)
         for key in races
-        for place, _, n in [key.rpartition("/")]
+        for gallery_place, _, n in [key.rpartition("/")]
     }
-    write("race.html", pages.say("race", lang), pages.race_body(lang, race_names), {"kind": "race", "races": races})
+    write(
+        "race.html",
+        pages.get_text("race", lang),
+        pages.build_race_body(lang, race_names),
+        {"kind": "race", "races": races},
+    )
 
 
-def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
+def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
     """For every place and number of ranks the runs that race there: at least two of the racers."""
     races: dict[str, list[str]] = {}
     for name in _RACERS:
@@ -222,7 +237,7 @@ def races_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
     )  # the others stay in the order of the places
 
 
-def _version() -> str:
+def _read_version() -> str:
     try:
         return metadata.version("collsim")
     except metadata.PackageNotFoundError:

@@ -41,11 +41,11 @@ class GalleryPlace:
         return is_shown and (not self.reduces or entry.helpers_on != "host")
 
     def topology(self, n: int) -> Topology:
-        return _topology(self.key, n)
+        return _build_topology(self.key, n)
 
 
 @lru_cache(maxsize=64)
-def _topology(key: str, n: int) -> Topology:
+def _build_topology(key: str, n: int) -> Topology:
     match key:
         case "switch":
             return switch(n, bandwidth=_RATE, alpha=_LATENCY)
@@ -92,7 +92,7 @@ class GalleryRun:
     trace: Trace
 
 
-def shown(
+def list_runs(
     places: Sequence[GalleryPlace] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB"
 ) -> Iterator[GalleryRun]:
     """All runs that a page can show: algorithm by algorithm on every place; those that do not fit there are left out.
@@ -100,18 +100,18 @@ def shown(
     Args:
         only: names of algorithms; all unless given.
     """
-    for place in places:
-        for n in place.ranks:
+    for gallery_place in places:
+        for n in gallery_place.ranks:
             for name, entry in algorithms().items():
-                if (only is None or name in only) and place.shows(entry):
-                    trace = _run(name, place, n, nbytes)
+                if (only is None or name in only) and gallery_place.shows(entry):
+                    trace = _run(name, gallery_place, n, nbytes)
                     if trace is not None:
-                        yield GalleryRun(slug(f"{name}--{place.key}--{n}"), place, trace)
+                        yield GalleryRun(make_slug(f"{name}--{gallery_place.key}--{n}"), gallery_place, trace)
 
 
-def _run(name: str, place: GalleryPlace, n: int, nbytes: str) -> Trace | None:
+def _run(name: str, gallery_place: GalleryPlace, n: int, nbytes: str) -> Trace | None:
     try:
-        network = place.topology(n)
+        network = gallery_place.topology(n)
         plan = schedule(name, ranks=n, topology=network)
         if len(plan) > _MOST_TRANSFERS or not len(plan):
             return None
@@ -120,6 +120,6 @@ def _run(name: str, place: GalleryPlace, n: int, nbytes: str) -> Trace | None:
         return None
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """A name that is safe in a file system and in an address."""
     return "--".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in text.split("--"))

@@ -8,10 +8,10 @@ from pathlib import Path
 from ..errors import CollsimError, require_path
 from ..files import create_file, require_writable_file, write_text
 from ..simulate import Trace
-from ..teach.quiz.moodle import moodle_xml
+from ..teach.quiz.moodle import write_moodle_xml
 from ..teach.quiz.question import Question
 from ..teach.quiz.questions import questions
-from ..teach.quiz.worksheet import answer, facts, markdown, plan_text, title
+from ..teach.quiz.worksheet import draw_plan, format_answer, format_title, list_facts, write_markdown
 from ..viz.pictures.worksheet import Item, create_machine_drawing, draw_pdf, render_machine
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.
@@ -38,58 +38,58 @@ def write_worksheet(
     sheet = require_path(out)
     suffix = sheet.suffix.lower()
     if suffix not in SUFFIXES:
-        why = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"
-        raise CollsimError(why, sheet=str(sheet))
+        template = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"
+        raise CollsimError(template, sheet=str(sheet))
     require_writable_file(sheet)
-    asked = questions(trace, seed, count, lang)
+    question_list = questions(trace, seed, count, lang)
     if suffix == ".xml":
-        return _for_moodle(trace, sheet, asked, seed, lang)
+        return _write_moodle(trace, sheet, question_list, seed, lang)
     key = sheet.with_name(f"{sheet.stem}-key{sheet.suffix}")
-    write = (_as_markdown if suffix == ".md" else _as_pdf)(trace, sheet, asked, lang)
+    write = (_prepare_markdown if suffix == ".md" else _prepare_pdf)(trace, sheet, question_list, lang)
     for path, is_key in ((sheet, False), (key, True)):
-        write(path, title(trace, seed, lang, is_key), is_key)
+        write(path, format_title(trace, seed, lang, is_key), is_key)
     return sheet, key
 
 
-def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lang: str) -> tuple[Path, Path]:
+def _write_moodle(trace: Trace, sheet: Path, question_list: list[Question], seed: int, lang: str) -> tuple[Path, Path]:
     drawn = render_machine(trace.topology, "png", lang)
     pictures = {"machine.png": drawn} if drawn else {}
-    category = "collsim/" + title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
-    text = moodle_xml(asked, category, facts(trace, lang), plan_text(trace.schedule), pictures)
+    category = "collsim/" + format_title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
+    text = write_moodle_xml(question_list, category, list_facts(trace, lang), draw_plan(trace.schedule), pictures)
     write_text(sheet, text)
     return sheet, sheet
 
 
-def _as_markdown(trace: Trace, sheet: Path, asked: list[Question], lang: str) -> Write:
+def _prepare_markdown(trace: Trace, sheet: Path, question_list: list[Question], lang: str) -> Write:
     """What writes the sheet and its key; both show the picture, which is drawn now."""
     picture, drawn = sheet.with_suffix(".svg"), render_machine(trace.topology, "svg", lang)
     if drawn:
         with create_file(picture) as file:
             file.write(drawn)
-    given, plan = facts(trace, lang), plan_text(trace.schedule)
+    fact_list, plan = list_facts(trace, lang), draw_plan(trace.schedule)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
-        text = markdown(asked, heading, given, is_key, plan, picture.name if drawn else "")
+        text = write_markdown(question_list, heading, fact_list, is_key, plan, picture.name if drawn else "")
         write_text(path, text)
 
     return write
 
 
-def _as_pdf(trace: Trace, _: Path, asked: list[Question], lang: str) -> Write:
+def _prepare_pdf(trace: Trace, _: Path, question_list: list[Question], lang: str) -> Write:
     """What writes the sheet and its key."""
-    given, plan = facts(trace, lang), plan_text(trace.schedule)
+    fact_list, plan = list_facts(trace, lang), draw_plan(trace.schedule)
     drawing = create_machine_drawing(trace.topology, lang)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
-        data = draw_pdf(heading, given, [_item(q, is_key) for q in asked], plan, drawing)
+        data = draw_pdf(heading, fact_list, [_build_item(q, is_key) for q in question_list], plan, drawing)
         with create_file(path) as file:
             file.write(data)
 
     return write
 
 
-def _item(q: Question, is_key: bool) -> Item:
+def _build_item(q: Question, is_key: bool) -> Item:
     if not is_key:
         return Item(q.text, q.options)
-    reasons = [f"{chr(65 + k)}: {q.say(c.why)}" for k, c in enumerate(q.choices) if k != int(q.answer)]
-    return Item(q.text, q.options, answer(q), [q.why, *reasons])
+    reasons = [f"{chr(65 + k)}: {q.say(c.reason)}" for k, c in enumerate(q.choices) if k != int(q.answer)]
+    return Item(q.text, q.options, format_answer(q), [q.why, *reasons])

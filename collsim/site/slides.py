@@ -24,7 +24,7 @@ from ..simulate import Trace
 from ..teach.language import LANGUAGES, Text, require_language
 from ..viz.hosts.page import build_html_document
 from ..viz.pictures.still import draw_machine_figure
-from .pages import lanes, say
+from .pages import draw_lanes, get_text
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -56,76 +56,79 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
     chosen = list(lessons) or list(LESSONS)
     for number in chosen:
         if isinstance(number, bool) or not isinstance(number, int) or number not in LESSONS:
-            why = "there is no lesson {number}; there are {first} to {last}"
-            raise CollsimError(why, number=number, first=min(LESSONS), last=max(LESSONS))
+            template = "there is no lesson {number}; there are {first} to {last}"
+            raise CollsimError(template, number=number, first=min(LESSONS), last=max(LESSONS))
     require_writable_file(target)  # first: all lessons take a minute
-    slides = [slide for number in chosen for slide in _lesson(LESSONS[number], lang)]
-    title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else say("name", lang)
+    slides = [slide for number in chosen for slide in _build_lesson(LESSONS[number], lang)]
+    title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else get_text("name", lang)
     style = (Path(__file__).parent / "slides.css").read_text(encoding="utf-8")
     write_text(target, build_html_document(lang, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
     return SlideDeck(target, len(chosen), len(slides))
 
 
-def _lesson(lesson: Lesson, lang: str) -> Iterator[str]:
+def _build_lesson(lesson: Lesson, lang: str) -> Iterator[str]:
     """The title, the slides of every section, and what to do next."""
     k = LANGUAGES.index(lang)
     name = f"{lesson.number}. {lesson.title[k]}"
     sections = [section.title[k] for section in lesson.sections if section.title]
-    yield _slide(name, f"<h1>{escape_text(name)}</h1><p>{escape_text(' · '.join(sections))}</p>")
+    yield _build_slide(name, f"<h1>{escape_text(name)}</h1><p>{escape_text(' · '.join(sections))}</p>")
     for section in lesson.sections:
-        yield from (_slide(name, *body) for body in _section(lesson, section, section.told(), lang))
+        yield from (_build_slide(name, *body) for body in _build_section(lesson, section, section.fill_texts(), lang))
     if lesson.notebook:
-        said = say("notebook", lang, notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
-        yield _slide(name, f"<h2>{escape_text(say('now', lang))}</h2><p>{escape_text(said)}</p>")
+        notebook_text = get_text("notebook", lang, notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
+        yield _build_slide(name, f"<h2>{escape_text(get_text('now', lang))}</h2><p>{escape_text(notebook_text)}</p>")
 
 
-def _section(lesson: Lesson, section: Section, told: Telling, lang: str) -> Iterator[tuple[str, ...]]:
+def _build_section(lesson: Lesson, section: Section, telling: Telling, lang: str) -> Iterator[tuple[str, ...]]:
     """The slides of a section: what stands on each, and what kind it is where that matters."""
     k = LANGUAGES.index(lang)
     head = f"<h2>{escape_text((section.title or lesson.title)[k])}</h2>"
-    played = f"<p class=played>{escape_text(say('played', lang, number=lesson.number))}</p>"
-    yield (head + _paragraphs(told.before, k) + played,)
-    yield from _alone(head, _picture(_machine(told.trace, lang), told.trace.topology.name))
-    yield from _alone(head, lanes(told.lanes, k, narrow=False))
-    ask = f"<h2>{escape_text(told.question.ask[k])}</h2>"
-    yield ask + f"<ol type=A>{''.join(f'<li>{escape_text(c.text[k])}</li>' for c in told.question.choices)}</ol>", "ask"
-    yield (ask + _answered(told, k) + f"<p>{escape_text(told.question.explanation[k])}</p>",)
-    yield from _alone(head, _paragraphs(told.after, k))
-    yield from _alone(head, _picture(_run(told.trace, lang), str(told.trace.schedule.label)))
-    yield from _alone(head, lanes(told.lanes_after, k, narrow=False))
-    yield from _alone(head, _table(told.table, k) if told.table else "")
+    played = f"<p class=played>{escape_text(get_text('played', lang, number=lesson.number))}</p>"
+    yield (head + _build_paragraphs(telling.before, k) + played,)
+    yield from _build_large_slide(head, _build_picture(_draw_machine(telling.trace, lang), telling.trace.topology.name))
+    yield from _build_large_slide(head, draw_lanes(telling.lanes, k, narrow=False))
+    ask = f"<h2>{escape_text(telling.question.ask[k])}</h2>"
+    yield (
+        ask + f"<ol type=A>{''.join(f'<li>{escape_text(c.text[k])}</li>' for c in telling.question.choices)}</ol>",
+        "ask",
+    )
+    yield (ask + _build_answers(telling, k) + f"<p>{escape_text(telling.question.explanation[k])}</p>",)
+    yield from _build_large_slide(head, _build_paragraphs(telling.after, k))
+    yield from _build_large_slide(head, _build_picture(_run(telling.trace, lang), str(telling.trace.schedule.label)))
+    yield from _build_large_slide(head, draw_lanes(telling.lanes_after, k, narrow=False))
+    yield from _build_large_slide(head, _build_table(telling.table, k) if telling.table else "")
 
 
-def _alone(head: str, body: str) -> Iterator[tuple[str, ...]]:
+def _build_large_slide(head: str, body: str) -> Iterator[tuple[str, ...]]:
     """A slide for a picture or a table by itself, as large as a screen: its letters are read from the last row."""
     if body:
         yield head + body, "large"
 
 
-def _answered(told: Telling, k: int) -> str:
+def _build_answers(telling: Telling, k: int) -> str:
     items = [
-        f"<li><span{' class=right' if place == told.question.answer else ''}>{escape_text(one.text[k])}</span>"
-        f"<small>{escape_text(one.why[k])}</small></li>"
-        for place, one in enumerate(told.question.choices)
+        f"<li><span{' class=right' if position == telling.question.answer else ''}>{escape_text(choice.text[k])}</span>"
+        f"<small>{escape_text(choice.reason[k])}</small></li>"
+        for position, choice in enumerate(telling.question.choices)
     ]
     return f"<ol type=A>{''.join(items)}</ol>"
 
 
-def _table(rows: Sequence[Sequence[Text]], k: int) -> str:
+def _build_table(rows: Sequence[Sequence[Text]], k: int) -> str:
     head, *others = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in rows]
     heads = head.replace("td>", "th>")
     return f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in others)}</table>"
 
 
-def _paragraphs(texts: Sequence[Text], k: int) -> str:
+def _build_paragraphs(texts: Sequence[Text], k: int) -> str:
     return "".join(f"<p>{escape_text(text[k])}</p>" for text in texts)
 
 
-def _slide(name: str, body: str, kind: str = "") -> str:
+def _build_slide(name: str, body: str, kind: str = "") -> str:
     return f'<section class="{f"slide {kind}".strip()}" data-lesson="{escape(name)}">{body}</section>'
 
 
-def _machine(trace: Trace, lang: str) -> Any:
+def _draw_machine(trace: Trace, lang: str) -> Any:
     """The machine alone, without what the run made of it; None where it is too large to be drawn."""
     try:
         return trace.topology.draw(lang=lang).figure
@@ -140,7 +143,7 @@ def _run(trace: Trace, lang: str) -> Any:
         return None
 
 
-def _picture(figure: Any, label: str) -> str:
+def _build_picture(figure: Any, label: str) -> str:
     if figure is None:
         return ""
     out = BytesIO()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..errors import require_word
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
-from .exercises.grading import grade, summary
+from .exercises.grading import grade, summarize
 from .exercises.progress import progress, progress_path
 from .exercises.tasks import SETTINGS, TASKS
 from .exercises.tasks.setting import SettingExercise, SettingResult
@@ -37,7 +37,7 @@ __all__ = [
     "progress_path",
     "questions",
     "settings",
-    "summary",
+    "summarize",
     "worksheet",
 ]
 

@@ -74,122 +74,128 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
         >>> broken.error.step, broken.error.rank
         (5, 3)
     """
-    ways = {**_SCHEDULES, **_MACHINES}
-    if how not in ways:
-        raise CollsimError(describe_unknown("way to break a run", how, ways))
+    breakages = {**_SCHEDULES, **_MACHINES}
+    if how not in breakages:
+        raise CollsimError(describe_unknown("way to break a run", how, breakages))
     require_language(lang)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
-        why = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"
-        raise CollsimError(why, trace=trace, most=_MOST_TRANSFERS)
+        template = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"
+        raise CollsimError(template, trace=trace, most=_MOST_TRANSFERS)
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(lang)
     if how in _MACHINES:
         what, says, after, error = _MACHINES[how](trace, random)
         return Broken(how, what[k], says[k], after, error)
-    plan, what = _changed(trace.schedule, how, random)
-    says, wrong = _verdict(plan)
-    return Broken(how, what[k], says[k], _timed(trace, plan), wrong)
+    plan, what = _break_schedule(trace.schedule, how, random)
+    says, wrong = _check_plan(plan)
+    return Broken(how, what[k], says[k], _time_plan(trace, plan), wrong)
 
 
 # ---- the schedule
 
 
-def _lose(steps: list[Step], s: Schedule, random: Random) -> Text:
-    at, row = _pick(steps, random)
-    told = _told(s, steps[at], row)
-    steps[at] = _kept(steps[at], np.arange(len(steps[at])) != row)
-    return f"In step {at + 1} {told[0]} is lost.", f"第 {at + 1} 步，{told[1]} 丢失了。"
+def _drop_send(steps: list[Step], s: Schedule, random: Random) -> Text:
+    number, row = _pick_transfer(steps, random)
+    sending = _describe_send(s, steps[number], row)
+    steps[number] = _select_rows(steps[number], np.arange(len(steps[number])) != row)
+    return f"In step {number + 1} {sending[0]} is lost.", f"第 {number + 1} 步，{sending[1]} 丢失了。"
 
 
-def _swap(steps: list[Step], s: Schedule, random: Random) -> Text:
+def _swap_chunks(steps: list[Step], s: Schedule, random: Random) -> Text:
     """Two sends of one step carry each other's chunk; where all carry the same, one reads the next chunk, or goes the
     wrong way."""
-    at, row = _pick(steps, random)
-    step = steps[at]
+    number, row = _pick_transfer(steps, random)
+    step = steps[number]
     plain = bool(step.chunk[row] == step.into[row])
     others = np.flatnonzero((step.chunk != step.chunk[row]) & (step.chunk == step.into) & plain)
     chunk, into = step.chunk.copy(), step.into.copy()
-    told = _told(s, step, row)
+    sending = _describe_send(s, step, row)
     if len(others):
         other = int(random.choice(others))
         for column in (chunk, into):
             column[[row, other]] = column[[other, row]]
-        second = _told(s, step, other)
-        steps[at] = replace(step, chunk=chunk, into=into)
+        second = _describe_send(s, step, other)
+        steps[number] = replace(step, chunk=chunk, into=into)
         return (
-            f"In step {at + 1} {told[0]} and {second[0]} carry each other's chunk.",
-            f"第 {at + 1} 步，{told[1]} 与 {second[1]} 互换了 chunk。",
+            f"In step {number + 1} {sending[0]} and {second[0]} carry each other's chunk.",
+            f"第 {number + 1} 步，{sending[1]} 与 {second[1]} 互换了 chunk。",
         )
     if s.slots == 1:
         src, dst = step.src.copy(), step.dst.copy()
         src[row], dst[row] = dst[row], src[row]
-        steps[at] = replace(step, src=src, dst=dst)
-        return f"In step {at + 1} {told[0]} goes the other way.", f"第 {at + 1} 步，{told[1]} 的方向反了。"
+        steps[number] = replace(step, src=src, dst=dst)
+        return (
+            f"In step {number + 1} {sending[0]} goes the other way.",
+            f"第 {number + 1} 步，{sending[1]} 的方向反了。",
+        )
     chunk[row] = (chunk[row] + 1) % s.slots
-    steps[at] = replace(step, chunk=chunk)
+    steps[number] = replace(step, chunk=chunk)
     return (
-        f"In step {at + 1} {told[0]} reads chunk {chunk[row]} instead.",
-        f"第 {at + 1} 步，{told[1]} 读取的却是 chunk {chunk[row]}。",
+        f"In step {number + 1} {sending[0]} reads chunk {chunk[row]} instead.",
+        f"第 {number + 1} 步，{sending[1]} 读取的却是 chunk {chunk[row]}。",
     )
 
 
-def _oversize(steps: list[Step], s: Schedule, random: Random) -> Text:
+def _extend_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     """One send is a chunk too long and runs on into the next one."""
-    at, row = _pick(steps, random)
-    step, told = steps[at], _told(s, steps[at], row)
-    more = _kept(step, np.arange(len(step)) == row)
+    number, row = _pick_transfer(steps, random)
+    step, sending = steps[number], _describe_send(s, steps[number], row)
+    more = _select_rows(step, np.arange(len(step)) == row)
     more = replace(more, chunk=more.chunk + 1, into=more.into + 1)
-    steps[at] = step + more
+    steps[number] = step + more
     return (
-        f"In step {at + 1} {told[0]} is a chunk too long and runs on into chunk {int(more.into[0])}.",
-        f"第 {at + 1} 步，{told[1]} 多出一个 chunk，越界到了 chunk {int(more.into[0])}。",
+        f"In step {number + 1} {sending[0]} is a chunk too long and runs on into chunk {int(more.into[0])}.",
+        f"第 {number + 1} 步，{sending[1]} 多出一个 chunk，越界到了 chunk {int(more.into[0])}。",
     )
 
 
-def _repeat(steps: list[Step], s: Schedule, random: Random) -> Text:
+def _repeat_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     """One send happens a second time, in a step of its own at once after the first."""
-    at, row = _pick(steps, random, [k for k, step in enumerate(steps) if step.reduce.any()])
-    told = _told(s, steps[at], row)
-    steps.insert(at + 1, _kept(steps[at], np.arange(len(steps[at])) == row))
-    return f"After step {at + 1} {told[0]} happens a second time.", f"第 {at + 1} 步之后，{told[1]} 又执行了一遍。"
+    number, row = _pick_transfer(steps, random, [k for k, step in enumerate(steps) if step.reduce.any()])
+    sending = _describe_send(s, steps[number], row)
+    steps.insert(number + 1, _select_rows(steps[number], np.arange(len(steps[number])) == row))
+    return (
+        f"After step {number + 1} {sending[0]} happens a second time.",
+        f"第 {number + 1} 步之后，{sending[1]} 又执行了一遍。",
+    )
 
 
 _SCHEDULES: dict[str, Callable[[list[Step], Schedule, Random], Text]] = {
-    "lose": _lose,
-    "swap": _swap,
-    "oversize": _oversize,
-    "repeat": _repeat,
+    "lose": _drop_send,
+    "swap": _swap_chunks,
+    "oversize": _extend_send,
+    "repeat": _repeat_send,
 }
 
 
-def _pick(steps: list[Step], random: Random, among: list[int] | None = None) -> tuple[int, int]:
+def _pick_transfer(steps: list[Step], random: Random, among: list[int] | None = None) -> tuple[int, int]:
     """A transfer that leaves its endpoint: its step and its row there."""
     choices = [k for k in among or range(len(steps)) if (steps[k].src != steps[k].dst).any()] or [
         k for k in range(len(steps)) if (steps[k].src != steps[k].dst).any()
     ]
-    at = int(random.choice(choices))
-    away = np.flatnonzero(steps[at].src != steps[at].dst)
-    adding = away[steps[at].reduce[away]]
-    return at, int(random.choice(adding if among and len(adding) else away))
+    number = int(random.choice(choices))
+    away = np.flatnonzero(steps[number].src != steps[number].dst)
+    adding = away[steps[number].reduce[away]]
+    return number, int(random.choice(adding if among and len(adding) else away))
 
 
-def _told(s: Schedule, step: Step, row: int) -> Text:
+def _describe_send(s: Schedule, step: Step, row: int) -> Text:
     a, b, c = s.who(int(step.src[row])), s.who(int(step.dst[row])), int(step.chunk[row])
     return f"the send of chunk {c} from {a} to {b}", f"从 {a} 到 {b} 的 chunk {c}"
 
 
-def _kept(step: Step, keep: np.ndarray) -> Step:  # type: ignore[type-arg]
+def _select_rows(step: Step, keep: np.ndarray) -> Step:  # type: ignore[type-arg]
     columns = {name: getattr(step, name)[keep] for name in ("src", "dst", "chunk", "into", "reduce", "channel")}
     return replace(step, **columns)
 
 
-def _changed(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimError, Text]:
+def _break_schedule(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimError, Text]:
     """The schedule with one thing wrong; or the error that says why there can be no such schedule."""
     steps = list(s.each_step())
     what = _SCHEDULES[how](steps, s, random)
     name = f"{s.name}_broken"
     try:
-        made = freeze(
+        plan = freeze(
             name,
             s.collective,
             s.ranks,
@@ -202,24 +208,24 @@ def _changed(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimE
         )
     except ScheduleError as error:
         return error, what
-    return replace(made, original=s), what
+    return replace(plan, original=s), what
 
 
-def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:
+def _check_plan(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:
     error: CollsimError | None = None
     if isinstance(plan, CollsimError):
         error = plan
     else:
         try:
             verify(plan)
-        except CollsimError as found:
-            error = found
+        except CollsimError as problem:
+            error = problem
     if error is None:
         return ("The result is still right: nobody needed that.", "结果仍然正确：没有人需要它。"), None
     return (error.text(), error.text("zh")), error
 
 
-def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
+def _time_plan(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
     if isinstance(plan, CollsimError):
         return None
     return simulate(plan, trace.topology, trace.nbytes, trace.dtype, trace.engine)
@@ -230,7 +236,7 @@ def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
 Outcome = tuple[Text, Text, Trace | None, CollsimError | None]
 
 
-def _cut(trace: Trace, random: Random) -> Outcome:
+def _cut_cable(trace: Trace, random: Random) -> Outcome:
     """One of the cables that are busiest is gone; the data take another way, if there is one."""
     busy, links, names = trace.link_busy, trace.topology.links, trace.topology.devices.name
     if not busy.any():
@@ -244,10 +250,10 @@ def _cut(trace: Trace, random: Random) -> Outcome:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:
         return what, (error.text(), f"有 rank 因此无法到达：{error.text('zh')}"), None, error
-    return what, _compared(trace, after), after, None
+    return what, _compare_times(trace, after), after, None
 
 
-def _slow(trace: Trace, random: Random) -> Outcome:
+def _slow_rank(trace: Trace, random: Random) -> Outcome:
     """All cables of one rank carry half."""
     rank = int(random.integers(trace.schedule.ranks))
     device = int(trace.topology.endpoint_device[trace.placement[rank]])
@@ -256,10 +262,10 @@ def _slow(trace: Trace, random: Random) -> Outcome:
         topology = topology.with_link(device, int(links.dst[link]), bandwidth=float(links.bandwidth[link]) / 2)
     after = simulate(trace.schedule, topology, trace.nbytes, trace.dtype, trace.engine)
     what = f"All cables of rank {rank} are half as fast.", f"rank {rank} 的所有线缆都慢了一半。"
-    return what, _compared(trace, after), after, None
+    return what, _compare_times(trace, after), after, None
 
 
-def _compared(before: Trace, after: Trace) -> Text:
+def _compare_times(before: Trace, after: Trace) -> Text:
     a, b, times = format_time(before.time), format_time(after.time), f"{after.time / before.time:.3g}"
     if times == "1":
         return f"The data still come out right, and it still takes {a}.", f"数据仍然正确，耗时仍是 {a}。"
@@ -267,5 +273,5 @@ def _compared(before: Trace, after: Trace) -> Text:
     return en, f"数据仍然正确；耗时由 {a} 变为 {b}，是原来的 {times} 倍。"
 
 
-_MACHINES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut, "slow": _slow}
-WAYS = (*_SCHEDULES, *_MACHINES)
+_MACHINES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut_cable, "slow": _slow_rank}
+BREAKAGES = (*_SCHEDULES, *_MACHINES)

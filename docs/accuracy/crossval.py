@@ -171,14 +171,14 @@ def cross_validate(
     measured: str | Path,
     by: str = "system",
     folds: int = 10,
-    said: Callable[[str], None] | None = None,
+    report_progress: Callable[[str], None] | None = None,
 ) -> Accuracy:
     """Accuracy on runs that the constants have not seen: `folds` times a share of the values of column `by` is left
     out.
 
     Raises FormatError where the table of cases has no such column.
     """
-    return left_out(cases, measured, by, folds, said)[0]
+    return left_out(cases, measured, by, folds, report_progress)[0]
 
 
 def left_out(
@@ -186,7 +186,7 @@ def left_out(
     measured: str | Path,
     by: str = "system",
     folds: int = 10,
-    said: Callable[[str], None] | None = None,
+    report_progress: Callable[[str], None] | None = None,
     known: Sequence[Mapping[str, float]] | None = None,
 ) -> tuple[Accuracy, list[PredictedRow], list[dict[str, float]]]:
     """`cross_validate`, the rows behind it, and the factors of each fit. `known`: those factors from an earlier time,
@@ -194,8 +194,8 @@ def left_out(
     described, rows, unread = read_tables(cases, measured)
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
-    found, failed = predict_rows(described, rows)
-    runs, samples, weights = _samples(found)
+    predicted, failed = predict_rows(described, rows)
+    runs, samples, weights = _samples(predicted)
     group = described.set_index("case_id")[by]
     names = np.array([str(group[case_id]) for case_id, *_ in runs])
     order = np.array(sorted(set(names)))
@@ -213,8 +213,10 @@ def left_out(
             case_id, p, seconds = runs[i]
             parts = compute_time(replace(samples[i].call, links=links))
             blind.append((case_id, replace(p, time=parts.total, parts=parts), seconds))
-        if said:
-            said(f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}")
+        if report_progress:
+            report_progress(
+                f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}"
+            )
     return summarize_accuracy(blind, described, rows, {**failed, **unread}), blind, factors
 
 
@@ -227,10 +229,10 @@ def _links(samples: Sequence[Sample]) -> LinkParameters:
 
 
 def _samples(
-    found: Sequence[PredictedRow],
+    predicted: Sequence[PredictedRow],
 ) -> tuple[list[tuple[str, Prediction, float]], list[Sample], npt.NDArray[np.float64]]:
     """Rows of NCCL and RCCL, the same as samples, and what each weighs."""
-    runs = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
+    runs = [(case_id, p, seconds) for case_id, p, seconds in predicted if isinstance(p, Prediction)]
     samples = [sample(p, seconds) for _, p, seconds in runs]
     return runs, samples, _weights([case_id for case_id, *_ in runs], [p.nbytes for _, p, _ in runs])
 
@@ -248,7 +250,7 @@ def _weights(runs: list[str], sizes: list[int]) -> npt.NDArray[np.float64]:
         {"run": runs, "band": np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")}
     )
     grouped = table.groupby(["run", "band"])
-    at, count = grouped.cumcount(), grouped["run"].transform("size")
-    keep = (count <= _ROWS) | ((at * _ROWS // count) != ((at - 1) * _ROWS // count))
-    kept = table.assign(keep=keep).groupby(["run", "band"])["keep"].transform("sum")
-    return np.where(keep, 1 / np.sqrt(kept), 0.0)
+    position, count = grouped.cumcount(), grouped["run"].transform("size")
+    keep = (count <= _ROWS) | ((position * _ROWS // count) != ((position - 1) * _ROWS // count))
+    retained = table.assign(keep=keep).groupby(["run", "band"])["keep"].transform("sum")
+    return np.where(keep, 1 / np.sqrt(retained), 0.0)

@@ -62,8 +62,8 @@ def left_out(
     described, rows, unread = read_tables(cases, measured)
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
-    found, failed = predict_rows(described, rows)
-    runs = [row for row in found if isinstance(row[1], MpiPrediction)]
+    predicted, failed = predict_rows(described, rows)
+    runs = [row for row in predicted if isinstance(row[1], MpiPrediction)]
     case_of = {str(case.case_id): case for case in described.itertuples()}
     names = np.array([str(getattr(case_of[case_id], by)) for case_id, *_ in runs])
     order = np.array(sorted(set(names)))
@@ -97,9 +97,9 @@ def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Co
         return np.concatenate([weight * np.sign(seconds - want) * np.sqrt(2 * (np.sqrt(1 + far) - 1)), _PULL * x])
 
     def slope(x: Floats, seconds: Floats) -> Floats:
-        at = residuals(x, seconds)
+        start = residuals(x, seconds)
         near = [x + _NUDGE * e for e in np.eye(len(x))]
-        return np.stack([(residuals(y, times(y)) - at) / _NUDGE for y in near], axis=1)
+        return np.stack([(residuals(y, times(y)) - start) / _NUDGE for y in near], axis=1)
 
     return _constants(np.exp(start + minimize_squares(times, residuals, slope, np.zeros(len(start)))))
 
@@ -107,8 +107,8 @@ def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Co
 def _weights(runs: list[str], sizes: list[int]) -> Floats:
     band = np.searchsorted([low for _, low, _ in reversed(BANDS)][1:], sizes, side="right")
     table = pd.DataFrame({"run": runs, "band": band})
-    found: Floats = 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
-    return found
+    weight: Floats = 1 / np.sqrt(table.groupby(["run", "band"])["band"].transform("size").to_numpy(float))
+    return weight
 
 
 _SINGLE = ("inside", "peer", "fill", "fade", "wire")

@@ -29,12 +29,12 @@ class Table:
 
     def markdown(self, lang: Language) -> str:
         """The table, its cells in the language, but for names and quotations."""
-        kept = [name in QUOTED for name in self.head]
+        is_quoted = [name in QUOTED for name in self.head]
         rows = [
-            [str(cell) if as_is else said(str(cell), lang) for cell, as_is in zip(row, kept, strict=True)]
+            [str(cell) if as_is else translate(str(cell), lang) for cell, as_is in zip(row, is_quoted, strict=True)]
             for row in self.rows
         ]
-        head = [said(name, lang) for name in self.head]
+        head = [translate(name, lang) for name in self.head]
         body = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
         return "\n".join([body[0], "|" + "---|" * len(head), *body[1:]])
 
@@ -48,21 +48,23 @@ class Text:
 
     def markdown(self, lang: Language) -> str:
         """The text with every block in the language."""
-        return template(self.name, lang).format(**{key: markdown(block, lang) for key, block in self.blocks.items()})
+        return template(self.name, lang).format(
+            **{key: render_markdown(block, lang) for key, block in self.blocks.items()}
+        )
 
 
 #: A number, a sentence that `words.csv` has, a table, a text, or several under one another.
 Block = int | str | Table | Text | list["Block"]
 
 
-def markdown(block: Block, lang: Language) -> str | int:
+def render_markdown(block: Block, lang: Language) -> str | int:
     """A block in the language; a number stays one, so that the text says how it is written."""
     if isinstance(block, int):
         return block
     if isinstance(block, str):
-        return said(block, lang)
+        return translate(block, lang)
     if isinstance(block, list):
-        return "\n\n".join(str(markdown(one, lang)) for one in block)
+        return "\n\n".join(str(render_markdown(part, lang)) for part in block)
     return block.markdown(lang)
 
 
@@ -71,15 +73,15 @@ def template(name: str, lang: Language) -> str:
     return (PAGES / f"{name}{'' if lang == 'en' else f'.{lang}'}.md").read_text(encoding="utf-8")
 
 
-def said(english: str, lang: Language) -> str:
+def translate(english: str, lang: Language) -> str:
     """A sentence or cell in the language: what `words.csv` has for it, else as it is (a figure, a name)."""
     if lang == "en":
         return english
     if english in (exact := words()):
         return exact[english]
     for pattern, chinese in _patterns():
-        if found := pattern.fullmatch(english):
-            return chinese.format(*(said(part, lang) for part in found.groups()))
+        if match := pattern.fullmatch(english):
+            return chinese.format(*(translate(part, lang) for part in match.groups()))
     return english
 
 

@@ -185,12 +185,12 @@ def _has_number(value: Any) -> bool:
 
 def of_links() -> list[tuple[str, str | int | None, float, Kind]]:
     """Field, entry (None: the field has one value), value and kind of every constant in `links.MEASURED`."""
-    found: list[tuple[str, str | int | None, float, Kind]] = []
+    entries: list[tuple[str, str | int | None, float, Kind]] = []
     for f in fields(links.MEASURED):
         value = getattr(links.MEASURED, f.name)
         for entry, number in value.items() if isinstance(value, Mapping) else [(None, value)]:
-            found.append((f.name, entry, number, _kind(f.name, entry)))
-    return found
+            entries.append((f.name, entry, number, _kind(f.name, entry)))
+    return entries
 
 
 def _kind(field: str, entry: str | int | None) -> Kind:
@@ -210,7 +210,7 @@ def _kind(field: str, entry: str | int | None) -> Kind:
 def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) -> list[Constant]:
     """Every constant. `samples` are measured calls, `runs` the run and the system of each, to count what stands behind
     a fit."""
-    found = []
+    entries = []
     for field, entry, number, kind in of_links():
         name = field if entry is None else f"{field}[{entry}]"
         start = getattr(PRIOR, field)
@@ -220,18 +220,18 @@ def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) 
             if kind == "fitted"
             else links.READ_OFF.get(_plain(field, entry)) or links.NCCLS[_plain(field, entry)]
         )
-        moved = _moved(samples, field, entry) if kind == "fitted" else []
+        moved = _find_moved_samples(samples, field, entry) if kind == "fitted" else []
         behind = {runs[i] for i in moved} if runs else set()
         counts = (len(behind), len({system for _, system in behind})) if kind == "fitted" and runs else (None, None)
-        found.append(Constant(f"links.{name}", f"{number:.3g}", kind, source, *counts))
+        entries.append(Constant(f"links.{name}", f"{number:.3g}", kind, source, *counts))
     for room in ROOMS:
         short = room.__name__.rpartition(".")[2]
         for name, value in own_names(room):
             if (full := f"{short}.{name}") in _NO_CONSTANT:
                 continue
             kind, source = ("NCCL's own", f"{_NCCL}, see constants.py") if short == "constants" else ORIGINS[full]
-            found.append(Constant(full, _short(value), kind, source))
-    return found
+            entries.append(Constant(full, _short(value), kind, source))
+    return entries
 
 
 def _plain(field: str, entry: str | int | None) -> str:
@@ -250,7 +250,7 @@ def _short(value: Any) -> str:
     )
 
 
-def _moved(samples: Sequence[Sample], field: str, entry: str | int | None) -> list[int]:
+def _find_moved_samples(samples: Sequence[Sample], field: str, entry: str | int | None) -> list[int]:
     """Samples whose time changes when this constant does."""
     knob = {"it": ((field, () if entry is None else (entry,)),)}
     either = [apply_knobs(links.MEASURED, knob, {"it": math.exp(step)}) for step in (-0.5, 0.5)]

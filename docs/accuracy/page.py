@@ -37,32 +37,32 @@ _LEFT_OUT = {"system": "systems", "gpu": "GPUs", "source": "sources"}
 
 def page(
     result: Accuracy,
-    found: Sequence[PredictedRow],
+    predicted: Sequence[PredictedRow],
     described: pd.DataFrame,
     blind: Mapping[str, Accuracy] | None = None,
     mpi_blind: Mapping[str, Accuracy] | None = None,
     lang: Language = "en",
 ) -> str:
     """The page as Markdown in one language, see `blocks`."""
-    return Text("accuracy", blocks(result, found, described, blind, mpi_blind)).markdown(lang)
+    return Text("accuracy", blocks(result, predicted, described, blind, mpi_blind)).markdown(lang)
 
 
 def blocks(
     result: Accuracy,
-    found: Sequence[PredictedRow],
+    predicted: Sequence[PredictedRow],
     described: pd.DataFrame,
     blind: Mapping[str, Accuracy] | None = None,
     mpi_blind: Mapping[str, Accuracy] | None = None,
 ) -> dict[str, Block]:
     """What fills the page. `found` are the rows behind `result`, `blind` and `mpi_blind` the results of
     `crossval.cross_validate` and `crossval_mpi.cross_validate` by column left out."""
-    calls = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
+    calls = [(case_id, p, seconds) for case_id, p, seconds in predicted if isinstance(p, Prediction)]
     return {
         **of_result(result, described),
         "blind": Text("left_out", {"tables": _blind(blind, "nccl")}) if blind else "",
         "intervals": _intervals() if blind else "",
         "mpi_blind": _mpi_blind(mpi_blind, result, described) if mpi_blind else "",
-        "apart": _apart(calls, described),
+        "apart": _build_separate(calls, described),
         "floors": _floors(calls),
         "constants": _constants(calls, described),
     }
@@ -136,7 +136,7 @@ def _mpi_blind(results: Mapping[str, Accuracy], result: Accuracy, described: pd.
     return Text("mpi_left_out", {**counts, "tables": _blind(results, "mpi")})
 
 
-def apart(calls: Sequence[Call], described: pd.DataFrame) -> pd.DataFrame:
+def select_separate(calls: Sequence[Call], described: pd.DataFrame) -> pd.DataFrame:
     """Pairs of runs of different systems that words do not tell apart: first, second, band, and the log of the ratio of
     their times."""
     info = described.set_index("case_id")
@@ -160,11 +160,11 @@ def apart(calls: Sequence[Call], described: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["first", "second", "band", "log_ratio"])
 
 
-def _apart(calls: Sequence[Call], described: pd.DataFrame) -> Block:
+def _build_separate(calls: Sequence[Call], described: pd.DataFrame) -> Block:
     if "system" not in described:
         return ""
     rows = []
-    for name, pairs in apart(calls, described).groupby("band", sort=False):
+    for name, pairs in select_separate(calls, described).groupby("band", sort=False):
         off = float(pairs.log_ratio.abs().median())
         rows.append(
             [
@@ -227,7 +227,7 @@ def _misses(result: Accuracy, described: pd.DataFrame) -> Table:
 def _failed(result: Accuracy) -> Block:
     if not result.failures:
         return "Every run of the table could be predicted."
-    return Table(["not predicted", "why"], [[case, why] for case, why in result.failures.items()])
+    return Table(["not predicted", "why"], [[case, reason] for case, reason in result.failures.items()])
 
 
 def _kinds(result: Accuracy) -> Table:
@@ -267,20 +267,20 @@ def write_page(folder: str | Path, path: str | Path, every: bool = False) -> Acc
     with TemporaryDirectory() as into:
         cases, measured = joined(folder, into)
         described, rows, unread = read_tables(cases, measured)
-        found, failed = predict_rows(described, rows)
-        result = summarize_accuracy(found, described, rows, {**failed, **unread})
-        kept = spreads.residuals(cases, measured, json.loads(spreads.FOLDS.read_text(encoding="utf-8")))
-        unseen, mpi_unseen = {"system": kept.nccl}, {"system": kept.mpi}
+        predicted, failed = predict_rows(described, rows)
+        result = summarize_accuracy(predicted, described, rows, {**failed, **unread})
+        deviations = spreads.residuals(cases, measured, json.loads(spreads.FOLDS.read_text(encoding="utf-8")))
+        unseen, mpi_unseen = {"system": deviations.nccl}, {"system": deviations.mpi}
         with ProcessPoolExecutor() as pool:
             more = [by for by in _LEFT_OUT if every and by != "system"]
             runs = {by: pool.submit(crossval.cross_validate, cases, measured, by) for by in more}
             over_mpi = {by: pool.submit(crossval_mpi.cross_validate, cases, measured, by) for by in more}
             unseen |= {by: run.result() for by, run in runs.items()}
             mpi_unseen |= {by: run.result() for by, run in over_mpi.items()}
-    whole = Text("accuracy", blocks(result, found, described, unseen, mpi_unseen))
+    whole = Text("accuracy", blocks(result, predicted, described, unseen, mpi_unseen))
     for lang in LANGUAGES:
-        place = Path(path) if lang == "en" else Path(path).with_suffix(f".{lang}.md")
-        place.write_text(whole.markdown(lang), encoding="utf-8")
+        target = Path(path) if lang == "en" else Path(path).with_suffix(f".{lang}.md")
+        target.write_text(whole.markdown(lang), encoding="utf-8")
     return result
 
 

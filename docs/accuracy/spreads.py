@@ -53,19 +53,19 @@ def rows_of(blind: Sequence[PredictedRow], described: pd.DataFrame) -> pd.DataFr
     systems = dict(zip(described.case_id, described.system, strict=True))
     number = {name: k for k, name in enumerate(sorted(set(described.system)))}
     runs = {case_id: k for k, case_id in enumerate(sorted(set(described.case_id)))}
-    found = []
+    result = []
     for case_id, p, seconds in blind:
         if not (seconds > 0 and p.parts is not None):
             continue
         kind, group, parts = described_by(p)
         band = next(k for k, (_, low, high) in enumerate(BANDS) if low <= p.nbytes < high)
         where = (number[systems[case_id]], runs[case_id], kind, group, band)
-        found.append((*where, p.nbytes, *parts.vector.round(3), round(math.log(seconds / p.time), 4)))
-    table = pd.DataFrame(found, columns=["system", "run", "kind", "group", "band", "nbytes", *_COLUMNS, "off"])
+        result.append((*where, p.nbytes, *parts.vector.round(3), round(math.log(seconds / p.time), 4)))
+    table = pd.DataFrame(result, columns=["system", "run", "kind", "group", "band", "nbytes", *_COLUMNS, "off"])
     table = table.sort_values(["system", "run", "band", "nbytes"], kind="stable")
     grouped = table.groupby(["run", "band"])
-    at, count = grouped.cumcount(), grouped["run"].transform("size")
-    keep = (count <= ROWS) | ((at * ROWS // count) != ((at - 1) * ROWS // count))
+    position, count = grouped.cumcount(), grouped["run"].transform("size")
+    keep = (count <= ROWS) | ((position * ROWS // count) != ((position - 1) * ROWS // count))
     return table[keep].reset_index(drop=True)
 
 
@@ -79,8 +79,8 @@ def calibrated(table: pd.DataFrame) -> dict[str, Any]:
     families = table.groupby(table.kind.map(prediction_interval.get_family))
     parts = {str(name): part.reset_index(drop=True) for name, part in families}
     few = {name for name, part in parts.items() if KIN.get(name) in parts and part.system.nunique() < ENOUGH}
-    found = {name: _calibrated(part) for name, part in parts.items() if name not in few}
-    return found | {name: _pooled(parts[name], found[KIN[name]]) for name in sorted(few)}
+    result = {name: _calibrated(part) for name, part in parts.items() if name not in few}
+    return result | {name: _pooled(parts[name], result[KIN[name]]) for name in sorted(few)}
 
 
 def _pooled(table: pd.DataFrame, kin: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def _pooled(table: pd.DataFrame, kin: Mapping[str, Any]) -> dict[str, Any]:
 def _student(level: float, freedom: float) -> float:
     """Standard deviations on either side that hold this share of Student's t, by summing its density."""
     x = np.linspace(0, 400, 400_001)
-    held = np.cumsum((1 + x**2 / freedom) ** (-(freedom + 1) / 2))
-    return float(np.interp(level, held / held[-1], x))
+    cumulative = np.cumsum((1 + x**2 / freedom) ** (-(freedom + 1) / 2))
+    return float(np.interp(level, cumulative / cumulative[-1], x))
 
 
 def _calibrated(table: pd.DataFrame) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def _weights(table: pd.DataFrame) -> Floats:
     yet those with many are not the whole world."""
     rows = table.groupby(["run", "band"])["run"].transform("size").to_numpy(float)
     runs = table.groupby(["system", "band"])["run"].transform("nunique").to_numpy(float)
-    found: Floats = 1 / rows / runs**SYSTEM
-    return found
+    result: Floats = 1 / rows / runs**SYSTEM
+    return result
 
 
 def _quantile(values: Any, weights: Floats, level: float) -> float:
@@ -167,17 +167,17 @@ def _quantile(values: Any, weights: Floats, level: float) -> float:
 
 def _widths(arrays: _Arrays, mine: npt.NDArray[np.bool_], lean: Floats | None) -> Floats:
     """Standard deviations of the parts, from the band that each decides: four fifths of residuals, over 1.28."""
-    found = np.ones(3) if lean is None else lean.copy()
+    result = np.ones(3) if lean is None else lean.copy()
     for band, part in enumerate(_PARTS):
         here = mine & (arrays.band == band)
         if not here.any():
             continue
-        own = max(_quantile(arrays.off[here], arrays.weight[here], prediction_interval.LEVEL) / _NORMAL, REST / 2)
+        width = max(_quantile(arrays.off[here], arrays.weight[here], prediction_interval.LEVEL) / _NORMAL, REST / 2)
         count = len(set(arrays.system[here].tolist()))
         k = _COLUMNS.index(part)
         share = count / (count + LEAN) if lean is not None else 1.0
-        found[k] = math.exp(share * math.log(own) + (1 - share) * math.log(found[k]))
-    return found
+        result[k] = math.exp(share * math.log(width) + (1 - share) * math.log(result[k]))
+    return result
 
 
 def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, Any]:
@@ -187,18 +187,18 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
     classes: dict[str, Any] = {}
 
     def keep(name: str, mine: npt.NDArray[np.bool_], lean: Floats) -> Floats:
-        own = _widths(arrays, mine, lean)
+        width = _widths(arrays, mine, lean)
         if name.startswith(_GUESSED):  # what is guessed of the next GPU is another thing: no better known than all are
-            own = np.maximum(own, base)
+            width = np.maximum(width, base)
         count = len(set(arrays.system[mine].tolist()))
-        classes[name] = {"widths": (own * scales).round(4).tolist(), "systems": count}
-        return own
+        classes[name] = {"widths": (width * scales).round(4).tolist(), "systems": count}
+        return width
 
     for name in sorted(set(arrays.kind)):
         mine = arrays.kind == name
-        own = keep(str(name), mine, base)
+        width = keep(str(name), mine, base)
         for near in sorted(set(arrays.group[mine])):
-            keep(f"{name}, {near}", mine & (arrays.group == near), own)
+            keep(f"{name}, {near}", mine & (arrays.group == near), width)
     return {"rest": REST, "size_share": SIZE_SHARE, "widths": (base * scales).round(4).tolist(), "classes": classes}
 
 
@@ -206,8 +206,8 @@ def _deviations(table: pd.DataFrame, known: Mapping[str, Any]) -> Floats:
     pairs = list(zip(table.kind, table.group, strict=True))
     widths = {pair: prediction_interval.get_widths(*pair, known)[0] for pair in set(pairs)}
     parts = table[list(_COLUMNS)].to_numpy() * np.array([widths[pair] for pair in pairs]).reshape(len(table), 3)
-    found: Floats = np.sqrt((parts**2).sum(axis=1) + known["rest"] ** 2)
-    return found
+    result: Floats = np.sqrt((parts**2).sum(axis=1) + known["rest"] ** 2)
+    return result
 
 
 def covered(table: pd.DataFrame, level: float = prediction_interval.LEVEL, folds: int = 10) -> pd.DataFrame:
@@ -227,8 +227,14 @@ def covered(table: pd.DataFrame, level: float = prediction_interval.LEVEL, folds
     family = table.kind.map(prediction_interval.get_family)
     seen = table.assign(inside=inside, wide=wide, library=family, weight=weight)
     rows = [
-        (library, band, those.run.nunique(), float(np.average(those.inside, weights=those.weight)), those.wide.median())
-        for (library, band), those in [
+        (
+            library,
+            band,
+            rows.run.nunique(),
+            float(np.average(rows.inside, weights=rows.weight)),
+            rows.wide.median(),
+        )
+        for (library, band), rows in [
             *seen.groupby(["library", "band"]),
             *((("all", band), g) for band, g in seen.groupby("band")),
         ]
@@ -248,30 +254,30 @@ class Bought(NamedTuple):
 
 def bought(table: pd.DataFrame, known: Mapping[str, Any] | None = None) -> list[Bought]:
     """What none, one, two and three points of each run buy at its other sizes, each run the same."""
-    known, found = known or calibrated(table), []
-    long = [those for _, those in table.groupby("run") if those.nbytes.nunique() > _POINTS]
+    known, result = known or calibrated(table), []
+    long = [rows for _, rows in table.groupby("run") if rows.nbytes.nunique() > _POINTS]
     for count in range(_POINTS + 1):
         each = np.array(
-            [_of_run(those, known[prediction_interval.get_family(those.kind.iloc[0])], count) for those in long]
+            [_of_run(rows, known[prediction_interval.get_family(rows.kind.iloc[0])], count) for rows in long]
         )
-        found.append(
+        result.append(
             Bought(
                 count, len(long), float(np.median(each[:, 0])), float(each[:, 1].mean()), float(np.median(each[:, 2]))
             )
         )
-    return found
+    return result
 
 
-def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[float, float, float]:
+def _of_run(run_rows: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[float, float, float]:
     """Median error, share inside and median width of a run with its smallest, largest and middle size known."""
-    those = those.sort_values("nbytes")
-    first = [0, len(those) - 1, len(those) // 2][:_POINTS]
-    parts = [prediction_interval.Shares(*row) for row in those[list(_COLUMNS)].to_numpy()]
-    off = those.off.to_numpy()
+    run_rows = run_rows.sort_values("nbytes")
+    first = [0, len(run_rows) - 1, len(run_rows) // 2][:_POINTS]
+    parts = [prediction_interval.Shares(*row) for row in run_rows[list(_COLUMNS)].to_numpy()]
+    off = run_rows.off.to_numpy()
     points = [prediction_interval.Point(parts[i], off[i]) for i in first[:count]]
-    widths, _ = prediction_interval.get_widths(those.kind.iloc[0], those.group.iloc[0], known)
+    widths, _ = prediction_interval.get_widths(run_rows.kind.iloc[0], run_rows.group.iloc[0], known)
     half, rows = prediction_interval.interpolate_quantile(known["quantiles"], prediction_interval.LEVEL), []
-    for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
+    for i in sorted(set(range(len(run_rows))) - set(first)):  # the same sizes, however many points are known
         shift, deviation = prediction_interval.compute_posterior(
             widths, known["rest"], parts[i], points, known["size_share"]
         )
@@ -302,11 +308,11 @@ class Left(NamedTuple):
 def remake(folder: str | Path) -> Left:
     """Fit ten times and keep what comes of it: minutes."""
     with TemporaryDirectory() as into:
-        found = residuals(*joined(folder, into))
-    rounded = [{name: round(value, 4) for name, value in each.items()} for each in found.factors]
+        result = residuals(*joined(folder, into))
+    rounded = [{name: round(value, 4) for name, value in each.items()} for each in result.factors]
     FOLDS.write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")
-    write(found.table)
-    return found
+    write(result.table)
+    return result
 
 
 def write(table: pd.DataFrame) -> None:
@@ -318,10 +324,10 @@ def write(table: pd.DataFrame) -> None:
 if __name__ == "__main__":
     import sys
 
-    made = remake(sys.argv[1])
+    report = remake(sys.argv[1])
     print(
-        made.nccl.summarize_bands().to_string(),
-        made.mpi.summarize_bands("mpi").to_string(),
-        covered(made.table).to_string(),
+        report.nccl.summarize_bands().to_string(),
+        report.mpi.summarize_bands("mpi").to_string(),
+        covered(report.table).to_string(),
         sep="\n\n",
     )

@@ -46,9 +46,9 @@ _DIFF, _TAIL = "diff.py table; labelled p75", "diff.py table; labelled p95"
 
 def as_printed(rows: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
     """Rows of that table as diff.py means them; without the 95th percentiles, since a step has no spread here."""
-    kept = [row for row in rows if not row.get("note", "").startswith(_TAIL)]
+    usable = [row for row in rows if not row.get("note", "").startswith(_TAIL)]
     small = {"mode": "DDP, bucket_cap_mb=1"}
-    return [{**row, **small} if row.get("note", "").startswith(_DIFF) else row for row in kept]
+    return [{**row, **small} if row.get("note", "").startswith(_DIFF) else row for row in usable]
 
 
 def chosen(rows: Iterable[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:
@@ -66,18 +66,18 @@ def error(row: Mapping[str, str]) -> float | None:
         return None
 
 
-def table(found: Mapping[str, Sequence[float]]) -> str:
+def table(figures: Mapping[str, Sequence[float]]) -> str:
     """A line for each source, the one with the largest median first."""
     lines = ["| who published them | rows | median | mean | worst | too fast |", "|---|---|---|---|---|---|"]
-    for name, off in sorted(found.items(), key=lambda item: -_median(item[1])):
+    for name, off in sorted(figures.items(), key=lambda item: -_median(item[1])):
         sizes, worst = [abs(e) for e in off], max(off, key=abs)
         shares = f"{median(sizes):.1%} | {mean(sizes):.1%} | {worst:+.0%}".replace("-", "−")
         lines.append(f"| {name} | {len(off)} | {shares} | {sum(e < 0 for e in off)} |")
     return "\n".join(lines)
 
 
-def _median(found: Sequence[float]) -> float:
-    return median(abs(e) for e in found)
+def _median(figures: Sequence[float]) -> float:
+    return median(abs(e) for e in figures)
 
 
 Found = dict[str, list[tuple[Mapping[str, str], float]]]
@@ -88,13 +88,13 @@ def predicted(measured: str | Path) -> Found:
     groups = chosen(_read(measured))
     with ProcessPoolExecutor() as pool:
         pairs = {name: zip(rows, pool.map(error, rows), strict=True) for name, rows in groups.items()}
-        found = {name: [(row, e) for row, e in listed if e is not None] for name, listed in pairs.items()}
-    return {name: several for name, several in found.items() if several}
+        figures = {name: [(row, e) for row, e in listed if e is not None] for name, listed in pairs.items()}
+    return {name: several for name, several in figures.items() if several}
 
 
-def errors(found: Found) -> dict[str, list[float]]:
+def errors(figures: Found) -> dict[str, list[float]]:
     """The errors of each source."""
-    return {name: [e for _, e in pairs] for name, pairs in found.items()}
+    return {name: [e for _, e in pairs] for name, pairs in figures.items()}
 
 
 def by_model(pairs: Iterable[tuple[Mapping[str, str], float]]) -> str:
@@ -121,11 +121,11 @@ _JOB = ("hidden", "layers", "heads", "seq", "batch", "gpus")
 def jobs(rows: Iterable[Mapping[str, str]], *more: str) -> list[list[Mapping[str, str]]]:
     """Measured splits of the same model and batch on as many GPUs, where there are several; `more`: what else they have
     in common (`"micro_batch"`)."""
-    found: dict[tuple[str, ...], list[Mapping[str, str]]] = {}
+    figures: dict[tuple[str, ...], list[Mapping[str, str]]] = {}
     for row in rows:
         if row["source"].startswith(_SPLITS):
-            found.setdefault(tuple(row[column] for column in (*_JOB, *more)), []).append(row)
-    return [group for group in found.values() if len(group) > 1]
+            figures.setdefault(tuple(row[column] for column in (*_JOB, *more)), []).append(row)
+    return [group for group in figures.values() if len(group) > 1]
 
 
 def cost_of_choice(times: Iterable[tuple[float, float]]) -> float:
@@ -159,9 +159,9 @@ def timed(rows: Sequence[Mapping[str, str]], wait: float | None = None) -> dict[
 def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
     """What the choice costs in each job, for each list of what else its splits have in common (see `jobs`)."""
     rows = _read(measured)
-    told = [jobs(rows, *more) for more in alike]
+    lines = [jobs(rows, *more) for more in alike]
     times = timed([row for row in rows if row["source"].startswith(_SPLITS)])
-    return [[cost_of_choice(times[id(row)] for row in group) for group in groups] for groups in told]
+    return [[cost_of_choice(times[id(row)] for row in group) for group in groups] for groups in lines]
 
 
 #: s that a pass might lose at each collective that it waits for.
@@ -176,8 +176,8 @@ def waiting(path: str | Path) -> list[tuple[float, int, float]]:
     for wait in WAITS:
         times = timed(rows, wait)
         near = sum(cost_of_choice(times[id(row)] for row in group) <= NEAR for group in groups)
-        one = (times[id(row)] for row in rows if row["nodes"] == "1")
-        out.append((wait, near, mean(abs(ours / measured - 1) for ours, measured in one)))
+        single_node = (times[id(row)] for row in rows if row["nodes"] == "1")
+        out.append((wait, near, mean(abs(ours / measured - 1) for ours, measured in single_node)))
     return out
 
 
@@ -203,13 +203,13 @@ def cells(
 
     `seconds`: of a row; as measured, unless said.
     """
-    found: dict[tuple[int, ...], list[tuple[float, float, float]]] = {}
+    figures: dict[tuple[int, ...], list[tuple[float, float, float]]] = {}
     for row in rows:
         if row["source"].startswith(_SPLITS) and row["nodes"] == "1":
             key = tuple(int(row[column] or 1) for column in ("hidden", "micro_batch", "tp", "pp", "dp"))
             many = int(row["batch"]) / key[4] / key[1]
-            found.setdefault(key, []).append((int(row["layers"]), many, seconds(row)))
-    return {key: _cell(np.array(listed)) for key, listed in found.items()}
+            figures.setdefault(key, []).append((int(row["layers"]), many, seconds(row)))
+    return {key: _cell(np.array(listed)) for key, listed in figures.items()}
 
 
 def blocks(rows: Sequence[Mapping[str, str]]) -> dict[tuple[int, ...], tuple[float, float]]:
@@ -220,7 +220,7 @@ def blocks(rows: Sequence[Mapping[str, str]]) -> dict[tuple[int, ...], tuple[flo
     for key, cell in cells(rows).items():
         if not math.isnan(cell.block):
             pairs.setdefault(key[:3], []).append((cell.block * key[3], ours[key].block * key[3]))
-    return {key: (median(a for a, _ in found), median(b for _, b in found)) for key, found in pairs.items()}
+    return {key: (median(a for a, _ in figures), median(b for _, b in figures)) for key, figures in pairs.items()}
 
 
 def _cell(listed: npt.NDArray[np.float64]) -> Cell:
@@ -231,7 +231,7 @@ def _cell(listed: npt.NDArray[np.float64]) -> Cell:
     return Cell(len(listed), len(listed) - int(rank), worst, float(sizes[3]) if rank == 4 else math.nan)
 
 
-def said(costs: Sequence[float]) -> str:
+def format_costs(costs: Sequence[float]) -> str:
     """How often the choice is right, and how often near it."""
     right, near = sum(cost == 0 for cost in costs), sum(cost <= NEAR for cost in costs)
     rest = f"on average {mean(costs):.1%} slower, {max(costs):.0%} at most"
@@ -245,7 +245,7 @@ if __name__ == "__main__":
     print(table(errors(rows)))
     print("Megatron-Bridge:", by_model(rows["Megatron-Bridge"]))
     for costs in choices(sys.argv[1], (), ("micro_batch",)):
-        print(said(costs))
+        print(format_costs(costs))
     for (hidden, samples, tp), (measured, ours) in sorted(blocks(_read(sys.argv[1])).items()):
         off = f"{measured * 1e3:.2f} ms, predicted {ours / measured - 1:+.0%}"
         print(f"hidden size of {hidden}, {samples} samples, TP {tp}: {off}")

@@ -25,7 +25,7 @@ def list_tables(folder: str | Path, name: str) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def joined(folder: str | Path, into: str | Path) -> tuple[Path, Path]:
+def join_tables(folder: str | Path, into: str | Path) -> tuple[Path, Path]:
     """The fitted sets of `cases` and `measured` in a folder as one table each, written into another folder."""
     out = []
     for name in ("cases", "measured"):

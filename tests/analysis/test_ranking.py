@@ -345,7 +345,7 @@ def test_a_race_is_of_one_collective():
     query = {"runner1": f"algorithm:allreduce_ring;{place}", "runner2": f"collective:allgather;{place}"}
     runners, complaints = lineup.ADDRESS.read(query)
     assert {runner.collective for runner in runners} == {"allreduce"}
-    assert [(c.name, c.value, str(c.why)) for c in complaints] == [
+    assert [(c.name, c.value, str(c.reason)) for c in complaints] == [
         ("runner2.collective", "allgather", "a race is of one collective, here of allreduce")
     ]
 

@@ -150,5 +150,5 @@ def test_a_short_link_does_not_cost_gigabytes(options):
     letters = custom_machine.pack_text(f"collsim: 1\nmachine: dgx-a100\noptions: {options}\n")
     choice, complaints = outcome.read_choice({"machine": "own", "own": letters})
     assert [c.name for c in complaints] == ["own"]
-    assert "is the most here" in str(complaints[0].why)
+    assert "is the most here" in str(complaints[0].reason)
     assert choice.place == "dgx-a100"

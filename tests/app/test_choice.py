@@ -77,7 +77,7 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
     )
     assert [c.name for c in complaints] == [name]
     for language in ("en", "zh"):
-        said = write_sentence(complaints[0].why, language)
+        said = write_sentence(complaints[0].reason, language)
         assert said
         assert "\n" not in said
         assert len(said) < 700
@@ -110,7 +110,7 @@ def test_an_algorithm_of_another_collective_is_not_used():
     choice, complaints = from_query({"collective": "broadcast", "algorithm": "allreduce_ring"})
     assert choice.collective == "broadcast"
     assert choice.algorithm in cs.algorithms("broadcast")
-    assert "allreduce" in str(complaints[0].why)
+    assert "allreduce" in str(complaints[0].reason)
 
 
 def test_an_algorithm_that_nobody_knows_is_replaced_by_the_one_that_the_complaint_names():

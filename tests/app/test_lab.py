@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.app.pages.lab import lab as page
 from collsim.app.pages.lab import measure, steps
-from collsim.app.pages.lab.asked import ADDRESS, PLAIN, LabChoice, list_algorithms
+from collsim.app.pages.lab.lab_choice import ADDRESS, PLAIN, LabChoice, list_algorithms
 from collsim.app.texts.lab import TEXTS
 from collsim.cli import app as commands
 

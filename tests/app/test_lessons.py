@@ -19,7 +19,7 @@ NAMES = list(SECTIONS)
 
 
 def made(name):
-    return SECTIONS[name][1].told()
+    return SECTIONS[name][1].fill_texts()
 
 
 def lessons() -> None:
@@ -59,7 +59,7 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
     assert escape_text(told.question.ask[zh]) in escaped
     hidden = [
         escape_text(text[zh])
-        for text in (told.question.explanation, *told.after, *(c.why for c in told.question.choices))
+        for text in (told.question.explanation, *told.after, *(c.reason for c in told.question.choices))
     ]
     assert not [text for text in hidden if text in escaped]
     at.button(key=f"answer_{name}_0").click().run()
@@ -77,7 +77,7 @@ def test_every_question_has_one_right_answer_and_a_reason_for_each(name):
         texts = [c.text[lang] for c in question.choices]
         assert len(set(texts)) == len(texts) >= 3
         assert 0 <= question.answer < len(texts)
-        assert all(c.why[lang].strip() for c in question.choices)
+        assert all(c.reason[lang].strip() for c in question.choices)
         assert all(p[lang].strip() for p in (*made(name).before, *made(name).after))
 
 

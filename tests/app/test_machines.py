@@ -131,7 +131,7 @@ def test_an_address_cannot_unpack_to_more_than_a_topology():
     bomb = custom_machine.pack_text("a" * 900_000)
     assert 0 < len(bomb) < custom_machine.LONGEST_IN_ADDRESS
     _, complaints = pair.ADDRESS.read({"own": bomb})
-    assert "too long" in str(complaints[0].why)
+    assert "too long" in str(complaints[0].reason)
 
 
 HOSTILE = [

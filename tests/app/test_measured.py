@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
-from collsim.app.pages.measured import compared, osu
-from collsim.app.pages.measured.compared import Selection
+from collsim.app.pages.measured import comparison, osu
+from collsim.app.pages.measured.comparison import Selection
 from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
 from collsim.app.texts.catalogue import LANGUAGES, list_placeholders
@@ -103,7 +103,7 @@ def test_the_address_says_what_is_shown_and_opens_it_again():
     [Selection(), Selection("v100-8", plain=True), Selection("own", machine="polaris", nodes=4, p2p=False, gdr=False)],
 )
 def test_what_is_written_is_read_back(shown):
-    assert compared.ADDRESS.read(compared.ADDRESS.write(shown)) == (shown, [])
+    assert comparison.ADDRESS.read(comparison.ADDRESS.write(shown)) == (shown, [])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -118,15 +118,15 @@ def test_a_sample_log_is_one_click_away_and_its_machine_is_known(language):
 
 
 def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
-    at = fine(dropped(compared.sample()))
+    at = fine(dropped(comparison.sample()))
     assert charts(at) == 7
     lines = "".join(
         f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n"
         for r in range(16)
     )
-    guess = compared.guess_machine(lines, Selection("own"))
-    assert (guess.nodes, "H100" in compared.read_facts(compared.cs.machine(guess.machine)).gpu) == (2, True)
-    card = compared.guess_machine("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Selection("own"))
+    guess = comparison.guess_machine(lines, Selection("own"))
+    assert (guess.nodes, "H100" in comparison.read_facts(comparison.cs.machine(guess.machine)).gpu) == (2, True)
+    card = comparison.guess_machine("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Selection("own"))
     assert card.machine == "rtx4090-8gpu"
 
 
@@ -141,12 +141,12 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
     ],
 )
 def test_the_version_of_nccl_is_read_off_the_log(line, version):
-    assert compared.extract_version(line) == version
+    assert comparison.extract_version(line) == version
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "not there yet: "), ("zh", "当时还没有：")])
 def test_the_version_of_a_log_counts_and_can_be_changed(language, said):
-    at = fine(dropped("# NCCL version 2.12.12+cuda11.6\n" + compared.sample(), lang=language))
+    at = fine(dropped("# NCCL version 2.12.12+cuda11.6\n" + comparison.sample(), lang=language))
     assert at.selectbox(key="w_e_version").value == "2.12"
     assert address(at)["version"] == "2.12"
     assert said in page_text(at)
@@ -161,11 +161,11 @@ def page_text(at):
 
 
 def test_the_version_is_part_of_the_run_and_of_its_script():
-    shown = Selection("own", text=compared.sample(), machine="polaris", nodes=2, version="2.12")
-    assert dict(compared.load_selected_run(shown).settings) == {"version": "2.12"}
-    assert 'version="2.12")' in compared.build_python(shown)
-    assert compared.runs_on_nccl(shown)
-    assert not compared.runs_on_nccl(replace(shown, machine="mi300x-8gpu"))
+    shown = Selection("own", text=comparison.sample(), machine="polaris", nodes=2, version="2.12")
+    assert dict(comparison.load_selected_run(shown).settings) == {"version": "2.12"}
+    assert 'version="2.12")' in comparison.build_python(shown)
+    assert comparison.runs_on_nccl(shown)
+    assert not comparison.runs_on_nccl(replace(shown, machine="mi300x-8gpu"))
 
 
 def test_what_cannot_be_told_is_said_to_be_so():
@@ -222,13 +222,13 @@ def test_ranks_of_an_osu_log_are_one_per_gpu_until_somebody_says_otherwise_of_th
 
 def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
     shown = Selection("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
-    table, case = compared.compare_with_mpi(shown)
-    facts = compared.read_facts(compared.cs.machine("polaris", nodes=2))
+    table, case = comparison.compare_with_mpi(shown)
+    facts = comparison.read_facts(comparison.cs.machine("polaris", nodes=2))
     assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
     assert parse_network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
     assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
     assert table["predicted"].tolist() == [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]
-    host = compared.compare_with_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
+    host = comparison.compare_with_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
     assert (host["predicted"] != table["predicted"]).all()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "osu.log").write_text(shown.text)
@@ -248,7 +248,7 @@ HOSTILE_LOGS = {
     "empty": "",
     "no table": "<script>alert(1)</script>\n" * 50,
     "no text": bytes(range(256)) * 40,
-    "damaged row": compared.sample().replace("float", "float 7 7", 1),
+    "damaged row": comparison.sample().replace("float", "float 7 7", 1),
     "not JSON": '{"results": [',
     "other JSON": '{"results": 5}',
     "too many ranks": "# Rank 900 Pid 1 on a device 0 [0x01] X\n# all_reduce_perf\n 8 2 float sum -1 1.0 1 1 0 1.0 1 "
@@ -303,8 +303,8 @@ def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
     source = "".join(
-        (Path(compared.__file__).parent / name).read_text()
-        for name in ("measured.py", "compared.py", "nccl_log.py", "osu.py", "fitting.py", "plots.py")
+        (Path(comparison.__file__).parent / name).read_text()
+        for name in ("measured.py", "comparison.py", "nccl_log.py", "osu.py", "fitting.py", "plots.py")
     ).replace("'", '"')
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "band", "tuner", "under")}
@@ -315,7 +315,7 @@ def test_every_word_of_the_page_is_used():
 
 
 TWO_TABLES = (
-    compared.sample()
+    comparison.sample()
     + """# nThread 1 nGpus 1 minBytes 1024 maxBytes 1048576 step: 1024(factor)
 #  Rank  0 Pid 1 on h device 0 [0x01] NVIDIA A100-SXM4-40GB
 #  Rank  1 Pid 1 on h device 1 [0x02] NVIDIA A100-SXM4-40GB
@@ -334,7 +334,7 @@ ROW = (
     [
         Selection(),
         Selection("v100-8", plain=True),
-        Selection("own", text=compared.sample(), machine="polaris", nodes=2, p2p=False),
+        Selection("own", text=comparison.sample(), machine="polaris", nodes=2, p2p=False),
         Selection("own", text=TWO_TABLES, table=1, machine="dgx-a100"),
         Selection("own", text=ROW, collective="reduce_scatter", machine="polaris", nodes=2, gdr=False),
     ],
@@ -344,8 +344,8 @@ def test_the_python_that_is_shown_makes_the_same_run(shown, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nccl-tests.txt").write_text(shown.text)
     names = {}
-    exec(compared.build_python(shown), names)
-    assert names["run"] == compared.load_selected_run(shown)
+    exec(comparison.build_python(shown), names)
+    assert names["run"] == comparison.load_selected_run(shown)
 
 
 def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
@@ -358,10 +358,10 @@ def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
         return fill(series, value, **options)
 
     monkeypatch.setattr(pd.Series, "fillna", as_in_pandas_2)
-    shown = Selection("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
-    assert set(compared.fit_machine(shown).rows["collective"]) == {"allreduce"}
+    shown = Selection("own", text=comparison.sample(), machine=comparison.SAMPLE_MACHINE, nodes=2)
+    assert set(comparison.fit_machine(shown).rows["collective"]) == {"allreduce"}
     with pytest.raises(Refused) as refused:
-        compared.fit_machine(replace(shown, text=ROW))
+        comparison.fit_machine(replace(shown, text=ROW))
     assert refused.value.key == "measured.nocollective"
 
 
@@ -372,8 +372,8 @@ def test_a_log_calibrates_a_machine_that_is_predicted_calibrated_wherever_it_is_
     at = fine(opened(run="own", lang=language))
     fine(at.button(key="w_e_sample").click().run())
     fine(at.button(key="fit_do").click().run())
-    shown = Selection("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
-    made = compared.fit_machine(shown)
+    shown = Selection("own", text=comparison.sample(), machine=comparison.SAMPLE_MACHINE, nodes=2)
+    made = comparison.fit_machine(shown)
     assert f"{100 * made.held_out:.1f}" in text_of(at)
     assert made.after < 0.5 * made.before
     loaded = custom_machine.build(made.yaml, nodes=2)

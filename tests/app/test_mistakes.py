@@ -127,7 +127,7 @@ def reached():
                 found.setdefault(str(error), error)
     for name, values in WORDS.items():
         query = {"algorithm": "broadcast_chain"} if name == "root" else {}
-        found |= {c.why: c.why for value in values for c in read_choice({**query, name: value})[1]}
+        found |= {c.reason: c.reason for value in values for c in read_choice({**query, name: value})[1]}
     return list(found.values())
 
 

@@ -34,7 +34,7 @@ def measured():
 )
 def test_every_page_opens_on_the_machine_that_is_taken_along(door, page):
     at, key, place, nodes = door()
-    kept = at.session_state["session"].kept
+    kept = at.session_state["session"].page_values
     kept |= {"race": lineup.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
     fine(at.button(key=f"{key}_{page}").click().run())
     session = at.session_state["session"]

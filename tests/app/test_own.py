@@ -178,7 +178,7 @@ def test_a_hostile_topology_in_an_address_is_refused_at_once(text):
     assert time.process_time() - started < 2
     assert [c.name for c in complaints] == ["own"]
     assert choice.place == Choice().place
-    assert len(str(complaints[0].why)) < 300
+    assert len(str(complaints[0].reason)) < 300
 
 
 @pytest.mark.parametrize("letters", ["", "%%%", "x" * 9000, "=" * 50, packed("a" * 900_000), packed(SMI)[:-9]])

@@ -16,7 +16,7 @@ from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settle_
 from collsim.app.scenario.run_questions import ask_about_run, break_run
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts.catalogue import LANGUAGES, say
-from collsim.teach.breaking import WAYS, break_it
+from collsim.teach.breaking import BREAKAGES, break_it
 
 RUN = {
     "collective": "allreduce",
@@ -74,7 +74,7 @@ def test_every_question_hides_its_answer_and_the_run_until_it_is_revealed(number
     assert not at.exception
     assert messages(at) == []
     question, zh = QUESTIONS[number], lang == "zh"
-    hidden = [question.explanation[zh], *(c.why[zh] for c in question.choices)]
+    hidden = [question.explanation[zh], *(c.reason[zh] for c in question.choices)]
     assert question.ask[zh] in words(at)
     assert not [text for text in hidden if text in words(at)]
     assert not figures(at)
@@ -280,7 +280,7 @@ def test_an_invitation_opens_the_students_page():
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", BREAKAGES)
 def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, lang):
     at = opened(**RUN, **{"break": f"{way}-1"}, lang=lang)
     assert not at.exception

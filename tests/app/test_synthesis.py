@@ -22,7 +22,7 @@ from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import estimate_compare
 from collsim.app.shell import results
-from collsim.app.synthesis import found
+from collsim.app.synthesis import synthesized
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.synthesis.personalized import SEARCHED_AS
@@ -109,7 +109,7 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
     monkeypatch.setattr(results, "ON_THE_SPOT", 1.0)
     at = opened(explore, synthesize="1", **RUN)
     (job,) = slow._jobs.values()
-    assert job.key[0].endswith("found.synthesize_for_run")
+    assert job.key[0].endswith("synthesized.synthesize_for_run")
     next(b for b in at.button if b.key.startswith("stop_")).click().run()
     assert job.is_stopped
     assert messages(at) == ["Stopped before it was done."]
@@ -122,7 +122,7 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
 
 def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
-    found.synthesize_for_run(
+    synthesized.synthesize_for_run(
         Choice(place="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
         True,
         lambda stage, share: at.append(share),
@@ -134,18 +134,20 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_bar_has_a_word_for_each_phase_of_a_search(language):
-    assert set(found.STAGES) == set(PHASES)
+    assert set(synthesized.STAGES) == set(PHASES)
     usual = say(language, "work.run")
-    assert all(say(language, f"work.{stage}") != usual for stage, _, _ in found.STAGES.values())
-    ends = [begin + width for _, begin, width in found.STAGES.values()]
+    assert all(say(language, f"work.{stage}") != usual for stage, _, _ in synthesized.STAGES.values())
+    ends = [begin + width for _, begin, width in synthesized.STAGES.values()]
     assert max(ends) < 0.85, "what comes after the search has its share"
 
 
 def test_what_is_told_of_a_search_is_said_under_the_bar(monkeypatch):
     monkeypatch.setattr(results, "t", lambda key, **values: say("en", key, **values))
-    job = Computation(build_job_key(found.synthesize_for_run, (ONE_BOX, True)), found.synthesize_for_run, 60.0)
+    job = Computation(
+        build_job_key(synthesized.synthesize_for_run, (ONE_BOX, True)), synthesized.synthesize_for_run, 60.0
+    )
     job.began = time.monotonic() - 10
-    found._create_reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
+    synthesized._create_reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
     assert results._describe_job(job).startswith("Timing the trees, whole and in pieces: about 60")
 
 
@@ -190,8 +192,8 @@ def test_an_alltoall_is_synthesized_beside_those_that_it_has():
 
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
-    monkeypatch.setattr(found, "MOST_PLAYED", 2_000)
-    shown = found.synthesize_for_run(
+    monkeypatch.setattr(synthesized, "MOST_PLAYED", 2_000)
+    shown = synthesized.synthesize_for_run(
         replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True
     )
     few, all_, time = shown.thinned
@@ -289,7 +291,7 @@ def test_machines_breaks_a_cable_of_the_way_and_what_if_synthesizes_for_what_is_
     fine(at.run())
     assert "gpu0 – gpu3" in at.button(key="machines_break").label
     fine(at.button(key="machines_break").click().run())
-    kept = at.session_state["session"].kept["whatif"]
+    kept = at.session_state["session"].page_values["whatif"]
     assert (kept.cable, kept.do, kept.synthesize) == ("node0/gpu0~node0/gpu3", "cut", True)
     assert at.session_state["session"].choice.place == "dgx-1v"
 

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.app.pages.train import growth, rivals, stepfile, steps
 from collsim.app.pages.train import train as page
-from collsim.app.pages.train.asked import ADDRESS, CHANGES, PLAIN, TrainingChoice
 from collsim.app.pages.train.code import build_command, build_script
+from collsim.app.pages.train.training_choice import ADDRESS, CHANGES, PLAIN, TrainingChoice
 from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.train import TEXTS
@@ -75,10 +75,10 @@ def test_a_step_whose_collectives_run_on_the_links_is_priced_before_it_runs(monk
     for module in (collective_model, steps.cs):
         monkeypatch.setattr(module, "simulate", pytest.fail)
     assert steps.needs_engine(far)
-    assert steps.expected(far) > 120
-    assert min(steps.expected_opened(far, 0), growth.estimate_growth(far)) > results.ON_THE_SPOT
+    assert steps.estimate_step(far) > 120
+    assert min(steps.estimate_collective(far, 0), growth.estimate_growth(far)) > results.ON_THE_SPOT
     assert not steps.needs_engine(PLAIN)
-    assert max(steps.expected(PLAIN), steps.expected_opened(PLAIN, 0)) < results.ON_THE_SPOT
+    assert max(steps.estimate_step(PLAIN), steps.estimate_collective(PLAIN, 0)) < results.ON_THE_SPOT
 
 
 def test_a_race_of_many_ranks_is_not_run_on_the_spot():
@@ -93,7 +93,7 @@ def test_the_price_counts_the_runs_on_the_links(monkeypatch):
     )
     monkeypatch.setattr(steps.cs, "expected_cost", lambda *args, **keys: Mock(seconds=1.0))
     steps.compute_step(choice)
-    assert len(runs) / 1.5 < steps.expected(choice) < 1.5 * len(runs)
+    assert len(runs) / 1.5 < steps.estimate_step(choice) < 1.5 * len(runs)
 
 
 @pytest.mark.parametrize("query", A_FEW, ids=lambda q: "-".join(q.values()) or "first")
@@ -119,7 +119,7 @@ def test_the_page_and_the_command_line_give_the_figures_of_training_step(query, 
 def test_the_script_on_the_page_prints_the_same_figures(capsys):
     choice = replace(PLAIN, changes=("network", "accumulate"), bucket="4MiB", interference="0.3")
     exec(compile(build_script(choice), "page", "exec"), {})
-    trace = steps.switched(choice, steps.run(replace(choice, changes=())))
+    trace = steps.apply_switches(choice, steps.run(replace(choice, changes=())))
     assert capsys.readouterr().out == f"{trace}\n{trace.explain()}\n"
 
 
@@ -400,7 +400,7 @@ def test_every_text_of_the_page_is_asked_for():
 
 def test_the_step_can_be_taken_along_in_every_format(tmp_path):
     choice = replace(PLAIN, model="resnet18", nodes=1, samples=8, changes=("fp16",))
-    now = steps.switched(choice, steps.run(steps.bare(choice)))
+    now = steps.apply_switches(choice, steps.run(steps.strip_switches(choice)))
     files = {suffix: stepfile.build_file(choice, suffix, "zh") for suffix in stepfile.SUFFIXES}
     assert {name for name, _ in files.values()} >= {"collsim-step.html", "collsim-step.py", "collsim-step.et.zip"}
     assert json.loads(files["json"][1])["time"] == now.time
@@ -432,7 +432,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     assert len(at.get("vega_lite_chart")) == 2
     curves, troubles = (frame.value for frame in at.dataframe)
     choice = TrainingChoice(model="resnet18", place="dgx-a100", nodes=1, samples=8)
-    now = steps.run(steps.bare(choice))
+    now = steps.run(steps.strip_switches(choice))
     asked = now.request
     for kind, held in (
         ("weak", TEXTS["train.scaling.weak"][0]),
@@ -467,7 +467,7 @@ def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(lang, monkeyp
     table = at.dataframe[1].value
     (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
     choice = TrainingChoice(model="resnet18", place="pcie-8gpu", nodes=2, samples=8)
-    lost = cs.train.time_faults(steps.run(steps.bare(choice)))
+    lost = cs.train.time_faults(steps.run(steps.strip_switches(choice)))
     assert lost["lost"].tolist()[row] == 0
     assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][lang]
     assert not any("infiniband" in name or "pcie," in name for name in table["name"])

@@ -58,8 +58,8 @@ def test_the_same_values_stand_in_both_languages(name):
 
 def said(name):
     """Everything that a section says when it is run anew, with its numbers."""
-    told = replace(SECTIONS[name][1]).told()
-    spoken = [text for one in told.question.choices for text in (one.text, one.why)]
+    told = replace(SECTIONS[name][1]).fill_texts()
+    spoken = [text for one in told.question.choices for text in (one.text, one.reason)]
     return (*told.before, told.question.ask, told.question.explanation, *spoken, *told.after, *sum(told.table, ()))
 
 
@@ -82,7 +82,7 @@ def test_every_number_of_a_lesson_changes_with_its_run(name, monkeypatch):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_run_of_a_lesson_does_what_it_says_or_is_broken_on_purpose(name):
-    schedule = SECTIONS[name][1].told().trace.schedule
+    schedule = SECTIONS[name][1].fill_texts().trace.schedule
     if name == "broken":
         with pytest.raises(cs.ScheduleError):
             cs.verify(schedule)
@@ -93,7 +93,7 @@ def test_the_run_of_a_lesson_does_what_it_says_or_is_broken_on_purpose(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_right_choice_is_the_one_that_the_reason_names(name):
     """Where the reason begins with a figure that is one of the choices, it is the right one."""
-    told = SECTIONS[name][1].told()
+    told = SECTIONS[name][1].fill_texts()
     figures = re.findall(r"\d[\d.]* (?:ms|µs|%|buffers)", told.question.explanation[0])
     fitting = [k for k, one in enumerate(told.question.choices) if one.text[0] in figures[:1]]
     assert fitting in ([], [told.question.answer])
@@ -117,12 +117,12 @@ def test_what_is_read_before_a_question_does_not_hold_its_answer(name):
     section = SECTIONS[name][1]
     right = section.choices[section.right]
     assert not fields(right.text) & fields(*section.before)
-    told = section.told()
+    told = section.fill_texts()
     above = " ".join(pair[0] for pair in told.before)
     chosen = told.question.choices[section.right]
     figures = re.findall(r"\d[\d.]* (?:ms|µs|s|%|[KMGT]iB)", chosen.text[0])
     assert not [figure for figure in figures if figure in above]
-    reasons = (chosen.text[0], chosen.why[0], told.question.explanation[0])
+    reasons = (chosen.text[0], chosen.reason[0], told.question.explanation[0])
     assert not set().union(*map(word_runs, reasons)) & word_runs(above)
 
 

@@ -14,7 +14,7 @@ sharding, splits, trees = (
 
 
 def told(key):
-    return SECTIONS[key][1].told()
+    return SECTIONS[key][1].fill_texts()
 
 
 def test_an_a100_has_no_room_for_the_model_under_ddp():
@@ -24,13 +24,13 @@ def test_an_a100_has_no_room_for_the_model_under_ddp():
 
 
 def test_without_prefetch_the_level_is_lower_by_one_block():
-    on, off = (sharding._step(way).memory.peak()["gathered"] for way in (cs.fsdp(), cs.fsdp(prefetch=False)))
-    block = sharding._gather().nbytes
+    on, off = (sharding._simulate_step(way).memory.peak()["gathered"] for way in (cs.fsdp(), cs.fsdp(prefetch=False)))
+    block = sharding._simulate_gather().nbytes
     assert on - off == pytest.approx(block)
 
 
 def test_hybrid_sharding_gathers_over_nvlink_alone():
-    hybrid = sharding._slow_network(cs.fsdp(replicate=4))
+    hybrid = sharding._simulate_slow_network(cs.fsdp(replicate=4))
     tasks = [task for task in hybrid.step.tasks if task.kind == "allgather"]
     nodes = [{rank // 8 for rank in hybrid.step.get_ranks(task)} for task in tasks]
     assert nodes
@@ -39,10 +39,10 @@ def test_hybrid_sharding_gathers_over_nvlink_alone():
 
 def test_layers_send_most_and_the_pipeline_least_and_layers_wait_for_all_of_it():
     assert "the way that sends most" in told("placement").after[0][0]
-    rows = splits._step(splits._INSIDE).count_crossing_bytes()
+    rows = splits._simulate_step(splits._INSIDE).count_crossing_bytes()
     first = rows[rows["lane"] == 0].groupby("way").nbytes.sum()
     assert first["tensor"] > first["data"] > first["pipeline"]
-    inside, across = (splits._step(order) for order in (splits._INSIDE, splits._ACROSS))
+    inside, across = (splits._simulate_step(order) for order in (splits._INSIDE, splits._ACROSS))
     assert across.exposed > 3 * inside.exposed
 
 

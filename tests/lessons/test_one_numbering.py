@@ -77,15 +77,15 @@ def test_the_app_lists_and_opens_them_under_their_numbers(lang):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_site_lists_and_opens_them_under_their_numbers(lang):
-    body = pages.contents_body(lang, {"runs": 0, "algorithms": 0, "places": 0})
+    body = pages.build_contents_body(lang, {"runs": 0, "algorithms": 0, "places": 0})
     items = re.findall(r'<li><a href="([^"]+)">([^<]*)</a>', body)
     assert [(f"lesson-{n}.html", title) for n, title in titles(lang).items()] == [
         (file, html.unescape(text)) for file, text in items
     ]
     for number, lesson in LESSONS.items():
         for section in lesson.sections:
-            assert pages.lesson_title(section.key, lang) == f"{number}. {titles(lang)[number]}"
-            assert pages.lesson_file(section.key).startswith(f"lesson-{number}")
+            assert pages.format_lesson_title(section.key, lang) == f"{number}. {titles(lang)[number]}"
+            assert pages.name_lesson_file(section.key).startswith(f"lesson-{number}")
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -11,7 +11,7 @@ from collsim.sandbox.attempt import Ended
 from collsim.sandbox.frames import Ending, Kind, build_frame
 from collsim.sandbox.produce import Wanted, produce
 from collsim.teach import exercise
-from collsim.teach.exercises.exercise import judged
+from collsim.teach.exercises.exercise import judge_attempt
 
 TWO = Wanted("broadcast", (2,))
 ROW = np.array([0, 1, 0, 0, 0, 0], "<i4").tobytes()
@@ -104,10 +104,10 @@ def test_six_thousand_random_frames_are_judged_without_an_exception():
 
     produce(lambda: ring, wanted, Limits(), sent.append)
     right = b"".join(sent)
-    assert judged(exercise("ring-allgather"), tried(right, wanted)).schedule is not None
+    assert judge_attempt(exercise("ring-allgather"), tried(right, wanted)).schedule is not None
     outcomes = {"right": 0, "wrong": 0}
     for number in range(6_000):
-        result = judged(exercise("ring-allgather"), tried(_hostile(random, number, right), wanted))
+        result = judge_attempt(exercise("ring-allgather"), tried(_hostile(random, number, right), wanted))
         assert result.reason
         outcomes["right" if result.passed else "wrong"] += 1
     assert outcomes["wrong"] > 5_000

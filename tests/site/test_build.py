@@ -11,7 +11,7 @@ import pytest
 import collsim as cs
 from collsim.lessons.chapters import SECTIONS
 from collsim.site import build_site, gallery, pages
-from collsim.site.build import classic
+from collsim.site.build import convert_to_script
 from collsim.viz.hosts.page import build_player_source, encode_inline_json
 
 RING = [place for place in gallery.PLACES if place.key == "ring"]
@@ -39,7 +39,7 @@ def test_nothing_in_the_site_names_another_host(site):
 def test_the_whole_gallery_is_a_few_hundred_runs_of_every_place():
     # not built here (that takes a while): its places and algorithms are counted
     keys = [f"{name}--{place.key}--{n}" for place in gallery.PLACES for n in place.ranks for name in cs.algorithms()]
-    assert len(set(map(gallery.slug, keys))) == len(keys), "two runs would share a file"
+    assert len(set(map(gallery.make_slug, keys))) == len(keys), "two runs would share a file"
     assert len(keys) > 300
 
 
@@ -84,11 +84,11 @@ def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
 
 
 def test_the_player_becomes_a_plain_script_that_still_has_all_of_it():
-    text = classic(build_player_source())
+    text = convert_to_script(build_player_source())
     assert not re.search(r"^(export|import)\b", text, re.MULTILINE)
     assert len(text) > 0.99 * len(build_player_source())
     with pytest.raises(cs.CollsimError, match="plain script"):
-        classic("import x from './y.js'\n")
+        convert_to_script("import x from './y.js'\n")
 
 
 def test_text_cannot_leave_its_script_element():
@@ -101,9 +101,9 @@ def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
         packed = re.fullmatch(r'collsimRun\("[^"]+","([^"]+)"\);\n', script)[1]
         record = json.loads(gzip.decompress(base64.b64decode(packed)))
         assert len(record["questions"]) == 6
-        told = section.told()
+        told = section.fill_texts()
         for k, lang in enumerate(("en", "zh")):
-            text = (site.path / lang / pages.lesson_file(key)).read_text(encoding="utf-8")
+            text = (site.path / lang / pages.name_lesson_file(key)).read_text(encoding="utf-8")
             text = html.unescape(text).replace("\N{NO-BREAK SPACE}", " ")
             assert record["questions"][0]["text"][lang] == told.question.ask[k]
             assert [p[k] for p in (*told.before, *told.after) if p[k] not in text] == []

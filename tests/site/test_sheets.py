@@ -7,7 +7,7 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
-from collsim.teach.quiz.worksheet import plan_text, ring_orders
+from collsim.teach.quiz.worksheet import draw_plan, find_ring_orders
 from collsim.viz.pictures import worksheet
 from collsim.viz.pictures.still import CHINESE, find_fonts
 from collsim.viz.pictures.worksheet import Item, draw_pdf, wrap_text
@@ -82,7 +82,7 @@ def test_a_sheet_has_the_machine_the_ring_and_the_schedule(tmp_path):
 def test_the_rings_of_all_channels_are_those_that_the_machine_offers():
     two = cs.machine("dgx-a100", nodes=2)
     plan = cs.schedule("allreduce_ring", topology=two)
-    found = ring_orders(plan)
+    found = find_ring_orders(plan)
     assert len(found) == len(two.orders) == 8
     for order, offered in zip(found, two.orders.tolist(), strict=True):
         at = offered.index(0)
@@ -91,11 +91,11 @@ def test_the_rings_of_all_channels_are_those_that_the_machine_offers():
 
 @pytest.mark.parametrize("name", ["allreduce_parameter_server", "broadcast_binomial", "allreduce_recursive_doubling"])
 def test_what_is_no_ring_has_none(name):
-    assert ring_orders(cs.schedule(name, ranks=4)) == []
+    assert find_ring_orders(cs.schedule(name, ranks=4)) == []
 
 
 def test_a_large_schedule_is_cut_to_what_a_page_holds():
-    text = plan_text(cs.schedule("allreduce_ring", ranks=64))
+    text = draw_plan(cs.schedule("allreduce_ring", ranks=64))
     assert max(map(len, text.splitlines())) <= 140
     assert "more steps not shown" in text
     assert 15 < len(text.splitlines()) < 22

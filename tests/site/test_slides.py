@@ -55,12 +55,12 @@ def test_every_text_of_a_lesson_is_on_a_slide_and_the_answer_comes_after_its_que
     assert len(slides) == made.slides == text.count('class="slide')
     assert lesson.title[k] in slides[0]
     for section in lesson.sections:
-        told = section.told()
+        told = section.fill_texts()
         asked = next(i for i, slide in enumerate(slides) if told.question.ask[k] in slide)
         for one in told.question.choices:
             assert one.text[k] in slides[asked]
-            assert one.why[k] in slides[asked + 1]
-            assert one.why[k] not in slides[asked]
+            assert one.reason[k] in slides[asked + 1]
+            assert one.reason[k] not in slides[asked]
         assert told.question.explanation[k] in slides[asked + 1]
         assert all(text[k] in slides[asked - 2] for text in told.before), "then the machine, then the question"
         assert all(text[k] in slides[asked + 2] for text in told.after)
@@ -75,7 +75,7 @@ def test_the_right_choice_alone_is_marked_and_only_after_the_question(deck):
     lang, _, text = deck
     k = ("en", "zh").index(lang)
     for section in LESSONS[3].sections:
-        question = section.told().question
+        question = section.fill_texts().question
         right = escape_text(question.choices[int(question.answer)].text[k])
         assert text.count(f"<span class=right>{right}</span>") == 1
     assert text.count("class=right>") == len(LESSONS[3].sections)
@@ -111,7 +111,7 @@ def test_lessons_come_in_the_order_that_is_asked_for(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_said_before_any_lesson_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("collsim.site.slides._lesson", lambda *given: pytest.fail("told"))
+    monkeypatch.setattr("collsim.site.slides._build_lesson", lambda *given: pytest.fail("told"))
     with pytest.raises(cs.CollsimError, match="there is no folder"):
         write_slides(tmp_path / "nowhere" / "x.html")
 
@@ -136,6 +136,6 @@ def test_mistakes_are_sentences_and_nothing_is_written(tmp_path, out, lessons, l
 
 
 def test_slides_that_cannot_be_written_are_refused_before_a_lesson_is_run(monkeypatch):
-    monkeypatch.setattr(slides, "_lesson", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(slides, "_build_lesson", lambda *_: pytest.fail("it ran"))
     with pytest.raises(cs.FormatError, match=r"cannot write '/proc/slides\.html'"):
         write_slides("/proc/slides.html")

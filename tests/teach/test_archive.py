@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.teach.exercises import archive
-from collsim.teach.exercises.submissions import submissions
+from collsim.teach.exercises.submissions import list_submissions
 
 RIGHT = (
     "import numpy as np\nimport collsim as cs\n\ndef broadcast_to_all(n):\n    yield cs.copy(0, np.arange(1, n), 0)\n"
@@ -29,7 +29,7 @@ def packed(path, *entries, method=zipfile.ZIP_DEFLATED):
 
 
 def handed(path):
-    return {one.student: [file.name for file in one.files] for one in submissions(path)}
+    return {one.student: [file.name for file in one.files] for one in list_submissions(path)}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_zip_and_the_folder_that_it_was_packed_from_are_the_same(tmp_path):
         (tmp_path / "in" / name).write_text(RIGHT + f"# {name}")
     names = ("anna/deep/tree.py", "anna/ring.py", "anna/notes.txt", "bo.py", ".hidden.py")
     zipped = packed(tmp_path / "in.ZIP", *((name, RIGHT + f"# {name}") for name in names))
-    assert submissions(zipped) == submissions(tmp_path / "in")
+    assert list_submissions(zipped) == list_submissions(tmp_path / "in")
 
 
 def test_the_command_grades_a_zip_and_leaves_nothing_behind(tmp_path):
@@ -120,7 +120,7 @@ def test_a_file_in_a_folder_whose_name_is_no_text_costs_nobody_a_result(tmp_path
 )
 def test_a_name_that_leads_elsewhere_or_hides_something_is_refused(tmp_path, name, says):
     with pytest.raises(cs.FormatError, match=says) as caught:
-        submissions(packed(tmp_path / "homework.zip", ("bo.py", RIGHT), (name, RIGHT)))
+        list_submissions(packed(tmp_path / "homework.zip", ("bo.py", RIGHT), (name, RIGHT)))
     assert str(caught.value).startswith("homework.zip, entry ")
 
 
@@ -129,7 +129,7 @@ def test_what_is_no_zip_is_said(tmp_path):
     for data in (b"", b"PK", RIGHT.encode(), whole[:-10], whole[: len(whole) // 2], b"PK\5\6" + b"\xff" * 18):
         (tmp_path / "homework.zip").write_bytes(data)
         with pytest.raises(cs.FormatError, match=r"homework.zip: (it is no zip that can be read|more files)"):
-            submissions(tmp_path / "homework.zip")
+            list_submissions(tmp_path / "homework.zip")
 
 
 def test_a_zip_that_is_damaged_anywhere_is_a_sentence_or_a_problem_of_a_student(tmp_path):
@@ -138,7 +138,7 @@ def test_a_zip_that_is_damaged_anywhere_is_a_sentence_or_a_problem_of_a_student(
         for value in (0, 0xFF, whole[at] ^ 0x41):
             (tmp_path / "homework.zip").write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
             with contextlib.suppress(cs.CollsimError):
-                found = submissions(tmp_path / "homework.zip")
+                found = list_submissions(tmp_path / "homework.zip")
                 assert all(file.data == RIGHT.encode() for one in found for file in one.files)
 
 
@@ -150,22 +150,22 @@ def test_a_million_entries_cost_nothing(tmp_path):
     del listed
     tracemalloc.start()
     with pytest.raises(cs.FormatError, match="more files and folders than a class hands in"):
-        submissions(tmp_path / "homework.zip")
+        list_submissions(tmp_path / "homework.zip")
     assert tracemalloc.get_traced_memory()[1] < 3 * archive._MOST_LISTED
     tracemalloc.stop()
 
 
 def test_a_bomb_is_refused_before_anything_is_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "_MOST_UNPACKED", 4 * 2**20)
-    monkeypatch.setattr(archive, "_data", lambda *given: pytest.fail("unpacked"))
+    monkeypatch.setattr(archive, "_read_data", lambda *given: pytest.fail("unpacked"))
     bomb = packed(tmp_path / "homework.zip", *((f"student{number}.py", bytes(1_900_000)) for number in range(3)))
     assert bomb.stat().st_size < 10_000
     with pytest.raises(cs.FormatError, match=r"it unpacks to more than 4.MiB; pack fewer students into one zip"):
-        submissions(bomb)
+        list_submissions(bomb)
 
 
 def test_a_large_file_costs_its_student_alone(tmp_path):
-    anna, bo = submissions(packed(tmp_path / "homework.zip", ("anna.py", bytes(2_000_001)), ("bo.py", RIGHT)))
+    anna, bo = list_submissions(packed(tmp_path / "homework.zip", ("anna.py", bytes(2_000_001)), ("bo.py", RIGHT)))
     assert anna.problem == "anna.py: it is larger than 2,000,000 bytes"
     assert (bo.problem, len(bo.files)) == ("", 1)
 
@@ -175,7 +175,7 @@ def test_a_file_that_says_it_is_small_is_read_no_further(tmp_path):
     for sign, at in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
         struct.pack_into("<L", data, data.index(sign) + at, 5)
     (tmp_path / "homework.zip").write_bytes(data)
-    (anna,) = submissions(tmp_path / "homework.zip")
+    (anna,) = list_submissions(tmp_path / "homework.zip")
     assert not anna.files
     assert "it cannot be unpacked" in anna.problem
 
@@ -191,7 +191,7 @@ def test_links_passwords_and_other_ways_of_packing_are_named(tmp_path):
         first = data.index(sign, data.index(sign) + 1)  # those of bo.py
         data[first + at] |= 1
     path.write_bytes(data)
-    assert {one.student: one.problem for one in submissions(path)} == {
+    assert {one.student: one.problem for one in list_submissions(path)} == {
         "anna": "anna.py: it is a link or no file at all; hand in the file itself",
         "bo": "bo.py: it is encrypted; pack it without a password",
         "cleo": "cleo.py: it is packed by method 14; pack it by Deflate",
@@ -201,7 +201,7 @@ def test_links_passwords_and_other_ways_of_packing_are_named(tmp_path):
 def test_a_student_with_thousands_of_files_or_of_folders_is_told(tmp_path):
     many = [(f"anna/{number}.txt", "") for number in range(2_001)]
     deep = [("bo/" + "d/" * 9 + "x.py", RIGHT), *((f"cleo/{number:02}.py", RIGHT) for number in range(41))]
-    anna, bo, cleo = submissions(packed(tmp_path / "homework.zip", *many, *deep))
+    anna, bo, cleo = list_submissions(packed(tmp_path / "homework.zip", *many, *deep))
     assert "more than 2,000 files and folders" in anna.problem
     assert "more than 8 deep" in bo.problem
     assert len(cleo.files) == 40
@@ -220,9 +220,9 @@ def test_a_student_with_thousands_of_files_or_of_folders_is_told(tmp_path):
 def test_what_is_no_place_is_a_sentence(tmp_path, monkeypatch, place, says):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(cs.CollsimError, match=says):
-        submissions(place)
+        list_submissions(place)
 
 
 def test_an_empty_zip_has_nothing_to_grade(tmp_path):
     with pytest.raises(cs.CollsimError, match=r"nothing in .*homework\.zip' to grade"):
-        submissions(packed(tmp_path / "homework.zip", ("notes.pdf", "")))
+        list_submissions(packed(tmp_path / "homework.zip", ("notes.pdf", "")))

@@ -8,7 +8,7 @@ from sampling import cross
 
 import collsim as cs
 from collsim.teach import break_it
-from collsim.teach.breaking import WAYS
+from collsim.teach.breaking import BREAKAGES
 from collsim.viz.timeline.document import build_timeline
 
 RING = cs.simulate(
@@ -141,7 +141,7 @@ def test_a_slow_rank_holds_up_everybody():
     assert made.error is None
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", BREAKAGES)
 def test_every_way_is_told_in_both_languages_and_the_same_for_the_same_seed(how):
     one, again, zh = break_it(RING, how, 5), break_it(RING, how, 5), break_it(RING, how, 5, "zh")
     assert str(one) == str(again)

@@ -14,7 +14,7 @@ from solutions import solution
 
 import collsim as cs
 from collsim.sandbox import Isolation, Limits, NoIsolation, detect_isolation, process
-from collsim.teach import exercise, grade, list_exercises, summary
+from collsim.teach import exercise, grade, list_exercises, summarize
 from collsim.teach.exercises import grading
 
 SOLUTIONS = (Path(__file__).parent / "solutions.py").read_text()
@@ -72,7 +72,7 @@ def test_files_notebooks_progress_files_and_folders_are_graded(tmp_path, progres
     }  # fmt: skip
     assert one(frame, "carla", "send-one-chunk").passed
     assert "3 ranks" in one(frame, "bert").reason
-    table = summary(frame)
+    table = summarize(frame)
     assert table.loc["carla", "passed"] == 2
     assert table.loc["bert", "passed"] == 0
 
@@ -449,7 +449,7 @@ def test_a_table_of_some_exercises_answers_for_these_alone(tmp_path, monkeypatch
     everything = grade(folder, out=out)
     assert sorted(everything.exercise) == some + other
     assert exercises_in(out) == some + other
-    monkeypatch.setattr(grading, "_graded", lambda *_: pytest.fail("all of it is known"))
+    monkeypatch.setattr(grading, "_grade_submission", lambda *_: pytest.fail("all of it is known"))
     assert list(grade(folder, out=out, only=other).exercise) == other
     assert exercises_in(out) == some + other
     assert sorted(grade(folder, out=out).exercise) == some + other
@@ -486,7 +486,7 @@ def test_grading_again_loses_no_earlier_result_when_it_is_stopped(tmp_path):
 
 def test_a_table_that_cannot_be_written_is_said_before_any_code_runs(tmp_path, monkeypatch):
     hand_in(tmp_path, anna__py=RIGHT)
-    monkeypatch.setattr(grading, "_graded", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(grading, "_grade_submission", lambda *_: pytest.fail("it ran"))
     with pytest.raises(cs.CollsimError, match=r"cannot write '/proc/grades\.csv'"):
         grade(tmp_path, out="/proc/grades.csv")
 
@@ -504,7 +504,7 @@ def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(grading, "_graded", stopped)
+        patched.setattr(grading, "_grade_submission", stopped)
         with pytest.raises(KeyboardInterrupt):
             grade(folder, out=out)
     assert one(grade(folder, out=out), "anna").passed

@@ -9,7 +9,7 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
-from collsim.teach.quiz.moodle import UNITS, moodle_xml
+from collsim.teach.quiz.moodle import UNITS, write_moodle_xml
 from collsim.teach.quiz.question import Alternative, Question
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8, bandwidth="25GB/s"), "64MiB")
@@ -34,7 +34,7 @@ def asked_of(text):
 @pytest.fixture(scope="module", params=["en", "zh"])
 def bank(request):
     asked = cs.teach.questions(TRACE, seed=1, count=14, lang=request.param)
-    return asked, asked_of(moodle_xml(asked, "collsim", ["a fact"], "rank 0  +1←1", {"machine.png": b"\x89PNG"}))
+    return asked, asked_of(write_moodle_xml(asked, "collsim", ["a fact"], "rank 0  +1←1", {"machine.png": b"\x89PNG"}))
 
 
 def test_every_question_has_the_tags_that_the_importer_reads_and_no_others(bank):
@@ -114,7 +114,7 @@ def test_names_of_a_stranger_are_text_and_the_file_stays_well_formed():
     evil = "</text><script>alert(1)</script>\x00\x0b]]>&"
     text = (evil, evil)
     one = Question("choice", "x", text, text, 0, choices=(Alternative(text, text), Alternative(("b", "b"), text)))
-    (made,) = asked_of(moodle_xml([one], f"a{evil}", [evil], evil))
+    (made,) = asked_of(write_moodle_xml([one], f"a{evil}", [evil], evil))
     shown = made.findtext("questiontext/text")
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown

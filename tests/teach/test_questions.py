@@ -7,7 +7,7 @@ import pytest
 
 import collsim as cs
 from collsim.teach import questions, worksheet
-from collsim.teach.quiz.kinds import ASKERS, AskedRun
+from collsim.teach.quiz.kinds import ASKERS, QuestionRun
 from collsim.teach.quiz.question import Question
 
 
@@ -39,9 +39,9 @@ def asked(trace, topic, seeds=range(40)):
         a
         for a in ASKERS
         for s in range(9)
-        if (q := a(AskedRun(trace), np.random.default_rng(s))) is not None and q.topic == topic
+        if (q := a(QuestionRun(trace), np.random.default_rng(s))) is not None and q.topic == topic
     )
-    found = {q.ask[0]: q for s in seeds if (q := asker(AskedRun(trace), np.random.default_rng(s))) is not None}
+    found = {q.ask[0]: q for s in seeds if (q := asker(QuestionRun(trace), np.random.default_rng(s))) is not None}
     return list(found.values())
 
 
@@ -61,7 +61,7 @@ def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, la
             for place in range(len(q.options)):
                 reply = q.check(place)
                 assert reply.right == (place == q.answer)
-                assert len(reply.why) > 10
+                assert len(reply.reason) > 10
         assert any("\u4e00" <= c <= "\u9fff" for c in q.text) == (lang == "zh")
 
 

@@ -6,7 +6,7 @@ import pytest
 import collsim as cs
 from collsim.teach import questions
 from collsim.teach.quiz.splits import SPLIT_ASKERS
-from collsim.teach.quiz.steps import STEP_ASKERS, AskedStep
+from collsim.teach.quiz.steps import STEP_ASKERS, QuestionStep
 
 BOX = cs.machine("dgx-a100")
 SWITCH = cs.topology.switch(16, bandwidth="3GB/s", alpha="50us")
@@ -41,7 +41,7 @@ def size(text):
 
 def asked(name, topic):
     for asker in (*STEP_ASKERS, *SPLIT_ASKERS):
-        one = asker(AskedStep(STEPS[name]), np.random.default_rng(0))
+        one = asker(QuestionStep(STEPS[name]), np.random.default_rng(0))
         if one is not None and one.topic == topic:
             return one
     return None

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from collsim.teach.quiz.question import Question, shown
+from collsim.teach.quiz.question import Question, format_answer_value
 
 from ..scenario.choice import Choice
 from ..server.clients import LOCAL
@@ -388,7 +388,7 @@ def _group_votes(session: ClassSession) -> tuple[tuple[VoteGroup, ...], int]:
         return tuple((k, counts[k], question.right(k)) for k in range(len(question.choices))), 0
     values_by_text: dict[tuple[str, bool], list[float]] = {}
     for vote in session.votes.values():
-        key = shown(vote.value, question.unit), question.right(vote.value)
+        key = format_answer_value(vote.value, question.unit), question.right(vote.value)
         values_by_text.setdefault(key, []).append(vote.value)
     groups = sorted(values_by_text.items(), key=lambda item: (-len(item[1]), item[1][0]))
     commonest = tuple((values[0], len(values), is_right) for (_, is_right), values in groups[:MOST_GROUPS])
@@ -401,7 +401,7 @@ def _count_answers(question: Question, session: ClassSession) -> tuple[AnswerCou
     if question.choices:
         counts = Counter(values)
         return tuple((text, counts[k], question.right(k)) for k, text in enumerate(question.options))
-    answers = Counter((shown(value, question.unit), question.right(value)) for value in values)
+    answers = Counter((format_answer_value(value, question.unit), question.right(value)) for value in values)
     return tuple((text, votes, is_right) for (text, is_right), votes in answers.most_common())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collsim.markup import escape_text
-from collsim.teach.quiz.question import Question, shown
+from collsim.teach.quiz.question import Question, format_answer_value
 
 from .class_sessions import VoteGroup
 
@@ -48,7 +48,7 @@ def render_answered_choices(
             bar = _render_votes(groups[k][1], total)
         else:
             bar = ""
-        text, reason = escape_text(question.say(choice.text)), escape_text(question.say(choice.why))
+        text, reason = escape_text(question.say(choice.text)), escape_text(question.say(choice.reason))
         body = f"<b>{text}</b><span>{reason}</span>{bar}"
         cards.append(f'<div class="cs-choice {kind}"><i>{mark}</i><div>{body}</div></div>')
     if label:
@@ -79,7 +79,7 @@ def render_numbers(question: Question, groups: Sequence[VoteGroup], other_votes:
         labels: The name of the list for screen readers, and of its last row.
     """
     total = other_votes + sum(votes for _, votes, _ in groups)
-    rows = [(shown(value, question.unit), votes, is_right) for value, votes, is_right in groups]
+    rows = [(format_answer_value(value, question.unit), votes, is_right) for value, votes, is_right in groups]
     if other_votes:
         rows.append((labels[1], other_votes, False))
     cards = []

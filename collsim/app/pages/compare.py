@@ -37,7 +37,7 @@ from ..shell.results import get_latest
 from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, t
 from ..shell.sidebar import draw_sidebar
 from ..synthesis.box import offer
-from ..synthesis.found import estimate_for_run, explain_synthesis
+from ..synthesis.synthesized import estimate_for_run, explain_synthesis
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart

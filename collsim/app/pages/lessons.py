@@ -58,7 +58,7 @@ def load_lesson(name: str) -> Content:
     Args:
         name: Name of the lesson's section.
     """
-    content = SECTIONS[name][1].told()
+    content = SECTIONS[name][1].fill_texts()
     drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after
     return Content(content.before, content.question, content.after, content.table, content.view, *drawn)
 
@@ -75,7 +75,7 @@ def _find_section(text: str) -> str:
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Reading:
     """A lesson and the answer to it, beside those that were given before."""
-    before: Reading | None = get_session().kept.get(PAGE)
+    before: Reading | None = get_session().page_values.get(PAGE)
     reading = Reading(fields.get("lesson", NAMES[0]), before.answers if before else {})
     most = len(load_lesson(reading.lesson).question.choices)
     word = Word("answer", count("answer", most), instead=t("lessons.predict"))

@@ -18,7 +18,7 @@ class Complaint:
 
     name: str
     value: str
-    why: Words
+    reason: Words
     used: str
 
 

@@ -451,7 +451,7 @@ def read_file_fields(text: str) -> dict[str, Any]:
         text: The text.
     """
     facts = custom_machine.read_facts(text)
-    fields = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.asked)
+    fields = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.settings)
     return {"place": OWN, "own": text, **{name: type(getattr(Choice, name))(fields[name]) for name in facts.takes}}
 
 

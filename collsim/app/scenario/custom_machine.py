@@ -43,7 +43,7 @@ class Own:
         gpus: of one node; none of a network that is no machine.
         takes: which of `nodes`, `fabric`, `p2p`, `gdr` can be set: none for a network that is no machine, no nodes
             without network cards.
-        asked: those that the file sets itself.
+        settings: those that the file sets itself.
         notes: what the file does not say and was assumed.
     """
 
@@ -51,7 +51,7 @@ class Own:
     ranks: int
     gpus: int
     takes: tuple[str, ...]
-    asked: tuple[tuple[str, object], ...]
+    settings: tuple[tuple[str, object], ...]
     notes: tuple[str, ...]
 
 
@@ -135,7 +135,7 @@ def build_settings(text: str, nodes: int, fabric: str, p2p: bool, gdr: bool) -> 
         gdr: Whether GPUDirect RDMA is on.
     """
     file_facts = read_facts(text)
-    file_settings = dict(file_facts.asked)
+    file_settings = dict(file_facts.settings)
     settings: dict[str, object] = {}
     if "nodes" in file_facts.takes:
         if nodes != file_settings.get("nodes", 1):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collsim.errors import CollsimError
-from collsim.teach.breaking import WAYS
+from collsim.teach.breaking import BREAKAGES
 
 from .address import Complaint, PageAddress, Word
 from .choice import count, create_name_reader, read_flag
@@ -92,7 +92,7 @@ def _parse_class_key(text: str) -> str:
 
 def _read_broken(text: str) -> tuple[str, int]:
     way, _, position = text.partition("-")
-    return create_name_reader("way to break a run", lambda: WAYS)(way), count("break", MOST_SEEDS, least=0)(
+    return create_name_reader("way to break a run", lambda: BREAKAGES)(way), count("break", MOST_SEEDS, least=0)(
         position or "0"
     )
 

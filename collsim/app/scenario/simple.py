@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
-from collsim.teach.quiz.moments import moments
+from collsim.teach.quiz.moments import list_step_questions
 from collsim.viz.simple.simple import SimpleRun, build_simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
@@ -88,7 +88,7 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
     else:
         all_ = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
-    questions = tuple(moment.record() for moment in moments(trace))
+    questions = tuple(moment.record() for moment in list_step_questions(trace))
     return SimpleShown((build_simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, questions)
 
 

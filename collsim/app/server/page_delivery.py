@@ -37,8 +37,8 @@ class StoredResponse:
 
     def replace_body(self, body: bytes, *headers: tuple[bytes, bytes]) -> StoredResponse:
         """Return a response with another body, with those headers that hold for any body, and with more headers."""
-        kept = tuple(pair for pair in self.headers if pair[0].lower() not in _BODY_HEADERS)
-        return StoredResponse(self.status, (*kept, *headers, (b"content-length", str(len(body)).encode())), body)
+        lasting = tuple(pair for pair in self.headers if pair[0].lower() not in _BODY_HEADERS)
+        return StoredResponse(self.status, (*lasting, *headers, (b"content-length", str(len(body)).encode())), body)
 
     async def send(self, send: Send) -> None:
         """Send it."""

@@ -32,11 +32,11 @@ def enter(page: Page) -> None:
     if turned:
         _change_page(page)
     same = now.written is not None and (query == now.written or (turned and bare))
-    if not same or page.name not in now.kept:
+    if not same or page.name not in now.page_values:
         _read(page, query, shared=not same)
         forget_widgets()
     if turned or not same:
-        now.left = _run(page, now.kept[page.name])
+        now.left = _run(page, now.page_values[page.name])
 
 
 def _change_page(page: Page) -> None:
@@ -54,7 +54,7 @@ def _read(page: Page, query: dict[str, str], shared: bool) -> None:
     now.complaints = []
     if page.choice and shared:
         now.choice, now.complaints = read_choice(query)
-    now.kept[page.name], unread = page.address.read(query)
+    now.page_values[page.name], unread = page.address.read(query)
     begins, unreadable = read_words((word for word in MOMENT if word.name in page.moment), query)
     now.start = now.moments[page.name] = begins
     now.complaints += unread + unreadable
@@ -80,12 +80,12 @@ def leave(value: Any = None) -> None:
     if page.choice and now.left is not None and now.choice != now.left[0]:
         now.panels = replace(now.panels, number=0, answer="")
     if value is None:
-        value = now.kept[page.name]
+        value = now.page_values[page.name]
     run = _run(page, value)
     if run != now.left:
         now.complaints = []
         now.start = {name: begins for name, begins in now.start.items() if name != "t"}
-    now.left, now.kept[page.name] = run, value
+    now.left, now.page_values[page.name] = run, value
     _write(_query(page, value))
 
 
@@ -115,7 +115,7 @@ def get_remembered(page: str) -> Any:
     Args:
         page: Name of the page.
     """
-    return get_session().kept[page]
+    return get_session().page_values[page]
 
 
 def remember(page: str, value: Any) -> None:
@@ -125,7 +125,7 @@ def remember(page: str, value: Any) -> None:
         page: Name of the page.
         value: The value.
     """
-    get_session().kept[page] = value
+    get_session().page_values[page] = value
 
 
 def put_menu(entries: Mapping[str, st.Page]) -> None:

@@ -104,10 +104,10 @@ def complain(complaints: list[Complaint]) -> None:
 
 
 def _describe_complaint(c: Complaint) -> str:
-    if c.why == "unknown":
+    if c.reason == "unknown":
         reason = t("url.unknown")
     else:
-        reason = write_sentence(c.why, get_language())
+        reason = write_sentence(c.reason, get_language())
     return escape_text(t("url.bad", name=c.name, value=c.value, why=reason, used=c.used))
 
 

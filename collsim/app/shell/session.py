@@ -44,7 +44,7 @@ class Session:
 
     choice: Choice = field(default_factory=Choice)
     good: Choice = field(default_factory=Choice)
-    kept: dict[str, Any] = field(default_factory=dict)
+    page_values: dict[str, Any] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
     start: dict[str, Any] = field(default_factory=dict)
     moments: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Session:
     @property
     def panels(self) -> Panels:
         """What Explore remembers: the question that is open, and how its run is broken."""
-        return cast(Panels, self.kept.setdefault("explore", Panels()))
+        return cast(Panels, self.page_values.setdefault("explore", Panels()))
 
     @panels.setter
     def panels(self, panels: Panels) -> None:
@@ -65,7 +65,7 @@ class Session:
         Args:
             panels: Which panels are open.
         """
-        self.kept["explore"] = panels
+        self.page_values["explore"] = panels
 
 
 def get_session() -> Session:

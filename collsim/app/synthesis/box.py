@@ -20,7 +20,7 @@ from ..shell.controls import draw_folded, label_algorithm, switch
 from ..shell.notes import draw_heading, draw_note, format_verdict
 from ..shell.results import get_latest, leave
 from ..shell.session import get_language, get_session, t
-from .found import Synthesized
+from .synthesized import Synthesized
 
 GIGA, MICRO = 1e9, 1e6
 
@@ -90,7 +90,7 @@ def _on_closed(function: Callable[..., Synthesized], close: Callable[[], None]) 
 
 def _draw_synthesized(synthesized: Synthesized, ident: str, run: str) -> None:
     chinese = get_language() == "zh"
-    head, *lines = (pair[chinese] for pair in (*synthesized.says, synthesized.found))
+    head, *lines = (pair[chinese] for pair in (*synthesized.says, synthesized.provenance))
     st.html(format_verdict(head, *lines, t("synthesis.engine"), token="done", status=True))
     _draw_race(synthesized, ident, run)
     draw_folded("synthesis_parts", t("synthesis.parts"), lambda: _draw_parts(synthesized, run))

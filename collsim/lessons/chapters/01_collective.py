@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...topology import ring
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, simulate_algorithm
 
 
-def _facts() -> RunFacts:
-    t = on("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
-    return shows(t, t=t)
+def _build_collective_facts() -> RunFacts:
+    t = simulate_algorithm("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
+    return build_facts(t, t=t)
 
 
 LESSON = Lesson(
@@ -19,7 +19,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "collective",
-            _facts,
+            _build_collective_facts,
             before=(
                 (
                     "{t.ranks} ranks each hold {t.size}. After an allreduce every rank holds the sum. Nothing else is "
@@ -69,7 +69,7 @@ LESSON = Lesson(
                 ),
             ),
             right=0,
-            why=(
+            explanation=(
                 "The sum of {t.ranks} gradients, divided by {t.ranks}, is the gradient of the whole batch, and the "
                 "same number on every rank, so equal copies stay equal.",
                 "{t.ranks} 份梯度之和除以 {t.ranks}，就是整个批次的梯度，在每个 rank 上都是同一个数，所以相同的模型始终"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from ...units import format_bytes, format_time
-from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, format_ratio, simulate_algorithm
 
 
-def _facts() -> RunFacts:
-    server, ring = (on(name, one_switch()) for name in ("allreduce_parameter_server", "allreduce_ring"))
-    server16, ring16 = (on(name, one_switch(16)) for name in ("allreduce_parameter_server", "allreduce_ring"))
-    return shows(
+def _build_server_facts() -> RunFacts:
+    server, ring = (
+        simulate_algorithm(name, build_switch()) for name in ("allreduce_parameter_server", "allreduce_ring")
+    )
+    server16, ring16 = (
+        simulate_algorithm(name, build_switch(16)) for name in ("allreduce_parameter_server", "allreduce_ring")
+    )
+    return build_facts(
         server,
         t=server,
         ring=ring,
@@ -20,9 +24,9 @@ def _facts() -> RunFacts:
         workers=server.schedule.ranks - 1,
         workers_more=server16.schedule.ranks - 1,
         half=format_time(server.time / 2),
-        slower=times(server, ring),
-        grown=times(server16, server),
-        slower_more=times(server16, ring16),
+        slower=format_ratio(server, ring),
+        grown=format_ratio(server16, server),
+        slower_more=format_ratio(server16, ring16),
     )
 
 
@@ -33,7 +37,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "server",
-            _facts,
+            _build_server_facts,
             before=(
                 (
                     "Rank 0 collects everything and hands the sum out: {t.steps} steps, {t.time}. Every worker sends "
@@ -70,7 +74,7 @@ LESSON = Lesson(
                 ),
             ),
             right=2,
-            why=(
+            explanation=(
                 "{workers} workers send through one cable, then {workers_more}: {grown} times as long.",
                 "先是 {workers} 个 worker 挤一条线缆，然后是 {workers_more} 个：时间是原来的 {grown} 倍。",
             ),

@@ -5,18 +5,18 @@ from __future__ import annotations
 from ...topology import ring
 from ...units import format_bytes, format_time
 from ...verify import list_contributions
-from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, simulate_algorithm
 
 
-def _steps() -> RunFacts:
-    t = on("allreduce_ring", ring(8, bandwidth="25GB/s", alpha="1us"))
+def _build_step_facts() -> RunFacts:
+    t = simulate_algorithm("allreduce_ring", ring(8, bandwidth="25GB/s", alpha="1us"))
     n = t.schedule.ranks
     steps = [step for r in range(n) for step, terms in list_contributions(t.schedule, r, 0) if len(terms) == n]
-    return shows(t, t=t, n=n, others=n - 1, full=min(steps) + 1, half=n // 2, half_held=n // 2 + 1)
+    return build_facts(t, t=t, n=n, others=n - 1, full=min(steps) + 1, half=n // 2, half_held=n // 2 + 1)
 
 
-def _volume() -> RunFacts:
-    runs = [on("allreduce_ring", one_switch(n)) for n in (2, 4, 8, 16, 64)]
+def _build_volume_facts() -> RunFacts:
+    runs = [simulate_algorithm("allreduce_ring", build_switch(n)) for n in (2, 4, 8, 16, 64)]
     t, last = runs[2], runs[-1]
     share = [r.sent_bytes.max() / r.nbytes for r in runs]
     rows = tuple(
@@ -30,12 +30,12 @@ def _volume() -> RunFacts:
         for r, s in zip(runs, share, strict=True)
     )
     grown, more = f"{share[-1] / share[2]:.3g}", last.schedule.ranks // t.schedule.ranks
-    return shows(t, rows, t=t, last=last, grown=grown, more=more)
+    return build_facts(t, rows, t=t, last=last, grown=grown, more=more)
 
 
 _RING = Section(
     "ring",
-    _steps,
+    _build_step_facts,
     title=("Step by step", "一步一步看"),
     before=(
         (
@@ -74,7 +74,7 @@ _RING = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "A chunk starts with 1 contribution and gains one in each step: after {full} steps it has all {n}. Then it is "
         "only copied.",
         "每个 chunk 起初只有 1 份贡献，每步增加一份：{full} 步后集齐 {n} 份。此后只需复制。",
@@ -92,7 +92,7 @@ _RING = Section(
 
 _VOLUME = Section(
     "volume",
-    _volume,
+    _build_volume_facts,
     title=("2K(N−1)/N", "2K(N−1)/N"),
     before=(
         (
@@ -135,7 +135,7 @@ _VOLUME = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "{t.share} K becomes {last.share} K: it never reaches 2 K. What does grow is the number of steps.",
         "从 {t.share} K 变为 {last.share} K：永远到不了 2 K。真正增长的是步数。",
     ),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, format_ratio, simulate_algorithm
 
 _RING, _TREE, _DOUBLING = "allreduce_ring", "allreduce_tree", "allreduce_recursive_doubling"
 
 
-def _latency() -> RunFacts:
-    small, fast = (on(name, one_switch(), "1KiB") for name in (_RING, _DOUBLING))
-    big, slow = (on(name, one_switch()) for name in (_RING, _DOUBLING))
-    gains, loses = times(small, fast), times(slow, big)
-    return shows(fast, ring=small, doubling=fast, ring_big=big, doubling_big=slow, gains=gains, loses=loses)
+def _build_latency_facts() -> RunFacts:
+    small, fast = (simulate_algorithm(name, build_switch(), "1KiB") for name in (_RING, _DOUBLING))
+    big, slow = (simulate_algorithm(name, build_switch()) for name in (_RING, _DOUBLING))
+    gains, loses = format_ratio(small, fast), format_ratio(slow, big)
+    return build_facts(fast, ring=small, doubling=fast, ring_big=big, doubling_big=slow, gains=gains, loses=loses)
 
 
-def _trees() -> RunFacts:
-    ring, tree = (on(name, one_switch(8), "1KiB") for name in (_RING, _TREE))
-    ring64, tree64 = (on(name, one_switch(64), "1KiB") for name in (_RING, _TREE))
-    ring_big, tree_big = (on(name, one_switch(8)) for name in (_RING, _TREE))
+def _build_tree_facts() -> RunFacts:
+    ring, tree = (simulate_algorithm(name, build_switch(8), "1KiB") for name in (_RING, _TREE))
+    ring64, tree64 = (simulate_algorithm(name, build_switch(64), "1KiB") for name in (_RING, _TREE))
+    ring_big, tree_big = (simulate_algorithm(name, build_switch(8)) for name in (_RING, _TREE))
     gained = (ring64.schedule.steps - ring.schedule.steps) / (ring64.schedule.ranks - ring.schedule.ranks)
-    return shows(
+    return build_facts(
         tree,
         ring=ring,
         tree=tree,
@@ -28,15 +28,17 @@ def _trees() -> RunFacts:
         ring_big=ring_big,
         tree_big=tree_big,
         gained=f"{gained:g}",
-        faster=times(ring, tree),
-        faster64=times(ring64, tree64),
+        faster=format_ratio(ring, tree),
+        faster64=format_ratio(ring64, tree64),
     )
 
 
-def _pipelined() -> RunFacts:
-    one, two = (on(name, one_switch(), chunks=16) for name in (_TREE, "allreduce_double_binary_tree"))
-    least = one.sent_bytes.min() / one.nbytes
-    return shows(two, one=one, two=two, leaf=f"{least:.4g}")
+def _build_pipeline_facts() -> RunFacts:
+    tree, double_tree = (
+        simulate_algorithm(name, build_switch(), chunks=16) for name in (_TREE, "allreduce_double_binary_tree")
+    )
+    least = tree.sent_bytes.min() / tree.nbytes
+    return build_facts(double_tree, one=tree, two=double_tree, leaf=f"{least:.4g}")
 
 
 LESSON = Lesson(
@@ -46,7 +48,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "latency",
-            _latency,
+            _build_latency_facts,
             title=("Few steps or few bytes", "步数少，还是字节少"),
             before=(
                 (
@@ -85,7 +87,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "The ring takes {ring_big.time}, recursive doubling {doubling_big.time}.",
                 "ring 需 {ring_big.time}，递归倍增需 {doubling_big.time}。",
             ),
@@ -100,7 +102,7 @@ LESSON = Lesson(
         ),
         Section(
             "trees",
-            _trees,
+            _build_tree_facts,
             title=("Trees and latency", "树与延迟"),
             before=(
                 (
@@ -141,7 +143,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "The ring takes {ring64.steps} steps, {ring64.time}; the tree {tree64.steps}, {tree64.time}. Steps of "
                 "a ring grow with n, of a tree with its depth, log n.",
                 "ring 要 {ring64.steps} 步、{ring64.time}；树要 {tree64.steps} 步、{tree64.time}。ring 的步数随 n 增"
@@ -160,7 +162,7 @@ LESSON = Lesson(
         ),
         Section(
             "pipelined",
-            _pipelined,
+            _build_pipeline_facts,
             title=("Trees, pipelined and doubled", "树：流水线与双树"),
             before=(
                 (
@@ -198,7 +200,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "At most {two.share} buffers instead of {one.share}.",
                 "最多 {two.share} 份，而不是 {one.share} 份。",
             ),

@@ -5,23 +5,25 @@ from __future__ import annotations
 from ...simulate import Trace
 from ...topology import machine
 from ...units import format_bandwidth, format_time
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, format_ratio, simulate_algorithm
 
 
-def _through_memory(t: Trace) -> int:
+def _count_memory_hops(t: Trace) -> int:
     """How many hops of a ring over all ranks pass host memory."""
     n, links = t.schedule.ranks, t.topology.links
     hops = t.topology.routes(list(range(n)), [(rank + 1) % n for rank in range(n)])
     return sum(any(links.kind(k) == "memory" for k in hops[rank]) for rank in range(n))
 
 
-def _facts() -> RunFacts:
-    direct, staged = (on("allreduce_ring", machine("pcie-8gpu-single-root", p2p=p2p)) for p2p in (True, False))
-    nvlink, dual = (on("allreduce_ring", machine(name)) for name in ("dgx-a100", "pcie-8gpu"))
+def _build_facts_of_lesson() -> RunFacts:
+    direct, staged = (
+        simulate_algorithm("allreduce_ring", machine("pcie-8gpu-single-root", p2p=p2p)) for p2p in (True, False)
+    )
+    nvlink, dual = (simulate_algorithm("allreduce_ring", machine(name)) for name in ("dgx-a100", "pcie-8gpu"))
     hops = [len(t.topology.routes([0], [1])[0]) for t in (direct, staged)]
     loaded = [int((t.link_bytes > 0).sum()) for t in (direct, staged)]
     rate = float(nvlink.topology.links.bandwidth[nvlink.link_bytes > 0].max())
-    return shows(
+    return build_facts(
         staged,
         direct=direct,
         staged=staged,
@@ -29,11 +31,11 @@ def _facts() -> RunFacts:
         dual=dual,
         half=format_time(direct.time / 2),
         rate=format_bandwidth(rate),
-        faster=times(direct, nvlink),
-        slower=times(staged, direct),
+        faster=format_ratio(direct, nvlink),
+        slower=format_ratio(staged, direct),
         hops=hops,
         loaded=loaded,
-        through=_through_memory(dual),
+        through=_count_memory_hops(dual),
     )
 
 
@@ -45,7 +47,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "inside",
-            _facts,
+            _build_facts_of_lesson,
             before=(
                 (
                     "{direct.ranks} GPUs on PCIe switches under one root: with GPUDirect P2P a ring of {direct.size} "
@@ -88,7 +90,7 @@ LESSON = Lesson(
                 ),
             ),
             right=2,
-            why=(
+            explanation=(
                 "{nvlink.time}, {faster} times less: a cable of its own for every GPU, and nothing shared on the way.",
                 "{nvlink.time}，速度是 PCIe 的 {faster} 倍：每块 GPU 有自己的线缆，途中没有共享。",
             ),

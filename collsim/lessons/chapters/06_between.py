@@ -5,23 +5,23 @@ from __future__ import annotations
 from ...topology import machine
 from ...units import format_time
 from ...viz.sentences.causes import describe_bottleneck
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, format_ratio, simulate_algorithm
 
 
-def _facts() -> RunFacts:
+def _build_rail_facts() -> RunFacts:
     two = machine("dgx-a100", nodes=2)
-    one, many = (on("allreduce_ring", two, "256MiB", channels=count) for count in (1, 8))
-    staged = on("allreduce_ring", machine("dgx-a100", nodes=2, gdr=False), "256MiB", channels=8)
+    single, many = (simulate_algorithm("allreduce_ring", two, "256MiB", channels=count) for count in (1, 8))
+    staged = simulate_algorithm("allreduce_ring", machine("dgx-a100", nodes=2, gdr=False), "256MiB", channels=8)
     neck = describe_bottleneck(staged)
     assert neck is not None
-    return shows(
-        one,
-        one=one,
+    return build_facts(
+        single,
+        one=single,
         many=many,
         staged=staged,
-        busy=f"{100 * one.link_busy.max() / one.time:.3g}",
-        faster=times(one, many),
-        slower=times(staged, many),
+        busy=f"{100 * single.link_busy.max() / single.time:.3g}",
+        faster=format_ratio(single, many),
+        slower=format_ratio(staged, many),
         alone=format_time(many.schedule.channels * many.time),
         neck=(neck["text"]["en"], neck["text"]["zh"]),
     )
@@ -34,7 +34,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "between",
-            _facts,
+            _build_rail_facts,
             before=(
                 (
                     "One ring crosses between the machines on one cable, which is busy {busy} % of {one.time}. NVLink "
@@ -78,7 +78,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "{staged.time}, {slower} times as long. {neck}",
                 "{staged.time}，是原来的 {slower} 倍。{neck}",
             ),

@@ -8,24 +8,31 @@ from ...replay import replay
 from ...teach import break_it, list_exercises
 from ...topology import machine, ring
 from ...units import format_time
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, simulate_algorithm
 
 
-def _own() -> RunFacts:
+def _build_own_facts() -> RunFacts:
     dgx1 = machine("dgx-1v")
-    one, two, six = (on("allgather_ring", dgx1, channels=count) for count in (1, 2, 6))
+    one_ring, two_rings, six_rings = (simulate_algorithm("allgather_ring", dgx1, channels=count) for count in (1, 2, 6))
     within = list_exercises()["dgx-1-allgather"].task.within
-    return shows(six, one=one, two=two, six=six, bound=format_time(six.bound.time), within=f"{within:g}")
+    return build_facts(
+        six_rings,
+        one=one_ring,
+        two=two_rings,
+        six=six_rings,
+        bound=format_time(six_rings.bound.time),
+        within=f"{within:g}",
+    )
 
 
-def _broken() -> RunFacts:
-    good = on("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
+def _build_broken_facts() -> RunFacts:
+    good = simulate_algorithm("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
     lost, twice = ([break_it(good, how, seed=3, lang=lang) for lang in ("en", "zh")] for how in ("lose", "repeat"))
     trace = lost[0].trace
     assert trace is not None  # a schedule without one of its sends is still a schedule
     n = good.schedule.ranks
     ends = replay(trace.schedule, np.ones((n, n), np.int64))
-    return shows(
+    return build_facts(
         trace,
         n=n,
         wrong=int((ends != n).any(axis=1).sum()),
@@ -43,7 +50,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "own",
-            _own,
+            _build_own_facts,
             title=("As near to the bound as the wiring allows", "接线允许的范围内逼近下界"),
             before=(
                 (
@@ -88,7 +95,7 @@ LESSON = Lesson(
                 ),
             ),
             right=2,
-            why=(
+            explanation=(
                 "{six.time} against {bound}. The orders of the rings are those in which neighbours have a free NVLink.",
                 "{six.time}，而下界是 {bound}。各环的次序使相邻的 GPU 之间总有空闲的 NVLink。",
             ),
@@ -104,7 +111,7 @@ LESSON = Lesson(
         ),
         Section(
             "broken",
-            _broken,
+            _build_broken_facts,
             title=("Break it", "弄坏它"),
             before=(
                 (
@@ -141,7 +148,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "The checker counts every contribution: {lost_says}",
                 "检查器会清点每一份贡献：{lost_says}",
             ),

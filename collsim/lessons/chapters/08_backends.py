@@ -5,31 +5,31 @@ from __future__ import annotations
 
 from ...teach.language import Text
 from ...topology import machine
-from ..lesson import Lesson, RunFacts, Section, choice, on, same, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, format_ratio, repeat_text, simulate_algorithm
 
 
-def _facts() -> RunFacts:
-    direct, staged = (on("allreduce_ring", machine("dgx-a100", p2p=p2p)) for p2p in (True, False))
-    return shows(staged, direct=direct, staged=staged, faster=times(staged, direct))
+def _build_backend_facts() -> RunFacts:
+    direct, staged = (simulate_algorithm("allreduce_ring", machine("dgx-a100", p2p=p2p)) for p2p in (True, False))
+    return build_facts(staged, direct=direct, staged=staged, faster=format_ratio(staged, direct))
 
 
-def _head(backend: str, tensors: Text) -> Text:
+def _write_head(backend: str, tensors: Text) -> Text:
     return f"{backend}, {tensors[0]}", f"{backend}，{tensors[1]}"
 
 
 _CPU, _GPU = ("CPU tensors", "CPU 张量"), ("GPU tensors", "GPU 张量")
-_YES, _NO, _BUILT = same("✓"), same("–"), same("?")
+_YES, _NO, _BUILT = repeat_text("✓"), repeat_text("–"), repeat_text("?")
 
 
-def _calls() -> RunFacts:
+def _build_call_facts() -> RunFacts:
     """Every rank sends to the next one, as nccl-tests' sendrecv does."""
     box = machine("dgx-a100")
-    pair, ring = on("sendrecv_direct", box), on("allreduce_ring", box)
-    return shows(pair, pair=pair, ring=ring, ranks=pair.schedule.ranks)
+    pair, ring = simulate_algorithm("sendrecv_direct", box), simulate_algorithm("allreduce_ring", box)
+    return build_facts(pair, pair=pair, ring=ring, ranks=pair.schedule.ranks)
 
 
-def _both(torch: str, c: str) -> tuple[Text, Text]:
-    return same(torch), same(c)
+def _pair_calls(torch: str, c: str) -> tuple[Text, Text]:
+    return repeat_text(torch), repeat_text(c)
 
 
 _GROUP = "ncclSend, ncclRecv between ncclGroupStart, ncclGroupEnd"
@@ -44,7 +44,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "backends",
-            _facts,
+            _build_backend_facts,
             title=("Which backend when", "什么时候用哪个后端"),
             before=(
                 (
@@ -83,7 +83,7 @@ LESSON = Lesson(
                 choice("MPI", ("MPI has to be asked for, and built in.", "MPI 需要编译时启用，并显式指定。")),
             ),
             right=0,
-            why=(
+            explanation=(
                 "PyTorch 2.13 goes by the type of device it finds: cuda takes nccl, a machine without an accelerator "
                 "takes gloo. The version of NCCL and the number of GPUs play no part.",
                 "PyTorch 2.13 按检测到的设备类型选择：cuda 用 nccl，没有加速器的机器用 gloo。与 NCCL 版本和 GPU "
@@ -97,22 +97,22 @@ LESSON = Lesson(
             ),
             table=(
                 (
-                    same(""),
-                    _head("NCCL", _GPU),
-                    _head("Gloo", _CPU),
-                    _head("Gloo", _GPU),
-                    _head("MPI", _CPU),
-                    _head("MPI", _GPU),
+                    repeat_text(""),
+                    _write_head("NCCL", _GPU),
+                    _write_head("Gloo", _CPU),
+                    _write_head("Gloo", _GPU),
+                    _write_head("MPI", _CPU),
+                    _write_head("MPI", _GPU),
                 ),
-                (same("broadcast, all_reduce, reduce, all_gather"), _YES, _YES, _YES, _YES, _BUILT),
-                (same("gather, scatter, all_to_all"), _YES, _YES, _YES, _YES, _BUILT),
-                (same("reduce_scatter"), _YES, _YES, _YES, _NO, _BUILT),
-                (same("send, recv, barrier"), _YES, _YES, _NO, _YES, _BUILT),
+                (repeat_text("broadcast, all_reduce, reduce, all_gather"), _YES, _YES, _YES, _YES, _BUILT),
+                (repeat_text("gather, scatter, all_to_all"), _YES, _YES, _YES, _YES, _BUILT),
+                (repeat_text("reduce_scatter"), _YES, _YES, _YES, _NO, _BUILT),
+                (repeat_text("send, recv, barrier"), _YES, _YES, _NO, _YES, _BUILT),
             ),
         ),
         Section(
             "calls",
-            _calls,
+            _build_call_facts,
             title=("The same in C", "用 C 来写"),
             before=(
                 (
@@ -153,7 +153,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "ProcessGroupNCCL maps kBool to ncclUint8; NCCL itself knows integers of several widths, half, float, "
                 "double, bfloat16 and two kinds of float8, and no bool.",
                 "ProcessGroupNCCL 把 kBool 对应到 ncclUint8；NCCL "
@@ -168,14 +168,14 @@ LESSON = Lesson(
                 ),
             ),
             table=(
-                _both("torch.distributed", "NCCL"),
-                _both("all_reduce", "ncclAllReduce"),
-                _both("broadcast, reduce", "ncclBroadcast, ncclReduce"),
-                _both("all_gather_into_tensor", "ncclAllGather"),
-                _both("reduce_scatter_tensor", "ncclReduceScatter"),
-                _both("send, recv", "ncclSend, ncclRecv"),
-                _both("all_to_all_single, gather, scatter", _GROUP),
-                _both("barrier", "ncclAllReduce"),
+                _pair_calls("torch.distributed", "NCCL"),
+                _pair_calls("all_reduce", "ncclAllReduce"),
+                _pair_calls("broadcast, reduce", "ncclBroadcast, ncclReduce"),
+                _pair_calls("all_gather_into_tensor", "ncclAllGather"),
+                _pair_calls("reduce_scatter_tensor", "ncclReduceScatter"),
+                _pair_calls("send, recv", "ncclSend, ncclRecv"),
+                _pair_calls("all_to_all_single, gather, scatter", _GROUP),
+                _pair_calls("barrier", "ncclAllReduce"),
             ),
         ),
     ),

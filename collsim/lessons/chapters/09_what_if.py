@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from ...simulate import Trace, simulate
 from ...topology import line, machine, ring
-from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, format_ratio, simulate_algorithm
 
 
-def _saved(base: Trace, kind: str) -> str:
+def _format_saving(base: Trace, kind: str) -> str:
     """What doubling a kind of link saves, in percent."""
     faster = simulate(base.schedule, base.topology.scaled(kind=kind, by=2), base.nbytes)
     return f"{100 * (1 - faster.time / base.time):.3g}"
 
 
-def _facts() -> RunFacts:
-    base = on("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=8)
-    whole, cut = (on("allreduce_ring", net(8, bandwidth="25GB/s", alpha="1us")) for net in (ring, line))
-    even = on("allreduce_ring", one_switch())
+def _build_whatif_facts() -> RunFacts:
+    base = simulate_algorithm("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=8)
+    whole, cut = (simulate_algorithm("allreduce_ring", net(8, bandwidth="25GB/s", alpha="1us")) for net in (ring, line))
+    even = simulate_algorithm("allreduce_ring", build_switch())
     slow = simulate(even.schedule, even.topology, even.nbytes, engine="event", slow={3: 2})
     fast = simulate(even.schedule, even.topology, even.nbytes, engine="event")
-    saved = {kind: _saved(base, kind) for kind in ("infiniband", "nvlink")}
-    return shows(base, base=base, whole=whole, cut=cut, even=even, saved=saved, slower=times(slow, fast))
+    saved = {kind: _format_saving(base, kind) for kind in ("infiniband", "nvlink")}
+    return build_facts(base, base=base, whole=whole, cut=cut, even=even, saved=saved, slower=format_ratio(slow, fast))
 
 
 LESSON = Lesson(
@@ -30,7 +30,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "what-if",
-            _facts,
+            _build_whatif_facts,
             before=(
                 (
                     "What would a better cable buy, what does a broken one cost? Change the network, run again, "
@@ -72,7 +72,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "Doubling InfiniBand saves {saved[infiniband]} %, doubling NVLink {saved[nvlink]} %.",
                 "InfiniBand 加倍可省 {saved[infiniband]} %，NVLink 加倍可省 {saved[nvlink]} %。",
             ),

@@ -7,29 +7,29 @@ import numpy as np
 from ...registry import schedule
 from ...replay import replay
 from ...simulate import simulate
-from ..lesson import Lesson, RunFacts, Section, choice, one_switch, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice
 
 
-def _facts() -> RunFacts:
+def _build_rounding_facts() -> RunFacts:
     n, count = 8, 4096
     ring, tree = (schedule(name, ranks=n) for name in ("allreduce_ring", "allreduce_tree"))
     data = np.random.default_rng(0).standard_normal((n, count)).astype(np.float16)
     by_ring, by_tree = replay(ring, data), replay(tree, data)
-    big, one = np.float16(2048), np.float16(1)
-    return shows(
-        simulate(tree, one_switch(n), "64MiB", dtype="float16"),
+    big, unit = np.float16(2048), np.float16(1)
+    return build_facts(
+        simulate(tree, build_switch(n), "64MiB", dtype="float16"),
         n=n,
         count=f"{count:,}",
         differ=f"{100 * (by_ring[0] != by_tree[0]).mean():.3g}",
         big=f"{big:g}",
-        one=f"{one:g}",
-        left=f"{(big + one) + one:g}",
-        right=f"{big + (one + one):g}",
-        mean=_averages(n),
+        one=f"{unit:g}",
+        left=f"{(big + unit) + unit:g}",
+        right=f"{big + (unit + unit):g}",
+        mean=_average_both_ways(n),
     )
 
 
-def _averages(n: int) -> dict[str, str]:
+def _average_both_ways(n: int) -> dict[str, str]:
     """Eight times the same number, averaged by dividing late and early."""
     ring, each = schedule("allreduce_ring", ranks=n), np.full((n, n), 20000, np.float16)
     with np.errstate(over="ignore"):
@@ -45,7 +45,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "rounding",
-            _facts,
+            _build_rounding_facts,
             before=(
                 (
                     "A tree and a ring make the same sums of the same numbers, each in an order of its own. The "
@@ -82,7 +82,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "{differ} % of the sums differ in the last bits.",
                 "{differ} % 的和在最后几位上不同。",
             ),

@@ -5,25 +5,30 @@ from __future__ import annotations
 from ...topology import switch
 from ...train import StepTrace, ddp, model, training_step
 from ...units import format_bytes, format_time, parse_bytes
-from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, simulate_algorithm
 
 _SMALL, _MIDDLE = "1MiB", "50MiB"
 
 
-def _step(**options: object) -> StepTrace:
+def _simulate_step(**options: object) -> StepTrace:
     """ResNet-50 on 16 GPUs of one slow switch."""
     network = switch(16, bandwidth="3GB/s", alpha="50us")
     split = ddp(**options)  # type: ignore[arg-type]
     return training_step("resnet50", network, parallel=split, micro_batch=32, compute="A100")
 
 
-def _facts() -> RunFacts:
-    usual, small, middle, late = _step(), _step(bucket=_SMALL), _step(bucket=_MIDDLE), _step(overlap=False)
+def _build_training_facts() -> RunFacts:
+    usual, small, middle, late = (
+        _simulate_step(),
+        _simulate_step(bucket=_SMALL),
+        _simulate_step(bucket=_MIDDLE),
+        _simulate_step(overlap=False),
+    )
     first = usual.what_if(first_step=True)
     sizes = ddp().list_bucket_bytes(model("resnet50"))
-    return shows(
-        on("allreduce_ring", one_switch(), f"{sizes[0]}B"),
-        ring=on("allreduce_ring", one_switch(), f"{sizes[0]}B"),
+    return build_facts(
+        simulate_algorithm("allreduce_ring", build_switch(), f"{sizes[0]}B"),
+        ring=simulate_algorithm("allreduce_ring", build_switch(), f"{sizes[0]}B"),
         gpus=usual.step.ranks,
         gradients=format_bytes(model("resnet50").nbytes),
         buckets=len(sizes),
@@ -48,7 +53,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "training",
-            _facts,
+            _build_training_facts,
             before=(
                 (
                     "DistributedDataParallel reduces gradients in buckets while the backward pass goes on. ResNet-50 "
@@ -94,7 +99,7 @@ LESSON = Lesson(
                 ),
             ),
             right=2,
-            why=(
+            explanation=(
                 "Buckets go out in order, one at a time, so that latencies add up: {many} rings in a row.",
                 "桶按顺序一次发一个，延迟会累加：{many} 个 ring 接连进行。",
             ),

@@ -5,21 +5,27 @@ from __future__ import annotations
 from ...topology import machine
 from ...train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ...units import format_bytes, format_time
-from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, format_ratio, simulate_algorithm
 
 
-def _step(way: ParallelStrategy) -> StepTrace:
+def _simulate_step(way: ParallelStrategy) -> StepTrace:
     return training_step("resnet50", machine("dgx-1v"), parallel=way, micro_batch=32)
 
 
-def _facts() -> RunFacts:
-    hub, copies, ring = _step(data_parallel()), _step(data_parallel(nccl=False)), _step(ddp())
-    through, around = (on(name, one_switch()) for name in ("allreduce_data_parallel", "allreduce_ring"))
-    return shows(
+def _build_parallel_facts() -> RunFacts:
+    hub, copies, ring = (
+        _simulate_step(data_parallel()),
+        _simulate_step(data_parallel(nccl=False)),
+        _simulate_step(ddp()),
+    )
+    through, around = (
+        simulate_algorithm(name, build_switch()) for name in ("allreduce_data_parallel", "allreduce_ring")
+    )
+    return build_facts(
         through,
         through=through,
         around=around,
-        slower=times(through, around),
+        slower=format_ratio(through, around),
         gpus=hub.step.ranks,
         hub=format_time(hub.time),
         copies=format_time(copies.time),
@@ -42,7 +48,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "hub",
-            _facts,
+            _build_parallel_facts,
             before=(
                 (
                     "DataParallel is one process with GPU 0 as its hub: in each step it scatters inputs, broadcasts "
@@ -88,7 +94,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "The bytes hardly differ, the moments do: GPUs wait {waits} for the network, with DDP {waits_ring}.",
                 "字节差不多，时机不同：GPU 等待网络 {waits}，用 DDP 时是 {waits_ring}。",
             ),

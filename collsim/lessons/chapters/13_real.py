@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from ...topology import Topology, switch
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows, times
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, format_ratio, simulate_algorithm
 
 _BYTES, _SLOWER, _RANK = "1MiB", 4, 3
 
 
-def _network(slow: bool = False) -> Topology:
+def _build_network(slow: bool = False) -> Topology:
     """What the processes imitate; with one cable that is slower in both directions."""
     network = switch(8, bandwidth="10MB/s", alpha="5ms")
     return network.with_link(f"gpu{_RANK}", "switch0", bandwidth=f"x{1 / _SLOWER}") if slow else network
 
 
-def _facts() -> RunFacts:
-    ring, late = (on("allreduce_ring", _network(slow), _BYTES) for slow in (False, True))
-    server, same = (on("allreduce_parameter_server", _network(slow), _BYTES) for slow in (False, True))
-    return shows(
+def _build_real_facts() -> RunFacts:
+    ring, late = (simulate_algorithm("allreduce_ring", _build_network(slow), _BYTES) for slow in (False, True))
+    server, same = (
+        simulate_algorithm("allreduce_parameter_server", _build_network(slow), _BYTES) for slow in (False, True)
+    )
+    return build_facts(
         late,
         ring=ring,
         late=late,
@@ -25,7 +27,7 @@ def _facts() -> RunFacts:
         same=same,
         rank=_RANK,
         slower=_SLOWER,
-        more=times(late, ring),
+        more=format_ratio(late, ring),
     )
 
 
@@ -36,7 +38,7 @@ LESSON = Lesson(
     sections=(
         Section(
             "real",
-            _facts,
+            _build_real_facts,
             before=(
                 (
                     "A schedule is data, so processes can run it: one for each rank, with sockets that are held to a "
@@ -76,7 +78,7 @@ LESSON = Lesson(
                 ),
             ),
             right=1,
-            why=(
+            explanation=(
                 "The ring: {late.time}, {more} times as long, since each step ends with its slowest transfer. The "
                 "server: {same.time} (before: {server.time}), its own cable is the bottleneck. The Lab says whether "
                 "processes agree.",

@@ -8,50 +8,51 @@ from ...simulate import Trace
 from ...topology import machine
 from ...train import ParallelStrategy, StepTrace, fsdp, model, training_step, zero
 from ...units import format_bytes, format_time
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, simulate_algorithm
 
 _MODEL, _TYPE, _NODES = "llama2-7b", "bfloat16", 4
 
 
 @cache
-def _step(parallel: ParallelStrategy) -> StepTrace:
+def _simulate_step(parallel: ParallelStrategy) -> StepTrace:
     """On one DGX A100, a sample on each GPU."""
     return training_step(_MODEL, machine("dgx-a100"), parallel=parallel, micro_batch=1, dtype=_TYPE)
 
 
 @cache
-def _slow_network(parallel: ParallelStrategy) -> StepTrace:
+def _simulate_slow_network(parallel: ParallelStrategy) -> StepTrace:
     """On several, whose InfiniBand has an eighth of its bandwidth."""
     boxes = machine("dgx-a100", nodes=_NODES).scaled(kind="infiniband", by=1 / 8)
     return training_step(_MODEL, boxes, parallel=parallel, micro_batch=1, dtype=_TYPE, recompute="full")
 
 
-def _gather() -> Trace:
+def _simulate_gather() -> Trace:
     """The allgather of one block's weights."""
-    tasks = _step(fsdp()).step.tasks
+    tasks = _simulate_step(fsdp()).step.tasks
     nbytes = next(task.nbytes for task in tasks if task.kind == "allgather" and task.name != "gather root")
-    return on("allgather_ring", machine("dgx-a100"), f"{nbytes}B")
+    return simulate_algorithm("allgather_ring", machine("dgx-a100"), f"{nbytes}B")
 
 
-def _sent(step: StepTrace) -> int:
+def _count_sent_bytes(step: StepTrace) -> int:
     return max(step.sent_bytes.values())
 
 
-def _most(step: StepTrace, kind: str = "") -> str:
+def _format_peak(step: StepTrace, kind: str = "") -> str:
     """The most that a GPU holds, of a kind or in all."""
-    held = step.memory.peak()
-    return format_bytes(held[kind] if kind else sum(held.values()))
+    peak = step.memory.peak()
+    return format_bytes(peak[kind] if kind else sum(peak.values()))
 
 
-def _bytes() -> RunFacts:
+def _build_byte_facts() -> RunFacts:
     ways = {"zero(1)": zero(1), "zero(2)": zero(2), "fsdp(False)": fsdp(False), "fsdp()": fsdp()}
-    steps = [_step(way) for way in ways.values()]
+    steps = [_simulate_step(way) for way in ways.values()]
     count, gpus = model(_MODEL).parameters, steps[0].step.ranks
     rows = tuple(
-        (name, format_bytes(_sent(s)), _most(s), format_time(s.time)) for name, s in zip(ways, steps, strict=True)
+        (name, format_bytes(_count_sent_bytes(s)), _format_peak(s), format_time(s.time))
+        for name, s in zip(ways, steps, strict=True)
     )
-    gather = _gather()
-    return shows(
+    gather = _simulate_gather()
+    return build_facts(
         gather,
         rows,
         gather=gather,
@@ -60,39 +61,39 @@ def _bytes() -> RunFacts:
         each=f"{zero(1).count_state_bytes(count, 1) / count:g}",
         alone=format_bytes(zero(1).count_state_bytes(count, 1)),
         shared=format_bytes(zero(3).count_state_bytes(count, gpus)),
-        sent=format_bytes(_sent(steps[-1])),
-        allreduce=format_bytes(_sent(steps[0])),
-        more=f"{_sent(steps[-1]) / _sent(steps[0]):.3g}",
+        sent=format_bytes(_count_sent_bytes(steps[-1])),
+        allreduce=format_bytes(_count_sent_bytes(steps[0])),
+        more=f"{_count_sent_bytes(steps[-1]) / _count_sent_bytes(steps[0]):.3g}",
         most=f"{zero(3).count_sent_bytes(count, gpus) / zero(1).count_sent_bytes(count, gpus):g}",
     )
 
 
-def _level() -> RunFacts:
-    on_, off, keep = (_step(way) for way in (fsdp(), fsdp(prefetch=False), fsdp(False)))
-    flat, hybrid = (_slow_network(way) for way in (fsdp(), fsdp(replicate=_NODES)))
-    gather = _gather()
-    return shows(
+def _build_level_facts() -> RunFacts:
+    on_, off, keep = (_simulate_step(way) for way in (fsdp(), fsdp(prefetch=False), fsdp(False)))
+    flat, hybrid = (_simulate_slow_network(way) for way in (fsdp(), fsdp(replicate=_NODES)))
+    gather = _simulate_gather()
+    return build_facts(
         gather,
         gather=gather,
         model=_MODEL,
         nodes=_NODES,
         on=format_time(on_.time),
         off=format_time(off.time),
-        on_level=_most(on_, "gathered"),
-        off_level=_most(off, "gathered"),
-        keep_level=_most(keep, "gathered"),
+        on_level=_format_peak(on_, "gathered"),
+        off_level=_format_peak(off, "gathered"),
+        keep_level=_format_peak(keep, "gathered"),
         on_waits=format_time(on_.exposed),
         off_waits=format_time(off.exposed),
         flat=format_time(flat.time),
         hybrid=format_time(hybrid.time),
-        flat_most=_most(flat),
-        hybrid_most=_most(hybrid),
+        flat_most=_format_peak(flat),
+        hybrid_most=_format_peak(hybrid),
     )
 
 
 _BYTES = Section(
     "sharding",
-    _bytes,
+    _build_byte_facts,
     title=("Who keeps what", "谁保存什么"),
     before=(
         (
@@ -138,7 +139,7 @@ _BYTES = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "{sent} instead of {allreduce}. Blocks alone would make it {most} times; embedding and head, the root, stay "
         "gathered from forward to backward.",
         "{sent}，而不是 {allreduce}。如果只有块，就是 {most} 倍；嵌入层和输出层（根）从前向到反向一直保持收集。",
@@ -165,7 +166,7 @@ _BYTES = Section(
 
 _LEVEL = Section(
     "prefetch",
-    _level,
+    _build_level_facts,
     title=("The water level", "水位"),
     before=(
         (
@@ -204,7 +205,7 @@ _LEVEL = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "GPUs wait {off_waits} for the network instead of {on_waits}. Prefetch pays memory for time.",
         "GPU 等待网络 {off_waits}，而不是 {on_waits}。预取是用显存换时间。",
     ),

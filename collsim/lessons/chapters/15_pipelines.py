@@ -7,37 +7,37 @@ from ...topology import line
 from ...train import PipelineTiming, pipeline
 from ...train.pipelines import SCHEDULES
 from ...viz.splits.still import PipelinePicture, build_pipeline_picture
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, simulate_algorithm
 
 _STAGES, _FEW, _MANY = 4, 8, 16
 
 
-def _timing(schedule: str, microbatches: int = _FEW) -> PipelineTiming:
+def _time_passes(schedule: str, microbatches: int = _FEW) -> PipelineTiming:
     """A backward pass takes as long as two forward passes; nothing to pay from GPU to GPU."""
     return pipeline(_STAGES, schedule).time_passes(microbatches, forward=1, backward=2)
 
 
-def _rows(schedule: str, microbatches: int = _FEW, until: float = 0.0) -> PipelinePicture:
+def _draw_passes(schedule: str, microbatches: int = _FEW, until: float = 0.0) -> PipelinePicture:
     """The same as rows of boxes."""
     return build_pipeline_picture(pipeline(_STAGES, schedule), microbatches, until=until)
 
 
-def _chain() -> Trace:
+def _simulate_chain() -> Trace:
     """Chunks that go along a chain one behind the other."""
-    return on("broadcast_chain", line(_STAGES, bandwidth="25GB/s", alpha="1us"), chunks=_FEW)
+    return simulate_algorithm("broadcast_chain", line(_STAGES, bandwidth="25GB/s", alpha="1us"), chunks=_FEW)
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.3g}"
 
 
-def _bubbles() -> RunFacts:
-    few, many = _timing("gpipe"), _timing("gpipe", _MANY)
-    chain = _chain()
-    return shows(
+def _build_bubble_facts() -> RunFacts:
+    few, many = _time_passes("gpipe"), _time_passes("gpipe", _MANY)
+    chain = _simulate_chain()
+    return build_facts(
         chain,
-        lanes=(_rows("gpipe"),),
-        lanes_after=(_rows("gpipe", _MANY),),
+        lanes=(_draw_passes("gpipe"),),
+        lanes_after=(_draw_passes("gpipe", _MANY),),
         chain=chain,
         stages=_STAGES,
         few=_FEW,
@@ -45,40 +45,41 @@ def _bubbles() -> RunFacts:
         time=f"{few.time:g}",
         idle=f"{few.idle[0]:g}",
         longer=f"{many.time:g}",
-        bubble=_percent(few.bubble),
-        half=_percent(few.bubble / 2),
-        less=_percent(many.bubble),
+        bubble=_format_percent(few.bubble),
+        half=_format_percent(few.bubble / 2),
+        less=_format_percent(many.bubble),
         slots=_MANY + _STAGES - 1,
         empty=_STAGES - 1,
     )
 
 
-def _orders() -> RunFacts:
-    made = {name: _timing(name) for name in SCHEDULES}
+def _build_order_facts() -> RunFacts:
+    timings = {name: _time_passes(name) for name in SCHEDULES}
     rows = tuple(
-        (name, f"{t.time:g}", f"{_percent(t.bubble)} %", f"{t.peak_activations.max():g}") for name, t in made.items()
+        (name, f"{t.time:g}", f"{_format_percent(t.bubble)} %", f"{t.peak_activations.max():g}")
+        for name, t in timings.items()
     )
-    all_first, in_turn = made["gpipe"], made["1f1b"]
-    return shows(
-        _chain(),
+    all_first, in_turn = timings["gpipe"], timings["1f1b"]
+    return build_facts(
+        _simulate_chain(),
         rows,
-        lanes=(_rows("gpipe"),),
-        lanes_after=tuple(_rows(name, until=all_first.time) for name in ("1f1b", "interleaved", "zero-bubble")),
+        lanes=(_draw_passes("gpipe"),),
+        lanes_after=tuple(_draw_passes(name, until=all_first.time) for name in ("1f1b", "interleaved", "zero-bubble")),
         stages=_STAGES,
         few=_FEW,
         time=f"{all_first.time:g}",
         same=f"{in_turn.time:g}",
-        bubble=_percent(all_first.bubble),
-        thin=_percent(made["interleaved"].bubble),
+        bubble=_format_percent(all_first.bubble),
+        thin=_format_percent(timings["interleaved"].bubble),
         held=f"{all_first.peak_activations[0]:g}",
         less=f"{in_turn.peak_activations[0]:g}",
-        each=", ".join(f"{held:g}" for held in in_turn.peak_activations),
+        each=", ".join(f"{count:g}" for count in in_turn.peak_activations),
     )
 
 
 _BUBBLES = Section(
     "bubbles",
-    _bubbles,
+    _build_bubble_facts,
     title=("Bubbles", "气泡"),
     before=(
         (
@@ -125,7 +126,7 @@ _BUBBLES = Section(
         ),
     ),
     right=2,
-    why=(
+    explanation=(
         "(p − 1) / (m + p − 1) = {empty}/{slots}, for p stages and m microbatches: {longer} forward passes, and {idle} "
         "of them idle as before.",
         "p 个阶段、m 个微批时为 (p − 1) / (m + p − 1) = {empty}/{slots}：共 {longer} 个前向的时间，其中空闲仍是 {idle} "
@@ -142,7 +143,7 @@ _BUBBLES = Section(
 
 _ORDERS = Section(
     "orders",
-    _orders,
+    _build_order_facts,
     title=("In which order", "按什么次序"),
     before=(
         (
@@ -181,7 +182,7 @@ _ORDERS = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "Both take {time} forward passes, and {bubble} % of it is bubble. Of 1F1B the GPUs hold {each}: min(m, p − "
         "rank).",
         "两者都需要 {time} 个前向的时间，其中 {bubble} % 是气泡。1F1B 中各 GPU 持有 {each} 个：min(m, p − rank)。",

@@ -10,7 +10,7 @@ from ...topology import machine
 from ...train import Split, StepTrace, measure_scaling, model, pipeline, tensor, training_step, zero
 from ...units import format_bytes, format_time
 from ...viz.splits.still import build_pipeline_picture
-from ..lesson import Lesson, RunFacts, Section, choice, on, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, simulate_algorithm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,37 +22,37 @@ _INSIDE, _ACROSS = "tp-cp-ep-dp-pp", "dp-tp-cp-ep-pp"
 
 
 @cache
-def _step(order: str) -> StepTrace:
+def _simulate_step(order: str) -> StepTrace:
     split = Split((tensor(_TENSOR, sequence=True), pipeline(_PIPELINE), zero(1)), order)
-    given: dict[str, Any] = {"batch": _BATCH, "micro_batch": 1, "dtype": "bfloat16", "recompute": "selective"}
-    return training_step(_MODEL, machine("dgx-a100", nodes=_NODES), parallel=split, **given)
+    options: dict[str, Any] = {"batch": _BATCH, "micro_batch": 1, "dtype": "bfloat16", "recompute": "selective"}
+    return training_step(_MODEL, machine("dgx-a100", nodes=_NODES), parallel=split, **options)
 
 
-def _gather() -> Trace:
+def _simulate_gather() -> Trace:
     """One allgather of a tensor group, inside a node."""
-    tasks = _step(_INSIDE).step.tasks
+    tasks = _simulate_step(_INSIDE).step.tasks
     nbytes = next(task.nbytes for task in tasks if task.kind == "allgather")
-    return on("allgather_ring", machine("dgx-a100"), f"{nbytes}B")
+    return simulate_algorithm("allgather_ring", machine("dgx-a100"), f"{nbytes}B")
 
 
-def _crossing(rows: pd.DataFrame, way: str) -> list[str]:
+def _describe_crossing(rows: pd.DataFrame, way: str) -> list[str]:
     """What a GPU of the first stage sends for a way of splitting, and how long that takes, by
     `StepTrace.count_crossing_bytes`."""
     row = rows[(rows["lane"] == 0) & (rows["way"] == way)].sort_values("nbytes").iloc[-1]
     return [format_bytes(row["nbytes"]), format_time(row["time"])]
 
 
-def _rate(rows: pd.DataFrame) -> float:
+def _compare_rates(rows: pd.DataFrame) -> float:
     """How many times as fast a GPU sends over NVLink as over its InfiniBand card."""
     rates = rows.groupby("link")["bandwidth"].max()
     return float(rates["nvlink"] / rates["infiniband"])
 
 
-def _placement() -> RunFacts:
-    inside, across = _step(_INSIDE), _step(_ACROSS)
+def _build_placement_facts() -> RunFacts:
+    inside, across = _simulate_step(_INSIDE), _simulate_step(_ACROSS)
     near, far = inside.count_crossing_bytes(), across.count_crossing_bytes()
-    gather, gpus = _gather(), inside.step.ranks
-    return shows(
+    gather, gpus = _simulate_gather(), inside.step.ranks
+    return build_facts(
         gather,
         lanes=(build_pipeline_picture(pipeline(_PIPELINE), _BATCH // (gpus // _TENSOR // _PIPELINE)),),
         gather=gather,
@@ -63,27 +63,27 @@ def _placement() -> RunFacts:
         tensor=_TENSOR,
         stages=_PIPELINE,
         replicas=gpus // _TENSOR // _PIPELINE,
-        by_tensor=_crossing(near, "tensor"),
-        by_stage=_crossing(near, "pipeline"),
-        by_data=_crossing(near, "data"),
-        over_cards=_crossing(far, "tensor"),
+        by_tensor=_describe_crossing(near, "tensor"),
+        by_stage=_describe_crossing(near, "pipeline"),
+        by_data=_describe_crossing(near, "data"),
+        over_cards=_describe_crossing(far, "tensor"),
         time=format_time(inside.time),
         slow=format_time(across.time),
-        factor=f"{_rate(near):g}",
-        all_slower=format_time(_rate(near) * inside.time),
+        factor=f"{_compare_rates(near):g}",
+        all_slower=format_time(_compare_rates(near) * inside.time),
     )
 
 
-def _straggler() -> RunFacts:
-    step = _step(_INSIDE)
+def _build_straggler_facts() -> RunFacts:
+    step = _simulate_step(_INSIDE)
     late = step.what_if(slow={3: _SLOWER})
-    table = _scaled()
+    table = _measure_scaling()
     rows = tuple(
         (f"{int(gpus):,}", format_time(time), f"{100 * share:.3g} %")
         for gpus, time, share in table[["gpus", "time", "efficiency_node"]].to_numpy().tolist()
     )
-    gather = _gather()
-    return shows(
+    gather = _simulate_gather()
+    return build_facts(
         gather,
         rows,
         gather=gather,
@@ -94,7 +94,7 @@ def _straggler() -> RunFacts:
         late=format_time(late.time),
         idle=format_time(step.bubble),
         longer=format_time(late.bubble),
-        own=format_time(_computing(late) - _computing(step)),
+        own=format_time(_sum_compute_time(late) - _sum_compute_time(step)),
         more=format_time(late.time - step.time),
         slower=f"{100 * (_SLOWER - 1):g}",
         share=f"{100 * (_SLOWER - 1) / step.step.ranks:.2g}",
@@ -102,29 +102,29 @@ def _straggler() -> RunFacts:
     )
 
 
-def _computing(step: StepTrace) -> float:
+def _sum_compute_time(step: StepTrace) -> float:
     """Seconds in which a GPU of the first stage computes."""
     spent = zip(step.step.tasks, step.begin.tolist(), step.end.tolist(), strict=True)
     return float(sum(end - begin for task, begin, end in spent if task.is_compute and 0 in task.lanes))
 
 
 @cache
-def _scaled() -> pd.DataFrame:
+def _measure_scaling() -> pd.DataFrame:
     """The same batch on more and more nodes."""
     split = tensor(_TENSOR) * zero(1)
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "nodes": (1, 2, 4, 8, 16),
         "batch": 64,
         "micro_batch": 1,
         "kind": "strong",
         "dtype": "bfloat16",
     }
-    return measure_scaling(_SMALLER, "dgx-a100", parallel=split, **given)
+    return measure_scaling(_SMALLER, "dgx-a100", parallel=split, **options)
 
 
 _PLACEMENT = Section(
     "placement",
-    _placement,
+    _build_placement_facts,
     title=("Who stands where", "谁站在哪里"),
     before=(
         (
@@ -173,7 +173,7 @@ _PLACEMENT = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "What the layers need takes {over_cards[1]} over the cards instead of {by_tensor[1]} over NVLink; for "
         "gradients NVLink would save less than that, {by_data[1]} at most.",
         "层所需的通信经网卡要 {over_cards[1]}，经 NVLink 只要 {by_tensor[1]}；而梯度改走 NVLink 最多只能省 "
@@ -198,7 +198,7 @@ _PLACEMENT = Section(
 
 _STRAGGLER = Section(
     "straggler",
-    _straggler,
+    _build_straggler_facts,
     title=("One slow GPU", "一块慢的 GPU"),
     before=(
         (
@@ -234,7 +234,7 @@ _STRAGGLER = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "{late} instead of {time}. The slow GPU computes {own} longer, and {more} of that come through: the rest "
         "fills its own bubble. All others wait: a GPU is idle {longer} on average.",
         "{late}，而不是 {time}。慢的 GPU 多计算 {own}，其中 {more} 影响到整个一步，其余填进了它自己的气泡。其他 GPU 都"

@@ -12,7 +12,7 @@ from ...simulate import Trace
 from ...synthesis import synthesize
 from ...topology import Topology
 from ...units import format_bandwidth, format_time, parse_bandwidth
-from ..lesson import Lesson, RunFacts, Section, choice, on, played, shows
+from ..lesson import Lesson, RunFacts, Section, build_facts, choice, simulate_algorithm, simulate_schedule
 
 _CABLES = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))
 _RATE, _PIECES = "25GB/s", 32
@@ -23,47 +23,47 @@ _SECOND: Tree = ((0, 1, 0), (0, 3, 0), (1, 2, 1))
 
 
 @cache
-def _graph() -> Topology:
+def _build_graph() -> Topology:
     """A square and one of its diagonals."""
     graph: nx.Graph[int] = nx.Graph()
     graph.add_edges_from(_CABLES, bandwidth=_RATE, alpha="1us")
     return Topology.from_networkx(graph, "square with a diagonal")
 
 
-def _packed(trees: Sequence[Tree], pieces: int) -> Schedule:
+def _pack_trees(trees: Sequence[Tree], pieces: int) -> Schedule:
     """Each tree carries its share of the buffer, in pieces that follow one another."""
 
     def steps() -> Iterator[list[Step]]:
-        for at in range(pieces + 1):
+        for piece in range(pieces + 1):
             yield [
-                copy(src, dst, chunk=share * pieces + at - level)
+                copy(src, dst, chunk=share * pieces + piece - level)
                 for share, tree in enumerate(trees)
                 for src, dst, level in tree
-                if 0 <= at - level < pieces
+                if 0 <= piece - level < pieces
             ]
 
     return freeze("trees", "broadcast", 4, steps(), chunks=len(trees) * pieces)
 
 
 def _run(trees: Sequence[Tree], pieces: int = _PIECES) -> Trace:
-    return played(_packed(trees, pieces), _graph())
+    return simulate_schedule(_pack_trees(trees, pieces), _build_graph())
 
 
 @cache
-def _found() -> Schedule:
-    return synthesize("broadcast", _graph(), "64MiB")
+def _synthesize_schedule() -> Schedule:
+    return synthesize("broadcast", _build_graph(), "64MiB")
 
 
-def _drawn(tree: Sequence[tuple[int, ...]]) -> str:
+def _format_tree(tree: Sequence[tuple[int, ...]]) -> str:
     return ", ".join(f"{src} → {dst}" for src, dst, *_ in tree)
 
 
 def _cut() -> RunFacts:
-    chain = on("broadcast_chain", _graph(), chunks=_PIECES)
+    chain = simulate_algorithm("broadcast_chain", _build_graph(), chunks=_PIECES)
     cut = chain.bound.cut
     assert cut is not None
     rate = parse_bandwidth(_RATE)
-    return shows(
+    return build_facts(
         chain,
         chain=chain,
         ranks=chain.schedule.ranks,
@@ -79,24 +79,24 @@ def _cut() -> RunFacts:
     )
 
 
-def _trees() -> RunFacts:
+def _build_tree_facts() -> RunFacts:
     one, two = _run((_FIRST,)), _run((_FIRST, _SECOND))
     rows = tuple(
         (str(pieces), str(t.schedule.steps), format_time(t.time), f"{t.gap:.3g}")
         for pieces, t in ((pieces, _run((_FIRST, _SECOND), pieces)) for pieces in (1, 4, 16, _PIECES, 128))
     )
-    return shows(
+    return build_facts(
         one,
         rows,
         one=one,
         two=two,
-        found=played(_found(), _graph()),
-        first=_drawn(_FIRST),
-        second=_drawn(_SECOND),
-        right_round=_drawn(((0, 1), (1, 2), (2, 3))),
-        left_round=_drawn(((0, 3), (3, 2), (2, 1))),
-        clash_right=_drawn(((2, 3),)),
-        clash_left=_drawn(((2, 1),)),
+        found=simulate_schedule(_synthesize_schedule(), _build_graph()),
+        first=_format_tree(_FIRST),
+        second=_format_tree(_SECOND),
+        right_round=_format_tree(((0, 1), (1, 2), (2, 3))),
+        left_round=_format_tree(((0, 3), (3, 2), (2, 1))),
+        clash_right=_format_tree(((2, 3),)),
+        clash_left=_format_tree(((2, 1),)),
         pieces=_PIECES,
     )
 
@@ -142,7 +142,7 @@ _CUT = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "Cut the network in two, with rank 0 on one side: what crosses the cut has to go over its cables. The "
         "narrowest cut is around rank {rank}: {wide}.",
         "把网络割成两部分，rank 0 在其中一边：要过去的数据只能走割上的线缆。最窄的割围着 rank {rank}：{wide}。",
@@ -160,7 +160,7 @@ _CUT = Section(
 
 _TREES = Section(
     "packing",
-    _trees,
+    _build_tree_facts,
     title=("Packing trees", "装下多棵树"),
     before=(
         (
@@ -198,7 +198,7 @@ _TREES = Section(
         ),
     ),
     right=1,
-    why=(
+    explanation=(
         "With half of the buffer on each tree it takes {two.time}, {two.gap} times the bound: what is left is the last "
         "piece's way down the trees, and latency.",
         "每棵树各传一半，需 {two.time}，是下界的 {two.gap} 倍：剩下的是最后一块沿树往下走的时间，以及延迟。",

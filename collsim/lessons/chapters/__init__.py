@@ -12,14 +12,14 @@ from pkgutil import iter_modules
 from ..lesson import Lesson, Section
 
 
-def _found() -> dict[int, Lesson]:
+def _load_lessons() -> dict[int, Lesson]:
     """All lessons by number, as the names of their files say."""
-    files = {int(name.partition("_")[0]): name for name in _files()}
-    made = {number: import_module(f"{__name__}.{name}").LESSON for number, name in files.items()}
-    return {number: replace(lesson, number=number) for number, lesson in made.items()}
+    files = {int(name.partition("_")[0]): name for name in _list_files()}
+    lessons = {number: import_module(f"{__name__}.{name}").LESSON for number, name in files.items()}
+    return {number: replace(lesson, number=number) for number, lesson in lessons.items()}
 
 
-def _files() -> list[str]:
+def _list_files() -> list[str]:
     """Their names in order. Raises ValueError for a number that two of them have."""
     files = sorted(module.name for module in iter_modules(__path__))
     if len({int(name.partition("_")[0]) for name in files}) < len(files):
@@ -27,7 +27,7 @@ def _files() -> list[str]:
     return files
 
 
-LESSONS: dict[int, Lesson] = _found()
+LESSONS: dict[int, Lesson] = _load_lessons()
 
 #: Every section by its key, with its lesson, in the order in which they are read.
 SECTIONS: dict[str, tuple[Lesson, Section]] = {

@@ -53,7 +53,7 @@ class _ShortReads(io.BufferedReader):
 
 
 @contextmanager
-def unpacked(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[ZipEntry]]:
+def open_archive(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[ZipEntry]]:
     """Every file and folder; those files with one of the suffixes can be read while this lasts, up to `most` bytes of
     each.
 
@@ -63,56 +63,56 @@ def unpacked(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[
     try:
         raw = _ShortReads(path)
     except OSError as error:
-        refuse(path, "", "it cannot be read ({error})", error=_reason(error))
-    with raw, _listed(path, raw) as held:
-        yield _entries(path, held, suffixes, most)
+        refuse(path, "", "it cannot be read ({error})", error=_format_reason(error))
+    with raw, _open_zip(path, raw) as archive:
+        yield _list_entries(path, archive, suffixes, most)
 
 
-def _listed(path: Path, raw: _ShortReads) -> zipfile.ZipFile:
+def _open_zip(path: Path, raw: _ShortReads) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(raw)
     except CollsimError:
         raise
     except _BROKEN as error:
-        refuse(path, "", "it is no zip that can be read ({error}); export it again", error=_reason(error))
+        refuse(path, "", "it is no zip that can be read ({error}); export it again", error=_format_reason(error))
 
 
-def _entries(path: Path, held: zipfile.ZipFile, suffixes: tuple[str, ...], most: int) -> list[ZipEntry]:
-    found, size = [], 0
-    for info in held.infolist():
-        parts = _parts(path, info.orig_filename)
+def _list_entries(path: Path, archive: zipfile.ZipFile, suffixes: tuple[str, ...], most: int) -> list[ZipEntry]:
+    entries, size = [], 0
+    for info in archive.infolist():
+        parts = _split_name(path, info.orig_filename)
         wanted = parts[-1].endswith(suffixes) and not info.is_dir()
         size += info.file_size if wanted and info.file_size <= most else 0
-        found.append(ZipEntry(parts, partial(_data, held, info, most) if wanted else None))
+        entries.append(ZipEntry(parts, partial(_read_data, archive, info, most) if wanted else None))
     if size > _MOST_UNPACKED:
-        why = "it unpacks to more than {most} MiB; pack fewer students into one zip"
-        refuse(path, "", why, most=_MOST_UNPACKED // 2**20)
-    return _without_its_own_folder(path.stem, sorted(found, key=lambda entry: entry.parts))
+        template = "it unpacks to more than {most} MiB; pack fewer students into one zip"
+        refuse(path, "", template, most=_MOST_UNPACKED // 2**20)
+    return _strip_own_folder(path.stem, sorted(entries, key=lambda entry: entry.parts))
 
 
-def _parts(path: Path, name: str) -> tuple[str, ...]:
+def _split_name(path: Path, name: str) -> tuple[str, ...]:
     """The folders of an entry and its name. Raises FormatError where that leads elsewhere, or cannot be shown."""
     where = Sentence("entry {name!r}", name=name[:100])
     if replace_unprintable(name) != name or "\n" in name:
-        why = "control characters in a name; pack it again, or unpack it and grade the folder"
-        refuse(path, where, why)
+        template = "control characters in a name; pack it again, or unpack it and grade the folder"
+        refuse(path, where, template)
     parts = name.replace("\\", "/").rstrip("/").split("/")
     if any(part in ("", ".", "..") for part in parts) or ":" in parts[0]:
-        why = "a name that leads out of the zip; pack it again, or unpack it and grade the folder"
-        refuse(path, where, why)
+        template = "a name that leads out of the zip; pack it again, or unpack it and grade the folder"
+        refuse(path, where, template)
     return tuple(parts)
 
 
-def _without_its_own_folder(stem: str, found: list[ZipEntry]) -> list[ZipEntry]:
+def _strip_own_folder(stem: str, entries: list[ZipEntry]) -> list[ZipEntry]:
     """`homework/...` of homework.zip (and of `homework (1).zip`) without that folder: file managers pack it so."""
-    ours = [entry for entry in found if entry.parts[0] != "__MACOSX"]
+    ours = [entry for entry in entries if entry.parts[0] != "__MACOSX"]
     tops = {entry.parts[0] for entry in ours}
     if len(tops) != 1 or not stem.startswith(tuple(tops)) or any(entry.read and not entry.parts[1:] for entry in ours):
         return ours
     return [replace(entry, parts=entry.parts[1:]) for entry in ours if entry.parts[1:]]
 
 
-def _data(held: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def _read_data(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """The bytes of a file. Raises FormatError where it is none, or cannot be unpacked."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
@@ -124,11 +124,11 @@ def _data(held: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     if info.compress_type not in _METHODS:
         raise FormatError("it is packed by method {method}; pack it by Deflate", method=info.compress_type)
     try:
-        with held.open(info) as source:
+        with archive.open(info) as source:
             return source.read(most + 1)
     except _BROKEN as error:
-        raise FormatError("it cannot be unpacked ({error}); hand it in again", error=_reason(error)) from error
+        raise FormatError("it cannot be unpacked ({error}); hand it in again", error=_format_reason(error)) from error
 
 
-def _reason(error: BaseException) -> str:
+def _format_reason(error: BaseException) -> str:
     return replace_unprintable(str(error))[:200] or type(error).__name__

@@ -22,15 +22,15 @@ from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
 from ..language import Text
-from .failure import failure, history
-from .tasks.asked import AskedTask, CheckedAnswer
+from .failure import draw_failure, format_history
+from .tasks.localized_task import CheckedAnswer, LocalizedTask
 from .tasks.task import Partners, Task
 
 _REACHED = 1.005  # times the bound: what three digits would call 1
 
 
 @dataclass(frozen=True, repr=False)
-class Exercise(AskedTask):
+class Exercise(LocalizedTask):
     """A task in one language. `check(function)` says whether a function solves it; `hint(1)` to `hint(3)` help.
 
     Attributes:
@@ -64,12 +64,12 @@ class Exercise(AskedTask):
         Args:
             record: note the outcome in the progress file (`collsim.teach.exercises.progress`).
         """
-        made = try_own_function(function, self.task.wanted, limits)
-        result = judged(self, made)
+        attempt = try_own_function(function, self.task.wanted, limits)
+        result = judge_attempt(self, attempt)
         if record:
-            from .progress import noted
+            from .progress import record_result
 
-            noted(result, function)
+            record_result(result, function)
         return result
 
     def _wanted(self) -> str:
@@ -83,7 +83,7 @@ class Exercise(AskedTask):
         """What an answer has to keep to with n ranks: steps, bytes, partners, time."""
         task = self.task
         if task.steps is not None:
-            yield f"at most {_steps(task.steps(n))}", f"最多 {task.steps(n)} 步"
+            yield f"at most {_format_steps(task.steps(n))}", f"最多 {task.steps(n)} 步"
         if task.sent is not None:
             share = f"{task.sent(n):.4g}"
             yield f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据"
@@ -137,20 +137,20 @@ class Result(CheckedAnswer):
         is well."""
         if self.passed or self.schedule is None:
             return ""
-        drawn = failure(self.schedule, self.step, self.rank)
+        drawn = draw_failure(self.schedule, self.step, self.rank)
         if self.rank is not None and self.chunk is not None:
-            drawn += "\n" + history(self.schedule, self.rank, self.chunk, self.exercise.lang)
+            drawn += "\n" + format_history(self.schedule, self.rank, self.chunk, self.exercise.lang)
         return drawn
 
     def animate(self) -> Any:
         """The failed (or the compared) schedule in the player."""
-        if (trace := self._shown) is None:
-            why = "{name}: there is no schedule to show; {reason}"
-            raise CollsimError(why, name=self.exercise.name, reason=self.reason)
+        if (trace := self._trace_to_show) is None:
+            template = "{name}: there is no schedule to show; {reason}"
+            raise CollsimError(template, name=self.exercise.name, reason=self.reason)
         return trace.animate(lang=self.exercise.lang)
 
     @property
-    def _shown(self) -> Trace | None:
+    def _trace_to_show(self) -> Trace | None:
         s, task = self.schedule, self.exercise.task
         if self.passed or s is None or (s.ranks == task.at and self.trace is not None):
             return self.trace
@@ -165,11 +165,11 @@ class Result(CheckedAnswer):
     def _repr_html_(self) -> str:
         import html
 
-        return f"<pre>{html.escape(str(self))}</pre>{self._played()}"
+        return f"<pre>{html.escape(str(self))}</pre>{self._render_player()}"
 
-    def _played(self) -> str:
+    def _render_player(self) -> str:
         """The player; empty where there is no step to play, or too much for a picture."""
-        if (shown := self._shown) is not None and len(shown.schedule):
+        if (trace := self._trace_to_show) is not None and len(trace.schedule):
             with contextlib.suppress(CollsimError):
                 return str(self.animate()._repr_html_())
         return ""
@@ -178,54 +178,56 @@ class Result(CheckedAnswer):
 # ---- judging
 
 
-def judged(exercise: Exercise, made: Attempt) -> Result:
+def judge_attempt(exercise: Exercise, attempt: Attempt) -> Result:
     """What an attempt is worth: right for every n, then cheap enough, then close enough to the bound."""
-    for n, schedule in made.schedules.items():
+    for n, schedule in attempt.schedules.items():
         try:
             verify(schedule)
         except CollsimError as error:
-            return _failed(exercise, made, n, error, schedule)
-        over = _over_budget(exercise, n, schedule)
+            return _report_failure(exercise, attempt, n, error, schedule)
+        over = _check_budget(exercise, n, schedule)
         if over is not None:
-            return Result(exercise, False, over, ranks=n, schedule=schedule, printed=made.printed)
-    if made.error is not None:
-        return _failed(exercise, made, made.failed, made.error, None)
-    return _compared(exercise, made)
+            return Result(exercise, False, over, ranks=n, schedule=schedule, printed=attempt.printed)
+    if attempt.error is not None:
+        return _report_failure(exercise, attempt, attempt.failed, attempt.error, None)
+    return _compare_with_bound(exercise, attempt)
 
 
-def _failed(exercise: Exercise, made: Attempt, n: int | None, error: CollsimError, schedule: Schedule | None) -> Result:
+def _report_failure(
+    exercise: Exercise, attempt: Attempt, n: int | None, error: CollsimError, schedule: Schedule | None
+) -> Result:
     where = {name: getattr(error, name, None) for name in ("rank", "chunk", "step")}
     if getattr(error, "from_start", False):
         where["step"] = None
     if schedule is None or where["rank"] is None or where["rank"] >= schedule.endpoints:
-        place = ""
+        location = ""
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
         when = ("", "") if step is None else (f", step {step + 1}", f"，第 {step + 1} 步")
-        place = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
+        location = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
     head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
     return Result(
         exercise,
         False,
-        f"{head}{error.text(exercise.lang)}{place}",
+        f"{head}{error.text(exercise.lang)}{location}",
         ranks=n,
         schedule=schedule,
-        printed=made.printed,
+        printed=attempt.printed,
         **where,
     )
 
 
-def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
+def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     task = exercise.task
     if task.steps is not None and schedule.steps > task.steps(n):
         most = task.steps(n)
         return exercise.say(
             (
-                f"With {n} ranks: correct, but it takes {_steps(schedule.steps)}; {most} would do.",
+                f"With {n} ranks: correct, but it takes {_format_steps(schedule.steps)}; {most} would do.",
                 f"{n} 个 rank 时：结果正确，但用了 {schedule.steps} 步；{most} 步就够。",
             )
         )
-    if task.one_peer and (crowd := _crowd(schedule)) is not None:
+    if task.one_peer and (crowd := _find_crowd(schedule)) is not None:
         step, whom, many = crowd
         return exercise.say(
             (
@@ -234,7 +236,7 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
             )
         )
-    sent, who = _most_sent(schedule)
+    sent, who = _measure_most_sent(schedule)
     if task.sent is not None and sent > task.sent(n) * (1 + 1e-9):
         return exercise.say(
             (
@@ -244,7 +246,7 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 "份就够。",
             )
         )
-    if task.partners is not None and (astray := _astray(schedule, task.partners, n)) is not None:
+    if task.partners is not None and (astray := _find_stray_transfer(schedule, task.partners, n)) is not None:
         step, whom, to = astray
         return exercise.say(
             (
@@ -257,7 +259,7 @@ def _over_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     return None
 
 
-def _most_sent(schedule: Schedule) -> tuple[float, int]:
+def _measure_most_sent(schedule: Schedule) -> tuple[float, int]:
     """Buffers sent by the busiest endpoint, with chunks of equal size; and which it is."""
     import numpy as np
 
@@ -268,7 +270,7 @@ def _most_sent(schedule: Schedule) -> tuple[float, int]:
     return float(total.max() / schedule.chunks), int(total.argmax())
 
 
-def _crowd(schedule: Schedule) -> tuple[int, str, int] | None:
+def _find_crowd(schedule: Schedule) -> tuple[int, str, int] | None:
     """The first step in which somebody sends to, or receives from, more than one other; who, and how many."""
     for number, step in enumerate(schedule.each_step()):
         for mine, theirs in ((step.src, step.dst), (step.dst, step.src)):
@@ -280,23 +282,23 @@ def _crowd(schedule: Schedule) -> tuple[int, str, int] | None:
     return None
 
 
-def _astray(schedule: Schedule, partners: Partners, n: int) -> tuple[int, str, str] | None:
+def _find_stray_transfer(schedule: Schedule, partners: Partners, n: int) -> tuple[int, str, str] | None:
     """The first transfer that goes where the task does not let it: its step, from whom, to whom."""
     for number, step in enumerate(schedule.each_step()):
         wrong = (step.src != step.dst) & ~partners.allowed(step.src, step.dst, n)
         if wrong.any():
-            at = int(wrong.argmax())
-            return number, schedule.who(int(step.src[at])), schedule.who(int(step.dst[at]))
+            row = int(wrong.argmax())
+            return number, schedule.who(int(step.src[row])), schedule.who(int(step.dst[row]))
     return None
 
 
-def _compared(exercise: Exercise, made: Attempt) -> Result:
+def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
     task = exercise.task
-    largest = max(made.schedules)
-    schedule = made.schedules.get(task.at, made.schedules[largest])
+    largest = max(attempt.schedules)
+    schedule = attempt.schedules.get(task.at, attempt.schedules[largest])
     topology = exercise.topology if schedule.ranks == task.at else task.network(schedule.ranks)
     trace = simulate(schedule, topology, task.nbytes)
-    sent, _ = _most_sent(schedule)
+    sent, _ = _measure_most_sent(schedule)
     bound = format_time(trace.bound.time)
     if trace.gap < _REACHED:
         gap = (f"which reaches the bound of {bound}", f"达到下界 {bound}")
@@ -304,31 +306,33 @@ def _compared(exercise: Exercise, made: Attempt) -> Result:
         gap = (f"{trace.gap:.3g} x the bound of {bound}", f"是下界 {bound} 的 {trace.gap:.3g} 倍")
     facts = exercise.say(
         (
-            f"{schedule.ranks} ranks: {_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; "
+            f"{schedule.ranks} ranks: {_format_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; "
             f"{task.nbytes} on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
             f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} "
             f"上传 {task.nbytes} 需 {format_time(trace.time)}，{gap[1]}。",
         )
     )
     if task.within is not None and trace.gap > task.within:
-        why = exercise.say(
+        reason = exercise.say(
             (
                 f"Correct, but not within {task.within:g} of the bound. {facts}",
                 f"结果正确，但超过了下界的 {task.within:g} 倍。{facts}",
             )
         )
         if trace.bottleneck is not None:
-            why += exercise.say(
+            reason += exercise.say(
                 (
                     f" {trace.bottleneck}.",
                     f" 瓶颈：{trace.bottleneck.name}，占用 {100 * trace.bottleneck.share:.3g} %。",
                 )
             )
-        return Result(exercise, False, why, ranks=schedule.ranks, schedule=schedule, trace=trace, printed=made.printed)
-    tried = ", ".join(map(str, made.schedules))
+        return Result(
+            exercise, False, reason, ranks=schedule.ranks, schedule=schedule, trace=trace, printed=attempt.printed
+        )
+    tried = ", ".join(map(str, attempt.schedules))
     right = exercise.say((f"Correct for n = {tried}. {facts}", f"n = {tried} 时均正确。{facts}"))
-    return Result(exercise, True, right, schedule=made.schedules[largest], trace=trace, printed=made.printed)
+    return Result(exercise, True, right, schedule=attempt.schedules[largest], trace=trace, printed=attempt.printed)
 
 
-def _steps(count: int) -> str:
+def _format_steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"

@@ -10,25 +10,25 @@ from ...verify import format_terms, list_contributions
 _ROWS, _COLUMNS = 17, 12  # more than fits a screen helps nobody
 
 
-def failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
+def draw_failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
     """The text diagram, with `[...]` round what the rank received in the step, and at most 12 steps around it."""
     names, cells = schedule.diagram_cells(_ROWS, schedule.steps)
     first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
-    shown = range(first, min(schedule.steps, first + _COLUMNS))
-    rows = [["", *(f"step {k + 1}" for k in shown)]]
+    columns = range(first, min(schedule.steps, first + _COLUMNS))
+    rows = [["", *(f"step {k + 1}" for k in columns)]]
     for number, name in enumerate(names):
-        rows.append([name, *(_marked(cells[number][k], number == rank and k == step) for k in shown)])
+        rows.append([name, *(_mark_cell(cells[number][k], number == rank and k == step) for k in columns)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
-def _marked(cell: str, here: bool) -> str:
+def _mark_cell(cell: str, here: bool) -> str:
     return f"[{cell}]" if here else f" {cell} "
 
 
-def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
+def format_history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
     """What one slot of one rank held at the start and after every step that wrote it."""
     try:
         moments = list_contributions(schedule, rank, chunk)

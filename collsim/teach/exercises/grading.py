@@ -22,8 +22,8 @@ from ...sandbox.jobs import FINDING, BoxTask
 from ...sandbox.limits import MOST_PRINTED
 from ...sandbox.process import run_sandboxed
 from ..language import require_language
-from .exercise import Exercise, judged
-from .submissions import Submission, submissions
+from .exercise import Exercise, judge_attempt
+from .submissions import Submission, list_submissions
 from .tasks import TASKS
 
 if TYPE_CHECKING:
@@ -87,42 +87,46 @@ def grade(
     target = None if out is None else Path(out)
     if target is not None:
         require_writable_file(target)
-    with open_progress(progress, "students", "students done", "in all", "student") as tell:
-        return _frame(_grade_all(submissions(folder), only, target, lang, limits or Limits(), tell))
+    with open_progress(progress, "students", "students done", "in all", "student") as report_progress:
+        return _build_frame(
+            _grade_all(list_submissions(folder), only, target, lang, limits or Limits(), report_progress)
+        )
 
 
 def _grade_all(
-    handed: Sequence[Submission],
+    submitted: Sequence[Submission],
     only: Sequence[str] | None,
     target: Path | None,
     lang: str,
     limits: Limits,
-    tell: Callable[..., None] | None,
+    report_progress: Callable[..., None] | None,
 ) -> list[dict[str, Any]]:
     """Grade one submission after another; the table is on disk before and after the code of each runs."""
-    known = _known(target)
+    known = _read_known_rows(target)
     rows: list[dict[str, Any]] = []
     retained: list[dict[str, Any]] = []  # earlier results that this call neither needs nor replaces
-    for done, one in enumerate(handed):
-        if tell is not None:
-            tell(done, len(handed), one.student)
-        graded, other_exercises = _split_known(known, one, only)
+    for done, submission in enumerate(submitted):
+        if report_progress is not None:
+            report_progress(done, len(submitted), submission.student)
+        graded, other_exercises = _split_known(known, submission, only)
         retained += other_exercises
-        waiting = {submission.student for submission in handed[done + 1 :]}
+        waiting = {submission.student for submission in submitted[done + 1 :]}
         not_yet = [row for row in known if row["student"] in waiting]
         if not graded:
-            _keep(target, [*rows, _row(one, only, "", False, _DID_NOT_RETURN, None), *retained, *not_yet])
+            _write_table(
+                target, [*rows, _build_row(submission, only, "", False, _DID_NOT_RETURN, None), *retained, *not_yet]
+            )
             try:
-                graded = _graded(one, only, lang, limits)
+                graded = _grade_submission(submission, only, lang, limits)
             except BaseException:  # Ctrl-C: this student is not done, and not to blame
-                _keep(target, [*rows, *retained, *not_yet])
+                _write_table(target, [*rows, *retained, *not_yet])
                 raise
         rows += graded
-        _keep(target, [*rows, *retained, *not_yet])
+        _write_table(target, [*rows, *retained, *not_yet])
     return rows
 
 
-def summary(frame: pd.DataFrame) -> pd.DataFrame:
+def summarize(frame: pd.DataFrame) -> pd.DataFrame:
     """A row per student, a column per exercise in their order with 1 (passed), 0 (not yet) or nothing, and the sum.
 
     Args:
@@ -135,7 +139,7 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
         >>> import collsim as cs
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"student": ["ada", "bob"], "exercise": "ring-allreduce", "passed": [True, False]})
-        >>> cs.teach.summary(frame).passed.to_dict()
+        >>> cs.teach.summarize(frame).passed.to_dict()
         {'ada': 1, 'bob': 0}
     """
     import pandas as pd
@@ -152,114 +156,124 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 # ---- one student
 
 
-def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: Limits) -> list[dict[str, Any]]:
-    problems = [one.problem] if one.problem else []
+def _grade_submission(
+    submission: Submission, only: Sequence[str] | None, lang: str, limits: Limits
+) -> list[dict[str, Any]]:
+    problems = [submission.problem] if submission.problem else []
     rows: list[dict[str, Any]] = []
-    left = [name for name in TASKS if only is None or name in only] if one.files else []
-    while left:
-        found, told, made = _ran(one, left, limits)
-        problems += [why for why in told if why not in problems]
-        rows += [_verdict(one, only, name, lang, ended, limits) for name, ended in made.items()]
-        stuck = [name for name in found if name not in made]
+    names = [name for name in TASKS if only is None or name in only] if submission.files else []
+    while names:
+        answered, unreadable, endings = _run_submission(submission, names, limits)
+        problems += [problem for problem in unreadable if problem not in problems]
+        rows += [_judge_exercise(submission, only, name, lang, ended, limits) for name, ended in endings.items()]
+        stuck = [name for name in answered if name not in endings]
         if stuck:  # its process ended with work left: the next in line did it
-            rows.append(_row(one, only, stuck[0], False, "its code ended the process that ran it", None))
-        left = stuck[1:]
+            rows.append(_build_row(submission, only, stuck[0], False, "its code ended the process that ran it", None))
+        names = stuck[1:]
     if not rows and not problems:
         known = ", ".join(name.replace("-", "_") for name in TASKS)
         problems = [f"no function is named like an exercise; known: {known}"]
-    return [*([_row(one, only, "", False, "; ".join(problems), None)] if problems else []), *rows]
+    return [*([_build_row(submission, only, "", False, "; ".join(problems), None)] if problems else []), *rows]
 
 
-def _ran(one: Submission, names: Sequence[str], limits: Limits) -> tuple[list[str], list[str], dict[str, Ended]]:
+def _run_submission(
+    submission: Submission, names: Sequence[str], limits: Limits
+) -> tuple[list[str], list[str], dict[str, Ended]]:
     """The exercises that the files answer, why some could not be read, and how the process of each function ended."""
     tasks = [BoxTask(name, TASKS[name].wanted) for name in names]
-    made: dict[str, Ended] = {}
-    looked = Ended()
-    for number, ended in run_sandboxed(one.files, tasks, limits, find=True, allow_unsandboxed=True):
+    endings: dict[str, Ended] = {}
+    search = Ended()
+    for number, ended in run_sandboxed(submission.files, tasks, limits, find=True, allow_unsandboxed=True):
         if number == FINDING:
-            looked = ended
+            search = ended
         else:
-            made[names[number]] = ended
-    found, problems = _looked(one, names, looked, limits)
-    return found, problems, made
+            endings[names[number]] = ended
+    answered, problems = _read_search(submission, names, search, limits)
+    return answered, problems, endings
 
 
-def _looked(one: Submission, names: Sequence[str], made: Ended, limits: Limits) -> tuple[list[str], list[str]]:
+def _read_search(
+    submission: Submission, names: Sequence[str], search: Ended, limits: Limits
+) -> tuple[list[str], list[str]]:
     """What the process says that looked into the files; nothing of it is believed but which exercises to run."""
-    found, problems, done = set(), [], False
-    for kind, body in split(made.data):
+    answered, problems, done = set(), [], False
+    for kind, body in split(search.data):
         (file, exercise), _ = read_numbers(body, 2)
         if kind == Kind.DONE:
             done = True
         elif kind == Kind.FOUND and 0 <= exercise < len(names):
-            found.add(exercise)
-        elif kind == Kind.PROBLEM and 0 <= file < len(one.files):
+            answered.add(exercise)
+        elif kind == Kind.PROBLEM and 0 <= file < len(submission.files):
             problems.append(
-                replace_unprintable(one.files[file].name) + ": " + read_text(read_numbers(body, 1)[1], MOST_PRINTED)
+                replace_unprintable(submission.files[file].name)
+                + ": "
+                + read_text(read_numbers(body, 1)[1], MOST_PRINTED)
             )
-    if not done or made.how != Ending.WELL:
+    if not done or search.how != Ending.WELL:
         late = f"did not end within {limits.seconds:g} seconds"
-        problems.append(f"reading what was handed in {late if made.how == Ending.LATE else 'ended the process'}")
-    return [names[number] for number in sorted(found)], problems
+        problems.append(f"reading what was handed in {late if search.how == Ending.LATE else 'ended the process'}")
+    return [names[number] for number in sorted(answered)], problems
 
 
-def _verdict(
-    one: Submission, only: Sequence[str] | None, name: str, lang: str, ended: Ended, limits: Limits
+def _judge_exercise(
+    submission: Submission, only: Sequence[str] | None, name: str, lang: str, ended: Ended, limits: Limits
 ) -> dict[str, Any]:
     try:
-        result = judged(Exercise(TASKS[name], lang), read_attempt(ended, TASKS[name].wanted, limits))
+        result = judge_attempt(Exercise(TASKS[name], lang), read_attempt(ended, TASKS[name].wanted, limits))
     except Exception as error:  # the border again: one table that nobody thought of does not stop the others
-        return _row(
-            one,
+        return _build_row(
+            submission,
             only,
             name,
             False,
             f"its steps cannot be judged: {replace_unprintable(str(error))[:MOST_PRINTED]}",
             None,
         )
-    return _row(one, only, name, result.passed, result.reason, result.gap)
+    return _build_row(submission, only, name, result.passed, result.reason, result.gap)
 
 
 # ---- the table
 
 
-def _row(
-    one: Submission, only: Sequence[str] | None, exercise: str, passed: bool, reason: str, gap: float | None
+def _build_row(
+    submission: Submission, only: Sequence[str] | None, exercise: str, passed: bool, reason: str, gap: float | None
 ) -> dict[str, Any]:
-    found = {"exercise": exercise, "passed": passed, "reason": reason, "gap": gap}
-    return {"student": one.student, **found, "digest": _digest(one, only)}
+    outcome = {"exercise": exercise, "passed": passed, "reason": reason, "gap": gap}
+    return {"student": submission.student, **outcome, "digest": _build_digest(submission, only)}
 
 
-def _digest(one: Submission, only: Sequence[str] | None) -> str:
+def _build_digest(submission: Submission, only: Sequence[str] | None) -> str:
     """What a row is a result of: the code, and the exercises where not all were graded."""
-    return one.digest if only is None else f"{one.digest}:{'+'.join(sorted(set(only)))}"
+    return submission.digest if only is None else f"{submission.digest}:{'+'.join(sorted(set(only)))}"
 
 
 def _split_known(
-    known: Sequence[dict[str, Any]], one: Submission, only: Sequence[str] | None
+    known: Sequence[dict[str, Any]], submission: Submission, only: Sequence[str] | None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Earlier rows of a submission: those that answer this call, if it was graded already; those of other exercises.
 
     A table of an earlier `only` says nothing of the exercises that it left out, so it answers the same `only` alone.
     """
     rows = [
-        row for row in known if row["student"] == one.student and str(row["digest"]).partition(":")[0] == one.digest
+        row
+        for row in known
+        if row["student"] == submission.student and str(row["digest"]).partition(":")[0] == submission.digest
     ]
     chosen = {"", *(TASKS if only is None else only)}
-    is_complete = any(row["digest"] == one.digest for row in rows)
-    digest = one.digest if is_complete else _digest(one, only)
+    is_complete = any(row["digest"] == submission.digest for row in rows)
+    digest = submission.digest if is_complete else _build_digest(submission, only)
     graded = [row for row in rows if row["digest"] == digest and row["exercise"] in chosen]
     return graded, [row for row in rows if row["exercise"] not in chosen]
 
 
-def _frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _build_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     return frame.astype({"passed": bool, "gap": float})
 
 
-def _keep(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
+def _write_table(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
     """Write the table so far, whole or not at all; readable by its owner only, and a link in its place is replaced, not
     followed."""
     if target is None:
@@ -267,13 +281,13 @@ def _keep(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".csv", dir=target.parent)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(format_csv(_frame(rows)))
+            file.write(format_csv(_build_frame(rows)))
         os.replace(name, target)
     except OSError as error:
         raise CollsimError("cannot write {target!r}: {problem}", target=str(target), problem=error.strerror) from error
 
 
-def _known(target: Path | None) -> list[dict[str, Any]]:
+def _read_known_rows(target: Path | None) -> list[dict[str, Any]]:
     """Rows of an earlier grading."""
     import pandas as pd
 
@@ -285,6 +299,6 @@ def _known(target: Path | None) -> list[dict[str, Any]]:
         )
         frame = frame.fillna({"exercise": "", "reason": ""})[COLUMNS]
     except (ValueError, KeyError) as error:
-        why = "{target!r} is not a table of grades: {error}; give another name"
-        raise CollsimError(why, target=str(target), error=error) from error
+        template = "{target!r} is not a table of grades: {error}; give another name"
+        raise CollsimError(template, target=str(target), error=error) from error
     return [{str(k): unguard_cell(v) for k, v in row.items()} for row in frame.to_dict("records")]

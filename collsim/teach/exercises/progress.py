@@ -63,17 +63,17 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     if not source.is_file():
         return {}
     try:
-        held = read_json(source, _MOST_BYTES)
-        if held["schema"] != SCHEMA:
-            raise ValueError(f"schema {held['schema']!r}")
-        entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in held["exercises"].items()}
+        record = read_json(source, _MOST_BYTES)
+        if record["schema"] != SCHEMA:
+            raise ValueError(f"schema {record['schema']!r}")
+        entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in record["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        why = "{source!r} is not a progress file of collsim: {error}"
-        raise FormatError(why, source=str(source), error=format_value(str(error), 300)) from error
+        template = "{source!r} is not a progress file of collsim: {error}"
+        raise FormatError(template, source=str(source), error=format_value(str(error), 300)) from error
     return entries
 
 
-def noted(result: Result, function: Callable[..., Any]) -> None:
+def record_result(result: Result, function: Callable[..., Any]) -> None:
     """Write one outcome down. A folder that cannot be written, or a file that cannot be read, never spoils a check."""
     try:
         entries = progress()
@@ -87,12 +87,12 @@ def noted(result: Result, function: Callable[..., Any]) -> None:
         entry["when"] = entry.get("when") or datetime.now(UTC).isoformat(timespec="seconds")
         better = entry.get("gap") is None or (result.gap is not None and result.gap < entry["gap"])
         if better or not entry["passed"]:
-            entry["gap"], entry["code"] = result.gap, _code(function)
+            entry["gap"], entry["code"] = result.gap, _read_source(function)
         entry["passed"] = True
     _write(entries)
 
 
-def _code(function: Callable[..., Any]) -> str:
+def _read_source(function: Callable[..., Any]) -> str:
     """Its source, if Python knows it; the first 20,000 characters."""
     try:
         return textwrap.dedent(inspect.getsource(getattr(function, "function", function)))[:20_000]

@@ -15,7 +15,7 @@ from pathlib import Path
 from ...errors import CollsimError, FormatError, require_path
 from ...sandbox.frames import replace_unprintable
 from ...sandbox.handins import File
-from .archive import ZipEntry, unpacked
+from .archive import ZipEntry, open_archive
 
 _MOST_BYTES = 2_000_000  # of a file
 _MOST_FILES = 40  # of a student
@@ -29,7 +29,7 @@ _PLATFORMS = (
     re.compile(r"([^_]+)(?:_LATE)?_([0-9]+)_[0-9]+_.+$", re.ASCII | re.DOTALL),
 )
 #: A file's name, and what reads it.
-Handed = tuple[str, Callable[[], bytes]]
+NamedReader = tuple[str, Callable[[], bytes]]
 
 
 @dataclass(frozen=True)
@@ -43,33 +43,33 @@ class Submission:
     @property
     def digest(self) -> str:
         """Changes when the files do."""
-        made = hashlib.sha256(self.problem.encode())
+        digest = hashlib.sha256(self.problem.encode())
         for file in self.files:
-            made.update(f"{len(file.name)} {len(file.data)} {file.name}".encode() + file.data)
-        return made.hexdigest()[:12]
+            digest.update(f"{len(file.name)} {len(file.data)} {file.name}".encode() + file.data)
+        return digest.hexdigest()[:12]
 
 
-def submissions(place: Path | str) -> list[Submission]:
+def list_submissions(path: Path | str) -> list[Submission]:
     """All hand-ins of a folder or a zip of one, by the name of the file or subfolder; what Moodle and Canvas put around
     a student's name is left out. Raises CollsimError if there is no such place, or nothing in it."""
-    root = require_path(place)
+    root = require_path(path)
     if root.is_file() and root.suffix.lower() == ".zip":
-        return _of_zip(root)
+        return _list_zip(root)
     if not root.is_dir():
         raise CollsimError("no folder or .zip {root!r} with submissions", root=str(root))
-    found: dict[str, list[Path]] = {}
+    entries_of: dict[str, list[Path]] = {}
     for entry in sorted(root.iterdir()):
         if entry.name.startswith((".", "__")):
             continue
         if entry.suffix in SUFFIXES or entry.is_symlink() or entry.is_dir():
             whole = entry.is_dir() and not entry.is_symlink()
-            found.setdefault(_student(entry.name if whole else entry.stem), []).append(entry)
-    _require_some(found, root)
-    return [_collected(student, _files(entries)) for student, entries in found.items()]
+            entries_of.setdefault(_find_student(entry.name if whole else entry.stem), []).append(entry)
+    _require_some(entries_of, root)
+    return [_collect_files(student, _list_files(entries)) for student, entries in entries_of.items()]
 
 
-def _require_some(found: Collection[str], root: Path) -> None:
-    if not found:
+def _require_some(students: Collection[str], root: Path) -> None:
+    if not students:
         raise CollsimError(
             "nothing in {root!r} to grade; a student hands in name.py, name.ipynb, name.json (progress) or a "
             "folder name/",
@@ -77,24 +77,24 @@ def _require_some(found: Collection[str], root: Path) -> None:
         )
 
 
-def _student(name: str) -> str:
+def _find_student(name: str) -> str:
     """The student of a file or folder that a learning platform named; of every other its name."""
     matched = next(filter(None, (pattern.match(name) for pattern in _PLATFORMS)), None)
     return name if matched is None else "_".join(matched.groups())
 
 
-def _of_zip(path: Path) -> list[Submission]:
-    found: dict[str, list[ZipEntry]] = {}
-    with unpacked(path, SUFFIXES, _MOST_BYTES) as entries:
+def _list_zip(path: Path) -> list[Submission]:
+    entries_of: dict[str, list[ZipEntry]] = {}
+    with open_archive(path, SUFFIXES, _MOST_BYTES) as entries:
         for entry in entries:
             top, inside = entry.parts[0], len(entry.parts) > 1
             if not top.startswith((".", "__")) and (inside or entry.read is not None):
-                found.setdefault(_student(top if inside else top.rpartition(".")[0]), []).append(entry)
-        _require_some(found, path)
-        return [_collected(student, _unpacked(entries)) for student, entries in found.items()]
+                entries_of.setdefault(_find_student(top if inside else top.rpartition(".")[0]), []).append(entry)
+        _require_some(entries_of, path)
+        return [_collect_files(student, _list_unpacked(entries)) for student, entries in entries_of.items()]
 
 
-def _unpacked(entries: list[ZipEntry]) -> Iterator[Handed]:
+def _list_unpacked(entries: list[ZipEntry]) -> Iterator[NamedReader]:
     """A student's files in a zip, as `_inside` finds them in a folder."""
     for seen, entry in enumerate(entries, 1):
         try:
@@ -106,23 +106,23 @@ def _unpacked(entries: list[ZipEntry]) -> Iterator[Handed]:
             yield entry.parts[-1], entry.read
 
 
-def _files(entries: list[Path]) -> Iterator[Handed]:
+def _list_files(entries: list[Path]) -> Iterator[NamedReader]:
     """A student's files in a folder."""
     for entry in entries:
         try:
-            paths = sorted(_inside(entry)) if entry.is_dir() and not entry.is_symlink() else [entry]
+            paths = sorted(_walk_folder(entry)) if entry.is_dir() and not entry.is_symlink() else [entry]
         except (CollsimError, OSError) as error:
             yield entry.name, partial(_fail, error)
             continue
         for path in paths:
-            yield path.name, partial(_data, path)
+            yield path.name, partial(_read_data, path)
 
 
 def _fail(error: Exception) -> bytes:
     raise error
 
 
-def _collected(student: str, handed: Iterable[Handed]) -> Submission:
+def _collect_files(student: str, handed: Iterable[NamedReader]) -> Submission:
     files: list[File] = []
     problems: list[str] = []
     for name, read in handed:
@@ -135,18 +135,18 @@ def _collected(student: str, handed: Iterable[Handed]) -> Submission:
     return Submission(replace_unprintable(student), tuple(files), "; ".join(problems[:5]))
 
 
-def _inside(folder: Path) -> Iterator[Path]:
+def _walk_folder(folder: Path) -> Iterator[Path]:
     """Files of a folder and those in it; one after another, so that depth costs nothing. Raises FormatError where
     there are too many."""
-    left, seen = [(str(folder), 0)], 0
-    while left:
-        place, depth = left.pop()
-        with os.scandir(place) as entries:
+    waiting, seen = [(str(folder), 0)], 0
+    while waiting:
+        folder_path, depth = waiting.pop()
+        with os.scandir(folder_path) as entries:
             for entry in entries:
                 seen += 1
                 _require_few(seen, depth if entry.is_dir(follow_symlinks=False) else 0)
                 if entry.is_dir(follow_symlinks=False):
-                    left += [(entry.path, depth + 1)] if entry.name != "__pycache__" else []
+                    waiting += [(entry.path, depth + 1)] if entry.name != "__pycache__" else []
                 elif entry.name.endswith(SUFFIXES):
                     yield Path(entry.path)
 
@@ -158,7 +158,7 @@ def _require_few(seen: int, depth: int) -> None:
         raise FormatError("folders are more than {most} deep in one another; hand in fewer", most=_DEEPEST)
 
 
-def _data(path: Path) -> bytes:
+def _read_data(path: Path) -> bytes:
     """The bytes of a plain file, opened without following a link or waiting for a pipe's other end."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

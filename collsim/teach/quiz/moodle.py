@@ -31,10 +31,10 @@ _PENALTY = "0.3333333"  # Moodle's own default
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
 
 
-def moodle_xml(
-    asked: Sequence[Question],
+def write_moodle_xml(
+    question_list: Sequence[Question],
     category: str,
-    given: Sequence[str] = (),
+    facts: Sequence[str] = (),
     plan: str = "",
     pictures: Mapping[str, bytes] | None = None,
 ) -> str:
@@ -47,75 +47,87 @@ def moodle_xml(
         pictures: files above every question, by name.
     """
     quiz = ElementTree.Element("quiz")
-    place = ElementTree.SubElement(quiz, "question", type="category")
-    _text(ElementTree.SubElement(place, "category"), f"$course$/top/{category}")
-    for number, one in enumerate(asked, 1):
-        _question(quiz, number, one, _above(given, plan, pictures or {}), pictures or {})
+    category_element = ElementTree.SubElement(quiz, "question", type="category")
+    _add_text(ElementTree.SubElement(category_element, "category"), f"$course$/top/{category}")
+    for number, question in enumerate(question_list, 1):
+        _add_question(quiz, number, question, _render_preamble(facts, plan, pictures or {}), pictures or {})
     ElementTree.indent(quiz)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(quiz, encoding="unicode") + "\n"
 
 
-def _above(given: Sequence[str], plan: str, pictures: Mapping[str, bytes]) -> str:
-    facts = "".join(f"<li>{escape_text(fact)}</li>" for fact in given)
+def _render_preamble(fact_list: Sequence[str], plan: str, pictures: Mapping[str, bytes]) -> str:
+    facts = "".join(f"<li>{escape_text(fact)}</li>" for fact in fact_list)
     drawn = "".join(f'<p><img src="@@PLUGINFILE@@/{escape(name)}" alt="{escape(name)}"></p>' for name in pictures)
     return (f"<ul>{facts}</ul>" if facts else "") + drawn + (f"<pre>{escape(plan)}</pre>" if plan else "")
 
 
-def _question(quiz: ElementTree.Element, number: int, one: Question, above: str, pictures: Mapping[str, bytes]) -> None:
-    made = ElementTree.SubElement(quiz, "question", type="numerical" if one.kind == "number" else "multichoice")
-    _text(ElementTree.SubElement(made, "name"), f"{number:02d} {one.text}"[:80])
-    hint = _hint(one)
-    asks = _html(
-        made, "questiontext", f"{above}<p>{escape_text(one.text)}</p>" + (f"<p>{escape_text(hint)}</p>" if hint else "")
+def _add_question(
+    quiz: ElementTree.Element, number: int, question: Question, above: str, pictures: Mapping[str, bytes]
+) -> None:
+    element = ElementTree.SubElement(quiz, "question", type="numerical" if question.kind == "number" else "multichoice")
+    _add_text(ElementTree.SubElement(element, "name"), f"{number:02d} {question.text}"[:80])
+    hint = _write_hint(question)
+    asks = _add_html(
+        element,
+        "questiontext",
+        f"{above}<p>{escape_text(question.text)}</p>" + (f"<p>{escape_text(hint)}</p>" if hint else ""),
     )
     for name, data in pictures.items():
         file = ElementTree.SubElement(asks, "file", name=name, path="/", encoding="base64")
         file.text = base64.b64encode(data).decode("ascii")
-    _html(made, "generalfeedback", f"<p>{escape_text(one.why)}</p>")
+    _add_html(element, "generalfeedback", f"<p>{escape_text(question.why)}</p>")
     for name, value in (("defaultgrade", "1"), ("penalty", _PENALTY), ("hidden", "0")):
-        ElementTree.SubElement(made, name).text = value
-    _number(made, one) if one.kind == "number" else _choices(made, one)
+        ElementTree.SubElement(element, name).text = value
+    _add_number(element, question) if question.kind == "number" else _add_choices(element, question)
 
 
-def _hint(one: Question) -> str:
-    if one.unit not in UNITS or one.kind != "number":
+def _write_hint(question: Question) -> str:
+    if question.unit not in UNITS or question.kind != "number":
         return ""
-    return _HINT[one.lang].format(example=_EXAMPLE[one.unit], unit=next(iter(UNITS[one.unit])))
+    return _HINT[question.lang].format(example=_EXAMPLE[question.unit], unit=next(iter(UNITS[question.unit])))
 
 
-def _choices(made: ElementTree.Element, one: Question) -> None:
+def _add_choices(element: ElementTree.Element, question: Question) -> None:
     for name, value in (("single", "true"), ("shuffleanswers", "false"), ("answernumbering", "ABCD")):
-        ElementTree.SubElement(made, name).text = value
-    for place, choice in enumerate(one.choices):
-        answer = _html(
-            made, "answer", escape_text(one.say(choice.text)), fraction="100" if place == one.answer else "0"
+        ElementTree.SubElement(element, name).text = value
+    for position, choice in enumerate(question.choices):
+        answer = _add_html(
+            element,
+            "answer",
+            escape_text(question.say(choice.text)),
+            fraction="100" if position == question.answer else "0",
         )
-        _html(answer, "feedback", escape_text(one.say(choice.why)))
+        _add_html(answer, "feedback", escape_text(question.say(choice.reason)))
 
 
-def _number(made: ElementTree.Element, one: Question) -> None:
-    answer = ElementTree.SubElement(made, "answer", fraction="100", format="plain_text")
-    _text(answer, repr(float(one.answer)))
-    _html(answer, "feedback", escape_text(one.why))
-    off = 0.0 if one.unit == "count" else one.tolerance * abs(one.answer)
+def _add_number(element: ElementTree.Element, question: Question) -> None:
+    answer = ElementTree.SubElement(element, "answer", fraction="100", format="plain_text")
+    _add_text(answer, repr(float(question.answer)))
+    _add_html(answer, "feedback", escape_text(question.why))
+    off = 0.0 if question.unit == "count" else question.tolerance * abs(question.answer)
     ElementTree.SubElement(answer, "tolerance").text = repr(float(off))
-    units = UNITS.get(one.unit)
+    units = UNITS.get(question.unit)
     if units:
-        listed = ElementTree.SubElement(made, "units")
+        units_element = ElementTree.SubElement(element, "units")
         for name, multiplier in units.items():
-            unit = ElementTree.SubElement(listed, "unit")
+            unit = ElementTree.SubElement(units_element, "unit")
             ElementTree.SubElement(unit, "multiplier").text = repr(float(multiplier))
             ElementTree.SubElement(unit, "unit_name").text = name
-    shown = "0" if units else "3"  # units may be written, or there are none
-    for name, value in (("unitgradingtype", "0"), ("unitpenalty", "0.1"), ("showunits", shown), ("unitsleft", "0")):
-        ElementTree.SubElement(made, name).text = value
+    units_shown = "0" if units else "3"  # units may be written, or there are none
+    for name, value in (
+        ("unitgradingtype", "0"),
+        ("unitpenalty", "0.1"),
+        ("showunits", units_shown),
+        ("unitsleft", "0"),
+    ):
+        ElementTree.SubElement(element, name).text = value
 
 
-def _html(parent: ElementTree.Element, name: str, html: str, **attributes: str) -> ElementTree.Element:
-    made = ElementTree.SubElement(parent, name, {"format": "html", **attributes})
-    _text(made, html)
-    return made
+def _add_html(parent: ElementTree.Element, name: str, html: str, **attributes: str) -> ElementTree.Element:
+    element = ElementTree.SubElement(parent, name, {"format": "html", **attributes})
+    _add_text(element, html)
+    return element
 
 
-def _text(parent: ElementTree.Element, text: str) -> None:
+def _add_text(parent: ElementTree.Element, text: str) -> None:
     ElementTree.SubElement(parent, "text").text = _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -19,7 +19,7 @@ class Alternative:
     """One answer to choose: its text, and why it is right, or which idea leads to it and why that is wrong."""
 
     text: Text
-    why: Text
+    reason: Text
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Reply:
     """
 
     right: bool
-    why: str
+    reason: str
 
     def __bool__(self) -> bool:
         return self.right
 
     def __str__(self) -> str:
-        return self.why
+        return self.reason
 
 
 @dataclass(frozen=True)
@@ -102,30 +102,30 @@ class Question:
     @property
     def answer_text(self) -> str:
         """The right answer as people write it."""
-        return shown(self.answer, self.unit) if self.kind == "number" else self.options[int(self.answer)]
+        return format_answer_value(self.answer, self.unit) if self.kind == "number" else self.options[int(self.answer)]
 
     def __str__(self) -> str:
         """The question as a person reads it, with lettered choices."""
         return "\n".join([self.text, *(f"  {chr(65 + k)}. {text}" for k, text in enumerate(self.options))])
 
-    def check(self, given: Any) -> Reply:
+    def check(self, answer: Any) -> Reply:
         """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
         text.
 
         Raises:
             CollsimError: For an answer that is not one.
         """
-        value = self.value(given)
+        value = self.value(answer)
         right = self.right(value)
         if self.kind == "number":
             return Reply(right, f"{self._verdict(right)} {self.why}")
-        why = self.say(self.choices[int(value)].why)
-        return Reply(right, f"{self._verdict(right)} {why}" + (f" {self.why}" if right else ""))
+        reason = self.say(self.choices[int(value)].reason)
+        return Reply(right, f"{self._verdict(right)} {reason}" + (f" {self.why}" if right else ""))
 
-    def value(self, given: Any) -> float:
+    def value(self, answer: Any) -> float:
         """An answer as a number: in SI units, or the place of a choice. Raises CollsimError for one that is not an
         answer."""
-        return _parsed(given, self.unit) if self.kind == "number" else float(self._place(given))
+        return _parse_answer(answer, self.unit) if self.kind == "number" else float(self._find_choice(answer))
 
     def right(self, value: float) -> bool:
         """Is this value the answer, within its tolerance?"""
@@ -135,8 +135,8 @@ class Question:
     def _verdict(self, right: bool) -> str:
         return self.say(("Right.", "正确。")) if right else self.say(("No.", "不对。"))
 
-    def _place(self, given: Any) -> int:
-        text = str(given).strip()
+    def _find_choice(self, answer: Any) -> int:
+        text = str(answer).strip()
         if text in self.options:
             return self.options.index(text)
         if len(text) == 1 and text.upper().isalpha() and ord(text.upper()) - 65 < len(self.choices):
@@ -144,8 +144,8 @@ class Question:
         if text.isdigit() and int(text) < len(self.choices):
             return int(text)
         letters = ", ".join(chr(65 + k) for k in range(len(self.choices)))
-        why = "answer {text!r} is none of the choices; give {letters}, or 0 to {last}"
-        raise CollsimError(why, text=text, letters=letters, last=len(self.choices) - 1)
+        template = "answer {text!r} is none of the choices; give {letters}, or 0 to {last}"
+        raise CollsimError(template, text=text, letters=letters, last=len(self.choices) - 1)
 
     def record(self) -> dict[str, Any]:
         """Both languages as plain JSON, for a page that asks and reveals."""
@@ -153,21 +153,21 @@ class Question:
             "kind": self.kind,
             "topic": self.topic,
             "unit": self.unit,
-            "text": _both(self.ask),
-            "why": _both(self.explanation),
+            "text": _map_languages(self.ask),
+            "why": _map_languages(self.explanation),
             "answer": float(self.answer) if self.kind == "number" else int(self.answer),
             "tolerance": 0.0 if self.unit == "count" else self.tolerance,
-            "shown": shown(self.answer, self.unit) if self.kind == "number" else None,
-            "choices": [{"text": _both(c.text), "why": _both(c.why)} for c in self.choices],
+            "shown": format_answer_value(self.answer, self.unit) if self.kind == "number" else None,
+            "choices": [{"text": _map_languages(c.text), "why": _map_languages(c.reason)} for c in self.choices],
             "links": list(self.links),
         }
 
 
-def _both(text: Text) -> dict[str, str]:
+def _map_languages(text: Text) -> dict[str, str]:
     return dict(zip(LANGUAGES, text, strict=True))
 
 
-def shown(value: float, unit: Unit) -> str:
+def format_answer_value(value: float, unit: Unit) -> str:
     """A number with its unit."""
     match unit:
         case "bytes":
@@ -181,30 +181,30 @@ def shown(value: float, unit: Unit) -> str:
     return f"{value:g}"
 
 
-def _size(given: Any) -> float:
+def _parse_size(answer: Any) -> float:
     """Bytes; an answer that somebody rounded, `10.7 MiB`, need not be a whole number of them."""
     try:
-        return float(parse_bytes(given, "answer"))
+        return float(parse_bytes(answer, "answer"))
     except CollsimError:
-        rounded = re.fullmatch(r"[\d.]+ ?(?:[kKMGT]i?)?B", given) if isinstance(given, str) else None
+        rounded = re.fullmatch(r"[\d.]+ ?(?:[kKMGT]i?)?B", answer) if isinstance(answer, str) else None
         if rounded is None:
             raise
-        return parse_bandwidth(f"{given}/s", "answer")
+        return parse_bandwidth(f"{answer}/s", "answer")
 
 
-def _parsed(given: Any, unit: Unit) -> float:
-    if isinstance(given, str):
-        given = given.strip().replace("\N{NO-BREAK SPACE}", " ").replace(",", "")
+def _parse_answer(answer: Any, unit: Unit) -> float:
+    if isinstance(answer, str):
+        answer = answer.strip().replace("\N{NO-BREAK SPACE}", " ").replace(",", "")
     if unit == "bytes":
-        return _size(given)
+        return _parse_size(answer)
     if unit == "time":
-        return parse_time(given, "answer")
+        return parse_time(answer, "answer")
     if unit == "rate":
-        return parse_bandwidth(given, "answer")
+        return parse_bandwidth(answer, "answer")
     try:
-        value = float(str(given).rstrip("x× "))
+        value = float(str(answer).rstrip("x× "))
     except ValueError:
-        raise CollsimError("answer {given!r} is not a number", given=given) from None
+        raise CollsimError("answer {given!r} is not a number", given=answer) from None
     if not math.isfinite(value):
-        raise CollsimError("answer {given!r} is not a finite number", given=given)
+        raise CollsimError("answer {given!r} is not a finite number", given=answer)
     return value

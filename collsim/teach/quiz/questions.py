@@ -13,10 +13,10 @@ from ...simulate import Trace
 from ...train import StepTrace
 from ...units import parse_count
 from ..language import require_language
-from .kinds import ASKERS, AskedRun
+from .kinds import ASKERS, QuestionRun
 from .question import Question
 from .splits import SPLIT_ASKERS
-from .steps import STEP_ASKERS, AskedStep
+from .steps import STEP_ASKERS, QuestionStep
 
 _MOST = 60
 
@@ -47,40 +47,40 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
     if count > _MOST:
         raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MOST)
     if isinstance(trace, StepTrace):
-        return _about_step(trace, seed, count, lang)
+        return _ask_about_step(trace, seed, count, lang)
     if not trace.time or not trace.link_bytes.any():
-        why = "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size"
-        raise CollsimError(why, trace=trace)
-    run = AskedRun(trace)
+        template = "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size"
+        raise CollsimError(template, trace=trace)
+    run = QuestionRun(trace)
     random = np.random.default_rng(
         [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]
     )
-    found: dict[str, Question] = {}
+    questions_by_text: dict[str, Question] = {}
     for turn in range(4):  # every asker once, then again with other ranks and links
-        for k in _order(random, turn):
-            one = ASKERS[k](run, random)
-            if one is not None:
-                found.setdefault(one.ask[0], one)
-            if len(found) == count:
-                return [replace(q, lang=lang) for q in found.values()]
-    return [replace(q, lang=lang) for q in found.values()]
+        for k in _order_askers(random, turn):
+            question = ASKERS[k](run, random)
+            if question is not None:
+                questions_by_text.setdefault(question.ask[0], question)
+            if len(questions_by_text) == count:
+                return [replace(q, lang=lang) for q in questions_by_text.values()]
+    return [replace(q, lang=lang) for q in questions_by_text.values()]
 
 
-def _about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Question]:
+def _ask_about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Question]:
     """One question of each kind that makes sense for the step."""
     if trace.step.ranks < 2 or not trace.communication:
         raise CollsimError("nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs", trace=trace)
-    run = AskedStep(trace)
+    run = QuestionStep(trace)
     random = np.random.default_rng([seed, zlib.crc32(f"{trace.step.label} {trace.topology.name}".encode())])
-    found: list[Question] = []
+    step_questions: list[Question] = []
     askers = (*STEP_ASKERS, *SPLIT_ASKERS)
     for k in random.permutation(len(askers)):
-        if len(found) < count and (one := askers[int(k)](run, random)) is not None:
-            found.append(replace(one, lang=lang))
-    return found
+        if len(step_questions) < count and (question := askers[int(k)](run, random)) is not None:
+            step_questions.append(replace(question, lang=lang))
+    return step_questions
 
 
-def _order(random: np.random.Generator, turn: int) -> list[int]:
+def _order_askers(random: np.random.Generator, turn: int) -> list[int]:
     """In the first turn a link, a choice and a number come first, so that even three questions are of three kinds."""
     order = [int(k) for k in random.permutation(len(ASKERS))]
     if turn:

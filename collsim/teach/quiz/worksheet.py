@@ -16,15 +16,15 @@ from .questions import questions
 _MOST_RINGS, _WIDEST = 8, 128  # lines, and columns of a diagram that A4 holds
 
 
-def title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
+def format_title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
     """The headline of a sheet."""
     s = trace.schedule
     what = f"{s.label}, {format_bytes(trace.nbytes)}, {trace.topology.name}"
     words: Text = (("Answer key: " if key else "Worksheet: ") + what, ("答案：" if key else "练习：") + what)
-    return words[LANGUAGES.index(lang)] + _in(lang, f" (seed {seed})", f"（种子 {seed}）")
+    return words[LANGUAGES.index(lang)] + _choose_text(lang, f" (seed {seed})", f"（种子 {seed}）")
 
 
-def facts(trace: Trace, lang: str = "en") -> list[str]:
+def list_facts(trace: Trace, lang: str = "en") -> list[str]:
     """What a student is given: the machine's links in use, the schedule's shape and rings, without a result."""
     links = trace.topology.links
     rows = []
@@ -34,44 +34,45 @@ def facts(trace: Trace, lang: str = "en") -> list[str]:
         if cable.label not in seen and trace.link_bytes[k]:
             seen.add(cable.label)
             rows.append(
-                f"{cable.label} ({cable.kind}): {_rate(links.bandwidth[k], lang)}, alpha {_time(links.alpha[k])}"
+                f"{cable.label} ({cable.kind}): {_format_rate(links.bandwidth[k], lang)}, "
+                f"alpha {_format_time(links.alpha[k])}"
             )
-    ranks = _in(lang, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
-    chunks = _in(lang, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
+    ranks = _choose_text(lang, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
+    chunks = _choose_text(lang, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
     return [
         f"{ranks}, {chunks}, {format_bytes(trace.nbytes)}, {trace.dtype}, engine {trace.engine}",
         *rows,
-        *_rings(trace, lang),
+        *_list_rings(trace, lang),
     ]
 
 
-def _rings(trace: Trace, lang: str) -> list[str]:
-    orders = ring_orders(trace.schedule)
+def _list_rings(trace: Trace, lang: str) -> list[str]:
+    orders = find_ring_orders(trace.schedule)
     whole = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
     if len(orders) == 1:
-        return [_in(lang, "Ring: ", "环：") + ring for ring in whole]
-    return [_in(lang, f"Ring of channel {k}: ", f"通道 {k} 的环：") + ring for k, ring in enumerate(whole)]
+        return [_choose_text(lang, "Ring: ", "环：") + ring for ring in whole]
+    return [_choose_text(lang, f"Ring of channel {k}: ", f"通道 {k} 的环：") + ring for k, ring in enumerate(whole)]
 
 
-def ring_orders(plan: Schedule) -> list[list[int]]:
+def find_ring_orders(plan: Schedule) -> list[list[int]]:
     """The order of the ranks in each channel's ring, from rank 0; nothing where the first step is no ring."""
     first = next(iter(plan.each_step()), None)
     if first is None:
         return []
     orders: list[list[int]] = []
     for channel in np.unique(first.channel).tolist():
-        on = first.channel == channel
-        following = dict(zip(first.src[on].tolist(), first.dst[on].tolist(), strict=True))
-        order, at = [0], following.get(0)
-        while at is not None and at != 0 and len(order) <= plan.ranks:
-            order, at = [*order, at], following.get(at)
-        if at != 0 or len(order) != plan.ranks or on.sum() != plan.ranks or plan.ranks < 3:
+        is_on_channel = first.channel == channel
+        following = dict(zip(first.src[is_on_channel].tolist(), first.dst[is_on_channel].tolist(), strict=True))
+        order, rank = [0], following.get(0)
+        while rank is not None and rank != 0 and len(order) <= plan.ranks:
+            order, rank = [*order, rank], following.get(rank)
+        if rank != 0 or len(order) != plan.ranks or is_on_channel.sum() != plan.ranks or plan.ranks < 3:
             return []
         orders.append(order)
     return orders
 
 
-def plan_text(plan: Schedule) -> str:
+def draw_plan(plan: Schedule) -> str:
     """The schedule as text, as many steps and ranks of it as a printed page holds."""
     for steps in range(16, 0, -1):
         text = plan.diagram(most_ranks=16, most_steps=steps)
@@ -80,33 +81,33 @@ def plan_text(plan: Schedule) -> str:
     return ""
 
 
-def markdown(
-    asked: Sequence[Question],
+def write_markdown(
+    question_list: Sequence[Question],
     heading: str,
-    given: Sequence[str] = (),
+    facts_given: Sequence[str] = (),
     key: bool = False,
     plan: str = "",
     picture: str = "",
 ) -> str:
     """The sheet, or its key with answers and explanations; `plan` is a text diagram, `picture` the name of a file."""
     lines = [f"# {heading}", ""]
-    lines += [f"- {fact}" for fact in given] + ([""] if given else [])
+    lines += [f"- {fact}" for fact in facts_given] + ([""] if facts_given else [])
     lines += [f"![]({picture})", ""] if picture else []
     lines += ["```text", plan, "```", ""] if plan else []
-    for number, q in enumerate(asked, 1):
+    for number, q in enumerate(question_list, 1):
         lines += [f"**{number}.** {q.text}", ""]
         lines += [f"   - {chr(65 + k)}. {text}" for k, text in enumerate(q.options)] + ([""] if q.choices else [])
         if key:
-            lines += [f"   > **{answer(q)}** {q.why}", ""]
-            lines += [f"   > {chr(65 + k)}: {q.say(c.why)}" for k, c in enumerate(q.choices) if k != int(q.answer)] + (
-                [""] if q.choices else []
-            )
+            lines += [f"   > **{format_answer(q)}** {q.why}", ""]
+            lines += [
+                f"   > {chr(65 + k)}: {q.say(c.reason)}" for k, c in enumerate(q.choices) if k != int(q.answer)
+            ] + ([""] if q.choices else [])
         else:
-            lines += ["   " + _in(q.lang, "Answer: ", "答：") + "____________________", ""]
+            lines += ["   " + _choose_text(q.lang, "Answer: ", "答：") + "____________________", ""]
     return "\n".join(lines)
 
 
-def answer(q: Question) -> str:
+def format_answer(q: Question) -> str:
     """`B. 14 steps.`, or `56 MiB (± 2 %).`"""
     if q.kind != "number":
         return f"{chr(65 + int(q.answer))}. {q.answer_text}."
@@ -135,23 +136,23 @@ def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
         >>> sheet.splitlines()[0]
         '# Worksheet: allreduce_ring(4), 1 MiB, switch(4) (seed 0)'
     """
-    asked = questions(trace, seed, count, lang)
-    given, plan = facts(trace, lang), plan_text(trace.schedule)
-    sheet = markdown(asked, title(trace, seed, lang), given, plan=plan)
-    return sheet, markdown(asked, title(trace, seed, lang, True), given, key=True, plan=plan)
+    question_list = questions(trace, seed, count, lang)
+    facts_given, plan = list_facts(trace, lang), draw_plan(trace.schedule)
+    sheet = write_markdown(question_list, format_title(trace, seed, lang), facts_given, plan=plan)
+    return sheet, write_markdown(question_list, format_title(trace, seed, lang, True), facts_given, key=True, plan=plan)
 
 
-def _in(lang: str, en: str, zh: str) -> str:
+def _choose_text(lang: str, en: str, zh: str) -> str:
     return zh if lang == "zh" else en
 
 
-def _rate(rate: float, lang: str) -> str:
+def _format_rate(rate: float, lang: str) -> str:
     from ...units import format_bandwidth
 
-    return format_bandwidth(rate) + _in(lang, " per direction", "（单向）")
+    return format_bandwidth(rate) + _choose_text(lang, " per direction", "（单向）")
 
 
-def _time(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     from ...units import format_time
 
     return format_time(seconds)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.teach.breaking import WAYS
+from collsim.teach.breaking import BREAKAGES
 
 from ...scenario.choice import Choice
 from ...scenario.panels import MOST_SEEDS
@@ -43,10 +43,10 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
 def _draw_controls(way: str, position: int) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.session_state["break_way"] = way
-        names = {name: t(f"break.{name}") for name in WAYS}
+        names = {name: t(f"break.{name}") for name in BREAKAGES}
         st.segmented_control(
             t("break.label"),
-            list(WAYS),
+            list(BREAKAGES),
             format_func=names.__getitem__,
             key="break_way",
             required=True,

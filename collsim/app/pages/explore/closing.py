@@ -12,7 +12,7 @@ from ...scenario.outcome import Outcome, build_place, find_used_options
 from ...shell import codebox
 from ...shell.session import get_session, t
 from ...synthesis.box import draw_box, let_switches, offer
-from ...synthesis.found import can_switches_reduce, estimate_for_run, synthesize_for_run
+from ...synthesis.synthesized import can_switches_reduce, estimate_for_run, synthesize_for_run
 
 
 def draw_closing(choice: Choice, outcome: Outcome) -> bool:

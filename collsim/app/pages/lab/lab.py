@@ -24,8 +24,8 @@ from ...shell.page import register_page
 from ...shell.player import look
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
-from . import asked, measure, steps
-from .asked import LabChoice
+from . import lab_choice, measure, steps
+from .lab_choice import LabChoice
 from .measure import LabShown
 
 PAGE = "lab"
@@ -37,7 +37,7 @@ _ASKED, _TURN = "lab_asked", "lab_turn"
 _ANY = ("ddp", "fsdp")  # ways for any number of ranks; a pipeline has no more stages than layers
 
 
-@register_page(PAGE, 75, address=asked.ADDRESS)
+@register_page(PAGE, 75, address=lab_choice.ADDRESS)
 def draw() -> None:
     """Draw the page: what to run in the sidebar, the figures, the picture."""
     choice: LabChoice = get_remembered(PAGE)
@@ -75,7 +75,11 @@ def _draw_shell(choice: LabChoice) -> list[CodePart]:
 def _draw_controls(choice: LabChoice) -> LabChoice:
     draw_part(t("lab.what"))
     sheet = choose_segment(
-        "lab_sheet", list(asked.SHEETS), choice.sheet, lambda sheet_name: t(f"lab.sheet.{sheet_name}"), t("lab.what")
+        "lab_sheet",
+        list(lab_choice.SHEETS),
+        choice.sheet,
+        lambda name: t(f"lab.sheet.{name}"),
+        t("lab.what"),
     )
     choice = replace(choice, sheet=sheet)
     if sheet == "step":
@@ -83,35 +87,39 @@ def _draw_controls(choice: LabChoice) -> LabChoice:
     else:
         choice = _draw_collective_controls(choice)
     draw_part(t("lab.network"), "next")
-    rate = choose_quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), asked.read_rate)
-    alpha = choose_quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), asked.read_time)
+    rate = choose_quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), lab_choice.read_rate)
+    alpha = choose_quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), lab_choice.read_time)
     choice = _draw_fault_controls(replace(choice, bandwidth=rate, alpha=alpha))
     draw_part(t("lab.often"), "next")
-    if choice.repeat in asked.REPEATS:
+    if choice.repeat in lab_choice.REPEATS:
         often = choice.repeat
     else:
-        often = asked.PLAIN.repeat
-    return replace(choice, repeat=choose_segment("lab_repeat", list(asked.REPEATS), often, label=t("lab.repeat")))
+        often = lab_choice.PLAIN.repeat
+    return replace(choice, repeat=choose_segment("lab_repeat", list(lab_choice.REPEATS), often, label=t("lab.repeat")))
 
 
 def _draw_collective_controls(choice: LabChoice) -> LabChoice:
-    names = {name: _name_figure(name) for name in asked.list_algorithms()}
+    names = {name: _name_figure(name) for name in lab_choice.list_algorithms()}
     algorithm = choose("lab_algorithm", t("lab.algorithm"), names, choice.algorithm)
-    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), asked.read_size)
+    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), lab_choice.read_size)
     ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS, t("lab.ranks"))
     return replace(choice, algorithm=algorithm, nbytes=size, ranks=ranks)
 
 
 def _draw_step_controls(choice: LabChoice) -> LabChoice:
-    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), asked.read_size)
-    backward = choose_quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), asked.read_time)
+    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), lab_choice.read_size)
+    backward = choose_quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), lab_choice.read_time)
     split = choose_segment(
-        "lab_split", list(asked.SPLITS), choice.split, lambda split_name: t(f"lab.split.{split_name}"), t("lab.split")
+        "lab_split",
+        list(lab_choice.SPLITS),
+        choice.split,
+        lambda name: t(f"lab.split.{name}"),
+        t("lab.split"),
     )
     if split == "ddp":
-        layers = choose_segment("lab_layers", list(asked.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
+        layers = choose_segment("lab_layers", list(lab_choice.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
         choice = replace(choice, layers=layers)
-    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS if split in _ANY else asked.LAYERS, t("lab.ranks"))
+    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS if split in _ANY else lab_choice.LAYERS, t("lab.ranks"))
     return replace(choice, nbytes=size, backward=backward, split=split, ranks=ranks)
 
 
@@ -119,10 +127,10 @@ def _draw_fault_controls(choice: LabChoice) -> LabChoice:
     """Who is late or slow."""
     who = {-1: t("lab.nobody")} | {rank: f"rank {rank}" for rank in range(choice.ranks)}
     if choice.sheet == "step":
-        slow = choose("lab_slow", t("lab.straggler", factor=f"{asked.STRAGGLES:g}"), who, choice.slow)
+        slow = choose("lab_slow", t("lab.straggler", factor=f"{lab_choice.STRAGGLES:g}"), who, choice.slow)
         return replace(choice, slow=slow)
-    late = choose("lab_late", t("lab.late", time=format_time(asked.LATE)), who, choice.late)
-    slow = choose("lab_slow", t("lab.slow", factor=f"{asked.SLOW:g}"), who, choice.slow)
+    late = choose("lab_late", t("lab.late", time=format_time(lab_choice.LATE)), who, choice.late)
+    slow = choose("lab_slow", t("lab.slow", factor=f"{lab_choice.SLOW:g}"), who, choice.slow)
     return replace(choice, late=late, slow=slow)
 
 
@@ -199,7 +207,7 @@ def _draw_headline(lab_result: LabShown, of: LabChoice) -> None:
     if "waits" in has:
         waits = t("lab.waits.predicted", time=format_time(has["waits_predicted"]))
         boxes.append(format_quantity(format_small(t("lab.waits")), format_time(has["waits"]), waits))
-    sentences = [pair[language_number] for pair in lab_result.said]
+    sentences = [pair[language_number] for pair in lab_result.sentences]
     checked = t(
         "lab.checked", elements=f"{lab_result.checked:,}", processes=lab_result.processes, cores=lab_result.cores
     )
@@ -234,11 +242,11 @@ def _build_step_script(choice: LabChoice) -> str:
     return (
         "import collsim as cs\n\n"
         f'layers = tuple(cs.train.Layer(f"layers.{{i}}.linear", ({elements},), outputs={elements}) '
-        f"for i in range({asked.LAYERS}))\n"
+        f"for i in range({lab_choice.LAYERS}))\n"
         f'model = cs.train.Model("eight layers", layers)\n'
         "t = cs.lab.training_step_for_real(\n"
         f"    model, {choice.ranks}, parallel=cs.{_format_split(choice)},\n"
-        f"    compute=[({backward / 2:g}, {backward:g})] * {asked.LAYERS},  # s: forward and backward of a layer\n"
+        f"    compute=[({backward / 2:g}, {backward:g})] * {lab_choice.LAYERS},  # s: forward and backward of a layer\n"
         f'    bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", repeat={choice.repeat}{slow},\n'
         ")\n"
         "print(t)\nprint(t.comparison)\n"
@@ -283,7 +291,7 @@ def build_step_command(choice: LabChoice) -> str:
         way = shlex.quote(_format_split(choice))
     slow = "".join(f" --slow {rank}={factor:g}" for rank, factor in choice.straggler.items())
     return (
-        f"collsim real-step {asked.LAYERS}x{size} --activations {size} --ranks {choice.ranks} --parallel {way} "
-        f"--compute {1.5 * asked.LAYERS * parse_time(choice.backward):g} --alpha {choice.alpha} "
+        f"collsim real-step {lab_choice.LAYERS}x{size} --activations {size} --ranks {choice.ranks} --parallel {way} "
+        f"--compute {1.5 * lab_choice.LAYERS * parse_time(choice.backward):g} --alpha {choice.alpha} "
         f"--bandwidth {choice.bandwidth} --repeat {choice.repeat}{slow}"
     )

@@ -12,7 +12,7 @@ from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.document import build_lab_document
 
 from ...jobs.worker import ReportProgress
-from .asked import LIMIT, LabChoice
+from .lab_choice import LIMIT, LabChoice
 
 Pair = tuple[str, str]
 _START = 4.0  # s until all processes are connected, of a run and of the two that calibrate
@@ -24,7 +24,7 @@ class LabShown:
 
     document: dict[str, object]
     figures: dict[str, float]
-    said: list[Pair] = field(default_factory=list)
+    sentences: list[Pair] = field(default_factory=list)
     processes: int = 0
     cores: int = 0
     checked: int = 0

@@ -14,7 +14,7 @@ from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.document import build_lab_step_document
 
 from ...jobs.worker import ReportProgress
-from .asked import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
+from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
 from .measure import LabShown
 
 _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the bucket sizes that are not chosen

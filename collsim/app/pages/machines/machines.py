@@ -176,8 +176,8 @@ def _draw_cards(look: Look, of: Pair) -> None:
     routes = _list_routes(look)
     if of.a == of.b:
         draw_mistake(t("machines.self"))
-    elif look.why[1]:
-        draw_mistake(t("machines.none", what=_switch(of, False), why=write_sentence(look.why[1], get_language())))
+    elif look.reasons[1]:
+        draw_mistake(t("machines.none", what=_switch(of, False), why=write_sentence(look.reasons[1], get_language())))
     if not routes:
         return
     if look.same:

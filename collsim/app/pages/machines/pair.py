@@ -148,7 +148,7 @@ class Look:
     ranks: int
     notes: tuple[str, ...]
     ways: tuple[RankRoute | None, RankRoute | None]
-    why: tuple[Words, Words]
+    reasons: tuple[Words, Words]
     same: bool
     cable: str = ""
 

@@ -19,8 +19,8 @@ from ...shell.notes import draw_headline, draw_note, format_figure, format_small
 from ...shell.open_in import open_in
 from ...shell.results import get_latest
 from ...shell.session import is_dark, t
-from . import compared
-from .compared import Fitted, Selection
+from . import comparison
+from .comparison import Fitted, Selection
 
 _FILE = "calibrated.yaml"
 _ASKED = "measured_fit"
@@ -41,7 +41,7 @@ def draw_calibration(selection: Selection) -> None:
             st.session_state[_ASKED] = selection
         if st.session_state.get(_ASKED) != selection:
             return
-        latest_result = get_latest(compared.fit_machine, selection, expected=compared.estimate_fit, only=True)
+        latest_result = get_latest(comparison.fit_machine, selection, expected=comparison.estimate_fit, only=True)
         if latest_result is not None:
             _draw_fit(latest_result[0])
 

@@ -38,15 +38,15 @@ from ...shell.notes import (
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
-from . import compared, nccl_log, osu, plots
-from .compared import OWN, Selection
+from . import comparison, nccl_log, osu, plots
+from .comparison import OWN, Selection
 from .fitting import draw_calibration
 
 PAGE = "measured"
 _BANDS = (("large", 2**24, 2**62), ("middle", 2**16, 2**24), ("small", 0, 2**16))
 
 
-@register_page(PAGE, 70, address=compared.ADDRESS)
+@register_page(PAGE, 70, address=comparison.ADDRESS)
 def draw() -> None:
     """Draw the page: controls, the verdict, the curves, what was tried, all runs."""
     selection: Selection = _draw_controls(get_remembered(PAGE))
@@ -76,13 +76,15 @@ def _draw_readable(part: Callable[[Selection], None], selection: Selection) -> N
 
 def _draw_nccl_comparison(selection: Selection) -> None:
     """A run beside what the model of NCCL predicts."""
-    latest_result = get_latest(compared.compare_with_model, selection, expected=compared.estimate_comparison, only=True)
+    latest_result = get_latest(
+        comparison.compare_with_model, selection, expected=comparison.estimate_comparison, only=True
+    )
     if latest_result is None:
         return
     run, table, gap = latest_result[0]
     _draw_verdict(table, gap)
     if selection.has_own_log:
-        draw_note(compared.describe_release(run, selection).text(get_language()))
+        draw_note(comparison.describe_release(run, selection).text(get_language()))
     plots.draw_curves(table, gap, run)
     if selection.has_own_log:
         draw_calibration(selection)
@@ -91,7 +93,7 @@ def _draw_nccl_comparison(selection: Selection) -> None:
         plots.draw_hypotheses(gap)
         plots.list_worth(run)
         plots.draw_scatter(selection)
-        _draw_python(compared.build_python(selection))
+        _draw_python(comparison.build_python(selection))
     with right:
         plots.draw_every_run(selection)
     if run.facts.ranks > 1:
@@ -105,7 +107,7 @@ def _draw_nccl_comparison(selection: Selection) -> None:
 
 def _draw_mpi_comparison(selection: Selection) -> None:
     """An OSU log: its curves beside the MPI model's, which knows neither NCCL's choices nor causes of a gap."""
-    table, case = compared.compare_with_mpi(selection)
+    table, case = comparison.compare_with_mpi(selection)
     where = t("measured.host" if case.gpu == "none" else "measured.gpus")
     words = t("measured.mpi", ranks=case.ranks, nodes=case.nodes, where=where)
     draw_headline(_format_errors(table), format_verdict(words, t("measured.mpi.note")))
@@ -116,7 +118,7 @@ def _draw_mpi_comparison(selection: Selection) -> None:
 
 def _draw_graphs(selection: Selection) -> None:
     """A log of NCCL: its rings and trees beside those that the search finds on the machine."""
-    job = nccl_log.read(selection.text, compared.build_topology(selection))
+    job = nccl_log.read(selection.text, comparison.build_topology(selection))
     if job.version:
         version = f" {job.version}"
     else:
@@ -136,7 +138,7 @@ def _draw_graphs(selection: Selection) -> None:
 
 def _draw_orders(orders: nccl_log.Orders) -> None:
     """Those of the log and those that were found, side by side."""
-    sides = {"logged": orders.logged, "found": orders.found}
+    sides = {"logged": orders.logged, "found": orders.searched}
     for column, (side, counted_orders) in zip(st.columns(2, gap="small"), sides.items(), strict=True):
         rows = [(" ".join("–" if rank < 0 else str(rank) for rank in order), count) for order, count in counted_orders]
         table = pd.DataFrame(rows, columns=[t(f"graphs.{side}"), t("graphs.channels")])
@@ -203,17 +205,17 @@ def _log(selection: Selection) -> Selection:
     uploaded_file = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json"], key="w_e_file")
     pressed = uploaded_file is None and not selection.text and st.button(t("measured.sample"), key="w_e_sample")
     if pressed:
-        text = compared.sample()
+        text = comparison.sample()
     elif uploaded_file is not None:
-        text = compared.decode_text(uploaded_file.getvalue())
+        text = comparison.decode_text(uploaded_file.getvalue())
     else:
         text = selection.text
     if text == selection.text:
         return selection
     forget(*(f"e_{name}" for name in ("machine", "nodes", "table", "collective", "version")))
-    selection = compared.guess_machine(text, replace(selection, text=text, table=0, collective=""))
+    selection = comparison.guess_machine(text, replace(selection, text=text, table=0, collective=""))
     if pressed:
-        return replace(selection, machine=compared.SAMPLE_MACHINE, nodes=2)
+        return replace(selection, machine=comparison.SAMPLE_MACHINE, nodes=2)
     return selection
 
 
@@ -221,7 +223,7 @@ def _choose_machine(selection: Selection, columns: list[Any]) -> Selection:
     """On which machine, on how many, and what was switched off."""
     where, nodes, p2p, gdr = columns
     with where:
-        known = {name: label_machine(name) for name in compared.list_machines()}
+        known = {name: label_machine(name) for name in comparison.list_machines()}
         selection = replace(selection, machine=choose("e_machine", t("measured.machine"), known, selection.machine))
     with nodes:
         key = start("e_nodes", selection.nodes, range(1, MOST_NODES + 1))
@@ -240,9 +242,9 @@ def _choose_ranks(selection: Selection, before: Selection) -> Selection:
     ):
         selection = replace(selection, ranks=0)
         forget("e_ranks")
-    key = start("e_ranks", compared.count_ranks(selection), range(2, compared.MOST_MPI + 1))
-    count = int(st.number_input(t("measured.ranks"), 2, compared.MOST_MPI, key=key, step=1))
-    if count == compared.count_ranks(replace(selection, ranks=0)):
+    key = start("e_ranks", comparison.count_ranks(selection), range(2, comparison.MOST_MPI + 1))
+    count = int(st.number_input(t("measured.ranks"), 2, comparison.MOST_MPI, key=key, step=1))
+    if count == comparison.count_ranks(replace(selection, ranks=0)):
         count = 0
     return replace(selection, ranks=count)
 
@@ -250,7 +252,7 @@ def _choose_ranks(selection: Selection, before: Selection) -> Selection:
 def _choose_table(selection: Selection) -> Selection:
     """What the log leaves open: which of its tables, and which collective."""
     try:
-        log = compared.read_log(selection.text)
+        log = comparison.read_log(selection.text)
     except CollsimError:
         return selection  # the page says what is wrong with it
     tables = log["table"].nunique()
@@ -260,9 +262,9 @@ def _choose_table(selection: Selection) -> Selection:
     if log["collective"].isna().any():
         known = {"": t("measured.unknown"), **{name: name for name in BUSBW}}
         selection = replace(selection, collective=choose("e_collective", t("collective"), known, selection.collective))
-    if osu.is_osu_log(selection.text) or not compared.runs_on_nccl(selection):
+    if osu.is_osu_log(selection.text) or not comparison.runs_on_nccl(selection):
         return replace(selection, version="")
-    versions = {"": t("measured.unknown"), **{name: name for name in compared.VERSIONS}}
+    versions = {"": t("measured.unknown"), **{name: name for name in comparison.VERSIONS}}
     return replace(selection, version=choose("e_version", t("measured.version"), versions, selection.version))
 
 

@@ -26,7 +26,7 @@ class Orders:
     """
 
     logged: tuple[tuple[tuple[int, ...], int], ...]
-    found: tuple[tuple[tuple[int, ...], int], ...]
+    searched: tuple[tuple[tuple[int, ...], int], ...]
     alike: int | None
 
     @property

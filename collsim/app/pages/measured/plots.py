@@ -28,7 +28,7 @@ from ...shell.charts import Picture
 from ...shell.look import color
 from ...shell.notes import draw_heading, draw_note
 from ...shell.session import choose_text, is_dark, t
-from .compared import Selection
+from .comparison import Selection
 
 #: Factor within which a prediction counts as near (docs/accuracy.md).
 NEAR = 1.25

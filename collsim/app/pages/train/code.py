@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...scenario import snippets
-from .asked import CHANGES, TrainingChoice, build_arguments, list_options
+from .training_choice import CHANGES, TrainingChoice, build_arguments, list_options
 
 _FLAGS = {
     "view": "--view",

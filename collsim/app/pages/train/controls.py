@@ -18,8 +18,8 @@ from ...shell.controls import choose, choose_quantity, choose_segment, number, s
 from ...shell.notes import draw_part
 from ...shell.session import get_session, t
 from ...shell.sidebar import choose_where
-from . import asked
-from .asked import TrainingChoice
+from . import training_choice
+from .training_choice import TrainingChoice
 
 SIZES = ["256KiB", "1MiB", "4MiB", "8MiB", "16MiB", "25MiB", "50MiB", "100MiB", "500MiB"]
 SHARES = ["", "0", "0.05", "0.15", "0.3", "1"]
@@ -35,7 +35,7 @@ def draw_controls(choice: TrainingChoice) -> TrainingChoice:
         get_session().choice = replace(get_session().choice, own=choice.own)
     with st.sidebar:
         choice = _choose_model(choice)
-        choice = asked.move_to_machine(choice, choose_where(choice.where, _take, _drop))
+        choice = training_choice.move_to_machine(choice, choose_where(choice.where, _take, _drop))
         choice = _split(choice)
         return _choose_network(choice)
 
@@ -47,7 +47,10 @@ def _take(text: str) -> None:
 
 def _drop() -> None:
     get_session().choice = drop_own_machine(get_session().choice)
-    remember("train", asked.move_to_machine(get_remembered("train"), drop_own_machine(get_remembered("train").where)))
+    remember(
+        "train",
+        training_choice.move_to_machine(get_remembered("train"), drop_own_machine(get_remembered("train").where)),
+    )
 
 
 def _have_same(values: Any) -> dict[object, str]:
@@ -57,7 +60,7 @@ def _have_same(values: Any) -> dict[object, str]:
 def _choose_model(choice: TrainingChoice) -> TrainingChoice:
     draw_part(t("train.what"))
     model = choose("train_model", t("train.model"), _have_same(models()), choice.model)
-    samples = number("train_samples", choice.samples, 1, asked.MOST_SAMPLES, t("train.samples"))
+    samples = number("train_samples", choice.samples, 1, training_choice.MOST_SAMPLES, t("train.samples"))
     short = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
     dtype = choose_segment(
         "train_dtype", list(DTYPES), choice.dtype, short.__getitem__, t("train.dtype"), t("train.dtype.help")
@@ -68,7 +71,7 @@ def _choose_model(choice: TrainingChoice) -> TrainingChoice:
 
 def _split(choice: TrainingChoice) -> TrainingChoice:
     draw_part(t("train.split"), "next")
-    ways = {name: t(f"train.way.{name}") for name in asked.WAYS}
+    ways = {name: t(f"train.way.{name}") for name in training_choice.WAYS}
     choice = replace(choice, way=choose("train_way", t("train.way"), ways, choice.way))
     if choice.way == "data_parallel":
         return replace(choice, nccl=switch("train_nccl", choice.nccl, t("train.nccl"), t("train.nccl.help")))
@@ -94,7 +97,7 @@ def _choose_bucket(current: str) -> str:
         """
         if text == usual:
             return usual
-        return asked.read_bucket(text)
+        return training_choice.read_bucket(text)
 
     text = choose_quantity("train_bucket", [usual, *SIZES], current or usual, t("train.bucket"), read)
     if text == usual:
@@ -105,9 +108,13 @@ def _choose_bucket(current: str) -> str:
 def _choose_servers(choice: TrainingChoice) -> TrainingChoice:
     return replace(
         choice,
-        servers=number("train_servers", choice.servers, 1, asked.MOST_SERVERS, t("train.servers")),
+        servers=number("train_servers", choice.servers, 1, training_choice.MOST_SERVERS, t("train.servers")),
         servers_on=choose_segment(
-            "train_on", list(asked.SERVERS_ON), choice.servers_on, lambda on: t(f"train.on.{on}"), t("train.on")
+            "train_on",
+            list(training_choice.SERVERS_ON),
+            choice.servers_on,
+            lambda on: t(f"train.on.{on}"),
+            t("train.on"),
         ),
         wait=switch("train_wait", choice.wait, t("train.wait"), t("train.wait.help")),
     )

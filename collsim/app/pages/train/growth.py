@@ -15,7 +15,7 @@ from collsim.train.scaling_study import SCALING_KINDS
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, ignore_progress
 from . import steps
-from .asked import TrainingChoice
+from .training_choice import TrainingChoice
 
 NODES = (1, 2, 4, 8, 16)
 #: s of a step on so many GPUs, and of a search of its rings without a cable; measured with ResNet-50 and VGG-16 on
@@ -71,7 +71,7 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
         choice: The step of training that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    now = steps.run(steps.bare(choice))
+    now = steps.run(steps.strip_switches(choice))
     report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
     trouble: CollsimError | None = None

@@ -19,8 +19,8 @@ from ...shell.notes import draw_mistake, draw_note, draw_part, draw_title
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, is_dark, t
 from . import growth
-from .asked import PLAIN, TrainingChoice
 from .growth import GrownStep
+from .training_choice import PLAIN, TrainingChoice
 
 _ROW = 64  # px of a trouble: its name, and two bars below it
 _AXIS = 104  # px of the axis below the bars and the names of their colours above

@@ -17,8 +17,8 @@ from collsim.viz.training.document import SendPattern, StepDocument, build_step_
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, ignore_progress
-from .asked import TrainingChoice
 from .steps import Pair, run
+from .training_choice import TrainingChoice
 
 #: The runners, and what each is asked for.
 WAYS: dict[str, dict[str, Any]] = {
@@ -43,7 +43,7 @@ class RacedStep:
     bubble: float
     sent: int
     memory: int
-    why: Pair
+    reason: Pair
     document: StepDocument
     patterns: dict[str, SendPattern]
 

@@ -10,7 +10,7 @@ from ...scenario.outcome import ignore_progress
 from ...shell import filebox
 from ...shell.session import get_language, t
 from . import steps
-from .asked import TrainingChoice
+from .training_choice import TrainingChoice
 
 #: What a step is written as, in the order of the menu (docs/training.md), and how many seconds that takes at most.
 SUFFIXES = {"html": 6.0, "trace.json": 1.0, "json": 1.0, "csv": 1.0, "png": 2.0, "svg": 2.0, "py": 1.0, "et": 4.0}
@@ -34,7 +34,7 @@ def estimate_file(choice: TrainingChoice, suffix: str, lang: str) -> float:
         suffix: Suffix of the file, for example `.json`.
         lang: `en` or `zh`.
     """
-    return SUFFIXES[suffix] + steps.expected(choice)
+    return SUFFIXES[suffix] + steps.estimate_step(choice)
 
 
 def build_file(
@@ -51,7 +51,7 @@ def build_file(
     Raises:
         CollsimError: for what a format cannot hold
     """
-    now: cs.train.StepTrace = steps.switched(choice, steps.run(steps.bare(choice)))
+    now: cs.train.StepTrace = steps.apply_switches(choice, steps.run(steps.strip_switches(choice)))
     report_progress("run", 0.5)
     if suffix == "html":
         return gather_files("collsim-step.html", lambda path: now.animate(lang).save(path))

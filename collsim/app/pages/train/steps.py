@@ -22,7 +22,7 @@ from collsim.viz.training.document import CollectiveRow, StepDocument, build_ste
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_place, ignore_progress
-from .asked import CHANGES, TrainingChoice, list_options
+from .training_choice import CHANGES, TrainingChoice, list_options
 
 Pair = tuple[str, str]
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
@@ -41,7 +41,7 @@ class ChangedStep:
     on: bool
     before: float
     after: float
-    why: Pair
+    reason: Pair
     trouble: CollsimError | None = None
 
 
@@ -52,7 +52,7 @@ class StepShown:
     Attributes:
         place: its name.
         figures: as `StepTrace.row`.
-        said: sentences by what they are about, English and Chinese.
+        sentences: by what they are about, English and Chinese.
         document: what is drawn.
         ghost: the network's boxes (t0, t1) without the switches that are on.
         changes: a row for each switch.
@@ -63,7 +63,7 @@ class StepShown:
 
     place: str
     figures: dict[str, Any]
-    said: dict[str, Pair]
+    sentences: dict[str, Pair]
     document: StepDocument
     ghost: list[list[float]]
     changes: tuple[ChangedStep, ...]
@@ -97,7 +97,7 @@ class CollectiveOpened:
 @lru_cache(maxsize=16)
 def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
-    made: Any = {
+    build_strategy: Any = {
         "ddp": cs.ddp,
         "data_parallel": cs.data_parallel,
         "parameter_server": cs.parameter_server,
@@ -105,7 +105,7 @@ def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     return cs.training_step(
         choice.model,
         build_place(choice),
-        parallel=made(**list_options(choice)),
+        parallel=build_strategy(**list_options(choice)),
         micro_batch=choice.samples,
         dtype=choice.dtype,
         optimizer=choice.optimizer,
@@ -116,12 +116,12 @@ def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     )
 
 
-def bare(choice: TrainingChoice) -> TrainingChoice:
+def strip_switches(choice: TrainingChoice) -> TrainingChoice:
     """The same without its switches."""
     return replace(choice, changes=())
 
 
-def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
+def apply_switches(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
     """The step with the switches that are on."""
     return plain.what_if(**choice.switched) if choice.switched else plain
 
@@ -129,11 +129,11 @@ def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
 # ---- the step ------------------------------------------------------------------------------------------------------
 
 
-def expected(choice: TrainingChoice) -> float:
+def estimate_step(choice: TrainingChoice) -> float:
     """Seconds that `compute_step` should take. Raises what cannot be, as far as it is seen without the event engine."""
     tasks = 2 * len(cs.model(choice.model).layers) + 20
     if not needs_engine(choice):
-        tasks = len(run(bare(choice)).step.tasks)
+        tasks = len(run(strip_switches(choice)).step.tasks)
     runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
     beside = _SHARED if choice.timing == "shared" else 1
     # each switch changes the bytes or the links of all buckets, so that all of them run once more
@@ -173,35 +173,35 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
     transfers = network.build_schedule(group, task)
     cost = cs.expected_cost(transfers, network.topology, task.nbytes, engine="event", ranks=list(group))
     model = cs.model(choice.model)
-    layouts = [buckets.rebuild_buckets(model, cap, cap) for cap in caps or [_bucket_bytes(choice)]]
+    layouts = [buckets.rebuild_buckets(model, cap, cap) for cap in caps or [_count_bucket_bytes(choice)]]
     return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})
 
 
 def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
     """Run a step, with and without its switches, and over bucket sizes."""
-    without = bare(choice)
+    without = strip_switches(choice)
     plain = run(without)
-    now = switched(choice, plain)
+    now = apply_switches(choice, plain)
     report_progress("run", 0.2)
-    changes = tuple(replace(one, on=one.name in choice.changes) for one in _changes(without))
+    changes = tuple(replace(change, on=change.name in choice.changes) for change in _time_changes(without))
     report_progress("run", 0.5)
     document = build_step_document(now)
     return StepShown(
         place=now.topology.name,
         figures=now.row(),
-        said=write_sentences(now),
+        sentences=write_sentences(now),
         document=document,
         ghost=[[box["t0"], box["t1"]] for box in build_step_document(plain)["boxes"] if box["stream"] == "network"]
         if now is not plain
         else [],
         changes=changes,
-        curve=_curve(now, choice, report_progress),
-        usual=_bucket_bytes(choice),
-        torch=_torch(now),
+        curve=_time_curve(now, choice, report_progress),
+        usual=_count_bucket_bytes(choice),
+        torch=_write_torch_script(now),
     )
 
 
-def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
+def _write_torch_script(now: StepTrace) -> tuple[str, str, str] | CollsimError:
     """The step in PyTorch, or why there is no script."""
     try:
         return now.script(), now.launch_lines(), now.launch_lines("tcp://")
@@ -209,19 +209,19 @@ def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
         return error
 
 
-def _bucket_bytes(choice: TrainingChoice) -> int:
+def _count_bucket_bytes(choice: TrainingChoice) -> int:
     if choice.way == "data_parallel":
         return 0
     return int(cs.units.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.BUCKET_BYTES
 
 
 @lru_cache(maxsize=16)
-def _changes(bare: TrainingChoice) -> tuple[ChangedStep, ...]:
+def _time_changes(without: TrainingChoice) -> tuple[ChangedStep, ...]:
     """Each switch by itself."""
-    return tuple(_changed(run(bare), name) for name in bare.offered)
+    return tuple(_time_change(run(without), name) for name in without.offered)
 
 
-def _changed(plain: StepTrace, name: str) -> ChangedStep:
+def _time_change(plain: StepTrace, name: str) -> ChangedStep:
     try:
         new = plain.what_if(**CHANGES[name])
     except CollsimError as error:
@@ -229,14 +229,16 @@ def _changed(plain: StepTrace, name: str) -> ChangedStep:
     return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, explain_change(new))
 
 
-def _curve(now: StepTrace, choice: TrainingChoice, report_progress: ReportProgress) -> tuple[tuple[int, float], ...]:
+def _time_curve(
+    now: StepTrace, choice: TrainingChoice, report_progress: ReportProgress
+) -> tuple[tuple[int, float], ...]:
     """Seconds of the step over bucket sizes; equal buckets are run once."""
     if choice.way == "data_parallel":
         return ()
     known: dict[Any, float] = {}
     out = []
     for number, cap in enumerate(CAPS):
-        same = _layout(now, cap)
+        same = _count_bucket_tensors(now, cap)
         if same not in known:
             known[same] = now.what_if(bucket=cap).time
         out.append((cap, known[same]))
@@ -244,7 +246,7 @@ def _curve(now: StepTrace, choice: TrainingChoice, report_progress: ReportProgre
     return tuple(out)
 
 
-def _layout(now: StepTrace, cap: int) -> tuple[int, ...]:
+def _count_bucket_tensors(now: StepTrace, cap: int) -> tuple[int, ...]:
     """Tensors in each bucket of so many bytes."""
     p = now.request.parallel
     if isinstance(p, DDP):
@@ -267,49 +269,55 @@ def find_collective(rows: Sequence[CollectiveRow], wanted: str) -> CollectiveRow
     return max(rows, key=lambda row: (row["bucket"] >= 0, row["exposed"], row["end"]), default=None)
 
 
-def expected_opened(choice: TrainingChoice, task: int) -> float:
+def estimate_collective(choice: TrainingChoice, task: int) -> float:
     """Seconds that `opened` should take: most of it goes into the picture, unless the step runs on the links."""
     return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16) + estimate_link_runs(choice)
 
 
-def opened(choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress) -> CollectiveOpened:
+def open_collective(
+    choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress
+) -> CollectiveOpened:
     """The schedule of one collective of the step, run on the links."""
-    now = switched(choice, run(bare(choice)))
+    now = apply_switches(choice, run(strip_switches(choice)))
     report_progress("run", 0.1)
-    one, topology = now.step.tasks[task], now.topology
+    collective_task, topology = now.step.tasks[task], now.topology
     plan = now.step.build_schedule(task, topology)
-    ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.get_ranks(one)))
+    ran = cs.simulate(
+        plan, topology, collective_task.nbytes, engine="event", ranks=list(now.step.get_ranks(collective_task))
+    )
     report_progress("run", 0.5)
     try:
         drawn, trouble = build_encoded_timeline(ran), None
     except CollsimError as error:
         drawn, trouble = None, error
     return CollectiveOpened(
-        one.name,
+        collective_task.name,
         ran.time,
         plan.label,
         plan.name,
         plan.channels,
         plan.steps,
-        _in_explore(choice, plan, one.nbytes, topology),
+        _build_explore_query(choice, plan, collective_task.nbytes, topology),
         drawn,
         trouble,
     )
 
 
-def _in_explore(choice: TrainingChoice, plan: Schedule, nbytes: int, topology: cs.Topology) -> dict[str, str] | None:
+def _build_explore_query(
+    choice: TrainingChoice, plan: Schedule, nbytes: int, topology: cs.Topology
+) -> dict[str, str] | None:
     """The address that asks Explore for the same collective on the same machine."""
     if "network" in choice.changes or plan.name not in cs.algorithms() or plan.ranks != topology.ranks:
         return None
     known = list_own_options(plan.name)
-    given = tuple((k, v) for k, v in plan.options.items() if k in known and v != known[k].default and k != "per_node")
+    options = tuple((k, v) for k, v in plan.options.items() if k in known and v != known[k].default and k != "per_node")
     entry = get_algorithm(plan.name)
-    made = replace(
+    explore_choice = replace(
         choice.where,
         collective=entry.collective,
         algorithm=plan.name,
-        options=given,
+        options=options,
         nbytes=f"{nbytes}B",
         engine="event",
     )
-    return to_query(made)
+    return to_query(explore_choice)

@@ -9,11 +9,11 @@ import streamlit as st
 from ...shell.address import get_menu, get_remembered, remember
 from ...shell.controls import start
 from ...shell.session import get_session, t
-from . import asked
+from . import training_choice
 
 #: In the order of the row; the first are views of the page Train, the others pages.
 PAGES = ("pipeline", "split", "sharding")
-TABS = (*asked.VIEWS, *PAGES)
+TABS = (*training_choice.VIEWS, *PAGES)
 
 
 def draw_tabs(current: str) -> str:
@@ -39,11 +39,11 @@ def draw_tabs(current: str) -> str:
 
 def _open_tab(chosen: str) -> None:
     """To the page of a tab; one that was there already keeps what it had."""
-    if chosen in asked.VIEWS:
-        if "train" in get_session().kept:
+    if chosen in training_choice.VIEWS:
+        if "train" in get_session().page_values:
             before = get_remembered("train")
         else:
-            before = asked.PLAIN
+            before = training_choice.PLAIN
         remember("train", replace(before, show=chosen))
         st.switch_page(get_menu()["train"])
     st.switch_page(get_menu()[chosen])

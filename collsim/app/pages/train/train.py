@@ -32,12 +32,12 @@ from ...shell.page import register_page
 from ...shell.player import look
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
-from . import asked, growthview, rivals, stepfile, steps
-from .asked import PLAIN, TrainingChoice
+from . import growthview, rivals, stepfile, steps, training_choice
 from .code import build_command, build_script
 from .controls import draw_controls
 from .steps import ChangedStep, CollectiveOpened, StepShown
 from .tabs import draw_tabs
+from .training_choice import PLAIN, TrainingChoice
 
 PAGE = "train"
 Pair = tuple[str, str]
@@ -46,10 +46,10 @@ Pair = tuple[str, str]
 @register_page(
     PAGE,
     15,
-    address=asked.ADDRESS,
+    address=training_choice.ADDRESS,
     moment=("t",),
     run=lambda value: _select_timed(value),
-    on_machine=asked.build_choice,
+    on_machine=training_choice.build_choice,
 )
 def draw() -> None:
     """Draw the page: controls in the sidebar, figures and the sentence, the card of the step or the race."""
@@ -94,7 +94,7 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
         latest_result = get_latest(
             steps.compute_step,
             timed,
-            expected=steps.expected,
+            expected=steps.estimate_step,
             compiled=steps.needs_engine(timed),
             otherwise=(PLAIN,),
         )
@@ -112,7 +112,7 @@ def _draw_headline(step_shown: StepShown) -> None:
     """Four figures and the sentence."""
     row, sentences = (
         step_shown.figures,
-        {about: choose_text(pair) for about, pair in step_shown.said.items()},
+        {about: choose_text(pair) for about, pair in step_shown.sentences.items()},
     )
     notes = []
     if row["interference_time"] > 1e-3 * row["time"]:
@@ -169,7 +169,7 @@ def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingCho
     opened = None
     if chosen is not None:
         latest_opened = get_latest(
-            steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True
+            steps.open_collective, drawn, chosen["task"], expected=steps.estimate_collective, compiled=True, only=True
         )
         if latest_opened is not None:
             opened = latest_opened[0]
@@ -199,7 +199,7 @@ def _describe_change(change: ChangedStep) -> dict[str, object]:
         trouble = write_sentence(change.trouble, get_language())
     else:
         trouble = ""
-    reason = choose_text(change.why)
+    reason = choose_text(change.reason)
     return {
         "name": change.name,
         "on": change.on,
@@ -236,7 +236,7 @@ def _on_act() -> None:
     match act.get("what"):
         case "open":
             choice = replace(choice, open=str(act.get("name", ""))[:60])
-        case "switch" if act.get("name") in asked.CHANGES:
+        case "switch" if act.get("name") in training_choice.CHANGES:
             choice = replace(choice, changes=_toggle_change(choice.changes, act["name"]))
         case "bucket" if isinstance(act.get("nbytes"), int) and act["nbytes"] > 0:
             choice = replace(choice, bucket=write_size(act["nbytes"]))
@@ -251,7 +251,7 @@ def _on_act() -> None:
 
 def _toggle_change(changes: tuple[str, ...], name: str) -> tuple[str, ...]:
     """In the order in which the page has them."""
-    return tuple(change for change in asked.CHANGES if (change in changes) != (change == name))
+    return tuple(change for change in training_choice.CHANGES if (change in changes) != (change == name))
 
 
 # ---- three ways ----------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
         return
     mount = st.components.v2.component("collsim_rivals", js=build_rivals_source())
     runners = [
-        {**asdict(runner), "name": names[runner.way], "why": choose_text(runner.why)} for runner in step_race.runners
+        {**asdict(runner), "name": names[runner.way], "why": choose_text(runner.reason)} for runner in step_race.runners
     ]
     data = {
         "id": repr(drawn),

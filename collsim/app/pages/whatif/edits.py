@@ -31,8 +31,8 @@ from ...scenario.outcome import (
     ignore_progress,
     place_of,
 )
-from ...synthesis.found import Synthesized, can_switches_reduce, close_gap
-from ...synthesis.found import estimate_synthesis as expected_synthesis
+from ...synthesis.synthesized import Synthesized, can_switches_reduce, close_gap
+from ...synthesis.synthesized import estimate_synthesis as expected_synthesis
 
 MOST_CHANGED = 60_000
 MOST_CABLES = 12
@@ -121,7 +121,7 @@ def _adapt_address(edit: Edit, query: dict[str, str]) -> dict[str, str]:
 
 
 ADDRESS = PageAddress(
-    PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt_address
+    PLAIN, WORDS, lambda fields, query, complaints: replace(PLAIN if fields else Edit(), **fields), _adapt_address
 )
 
 

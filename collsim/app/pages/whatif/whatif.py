@@ -194,7 +194,7 @@ class _Control:
     """A menu for one field of an edit: its values, what each is called, and whether it does anything now."""
 
     values: Sequence[object]
-    said: Callable[[Any], str]
+    format_value: Callable[[Any], str]
     able: Callable[[Edit], bool] = lambda edit: True
     label: str = ""
     help: bool = False
@@ -265,7 +265,7 @@ def _draw_control_row(edit: Edit, controls: Mapping[str, _Control], columns: Seq
             value = choose(
                 f"x_{name}",
                 t(label),
-                {value: control.said(value) for value in control.values},
+                {value: control.format_value(value) for value in control.values},
                 getattr(edit, name),
                 disabled=not control.able(edit),
                 help=t(f"{label}.help") if control.help else None,

@@ -13,7 +13,7 @@ from collsim.markup import escape_text
 from collsim.sandbox import detect_isolation
 from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
-from collsim.teach.exercises.failure import history
+from collsim.teach.exercises.failure import format_history
 from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.page import build_player_source
 
@@ -154,7 +154,7 @@ def _draw_verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) 
         else:
             st.html(_draw_diagram(tried.schedule, tried.step, tried.rank))
         if not tried.passed and tried.rank is not None and tried.chunk is not None:
-            over = history(tried.schedule, tried.rank, tried.chunk, get_language())
+            over = format_history(tried.schedule, tried.rank, tried.chunk, get_language())
             st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
     if tried.printed.strip():
         st.html(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .task import NEXT, POWER_OF_TWO, Task
 
 
-def log2_up(n: int) -> int:
+def round_up_log2(n: int) -> int:
     """The smallest k with 2^k >= n."""
     return (n - 1).bit_length()
 
@@ -34,7 +34,7 @@ TASKS = (
                 "d = 1；while d < n: r = np.arange(min(d, n - d)); yield cs.copy(r, r + d, chunk=0); d *= 2",
             ),
         ),
-        steps=log2_up,
+        steps=round_up_log2,
         one_peer=True,
     ),
     Task(
@@ -56,7 +56,7 @@ TASKS = (
         ),
         ranks=_POWERS,
         partners=POWER_OF_TWO,
-        steps=log2_up,
+        steps=round_up_log2,
         nbytes="1KiB",
     ),
     Task(
@@ -88,7 +88,7 @@ TASKS = (
         ),
         ranks=_POWERS,
         partners=POWER_OF_TWO,
-        steps=lambda n: 2 * log2_up(n),
+        steps=lambda n: 2 * round_up_log2(n),
         sent=lambda n: 2 * (n - 1) / n,
     ),
     Task(

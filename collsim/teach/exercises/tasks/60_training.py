@@ -13,7 +13,7 @@ from ....topology import Topology, machine, switch
 from ....train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
-from .setting import SettingTask, at_edge
+from .setting import SettingTask, judge_edge
 
 _CLOSE = 1.02  # times the best that was tried
 _WAITING, _SLOWER = 0.25, 1.2  # of the time; times as long as DDP
@@ -22,21 +22,21 @@ _SIZES = tuple(f"{n}KiB" for n in (256, 1024, 4096, 10240, 25600, 32768, 40960, 
 
 
 @cache
-def _network() -> Topology:
+def _build_network() -> Topology:
     return switch(16, bandwidth="3GB/s", alpha="50us")
 
 
 @cache
-def _server() -> Topology:
+def _build_server() -> Topology:
     return machine("dgx-1v")
 
 
-def _step(model: str, topology: Topology, parallel: ParallelStrategy, samples: int) -> StepTrace:
-    gpu = "A100" if topology is _network() else None
+def _simulate_step(model: str, topology: Topology, parallel: ParallelStrategy, samples: int) -> StepTrace:
+    gpu = "A100" if topology is _build_network() else None
     return training_step(model, topology, parallel=parallel, micro_batch=samples, compute=gpu)
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
@@ -44,40 +44,40 @@ def _percent(share: float) -> str:
 
 
 @cache
-def _best_bucket() -> StepTrace:
-    steps = (_step("resnet50", _network(), ddp(bucket=size), 32) for size in _SIZES)
+def _find_best_bucket() -> StepTrace:
+    steps = (_simulate_step("resnet50", _build_network(), ddp(bucket=size), 32) for size in _SIZES)
     return min(steps, key=lambda step: step.time)
 
 
-def _bucket(value: Any) -> tuple[bool, Text, StepTrace]:
-    step, best = _step("resnet50", _network(), ddp(bucket=value), 32), _best_bucket()
+def _judge_bucket(value: Any) -> tuple[bool, Text, StepTrace]:
+    step, best = _simulate_step("resnet50", _build_network(), ddp(bucket=value), 32), _find_best_bucket()
     count = sum(task.bucket >= 0 and not task.is_compute for task in step.step.tasks)
     took, waits, least = format_time(step.time), format_time(step.exposed), format_time(best.time)
-    why = (
+    reason = (
         f"{took} with {count} bucket{'s' * (count > 1)}; GPUs wait for the network for {waits} of that. The best of "
         f"{len(_SIZES)} sizes that were tried takes {least}.",
         f"共 {count} 个桶，需要 {took}，其中 GPU 等待网络 {waits}。试过的 {len(_SIZES)} 种大小里最好的需要 {least}。",
     )
-    return step.time <= _CLOSE * best.time, why, step
+    return step.time <= _CLOSE * best.time, reason, step
 
 
 # ---- how often to synchronise ----------------------------------------------------------------------------------------
 
 
-def _accumulated(count: int) -> StepTrace:
-    return _step("bert-base", _network(), ddp(accumulate=count), 4)
+def _simulate_accumulation(count: int) -> StepTrace:
+    return _simulate_step("bert-base", _build_network(), ddp(accumulate=count), 4)
 
 
 @cache
-def _fewest() -> int:
-    return next(n for n in range(1, 100) if (step := _accumulated(n)).exposed < _WAITING * step.time)
+def _find_fewest() -> int:
+    return next(n for n in range(1, 100) if (step := _simulate_accumulation(n)).exposed < _WAITING * step.time)
 
 
-def _accumulate(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_accumulation(value: Any) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "accumulate")
-    step, fewest = _accumulated(count), _fewest()
-    share = _percent(step.exposed / step.time)
-    right, why = at_edge(
+    step, fewest = _simulate_accumulation(count), _find_fewest()
+    share = _format_percent(step.exposed / step.time)
+    right, reason = judge_edge(
         count >= fewest,
         count > fewest,
         (f"GPUs wait for {share} of the step", f"GPU 有 {share} 的时间在等待"),
@@ -85,29 +85,29 @@ def _accumulate(value: Any) -> tuple[bool, Text, StepTrace]:
         (": enough, but fewer would do.", "：够了，但更少也行。"),
         (", and with one less for more.", "，再少一个就超过了。"),
     )
-    return right, why, step
+    return right, reason, step
 
 
 # ---- what GPU 0 sends ------------------------------------------------------------------------------------------------
 
 
 @cache
-def _hub() -> StepTrace:
-    return _step("resnet50", _server(), data_parallel(nccl=False), 32)
+def _simulate_hub() -> StepTrace:
+    return _simulate_step("resnet50", _build_server(), data_parallel(nccl=False), 32)
 
 
-def _hub_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
-    given, step = parse_bytes(value, "bytes"), _hub()
+def _judge_hub_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
+    nbytes, step = parse_bytes(value, "bytes"), _simulate_hub()
     sent = step.sent_bytes[0]
-    said, copies = format_bytes(given), given / step.step.model.nbytes
-    if abs(given - sent) <= 0.01 * sent:
+    size, copies = format_bytes(nbytes), nbytes / step.step.model.nbytes
+    if abs(nbytes - sent) <= 0.01 * sent:
         most = format_bytes(sent)
         return True, (f"GPU 0 sends {most}.", f"GPU 0 发送 {most}。"), step
     return (
         False,
         (
-            f"{said} would be {copies:.3g} copies of the parameters.",
-            f"{said} 相当于 {copies:.3g} 份参数。",
+            f"{size} would be {copies:.3g} copies of the parameters.",
+            f"{size} 相当于 {copies:.3g} 份参数。",
         ),
         step,
     )
@@ -116,35 +116,35 @@ def _hub_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
 # ---- when it is good enough ------------------------------------------------------------------------------------------
 
 
-def _ratio(samples: int) -> tuple[float, StepTrace]:
-    hub, ring = (_step("resnet18", _server(), way, samples) for way in (data_parallel(), ddp()))
+def _compare_hub(samples: int) -> tuple[float, StepTrace]:
+    hub, ring = (_simulate_step("resnet18", _build_server(), way, samples) for way in (data_parallel(), ddp()))
     return hub.time / ring.time, hub
 
 
 @cache
-def _smallest() -> int:
+def _find_smallest() -> int:
     low, high = 1, 1024  # the ratio falls as there is more to compute
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if _ratio(middle)[0] <= _SLOWER else (middle + 1, high)
+        low, high = (low, middle) if _compare_hub(middle)[0] <= _SLOWER else (middle + 1, high)
     return low
 
 
-def _enough(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_samples(value: Any) -> tuple[bool, Text, StepTrace]:
     samples = parse_count(value, "samples")
     if samples > 1024:
         raise CollsimError("samples={samples}: more than 1,024 a GPU are not tried here", samples=samples)
-    ratio, step = _ratio(samples)
-    more = _percent(ratio - 1)
-    right, why = at_edge(
-        samples >= _smallest(),
-        samples > _smallest(),
+    ratio, step = _compare_hub(samples)
+    more = _format_percent(ratio - 1)
+    right, reason = judge_edge(
+        samples >= _find_smallest(),
+        samples > _find_smallest(),
         (f"DataParallel takes {more} longer than DDP", f"DataParallel 比 DDP 多用 {more} 的时间"),
         (": too much.", "：太多。"),
         (": good enough, but fewer samples would do.", "：够了，但样本更少也行。"),
         ("; with one sample less it is too much.", "；再少一个样本就太多了。"),
     )
-    return right, why, step
+    return right, reason, step
 
 
 # ---- the tasks -------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ TASKS = (
                 'for size in (1, 5, 10, 25, 50, 100): print(size, exercise("bucket-size").check(f"{size}MiB").reason)',
             ),
         ),
-        judge=_bucket,
+        judge=_judge_bucket,
     ),
     SettingTask(
         "synchronise-less",
@@ -200,7 +200,7 @@ TASKS = (
                 "从 t = cs.training_step(...) 取 k = 1 时的 t.computing 和 t.exposed，再解出 k。",
             ),
         ),
-        judge=_accumulate,
+        judge=_judge_accumulation,
     ),
     SettingTask(
         "hub-bytes",
@@ -224,7 +224,7 @@ TASKS = (
                 "再加一点输出的梯度。",
             ),
         ),
-        judge=_hub_bytes,
+        judge=_judge_hub_bytes,
     ),
     SettingTask(
         "hub-is-enough",
@@ -249,6 +249,6 @@ TASKS = (
                 'exercise("hub-is-enough").check(64).reason 会说 64 个样本时多用多少时间。',
             ),
         ),
-        judge=_enough,
+        judge=_judge_samples,
     ),
 )

@@ -14,13 +14,13 @@ from ....simulate import Trace, simulate
 from ....topology import switch
 from ....units import format_time, parse_count
 from ...language import Text
-from .setting import SettingTask, at_edge
+from .setting import SettingTask, judge_edge
 
 _RANKS, _SLOW, _MOST = 6, 3, 100
 
 
 @cache
-def _predicted(factor: int) -> Trace:
+def _predict(factor: int) -> Trace:
     """The parameter server over what `run_for_real` imitates: alpha of 10 ms, half of it on each of two cables."""
     network = switch(_RANKS, bandwidth="10MB/s", alpha="5ms")
     slower = network.with_link(f"gpu{_SLOW}", "switch0", bandwidth=f"x{1 / factor}")
@@ -28,27 +28,27 @@ def _predicted(factor: int) -> Trace:
     return simulate(server, slower, "256KiB", engine="event", eager=True)
 
 
-def _unnoticed(factor: int) -> bool:
+def _is_unnoticed(factor: int) -> bool:
     """Does nobody notice? 1e-9: sums in another order."""
-    return _predicted(factor).time <= (1 + 1e-9) * _predicted(1).time
+    return _predict(factor).time <= (1 + 1e-9) * _predict(1).time
 
 
 def _judge(value: Any) -> tuple[bool, Text, Trace]:
     factor = parse_count(value, "factor")
     if factor > _MOST:
-        said = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"
-        raise CollsimError(said, factor=factor, most=_MOST)
-    trace = _predicted(factor)
-    took, usual, more = (format_time(_predicted(k).time) for k in (factor, 1, factor + 1))
-    right, why = at_edge(
-        _unnoticed(factor),
-        _unnoticed(factor + 1),
+        template = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"
+        raise CollsimError(template, factor=factor, most=_MOST)
+    trace = _predict(factor)
+    took, usual, more = (format_time(_predict(k).time) for k in (factor, 1, factor + 1))
+    right, reason = judge_edge(
+        _is_unnoticed(factor),
+        _is_unnoticed(factor + 1),
         (took, took),
         (f" instead of {usual}: it is noticed.", f"，原来是 {usual}：被察觉了。"),
         (", as without it: unnoticed, but it may be slower yet.", "，与不变慢时相同：没人察觉，但还可以更慢。"),
         (f", as without it; with one more it is {more}.", f"，与不变慢时相同；k 再加一就是 {more}。"),
     )
-    return right, why, trace
+    return right, reason, trace
 
 
 TASKS = (

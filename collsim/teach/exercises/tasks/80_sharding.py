@@ -22,25 +22,25 @@ _CLOSE = 0.005  # of the bytes; a root that is gathered twice makes 1.5 %
 
 
 @cache
-def _two_nodes() -> StepTrace:
+def _simulate_two_nodes() -> StepTrace:
     return training_step("llama2-13b", machine("dgx-a100", nodes=2), parallel=fsdp(), micro_batch=1, dtype=_TYPE)
 
 
-def _bytes(value: Any) -> tuple[bool, Text, StepTrace]:
-    given, step = parse_bytes(value, "bytes"), _two_nodes()
+def _judge_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
+    nbytes, step = parse_bytes(value, "bytes"), _simulate_two_nodes()
     sent = max(step.sent_bytes.values())
     weights = 2 * step.step.model.parameters
-    said, times = format_bytes(given), f"{given / weights:.3g}"
-    if abs(given - sent) <= _CLOSE * sent:
-        return True, (f"{said}: {times} times the weights.", f"{said}：是权重的 {times} 倍。"), step
-    return False, (f"{said} would be {times} times the weights.", f"{said} 相当于权重的 {times} 倍。"), step
+    size, times = format_bytes(nbytes), f"{nbytes / weights:.3g}"
+    if abs(nbytes - sent) <= _CLOSE * sent:
+        return True, (f"{size}: {times} times the weights.", f"{size}：是权重的 {times} 倍。"), step
+    return False, (f"{size} would be {times} times the weights.", f"{size} 相当于权重的 {times} 倍。"), step
 
 
 # ---- how many replicas -----------------------------------------------------------------------------------------------
 
 
 @cache
-def _replicas(count: int) -> StepTrace:
+def _simulate_replicas(count: int) -> StepTrace:
     boxes = machine("dgx-a100", nodes=_NODES).scaled(kind="infiniband", by=1 / 4)
     return training_step(
         "llama2-7b", boxes, parallel=fsdp(replicate=count), micro_batch=1, dtype=_TYPE, recompute="full"
@@ -48,20 +48,20 @@ def _replicas(count: int) -> StepTrace:
 
 
 @cache
-def _fastest() -> int:
+def _find_fastest() -> int:
     """More replicas have no room."""
-    return min((1, 2, 4, 8, 16), key=lambda count: _replicas(count).time)
+    return min((1, 2, 4, 8, 16), key=lambda count: _simulate_replicas(count).time)
 
 
-def _replicate(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_replicas(value: Any) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "replicate")
-    step, best = _replicas(count), _fastest()
-    took, held, waits = format_time(step.time), format_bytes(step.memory.max()), format_time(step.exposed)
-    en = f"{took}, {held} on a GPU; GPUs wait for the network for {waits}"
-    zh = f"{took}，每块 GPU 占用 {held}；GPU 等待网络 {waits}"
+    step, best = _simulate_replicas(count), _find_fastest()
+    took, memory, waits = format_time(step.time), format_bytes(step.memory.max()), format_time(step.exposed)
+    en = f"{took}, {memory} on a GPU; GPUs wait for the network for {waits}"
+    zh = f"{took}，每块 GPU 占用 {memory}；GPU 等待网络 {waits}"
     if count == best:
         return True, (f"{en}. No other number is faster.", f"{zh}。没有更快的了。"), step
-    least = format_time(_replicas(best).time)
+    least = format_time(_simulate_replicas(best).time)
     return False, (f"{en}. {least} can be had.", f"{zh}。可以做到 {least}。"), step
 
 
@@ -94,7 +94,7 @@ TASKS = (
                 "15/16 · (2·(P − r) + r + P) · 2 字节，P 是全部参数，r 是根的参数。",
             ),
         ),
-        judge=_bytes,
+        judge=_judge_bytes,
     ),
     SettingTask(
         "how-many-replicas",
@@ -121,6 +121,6 @@ TASKS = (
                 'for k in (1, 2, 4, 8, 16): print(k, exercise("how-many-replicas").check(k).reason)',
             ),
         ),
-        judge=_replicate,
+        judge=_judge_replicas,
     ),
 )

@@ -13,7 +13,7 @@ from ....train import PipelineTiming, pipeline
 from ....train.pipelines import SCHEDULES
 from ....units import parse_count
 from ...language import Text
-from .setting import SettingTask, at_edge
+from .setting import SettingTask, judge_edge
 
 _STAGES, _MOST = 8, 1000
 _BUBBLE, _SMALLER = 0.12, 0.05  # of the step
@@ -21,42 +21,43 @@ _MICROBATCHES = 32
 
 
 @cache
-def _timing(schedule: str, microbatches: int) -> PipelineTiming:
+def _time_passes(schedule: str, microbatches: int) -> PipelineTiming:
     return pipeline(_STAGES, schedule).time_passes(microbatches, forward=1, backward=2)
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _microbatches(value: Any) -> tuple[bool, Text, PipelineTiming]:
+def _judge_microbatches(value: Any) -> tuple[bool, Text, PipelineTiming]:
     count = parse_count(value, "microbatches")
     if count > _MOST:
         raise CollsimError("microbatches={count}: more than {most:,} are not tried here", count=count, most=_MOST)
-    timing = _timing("1f1b", count)
-    share = _percent(timing.bubble)
-    right, why = at_edge(
+    timing = _time_passes("1f1b", count)
+    share = _format_percent(timing.bubble)
+    right, reason = judge_edge(
         timing.bubble < _BUBBLE,
-        count > 1 and _timing("1f1b", count - 1).bubble < _BUBBLE,
+        count > 1 and _time_passes("1f1b", count - 1).bubble < _BUBBLE,
         (f"The bubble is {share} of the step", f"气泡占一步的 {share}"),
         (": still too much.", "：还是太多。"),
         (": enough, but fewer microbatches would do.", "：够了，但微批更少也行。"),
         ("; with one microbatch less it is too much.", "；再少一个微批就太多了。"),
     )
-    return right, why, timing
+    return right, reason, timing
 
 
-def _order(value: Any) -> tuple[bool, Text, PipelineTiming]:
+def _judge_order(value: Any) -> tuple[bool, Text, PipelineTiming]:
     name = require_word("schedule of a pipeline", value, SCHEDULES)
-    timing = _timing(name, _MICROBATCHES)
-    share, held = _percent(timing.bubble), f"{timing.peak_activations.max():g}"
+    timing = _time_passes(name, _MICROBATCHES)
+    share, most_held = _format_percent(timing.bubble), f"{timing.peak_activations.max():g}"
     fits, small = timing.peak_activations.max() <= _STAGES, timing.bubble < _SMALLER
-    why = (
-        f"The bubble is {share} of the step{'' if small else ', which is too much'}; a GPU holds up to {held} "
+    reason = (
+        f"The bubble is {share} of the step{'' if small else ', which is too much'}; a GPU holds up to {most_held} "
         f"microbatches{'' if fits else ', which is too many'}.",
-        f"气泡占一步的 {share}{'' if small else '，太多了'}；GPU 最多持有 {held} 个微批{'' if fits else '，太多了'}。",
+        f"气泡占一步的 {share}{'' if small else '，太多了'}；GPU 最多持有 {most_held} 个微批"
+        f"{'' if fits else '，太多了'}。",
     )
-    return bool(fits and small), why, timing
+    return bool(fits and small), reason, timing
 
 
 TASKS = (
@@ -82,7 +83,7 @@ TASKS = (
                 "解 7 / (m + 7) < 0.12；m 是整数。",
             ),
         ),
-        judge=_microbatches,
+        judge=_judge_microbatches,
     ),
     SettingTask(
         "order-that-fits",
@@ -110,6 +111,6 @@ TASKS = (
                 "t.bubble, t.peak_activations.max())",
             ),
         ),
-        judge=_order,
+        judge=_judge_order,
     ),
 )

@@ -22,40 +22,44 @@ _ROOM = 40e9  # bytes of a GPU
 
 
 @cache
-def _step(by_tensor: int, stages: int) -> StepTrace:
+def _simulate_step(by_tensor: int, stages: int) -> StepTrace:
     """On the machine with GPUs of 80 GB, which has room for all of them."""
     split = tensor(by_tensor, sequence=True) * pipeline(stages) * zero(1)
-    given: dict[str, Any] = {"batch": 64, "micro_batch": 1, "dtype": "bfloat16"}
-    return training_step("gpt3-13b", machine("dgx-a100", nodes=8), parallel=split, **given)
+    options: dict[str, Any] = {"batch": 64, "micro_batch": 1, "dtype": "bfloat16"}
+    return training_step("gpt3-13b", machine("dgx-a100", nodes=8), parallel=split, **options)
 
 
 @cache
-def _best() -> StepTrace:
+def _find_best() -> StepTrace:
     """Of all that fit."""
-    found = (_step(*pair) for pair in product(_SIZES, _SIZES))
-    return min((step for step in found if step.memory.max() <= _ROOM), key=lambda step: step.time)
+    steps = (_simulate_step(*pair) for pair in product(_SIZES, _SIZES))
+    return min((step for step in steps if step.memory.max() <= _ROOM), key=lambda step: step.time)
 
 
-def _pair(value: Any) -> tuple[int, int]:
+def _parse_pair(value: Any) -> tuple[int, int]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise CollsimError("split={value!r}: give how many share a layer and how many stages: (2, 2)", value=value)
     return parse_count(value[0], "tensor"), parse_count(value[1], "pipeline")
 
 
-def _split(value: Any) -> tuple[bool, Text, StepTrace]:
-    step, best = _step(*_pair(value)), _best()
-    fits, held = step.memory.max() <= _ROOM, format_bytes(step.memory.max())
+def _judge_split(value: Any) -> tuple[bool, Text, StepTrace]:
+    step, best = _simulate_step(*_parse_pair(value)), _find_best()
+    fits, memory = step.memory.max() <= _ROOM, format_bytes(step.memory.max())
     if not fits:
         room = format_bytes(_ROOM)
-        return False, (f"{held} on the fullest GPU, which has {room}.", f"最满的 GPU 需 {held}，而只有 {room}。"), step
+        return (
+            False,
+            (f"{memory} on the fullest GPU, which has {room}.", f"最满的 GPU 需 {memory}，而只有 {room}。"),
+            step,
+        )
     took, least, waits = (format_time(seconds) for seconds in (step.time, best.time, step.exposed))
     idle = f"{100 * step.bubble / step.time:.1f} %"
-    why = (
-        f"{took}, {held} on the fullest GPU; GPUs wait for the network for {waits} and are idle for {idle} of the "
+    reason = (
+        f"{took}, {memory} on the fullest GPU; GPUs wait for the network for {waits} and are idle for {idle} of the "
         f"step. The best that fits takes {least}.",
-        f"{took}，占用最多的 GPU 为 {held}；GPU 等待网络 {waits}，空闲占一步的 {idle}。放得下的最好结果是 {least}。",
+        f"{took}，占用最多的 GPU 为 {memory}；GPU 等待网络 {waits}，空闲占一步的 {idle}。放得下的最好结果是 {least}。",
     )
-    return step.time <= _CLOSE * best.time, why, step
+    return step.time <= _CLOSE * best.time, reason, step
 
 
 TASKS = (
@@ -85,6 +89,6 @@ TASKS = (
                 "没有流水线就没有气泡：取放得下的最小的 t。",
             ),
         ),
-        judge=_split,
+        judge=_judge_split,
     ),
 )

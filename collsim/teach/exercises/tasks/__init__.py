@@ -13,17 +13,17 @@ from .setting import SettingTask
 from .task import Task
 
 
-def _found() -> list[Task | SettingTask]:
+def _load_tasks() -> list[Task | SettingTask]:
     """All tasks in order. Raises ValueError for a name that stands in two files."""
     files = sorted(module.name for module in iter_modules(__path__) if module.name[0].isdecimal())
-    found: list[Task | SettingTask] = [task for name in files for task in import_module(f"{__name__}.{name}").TASKS]
-    names = [task.name for task in found]
+    tasks: list[Task | SettingTask] = [task for name in files for task in import_module(f"{__name__}.{name}").TASKS]
+    names = [task.name for task in tasks]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"exercises {sorted(twice)} stand twice in {__name__}")
-    return found
+    return tasks
 
 
-_ALL = _found()
+_ALL = _load_tasks()
 #: Exercises that are answered by an algorithm, and those that are answered by a setting.
 TASKS: dict[str, Task] = {task.name: task for task in _ALL if isinstance(task, Task)}
 SETTINGS: dict[str, SettingTask] = {task.name: task for task in _ALL if isinstance(task, SettingTask)}

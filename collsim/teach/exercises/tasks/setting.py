@@ -16,7 +16,7 @@ from ....errors import CollsimError
 from ....simulate import Trace
 from ....train import PipelineTiming, StepTrace
 from ...language import Text
-from .asked import AskedTask, CheckedAnswer
+from .localized_task import CheckedAnswer, LocalizedTask
 
 #: What a value makes: a run, a step of training, or the passes of a pipeline.
 Made = StepTrace | Trace | PipelineTiming
@@ -40,7 +40,7 @@ class SettingTask:
 
 
 @dataclass(frozen=True, repr=False)
-class SettingExercise(AskedTask):
+class SettingExercise(LocalizedTask):
     """A task in one language. `check(value)` says whether a value is the right one; `hint(1)` to `hint(3)` help.
 
     Attributes:
@@ -57,10 +57,10 @@ class SettingExercise(AskedTask):
     def check(self, value: Any) -> SettingResult:
         """Run what is asked about with this value, and say what it is worth."""
         try:
-            passed, why, trace = self.task.judge(value)
+            passed, reason, trace = self.task.judge(value)
         except CollsimError as error:
             return SettingResult(self, False, error.text(self.lang))
-        return SettingResult(self, passed, self.say(why), trace)
+        return SettingResult(self, passed, self.say(reason), trace)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class SettingResult(CheckedAnswer):
     trace: Made | None = None
 
 
-def at_edge(enough: bool, further: bool, facts: Text, *says: Text) -> tuple[bool, Text]:
+def judge_edge(enough: bool, next_is_enough: bool, facts: Text, *says: Text) -> tuple[bool, Text]:
     """What a number is worth where the last one that will do is asked for.
 
     Args:
@@ -90,5 +90,5 @@ def at_edge(enough: bool, further: bool, facts: Text, *says: Text) -> tuple[bool
         facts: what is found with it.
         says: how that goes on where it does not do, where the next one would do as well, and where it is right.
     """
-    english, chinese = says[0] if not enough else says[1] if further else says[2]
-    return enough and not further, (facts[0] + english, facts[1] + chinese)
+    english, chinese = says[0] if not enough else says[1] if next_is_enough else says[2]
+    return enough and not next_is_enough, (facts[0] + english, facts[1] + chinese)

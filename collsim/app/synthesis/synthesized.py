@@ -37,7 +37,7 @@ class Synthesized:
     """What a page shows of it.
 
     Attributes:
-        found: how it was found and what is proved, in English and Chinese.
+        provenance: how it was found and what is proved, in English and Chinese.
         says: by how much it is faster, where the gain comes from, what gap remains.
         rows: a row for each run, as `SynthesisRace.rows`.
         runners: those that can be played, by `run` of their row.
@@ -45,7 +45,7 @@ class Synthesized:
             seconds of the one that is played.
     """
 
-    found: Pair
+    provenance: Pair
     says: tuple[Pair, ...]
     rows: list[dict[str, Any]]
     runners: dict[str, Runner]

@@ -10,7 +10,7 @@ from ...language import LANGUAGES, Text
 
 
 @dataclass(frozen=True, repr=False)
-class AskedTask:
+class LocalizedTask:
     """A task (`name`, `title`, `ask`, three `hints`) in one language."""
 
     task: Any
