@@ -240,7 +240,7 @@ def on_site(stick, run):
     if run.nbytes != "64MiB" or run.nodes > 1 or run.place == "pcie-8gpu-single-root":
         return None
     place = run.place + ("~no-p2p" if run.more else "")
-    path = stick / "runs" / f"{site.gallery.slug(f'{run.algorithm}--{place}--{run.ranks or 8}')}.js"
+    path = stick / "runs" / f"{site.gallery.make_slug(f'{run.algorithm}--{place}--{run.ranks or 8}')}.js"
     if not path.is_file():
         return None
     packed = re.search(r'collsimRun\("[^"]+","([^"]+)"\)', path.read_text(encoding="ascii"))[1]

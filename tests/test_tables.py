@@ -28,7 +28,7 @@ INSIDE = {
     "rank_algorithms": "cs.compare",
     "sort_table": "any table in another order",
     "compare_steps": "RealTrace.comparison",
-    "summary": "one column for each exercise that was handed in",
+    "summarize": "one column for each exercise that was handed in",
     "evaluate_measurement_value": "of one run of the published measurements",
     "compare_run": "of one run of the published measurements",
     "compare_runs": "of the published measurements",

@@ -41,8 +41,9 @@ def write_moodle_xml(
     """A question bank as text.
 
     Args:
+        question_list: what is asked, in this order.
         category: where the questions go below the course; `/` makes a category in a category.
-        given: facts above every question, since Moodle draws each by itself.
+        facts: above every question, since Moodle draws each by itself.
         plan: a text diagram above every question.
         pictures: files above every question, by name.
     """
