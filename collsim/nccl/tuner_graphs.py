@@ -108,18 +108,25 @@ def build_ring_graph(facts: Facts) -> Graph:
     if facts.nodes == 1:
         channels, speed = _fit(inside, inside, facts)
         return _duplicate_graph(Graph(channels, speed, speed, path, "LOC", True), facts)
-    nic = facts.nic_rate / 1e9 * (_NIC_COUNTS if facts.net != "tcp" else 1.0)
-    slot = c.PCIE_X16[facts.pcie] * (_STAGED if facts.gdr is False else 1.0)
+    nic, slot = facts.nic_rate / 1e9, c.PCIE_X16[facts.pcie]
+    if facts.net != "tcp":
+        nic *= _NIC_COUNTS
+    if facts.gdr is False:
+        slot *= _STAGED
     per_nic = min(nic, slot * max(1.0, facts.local_ranks / facts.nics))
     if facts.local_ranks == 1:
         total = per_nic * facts.nics
     else:
         total = min(per_nic * facts.nics, inside)
     channels, speed = _fit(per_nic, total, facts)
-    type_inter = "PXN" if facts.has_nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
-    return _duplicate_graph(
-        Graph(channels, speed, speed, path if facts.local_ranks > 1 else "LOC", type_inter, facts.has_nvswitch), facts
-    )
+    type_inter = "PXB"
+    if facts.has_nvswitch and facts.cc >= 90:
+        type_inter = "PXN"
+    elif facts.gdr is False:
+        type_inter = "PHB"
+    if facts.local_ranks == 1:
+        path = "LOC"
+    return _duplicate_graph(Graph(channels, speed, speed, path, type_inter, facts.has_nvswitch), facts)
 
 
 def _build_searched_ring(search: GraphSearch, facts: Facts) -> Graph:

@@ -41,14 +41,9 @@ def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepReques
     often: dict[Any, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        key = (
-            id(task.groups) if task.groups else step.get_ranks(task),
-            task.kind,
-            task.nbytes,
-            task.algorithm,
-            task.options,
-        )
-        often[key] = task, task.repeats + (often[key][1] if key in often else 0)
+        key = network.make_key(step, task)
+        _, repeats = often.get(key, (task, 0))
+        often[key] = task, task.repeats + repeats
     for task, times in often.values():
         for group in step.get_groups(task):
             for rank, nbytes in zip(
@@ -82,8 +77,9 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
     often: dict[Any, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        key = id(task.groups) if task.groups else step.get_ranks(task), task.stream, task.kind, task.nbytes
-        often[key] = task, task.repeats + (often[key][1] if key in often else 0)
+        key = task.stream, CollectiveModel.make_key(step, task)
+        _, repeats = often.get(key, (task, 0))
+        often[key] = task, task.repeats + repeats
         for lane in task.lanes:
             seconds[lane, task.strategy] = seconds.get((lane, task.strategy), 0.0) + float(took[i])
     for task, times in often.values():

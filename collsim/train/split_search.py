@@ -202,7 +202,9 @@ def iterate_legal_splits(
         if not _has_divisible_layers(model, t):
             continue
         for c in contexts:
-            for p in _list_divisors(n // (t * c)) if n % (t * c) == 0 else []:
+            if n % (t * c):
+                continue
+            for p in _list_divisors(n // (t * c)):
                 if p > 1 and blocks % p:
                     continue
                 dp = n // (t * c * p)
@@ -215,7 +217,11 @@ def _iterate_variants(
 ) -> Iterator[tuple[Split, int, str]]:
     """What can be chosen freely: experts, how replicas keep together, samples, interleaving, recomputation."""
     t, c, p, dp = sizes
-    data: list[ParallelStrategy] = [ddp(), zero(1, reduce_dtype="float32"), *([fsdp()] if p == 1 else [])]
+    data: list[ParallelStrategy | None] = [None]  # one replica is kept together by nothing
+    if dp * c > 1:
+        data = [ddp(), zero(1, reduce_dtype="float32")]
+        if p == 1:
+            data.append(fsdp())
     for e in experts:
         if dp * c % e:
             continue
@@ -223,7 +229,7 @@ def _iterate_variants(
         for micro in [k for k in range(1, _MOST_SAMPLES + 1) if each % k == 0]:
             many = each // micro
             for v in [1] + [k for k in _list_divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
-                for way in data if dp * c > 1 else (None,):
+                for way in data:
                     parts: list[Any] = (
                         [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
                     )

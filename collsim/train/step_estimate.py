@@ -369,17 +369,16 @@ def _compute_fsdp_bytes(pairs: _Stage, data: FsdpSync, micros: int) -> npt.NDArr
 
     def get_neighbour_size(i: int, step: int) -> int:
         """The next block on a side."""
-        return next((size for size in (blocks[i + 1 :] if step > 0 else blocks[:i][::-1]) if size), 0)
+        later = blocks[i + 1 :] if step > 0 else blocks[:i][::-1]
+        return next((size for size in later if size), 0)
 
     keeps_blocks, ahead, units = not data.strategy.reshard_after_forward, data.strategy.prefetch, range(len(pairs))
-    there = [
-        sum(root) + (sum(blocks[: i + 1]) if keeps_blocks else blocks[i]) + ahead * get_neighbour_size(i, 1)
-        for i in units
-    ]
-    back = [
-        sum(root) + (sum(blocks[: i + 1]) if keeps_blocks else blocks[i] + ahead * get_neighbour_size(i, -1))
-        for i in units
-    ]
+    if keeps_blocks:
+        back = [sum(root) + sum(blocks[: i + 1]) for i in units]
+        there = [size + ahead * get_neighbour_size(i, 1) for i, size in enumerate(back)]
+    else:
+        there = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, 1) for i in units]
+        back = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, -1) for i in units]
     back = [size + sum(root[i:]) + blocks[i] + get_neighbour_size(i, 1) for i, size in enumerate(back)]
     return np.tile(np.array(there + back[::-1], float) * data.item_bytes, micros)
 

@@ -76,7 +76,9 @@ def explain_change(trace: StepTrace) -> Pair:
         f"{_PART_NAMES[name][0]}{per_batch[0]}: {format_time(before)}, now {format_time(now)}",
         (f"{_PART_NAMES[name][1]}{per_batch[1]}：原 {format_time(before)}，现 {format_time(now)}"),
     )
-    return en + (f"; {waits[0]}." if waits else "."), zh + (f"；{waits[1]}。" if waits else "。")
+    if waits is None:
+        return f"{en}.", f"{zh}。"
+    return f"{en}; {waits[0]}.", f"{zh}；{waits[1]}。"
 
 
 def describe_change(trace: StepTrace, lang: str = "en") -> str:
@@ -138,7 +140,9 @@ def _format_relative_change(by: float) -> Pair:
     if abs(by) < 5e-4:
         return "(no change)", "（不变）"
     much = _format_percent(abs(by))
-    return f"({much} {'more' if by > 0 else 'less'})", f"（{'多' if by > 0 else '少'} {much}）"
+    if by > 0:
+        return f"({much} more)", f"（多 {much}）"
+    return f"({much} less)", f"（少 {much}）"
 
 
 def _find_most_changed_part(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:

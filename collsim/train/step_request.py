@@ -266,14 +266,16 @@ def _resolve_batch(batch: Any, micro: Any, accumulate: int | None, ranks: int) -
     if micro is not None:
         size = parse_count(micro, "micro_batch")
         if total % (size * ranks) or (accumulate is not None and total != size * ranks * accumulate):
-            wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks) + (
-                Sentence(" × accumulate={accumulate}", accumulate=accumulate) if accumulate else ""
-            )
+            wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks)
+            if accumulate:
+                wanted += Sentence(" × accumulate={accumulate}", accumulate=accumulate)
             message = "batch={total} is not micro_batch={wanted}; the next that is: {next}"
             raise CollsimError(message, total=total, wanted=wanted, next=_round_up_batch(total, size * ranks * many))
         return total, size, total // (size * ranks)
     if total % (ranks * many):
-        each = Sentence("{ranks} GPUs", ranks=ranks) + (Sentence(" × accumulate={many}", many=many) if many > 1 else "")
+        each = Sentence("{ranks} GPUs", ranks=ranks)
+        if many > 1:
+            each += Sentence(" × accumulate={many}", many=many)
         message = "batch={total} cannot be shared evenly by {each}; the next that can is {next}"
         raise CollsimError(message, total=total, each=each, next=_round_up_batch(total, ranks * many))
     return total, total // (ranks * many), many
@@ -580,11 +582,9 @@ def _with_options(parallel: Any, changed_options: Mapping[str, Any]) -> Parallel
         ]
         return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
     if isinstance(parallel, Pipeline):
-        usual: dict[str, Any] = {}
+        usual: dict[str, Any] = {"scatter": parallel.scatter}
         if "schedule" not in changed_options:
-            usual = {"schedule": parallel.schedule}
-        usual |= {"interleave": parallel.interleave} if "schedule" not in changed_options else {}
-        usual["scatter"] = parallel.scatter
+            usual |= {"schedule": parallel.schedule, "interleave": parallel.interleave}
         return strategies.pipeline(parallel.size, **(usual | dict(changed_options)))
     if isinstance(parallel, TensorParallel):
         return strategies.tensor(parallel.size, **changed_options)

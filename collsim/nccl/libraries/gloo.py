@@ -117,16 +117,16 @@ def choose_gloo_algorithm(collective: str, ranks: Any, nbytes: Any, *, bcube: bo
         raise CollsimError("ranks={n}: with one rank nothing is sent; use 2 or more", n=n)
     if bcube and name != "allreduce":
         raise CollsimError("bcube is an allreduce; Gloo has no bcube {name}", name=name)
-    gloo_name, ours, file = ("bcube", "allreduce_bcube", "allreduce.cc") if bcube else _RUNS[name]
-    segments = (
-        count_segments(n, size)
-        if ours == "allreduce_ring"
-        else 2 * n
-        if ours == "allgather_ring"
-        else 1
-        if gloo_name == "binomial"
-        else n
-    )
+    gloo_name, ours, file = _RUNS[name]
+    if bcube:
+        gloo_name, ours = "bcube", "allreduce_bcube"
+    segments = n
+    if ours == "allreduce_ring":
+        segments = count_segments(n, size)
+    elif ours == "allgather_ring":
+        segments = 2 * n
+    elif gloo_name == "binomial":
+        segments = 1
     return GlooChoice(gloo_name, ours, segments, -(-size // segments), f"Gloo 70dc3602 gloo/{file}")
 
 

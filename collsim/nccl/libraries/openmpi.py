@@ -379,15 +379,17 @@ def _iterate_rule_lines(table: str) -> Iterator[tuple[bool, int | None, tuple[tu
     for line in _RULES[table].strip().splitlines():
         who, _, rules = line.strip().partition(" | ")
         limit = who.removeprefix("ordered ")
+        fewer = None
+        if limit != "any":
+            fewer = int(limit[1:])
         pairs = (rule.rpartition(":") for rule in rules.split())
-        yield (
-            who.startswith("ordered "),
-            None if limit == "any" else int(limit[1:]),
-            tuple((_parse_size(below) if below else None, int(number)) for below, _, number in pairs),
-        )
+        thresholds = tuple((_parse_size(below), int(number)) for below, _, number in pairs)
+        yield who.startswith("ordered "), fewer, thresholds
 
 
-def _parse_size(text: str) -> int:
+def _parse_size(text: str) -> int | None:
+    if not text:
+        return None
     if text[-1] in "KM":
         return int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]]
     return int(text)

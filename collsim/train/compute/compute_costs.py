@@ -210,7 +210,12 @@ def _apply_layer_times(
         if task.layer_work:
             seconds[i] = _sum_box_seconds(step, task, fast, layer_times, names)
             continue
-        times = layer_times.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
+        name = ""
+        if task.kind == "optimizer":
+            name = "optimizer"
+        elif task.layer >= 0:
+            name = task.name
+        times = layer_times.get(name)
         if times is not None:
             seconds[i] = times[task.kind == "backward"]
     return seconds
@@ -239,8 +244,13 @@ def _sum_box_seconds(
             total += fast.estimate_layer_seconds(w, layer)
             continue
         forward, backward = layer_times[names[w.layer]]
-        whole = layer.flops * step.micro_batch * (1.0 if again else halves)
-        total += (w.flops / whole if whole else 1.0) * (forward if again else backward * halves / 2)
+        whole, spent = layer.flops * step.micro_batch, forward
+        if not again:
+            whole, spent = whole * halves, backward * halves / 2
+        share = 1.0
+        if whole:
+            share = w.flops / whole
+        total += share * spent
     return total
 
 

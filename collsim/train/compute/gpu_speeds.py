@@ -184,7 +184,10 @@ class GpuSpeed:
         slower = 1.0
         if kind == "gemm" and width % _ALIGNED and self.dtype != "float32":
             slower = self.unaligned_factor
-        return ((self.attention_peak or self.peak) if kind == "attention" else self.peak) * self.peak_share / slower
+        peak = self.peak
+        if kind == "attention" and self.attention_peak:
+            peak = self.attention_peak
+        return peak * self.peak_share / slower
 
     def with_power_limit(self, watts: float, usual: float) -> GpuSpeed:
         """Return the same GPU with less power than its usual one.

@@ -81,11 +81,12 @@ class DDP(ParallelStrategy):
     def caps(self) -> tuple[int, int]:
         """Bytes that close the first bucket, and the others. A cap that was given rules the first too (since PyTorch
         #121640)."""
-        if self.bucket is None:
-            cap = BUCKET_BYTES
-        else:
-            cap = self.bucket
-        return (self.first if self.first is not None else FIRST_BUCKET_BYTES if self.bucket is None else cap), cap
+        first, cap = FIRST_BUCKET_BYTES, BUCKET_BYTES
+        if self.bucket is not None:
+            first = cap = self.bucket
+        if self.first is not None:
+            first = self.first
+        return first, cap
 
     @property
     def label(self) -> str:
@@ -108,7 +109,10 @@ class DDP(ParallelStrategy):
             Numbers of the tensors of each bucket, in the order of launch.
         """
         parse_count(step, "step")
-        if step >= (3 if self.static_graph else 2) and (self.static_graph or not self.find_unused):
+        rebuilt_from = 2
+        if self.static_graph:
+            rebuilt_from = 3
+        if step >= rebuilt_from and (self.static_graph or not self.find_unused):
             return rebuild_buckets(model, *self.caps)
         if self.find_unused:
             return build_initial_buckets(model, *self.caps)

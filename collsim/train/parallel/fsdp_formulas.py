@@ -50,7 +50,9 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
     listed = build_units(model, LayerPartition())
     blocks = sorted((unit.parameters for unit in listed if unit.is_block), reverse=True)
     root = sum(unit.parameters for unit in listed if not unit.is_block)
-    gathers = accumulate * (2 if data.reshard_after_forward else 1)
+    gathers = accumulate
+    if data.reshard_after_forward:
+        gathers *= 2
     reduces = 1
     if not data.no_sync:
         reduces = accumulate
@@ -67,5 +69,7 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
     formula = f"{shards - 1}/{shards} × ({parts} + {often.get(reduces, reduces)}P) × {item} B"
     if copies > 1:
         formula += f" + 2 ({copies} − 1)/{copies} × P/{shards} × {wire} B"
-    words = ("(2b + r)" if data.prefetch else "(b + r)") if data.reshard_after_forward else "P"
+    words = "P"
+    if data.reshard_after_forward:
+        words = "(2b + r)" if data.prefetch else "(b + r)"
     return FsdpFormulas(sent, gathered, item * (sum(blocks) + root), formula, f"{words} × {item} B")

@@ -66,15 +66,16 @@ def build_megatron_command(
     if shared and not _is_fully_sharded(split):
         alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 "
     lines = [f"{alone}torchrun {far} --nproc-per-node {gpus} pretrain_gpt.py"]
-    lines += _list_model_options(sizes) if sizes is not None else ["$MODEL_ARGS"]
+    stages = split.pipeline.size * split.pipeline.interleave
+    if sizes is None:
+        model_options, stage_blocks = ["$MODEL_ARGS"], 0
+    else:
+        model_options, stage_blocks = _list_model_options(sizes), sizes.blocks // stages
+    lines += model_options
     lines += ["--mock-data --tokenizer-type NullTokenizer --train-iters 20 --lr 1e-4 --bf16"]
     lines += [f"--micro-batch-size {micro_batch} --global-batch-size {batch}"]
     lines += [*_list_layer_options(split), *_list_pipeline_options(split), *_list_data_options(split, sizes)]
-    stages = split.pipeline.size * split.pipeline.interleave
-    lines += [
-        _format_recompute(recompute, sizes.blocks // stages if sizes is not None else 0),
-        _format_rank_order(split),
-    ]
+    lines += [_format_recompute(recompute, stage_blocks), _format_rank_order(split)]
     return " \\\n".join(filter(None, lines))
 
 
@@ -176,11 +177,14 @@ def _list_data_options(split: Split, sizes: DecoderShape | None) -> list[str]:
     if data is None:
         return []
     if isinstance(data, DDP):
-        size = f" --ddp-bucket-size {data.bucket // 4}" if data.bucket and data.overlap else ""  # it counts elements
-        small = ""
+        words = []
+        if data.overlap:
+            words.append("--overlap-grad-reduce")
+        if data.overlap and data.bucket:
+            words.append(f"--ddp-bucket-size {data.bucket // 4}")  # it counts elements
         if data.hook:
-            small = " --grad-reduce-in-bf16"
-        return [f"--overlap-grad-reduce{size}{small}" if data.overlap else small.strip()]
+            words.append("--grad-reduce-in-bf16")
+        return [" ".join(words)]
     small = " --grad-reduce-in-bf16"
     if data.reduce_dtype == "float32":
         small = ""

@@ -93,8 +93,10 @@ class Zero(ParallelStrategy):
         """
         n, count = parse_count(ranks, "ranks"), parse_count(params, "params")
         item = find_itemsize(dtype)
-        rest = get_optimizer_bytes(optimizer) + (4 if item < 4 else 0)
-        shared = rest + (item if self.stage > 1 else 0) + (item if self.stage > 2 else 0)
+        rest = get_optimizer_bytes(optimizer)
+        if item < 4:
+            rest += 4
+        shared = rest + item * (self.stage - 1)
         return count * (2 * item + rest - shared + shared / n)
 
     def build_step(self, workload: Workload) -> TrainingStep:

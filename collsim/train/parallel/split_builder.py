@@ -195,15 +195,17 @@ class SplitBuilder:
             action: The pass.
         """
         forward, stage = action.kind == FORWARD, action.stage
-        to, sent, done = stage + (1 if forward else -1), None, self.latest_tasks[lane]
+        sent, done = None, self.latest_tasks[lane]
         assert done is not None
+        to, sender, name, back = stage + 1, stage, "activations", ""
+        if not forward:  # a gradient is as large as the activations that the stage before has sent
+            to, sender, name, back = stage - 1, stage - 1, "gradients", " back"
         if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
-            unit = self.stages[stage if forward else to][-1:]
+            unit = self.stages[sender][-1:]
             size = 0
             if unit:
                 size = round(unit[0].input_bytes / self.part_count)
-            pairs, name = self.placement.pair_lanes(lane, target), "activations" if forward else "gradients"
-            stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
+            pairs, stream = self.placement.pair_lanes(lane, target), f"pipeline {lane}-{target}{back}"
             rest: TaskOptions = {
                 "stream": stream,
                 "dependencies": (done,),
@@ -378,8 +380,12 @@ class SplitBuilder:
         self.add_tied_gradients(waits)
         for lane, listed in enumerate(waits):
             behind = self.latest_tasks[lane]
-            after = (*listed, *(() if behind is None else (behind,)))
-            moved = OPTIMIZERS[self.workload.optimizer][1] + (2 if self.stages[0][0].partition.item_bytes < 4 else 0)
+            after = listed
+            if behind is not None:
+                after = (*listed, behind)
+            moved = OPTIMIZERS[self.workload.optimizer][1]
+            if self.stages[0][0].partition.item_bytes < 4:  # a copy of the weights in 16 bits is written too
+                moved += 2
             count = self.replica_sync.count_updated_parameters(lane)
             number = self.step_builder.add_task(
                 "optimizer", "optimizer", (lane,), dependencies=after, memory_bytes=float(moved * count), ops=1

@@ -151,18 +151,22 @@ def count_round_microbatches(ranks: int, micros: int) -> int:
 def _build_interleaved_order(ranks: int, rank: int, micros: int, interleave: int, split: bool) -> PassOrder:
     """Stages around and around; with `split` backward passes in halves (torch's _get_1f1b_rank_ops)."""
     group, total = count_round_microbatches(ranks, micros), interleave * micros
-    ahead = min((interleave - 1) * group + (1 if split else 2) * (ranks - 1 - rank), total)
+    backward, hops = BACKWARD, 2 * (ranks - 1 - rank)
+    if split:
+        backward, hops = INPUT, ranks - 1 - rank
+    ahead = min((interleave - 1) * group + hops, total)
     passes = _Passes(ranks, rank, group, interleave)
     for op in range(ahead):
         passes.run(FORWARD, op)
     for op in range(total):
         if ahead + op < total:
             passes.run(FORWARD, ahead + op)
-        passes.run(INPUT if split else BACKWARD, op)
+        passes.run(backward, op)
         if split and op >= rank:
             passes.run(WEIGHT, op - rank)
-    for op in range(max(0, total - rank), total if split else 0):
-        passes.run(WEIGHT, op)
+    if split:
+        for op in range(max(0, total - rank), total):
+            passes.run(WEIGHT, op)
     return passes.out
 
 

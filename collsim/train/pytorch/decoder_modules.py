@@ -203,21 +203,20 @@ def write_decoder(
     if sizes.bias:
         norm = "LayerNorm"
     positions = f"        self.positions = nn.Embedding({sizes.positions}, H) if first else None\n"
-    cast = ".to(x.dtype)"
-    if autocast is None:
-        cast = ""
-    stage = {
-        "cast": cast,
-        "narrow": "" if autocast is None else f"            x = x.to(torch.{autocast})\n",
-        "positions": positions if sizes.positions else "",
-        "places": _write_positions(t, sequence) if sizes.positions else "",
-        "blocks": _write_blocks(again),
-        "norm": norm,
-    }
-    text = header + (_FLASH if sizes.flash else _SCORES)
-    text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=cast)
-    text += _STAGE.format(**stage) + (_TIED if sizes.tied else "")
-    return text + (_write_tensor_plan(sizes, sequence, again) if t > 1 else "")
+    stage = {"cast": "", "narrow": "", "positions": "", "places": "", "blocks": _write_blocks(again), "norm": norm}
+    if autocast is not None:
+        stage |= {"cast": ".to(x.dtype)", "narrow": f"            x = x.to(torch.{autocast})\n"}
+    if sizes.positions:
+        stage |= {"positions": positions, "places": _write_positions(t, sequence)}
+    text = header
+    text += _FLASH if sizes.flash else _SCORES
+    text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=stage["cast"])
+    text += _STAGE.format(**stage)
+    if sizes.tied:
+        text += _TIED
+    if t > 1:
+        text += _write_tensor_plan(sizes, sequence, again)
+    return text
 
 
 def _write_blocks(again: str) -> str:
@@ -247,17 +246,21 @@ def _write_tensor_plan(sizes: DecoderShape, sequence: bool, again: str) -> str:
         more = '        "norm": SequenceParallel(),\n'
     if sequence and sizes.positions:
         more += '        "positions": SequenceParallel(sequence_dim=0, use_local_output=True),\n'
-    return _TENSOR.format(
-        joined="sums are reduce-scattered along the sequence" if sequence else "an allreduce adds up",
-        whole="Shard(1)" if sequence else "Replicate()",
-        out=out,
-        comma=f", {out}" if out else "",
-        taken="input_layouts=Shard(1), " if sequence else "",
-        wide='"gate", "up"' if sizes.gated else '"up",',
-        sequence=_SEQUENCE if sequence else "",
-        inside='getattr(block, "_checkpoint_wrapped_module", block)' if again in ("full", "alternate") else "block",
-        more=more,
-    )
+    values = {"out": out, "more": more, "wide": '"up",', "inside": "block"}
+    values |= {"joined": "an allreduce adds up", "whole": "Replicate()", "comma": "", "taken": "", "sequence": ""}
+    if sequence:
+        values |= {
+            "joined": "sums are reduce-scattered along the sequence",
+            "whole": "Shard(1)",
+            "comma": f", {out}",
+            "taken": "input_layouts=Shard(1), ",
+            "sequence": _SEQUENCE,
+        }
+    if sizes.gated:
+        values["wide"] = '"gate", "up"'
+    if again in ("full", "alternate"):
+        values["inside"] = 'getattr(block, "_checkpoint_wrapped_module", block)'
+    return _TENSOR.format(**values)
 
 
 def write_units(

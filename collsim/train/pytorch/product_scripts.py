@@ -329,17 +329,26 @@ def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     waits = isinstance(data, FSDP) and not data.prefetch
     waits = waits or (isinstance(data, Zero) and data.stage == 3 and not data.overlap)
     copies = isinstance(data, FSDP) and data.replicate > 1
-    return policy + _SHARE.format(
-        what="gradients are reduced block by block"
-        if whole
-        else "each block is gathered by itself; the rest is the root",
-        call="replicate" if whole else "fully_shard",
-        mesh='mesh["replicate", "shard"]' if copies else 'mesh["dp"]',
-        policy=", mp_policy=policy" if policy else "",
-        reshard=", reshard_after_forward=False" if keeps else "",
-        waited=_WAITED if waits else "",
-        more=_WAIT if waits else "",
-    )
+    values = {
+        "what": "each block is gathered by itself; the rest is the root",
+        "call": "fully_shard",
+        "mesh": 'mesh["dp"]',
+        "policy": "",
+        "reshard": "",
+        "waited": "",
+        "more": "",
+    }
+    if policy:
+        values["policy"] = ", mp_policy=policy"
+    if keeps:
+        values["reshard"] = ", reshard_after_forward=False"
+    if waits:
+        values |= {"waited": _WAITED, "more": _WAIT}
+    if whole:
+        values |= {"what": "gradients are reduced block by block", "call": "replicate"}
+    if copies:
+        values["mesh"] = 'mesh["replicate", "shard"]'
+    return policy + _SHARE.format(**values)
 
 
 def _find_gradient_dtype(data: DDP | Zero | FSDP, dtype: str) -> str:
@@ -351,11 +360,12 @@ def _find_gradient_dtype(data: DDP | Zero | FSDP, dtype: str) -> str:
 
 def _write_make(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """`make(number)`: a stage, cut and shared before it has memory."""
+    before = tied = ""
     if sizes is not None and sizes.tied:
         tied = "    tie(stage)\n"
-    else:
-        tied = ""
-    before = ("    cut(stage)\n" if dims["tp"] > 1 else "") + tied
+    if dims["tp"] > 1:
+        before = "    cut(stage)\n"
+    before += tied
     if dims["dp"] > 1:
         before += "    share(stage)\n"
     return _MAKE.format(before=before, after=tied)
@@ -371,17 +381,19 @@ def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends:
     values: dict[str, Any] = {
         "micros": workload.accumulate,
         "context": ", ".join(contexts) or "contextlib.nullcontext()",
-        "last": "optimizer.step()" if workload.optimizer != "none" else "pass",
+        "last": "optimizer.step()",
     }
+    if workload.optimizer == "none":
+        values["last"] = "pass"
     if dims["pp"] > 1:
         listed = "[parameter for part in parts for parameter in part.parameters()]"
         values["optimizer"] = OPTIMIZERS[workload.optimizer].format(parameters=listed)
-        is_single = TORCH_SCHEDULES[split.pipeline.schedule] in SINGLE_STAGE_SCHEDULES
-        values |= {"ends": _ENDS if ends else "", "added": _ADDED if ends else ""}
-        values |= {
-            "stages": "stages[0]" if is_single else "stages",
-            "schedule": TORCH_SCHEDULES[split.pipeline.schedule],
-        }
+        values |= {"ends": "", "added": "", "stages": "stages"}
+        values["schedule"] = TORCH_SCHEDULES[split.pipeline.schedule]
+        if ends:
+            values |= {"ends": _ENDS, "added": _ADDED}
+        if values["schedule"] in SINGLE_STAGE_SCHEDULES:
+            values["stages"] = "stages[0]"
         return _STAGED.format(mine=format_stages(split.pipeline), **values)
     values["optimizer"] = OPTIMIZERS[workload.optimizer].format(parameters="model.parameters()")
     return _WHOLE.format(sync=_write_sync(workload, split, dims), **values)
@@ -394,7 +406,8 @@ def _write_sync(workload: Workload, split: Split, dims: dict[str, int]) -> str:
         return ""
     last = f"micro == {many - 1}"
     lines = []
-    if data.stage == 1 if isinstance(data, Zero) else data.no_sync:
+    reduces_once = data.stage == 1 if isinstance(data, Zero) else data.no_sync
+    if reduces_once:
         lines.append(f"        model.set_requires_gradient_sync({last})  # gradients are reduced once\n")
     if isinstance(data, Zero) and data.keeps_weights:
         lines.append(f"        model.set_reshard_after_backward({last})  # weights are gathered once\n")
