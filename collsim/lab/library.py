@@ -134,7 +134,7 @@ def _run(request: RealRun, data: npt.NDArray[Any]) -> tuple[list[npt.NDArray[Any
             {0: row},
             give=True,
             on=request.on,
-            own=True,
+            use_library_allreduce=True,
             count=len(data),
         )
         for rank, row in enumerate(data)

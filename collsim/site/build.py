@@ -44,7 +44,7 @@ class Entry:
 
     key: str
     algorithm: str
-    place: str
+    network: str
     ranks: int
     time: float
 
@@ -121,7 +121,9 @@ def _write(
     entries = []
     for number, run in enumerate(list_runs(places, only), 1):
         _write_run(work, run.key, run.trace, 1)
-        entries.append(Entry(run.key, run.trace.schedule.name, run.place.key, run.trace.schedule.ranks, run.trace.time))
+        entries.append(
+            Entry(run.key, run.trace.schedule.name, run.network.key, run.trace.schedule.ranks, run.trace.time)
+        )
         if report_progress is not None:
             report_progress(number, run.key)
     if not entries:
@@ -194,7 +196,7 @@ def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: M
     counts = {
         "runs": len(entries),
         "algorithms": len({e.algorithm for e in entries}),
-        "places": len({e.place for e in entries}),
+        "places": len({e.network for e in entries}),
     }
     write("index.html", pages.get_text("lessons", lang), pages.build_contents_body(lang, counts), {"kind": "contents"})
 
@@ -202,7 +204,7 @@ def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: M
 def _write_gallery(write: Write, lang: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
     """All runs to choose from, and those that race."""
     names = {gallery_place.key: gallery_place.name[pages.LANGUAGES.index(lang)] for gallery_place in places}
-    listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.place, "ranks": e.ranks} for e in entries]
+    listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.network, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
     write(
         "gallery.html",
@@ -230,7 +232,7 @@ def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
     for name in _RACERS:
         for e in entries:
             if e.algorithm == name:
-                races.setdefault(f"{e.place}/{e.ranks}", []).append(e.key)
+                races.setdefault(f"{e.network}/{e.ranks}", []).append(e.key)
     full = {key: keys for key, keys in races.items() if len(keys) > 1}
     return dict(
         sorted(full.items(), key=lambda race: race[0] != "switch/8")

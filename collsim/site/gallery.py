@@ -88,7 +88,7 @@ class GalleryRun:
     """One run of the gallery."""
 
     key: str
-    place: GalleryPlace
+    network: GalleryPlace
     trace: Trace
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.pages.lab import lab as page
-from collsim.app.pages.lab import measure, steps
+from collsim.app.pages.lab import measurement, steps
 from collsim.app.pages.lab.lab_choice import ADDRESS, PLAIN, LabChoice, list_algorithms
 from collsim.app.texts.lab import TEXTS
 from collsim.cli import app as commands
@@ -70,10 +70,10 @@ def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
 def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=3, alpha="1ms", bandwidth="10MB/s")
     told = []
-    shown = measure.measure_choice(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))
+    shown = measurement.measure_choice(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))
     assert set(shown.document["measured"]) >= {"boxes", "late", "low", "high", "times", "expected"}
     assert len(shown.document["measured"]["times"]) == 3
-    assert shown.figures["predicted"] == measure.predict_choice(choice).figures["predicted"]
+    assert shown.figures["predicted"] == measurement.predict_choice(choice).figures["predicted"]
     assert shown.figures["best"] >= shown.figures["predicted"]
     assert [stage for stage, _ in told] == ["run"] * 5
     assert told[-1][1] == 1.0
@@ -82,9 +82,9 @@ def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
 
 def test_what_is_too_much_is_refused_before_a_worker_has_it():
     with pytest.raises(cs.CollsimError, match="16 is the most"):
-        measure.estimate_measurement(LabChoice(ranks=20), 1)
+        measurement.estimate_measurement(LabChoice(ranks=20), 1)
     with pytest.raises(cs.CollsimError, match="no whole number"):
-        measure.estimate_measurement(LabChoice(nbytes="3"), 1)
+        measurement.estimate_measurement(LabChoice(nbytes="3"), 1)
 
 
 def test_every_word_of_the_address_is_read_back():
@@ -136,11 +136,11 @@ def test_the_sheet_of_a_step_predicts_every_bucket_size_and_starts_nothing(monke
 def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", layers=4, backward="4ms", slow=1)
     told = []
-    shown = steps.measure_choice(choice, 1, report_progress=lambda stage, share: told.append(share))
+    shown = measurement.measure_choice(choice, 1, report_progress=lambda stage, share: told.append(share))
     document = shown.document
     assert len(document["measured"]["ranks"]) == 2
     assert all(one["measured"] >= 8 * 0.012 for one in document["sizes"])  # rank 1 sleeps 4 and 8 ms a layer
-    assert document["predicted"] == steps.predict_choice(choice).document["predicted"]
+    assert document["predicted"] == measurement.predict_choice(choice).document["predicted"]
     assert shown.checked == 4 * 2 * 1024
     assert told == sorted(told)
     assert told[-1] == 1.0
@@ -153,7 +153,7 @@ def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured(
 )
 def test_other_ways_to_split_a_step_are_measured_below_their_prediction(split, counted, lanes, sent):
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", backward="4ms", split=split)
-    shown = steps.measure_choice(choice, 1)
+    shown = measurement.measure_choice(choice, 1)
     document = shown.document
     assert document["number"] == counted
     assert document["sizes"] == []
@@ -187,7 +187,7 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
 
 def test_gradients_that_do_not_make_eight_layers_are_refused():
     with pytest.raises(cs.CollsimError, match="use a multiple of 32 bytes"):
-        steps.estimate_measurement(LabChoice(nbytes="36", sheet="step"), 1)
+        measurement.estimate_measurement(LabChoice(nbytes="36", sheet="step"), 1)
 
 
 def test_the_script_of_a_step_asks_for_the_step_that_the_page_runs(monkeypatch):

@@ -53,7 +53,7 @@ class RankTask:
         sizes: (slots,) elements of each slot.
         combine: name of numpy's operator.
         on: what carries it: `here`, `gloo` or `mpi`.
-        own: run the library's own allreduce in place of the program.
+        use_library_allreduce: run the library's own allreduce in place of the program.
         count: how many ranks there are.
         expected: slots that must hold these values, repeated alike, at the end; with `give` they are handed back.
     """
@@ -67,7 +67,7 @@ class RankTask:
     expected: dict[int, npt.NDArray[Any]]
     give: bool = False
     on: str = "here"
-    own: bool = False
+    use_library_allreduce: bool = False
     count: int = 0
     module: ClassVar[str] = "process"
 
@@ -190,6 +190,6 @@ def _choose_carrier(task: RankTask, ports: dict[int, int], listening: Any) -> Ca
 
 def build_message_run(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[Any]]) -> Run:
     """A run over a library's messages, or of its own allreduce."""
-    if task.own:
+    if task.use_library_allreduce:
         return OwnAllreduce(slots, carrier)
     return MessageExchange(task.program, slots, carrier, getattr(np, task.combine))

@@ -80,15 +80,15 @@ def _cut() -> RunFacts:
 
 
 def _build_tree_facts() -> RunFacts:
-    one, two = _run((_FIRST,)), _run((_FIRST, _SECOND))
+    one_tree, two = _run((_FIRST,)), _run((_FIRST, _SECOND))
     rows = tuple(
         (str(pieces), str(t.schedule.steps), format_time(t.time), f"{t.gap:.3g}")
         for pieces, t in ((pieces, _run((_FIRST, _SECOND), pieces)) for pieces in (1, 4, 16, _PIECES, 128))
     )
     return build_facts(
-        one,
+        one_tree,
         rows,
-        one=one,
+        one=one_tree,
         two=two,
         found=simulate_schedule(_synthesize_schedule(), _build_graph()),
         first=_format_tree(_FIRST),

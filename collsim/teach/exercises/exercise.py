@@ -53,7 +53,7 @@ class Exercise(LocalizedTask):
     @cached_property
     def topology(self) -> Topology:
         """The network on which the time of an answer is compared with the bound."""
-        return self.task.network(self.task.at)
+        return self.task.network(self.task.compared_ranks)
 
     def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
         """Try a function of n that yields steps with many numbers of ranks, and say what is wrong first.
@@ -74,7 +74,7 @@ class Exercise(LocalizedTask):
 
     def _wanted(self) -> str:
         """The budget in one line, for the number of ranks at which the time is compared."""
-        n = self.task.at if self.task.at in self.task.ranks else self.task.ranks[-1]
+        n = self.task.compared_ranks if self.task.compared_ranks in self.task.ranks else self.task.ranks[-1]
         parts = [self.say(text) for text in self._limits(n)]
         head = self.say((f"Wanted with {n} ranks: ", f"要求（{n} 个 rank 时）："))
         return head + self.say(("; ", "；")).join(parts) + self.say((".", "。")) if parts else ""
@@ -152,7 +152,7 @@ class Result(CheckedAnswer):
     @property
     def _trace_to_show(self) -> Trace | None:
         s, task = self.schedule, self.exercise.task
-        if self.passed or s is None or (s.ranks == task.at and self.trace is not None):
+        if self.passed or s is None or (s.ranks == task.compared_ranks and self.trace is not None):
             return self.trace
         return simulate(s, switch(s.ranks, bandwidth="25GB/s", alpha="1us"), task.nbytes)
 
@@ -295,8 +295,8 @@ def _find_stray_transfer(schedule: Schedule, partners: Partners, n: int) -> tupl
 def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
     task = exercise.task
     largest = max(attempt.schedules)
-    schedule = attempt.schedules.get(task.at, attempt.schedules[largest])
-    topology = exercise.topology if schedule.ranks == task.at else task.network(schedule.ranks)
+    schedule = attempt.schedules.get(task.compared_ranks, attempt.schedules[largest])
+    topology = exercise.topology if schedule.ranks == task.compared_ranks else task.network(schedule.ranks)
     trace = simulate(schedule, topology, task.nbytes)
     sent, _ = _measure_most_sent(schedule)
     bound = format_time(trace.bound.time)

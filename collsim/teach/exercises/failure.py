@@ -38,10 +38,8 @@ def format_history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") 
     head = f"{who}, chunk {chunk} over time:" if lang == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
     lines = [head]
     for step, terms in moments[:_COLUMNS]:
-        when = (
-            ("at the start" if lang == "en" else "开始时")
-            if step < 0
-            else (f"after step {step + 1}" if lang == "en" else f"第 {step + 1} 步后")
-        )
-        lines.append(f"  {when}: {Sentence.from_words(format_terms(terms, chunk)).text(lang)}")
+        when = {"en": f"after step {step + 1}", "zh": f"第 {step + 1} 步后"}
+        if step < 0:
+            when = {"en": "at the start", "zh": "开始时"}
+        lines.append(f"  {when[lang]}: {Sentence.from_words(format_terms(terms, chunk)).text(lang)}")
     return "\n".join(lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import shlex
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
@@ -24,9 +23,9 @@ from ...shell.page import register_page
 from ...shell.player import look
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
-from . import lab_choice, measure, steps
+from . import lab_choice, measurement, steps
 from .lab_choice import LabChoice
-from .measure import LabShown
+from .lab_result import LabShown
 
 PAGE = "lab"
 _SIZES = ["4KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"]
@@ -160,29 +159,21 @@ def _find_shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
     """What was measured last, or the prediction where that is of something else."""
     wanted: LabChoice | None = st.session_state.get(_ASKED)
     if wanted is not None and wanted.sheet == choice.sheet and can_start_processes():
-        by = _choose_functions(wanted)
         latest_result = get_latest(
-            by.measure_choice,
+            measurement.measure_choice,
             wanted,
             st.session_state[_TURN],
-            expected=by.estimate_measurement,
+            expected=measurement.estimate_measurement,
             compiled=True,
             exclusive=True,
         )
         if latest_result is not None and (latest_result[1][0] == choice or wanted == choice):
             return latest_result[0], latest_result[1][0]
-    by = _choose_functions(choice)
-    latest_result = get_latest(by.predict_choice, choice, expected=by.estimate_prediction, compiled=True)
+    expected = measurement.estimate_prediction
+    latest_result = get_latest(measurement.predict_choice, choice, expected=expected, compiled=True)
     if latest_result is not None:
         return (latest_result[0], latest_result[1][0])
     return (None, choice)
-
-
-def _choose_functions(choice: LabChoice) -> Any:
-    """Who predicts and measures it."""
-    if choice.sheet == "step":
-        return steps
-    return measure
 
 
 def _draw_headline(lab_result: LabShown, of: LabChoice) -> None:

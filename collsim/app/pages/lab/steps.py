@@ -15,7 +15,7 @@ from collsim.viz.real.document import build_lab_step_document
 
 from ...jobs.worker import ReportProgress
 from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
-from .measure import LabShown
+from .lab_result import LabShown
 
 _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the bucket sizes that are not chosen
 _ELEMENT = 4
@@ -96,13 +96,8 @@ def _predict_by_layers(choice: LabChoice) -> dict[int, StepTrace]:
     return {layers: predict_step(model, **build_step_options(choice, layers)) for layers in list_bucket_layers(choice)}
 
 
-def predict_choice(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
-    """The prediction alone.
-
-    Args:
-        choice: What is chosen on the page Lab.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
-    """
+def predict_sheet(choice: LabChoice) -> LabShown:
+    """The prediction alone."""
     predictions = _predict_by_layers(choice)
     document = _build_document(choice, predictions, {})
     return LabShown(document, {"predicted": predictions[choice.layers].time}, processes=choice.ranks)
@@ -120,24 +115,15 @@ def _build_document(
     return build_lab_step_document(predictions[choice.layers], ran.get(choice.layers), sizes, chosen)
 
 
-def estimate_prediction(choice: LabChoice) -> float:
-    """Seconds that the prediction takes.
+def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabShown:
+    """Run the step; of DDP with every bucket size.
 
     Args:
         choice: What is chosen on the page Lab.
-    """
-    return 0.5
-
-
-def measure_choice(
-    choice: LabChoice, turn: int, report_progress: ReportProgress = lambda stage, share: None
-) -> LabShown:
-    """Run it, of DDP with every bucket size; `turn` tells one measurement of the same from the next.
-
-    Args:
-        choice: What is chosen on the page Lab.
-        turn: Number of the measurement, which tells it from the one before.
         report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: For what cannot be run.
     """
     whole = sum(_count_runs(choice, layers) + 1 for layers in list_bucket_layers(choice))
     ran: dict[int, RealStep] = {}
@@ -179,16 +165,8 @@ def _count_runs(choice: LabChoice, layers: int) -> int:
     return min(_OTHERS, choice.repeat)
 
 
-def estimate_measurement(choice: LabChoice, turn: int) -> float:
-    """Seconds that the measurement takes.
-
-    Args:
-        choice: What is chosen on the page Lab.
-        turn: Number of the measurement, which tells it from the one before.
-
-    Raises:
-        CollsimError: for what cannot be run
-    """
+def estimate_step(choice: LabChoice) -> float:
+    """Seconds that the measurement takes. Raises CollsimError for what cannot be run."""
     return sum(
         _START + (_count_runs(choice, layers) + 1) * (trace.time + 0.1)
         for layers, trace in _predict_by_layers(choice).items()

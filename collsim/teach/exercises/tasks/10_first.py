@@ -29,7 +29,7 @@ TASKS = (
         ),
         ranks=(2,),
         steps=lambda n: 1,
-        at=2,
+        compared_ranks=2,
         starter="def send_one_chunk(n):\n    yield cs.copy(src, dst, chunk)   # fill in\n",
     ),
     Task(

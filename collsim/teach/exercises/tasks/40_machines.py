@@ -74,7 +74,7 @@ TASKS = (
         ),
         ranks=(16,),
         network=lambda n: machine("dgx-a100", nodes=2),
-        at=16,
+        compared_ranks=16,
         nbytes="1GiB",
         within=1.1,
     ),

@@ -46,7 +46,7 @@ TASKS = (
         ),
         ranks=(6,),
         network=_with_chords,
-        at=6,
+        compared_ranks=6,
         within=1.25,
         starter=(
             "def beat_the_ring(n):\n    r = np.arange(n)\n    for k in range(n - 1):\n"

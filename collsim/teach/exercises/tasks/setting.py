@@ -86,9 +86,12 @@ def judge_edge(enough: bool, next_is_enough: bool, facts: Text, *says: Text) -> 
     """What a number is worth where the last one that will do is asked for.
 
     Args:
-        enough: does it do? further: would the next one do as well?
+        enough: does it do?
+        next_is_enough: would the next one do as well?
         facts: what is found with it.
         says: how that goes on where it does not do, where the next one would do as well, and where it is right.
     """
-    english, chinese = says[0] if not enough else says[1] if next_is_enough else says[2]
+    english, chinese = says[0]
+    if enough:
+        english, chinese = says[1 if next_is_enough else 2]
     return enough and not next_is_enough, (facts[0] + english, facts[1] + chinese)

@@ -48,8 +48,10 @@ class Task:
         steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
         one_peer: in a step a rank may send to at most one other and receive from at most one.
         partners: who may send to whom; None where everybody may send to everybody.
-        network, at, nbytes, within: where, for how many ranks and for which size time is compared with the bound, and
-            how close it must come (None: the comparison is only shown).
+        network: where time is compared with the bound, of a number of ranks.
+        compared_ranks: for how many ranks it is compared.
+        nbytes: for which size.
+        within: how close it must come, as a factor; None: the comparison is only shown.
         starter: code to begin with.
         answer: code of a right answer, for the tests; where students should not find it here, it stands in theirs.
         helpers: endpoints beyond the ranks that the steps may use.
@@ -72,7 +74,7 @@ class Task:
     one_peer: bool = False
     partners: Partners | None = None
     network: Callable[[int], Topology] = lambda n: switch(n, bandwidth="25GB/s", alpha="1us")
-    at: int = 8
+    compared_ranks: int = 8
     nbytes: str = "64MiB"
     within: float | None = None
     starter: str = ""

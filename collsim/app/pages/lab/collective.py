@@ -1,8 +1,6 @@
-"""What the page Lab shows, predicted and measured, as plain data. No Streamlit here."""
+"""A collective on the page Lab, predicted and measured, as plain data. No Streamlit here."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 import collsim as cs
 from collsim.lab.lateness import predict_calibrated, write_sentences
@@ -13,21 +11,9 @@ from collsim.viz.real.document import build_lab_document
 
 from ...jobs.worker import ReportProgress
 from .lab_choice import LIMIT, LabChoice
+from .lab_result import LabShown
 
-Pair = tuple[str, str]
 _START = 4.0  # s until all processes are connected, of a run and of the two that calibrate
-
-
-@dataclass(frozen=True)
-class LabShown:
-    """What is shown. `figures` in s: predicted; where it was measured also median, best, low, high, calibrated."""
-
-    document: dict[str, object]
-    figures: dict[str, float]
-    sentences: list[Pair] = field(default_factory=list)
-    processes: int = 0
-    cores: int = 0
-    checked: int = 0
 
 
 def _plan(choice: LabChoice) -> cs.Schedule:
@@ -36,12 +22,11 @@ def _plan(choice: LabChoice) -> cs.Schedule:
     return plan
 
 
-def predict_choice(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
-    """The prediction alone.
+def predict_collective(choice: LabChoice) -> LabShown:
+    """The prediction alone; no process is started.
 
     Args:
         choice: What is chosen on the page Lab.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     plan = _plan(choice)
     alpha, rate = parse_time(choice.alpha), parse_bandwidth(choice.bandwidth)
@@ -49,24 +34,15 @@ def predict_choice(choice: LabChoice, report_progress: ReportProgress = lambda s
     return LabShown(build_lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
 
 
-def estimate_prediction(choice: LabChoice) -> float:
-    """Seconds that the prediction takes.
+def measure_collective(choice: LabChoice, report_progress: ReportProgress) -> LabShown:
+    """Run it as often as chosen, and measure what a message costs here.
 
     Args:
         choice: What is chosen on the page Lab.
-    """
-    return 0.3
-
-
-def measure_choice(
-    choice: LabChoice, turn: int, report_progress: ReportProgress = lambda stage, share: None
-) -> LabShown:
-    """Run it; `turn` tells one measurement of the same from the next.
-
-    Args:
-        choice: What is chosen on the page Lab.
-        turn: Number of the measurement, which tells it from the one before.
         report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: For what cannot be run.
     """
 
     def report_runs(done: int, total: int) -> None:
@@ -100,16 +76,15 @@ def measure_choice(
     return LabShown(build_lab_document(trace.predicted, trace), figures, write_sentences(trace), *counted)
 
 
-def estimate_measurement(choice: LabChoice, turn: int) -> float:
+def estimate_collective(choice: LabChoice) -> float:
     """Seconds that the measurement takes: the runs, the two of the calibration, and the start of the processes.
 
     Args:
         choice: What is chosen on the page Lab.
-        turn: Number of the measurement, which tells it from the one before.
 
     Raises:
-        CollsimError: for what cannot be run
+        CollsimError: For what cannot be run.
     """
-    seconds = predict_choice(choice).figures["predicted"]
+    seconds = predict_collective(choice).figures["predicted"]
     calibration = (MessageCost.RUNS + 1) * (choice.ranks - 1) * (2 * parse_time(choice.alpha) + 0.04)
     return 3 * _START + (choice.repeat + 1) * (seconds + 0.1) + calibration

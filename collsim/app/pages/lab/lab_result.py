@@ -1,0 +1,19 @@
+"""What the page Lab shows of a run, predicted or measured, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class LabShown:
+    """What is shown. `figures` in s: predicted; where it was measured also median, best, low, high, calibrated."""
+
+    document: dict[str, object]
+    figures: dict[str, float]
+    sentences: list[Pair] = field(default_factory=list)
+    processes: int = 0
+    cores: int = 0
+    checked: int = 0

@@ -1,0 +1,60 @@
+"""Predict and measure what is chosen on the page Lab: a collective, or a step of training."""
+
+from __future__ import annotations
+
+from ...jobs.worker import ReportProgress
+from ...scenario.outcome import ignore_progress
+from .collective import estimate_collective, measure_collective, predict_collective
+from .lab_choice import LabChoice
+from .lab_result import LabShown
+from .steps import estimate_step, measure_step, predict_sheet
+
+_SECONDS_OF_PREDICTION = {"collective": 0.3, "step": 0.5}
+
+
+def predict_choice(choice: LabChoice, report_progress: ReportProgress = ignore_progress) -> LabShown:
+    """The prediction alone.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    if choice.sheet == "step":
+        return predict_sheet(choice)
+    return predict_collective(choice)
+
+
+def estimate_prediction(choice: LabChoice) -> float:
+    """Seconds that the prediction takes."""
+    return _SECONDS_OF_PREDICTION[choice.sheet]
+
+
+def measure_choice(choice: LabChoice, turn: int, report_progress: ReportProgress = ignore_progress) -> LabShown:
+    """Run it.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        turn: Number of the measurement, which tells one measurement of the same choice from the next.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: For what cannot be run.
+    """
+    if choice.sheet == "step":
+        return measure_step(choice, report_progress)
+    return measure_collective(choice, report_progress)
+
+
+def estimate_measurement(choice: LabChoice, turn: int) -> float:
+    """Seconds that `measure_choice` takes.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        turn: As in `measure_choice`.
+
+    Raises:
+        CollsimError: For what cannot be run.
+    """
+    if choice.sheet == "step":
+        return estimate_step(choice)
+    return estimate_collective(choice)
