@@ -89,8 +89,8 @@ class MeasuredStep:
     """A row as a call.
 
     Attributes:
-        call: what `training_step` is given.
-        seconds: of a step, as measured. accumulated: how many times a microbatch is.
+        call: arguments of `training_step`.
+        seconds: s of a step, as measured.
     """
 
     call: Mapping[str, Any]

@@ -33,9 +33,12 @@ class StepEstimate:
     """Seconds of a step, its parts, and bytes on the fullest GPU.
 
     Attributes:
-        computing: of the slowest stage. layers: its collectives inside layers (tensor, context, expert).
-        bubble: what the pipeline waits. data: of gradients and weights that are not hidden. memory: bytes. held: of
-            them activations.
+        computing: s that the slowest stage computes.
+        layer_collectives: s of its collectives inside layers (tensor, context, expert).
+        bubble: s that the pipeline waits.
+        data_collectives: s of gradients and weights that nothing hides.
+        memory_bytes: bytes on the fullest GPU.
+        activation_bytes: bytes of activations among them.
     """
 
     computing: float

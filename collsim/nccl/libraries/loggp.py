@@ -65,18 +65,22 @@ class Host:
     collectives of few systems (docs/accuracy.md), not of tests between two ranks.
 
     Attributes:
-        call: seconds of any call.
-        near: latency inside a node.
-        span: latency that a network has more with every doubling of its nodes.
-        busy: of a socket, for every rank that waits while cores of full nodes serve it.
-        eager: bytes up to which a message is copied, at `copy`.
+        call: s of any call.
+        near: s of latency inside a node.
+        span: s of latency that a network has more with every doubling of its nodes.
+        busy: s of a socket, for every rank that waits while cores of full nodes serve it.
+        eager: bytes up to which a message is copied.
+        copy: B/s of these copies.
         shared: B/s of one rank through shared memory.
-        memory: of all ranks of a node, which pass messages.
-        stream: of all where they add.
+        memory: B/s of all ranks of a node, which pass messages.
+        stream: B/s of all ranks of a node where they add.
         add: B/s at which a rank adds.
         fresh: B/s at which a buffer is copied aside before a reduction.
-        cache: bytes of a rank's buffer up to which these rates are `cached` times as high.
-        latency, rate: factors on every network.
+        cache: bytes of a rank's buffer up to which these rates are higher.
+        cached: times as high as they are then.
+        latency: factor on the latencies of every network.
+        rate: factor on the rates of every network.
+        wires: kinds of network, by name.
     """
 
     call: float = 5e-7

@@ -17,12 +17,14 @@ class Round:
     """Rounds that are alike.
 
     Attributes:
-        times: how many follow one another.
-        nbytes: of a message.
-        distance: in ranks, to whom. reduced: bytes that a rank adds after it.
-        sends: messages that a rank sends in it, one after the other. alone: only one rank of a node sends to another
-            node (a tree, whose ranks far apart are few); else all whose partner sits there. around: blocks go round a
-            ring, and a rank waits for its neighbour only.
+        repeats: how many rounds follow one another.
+        nbytes: bytes of a message.
+        distance: how many ranks further the partner is.
+        reduced_bytes: bytes that a rank adds after a message.
+        sends: messages that a rank sends in a round, one after the other.
+        has_single_sender: whether only one rank of a node sends to another node (a tree, whose ranks far apart are
+            few); else all whose partner is there do.
+        is_ring: whether blocks go round a ring, so that a rank waits for its neighbour only.
     """
 
     repeats: float

@@ -405,7 +405,10 @@ def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction
     version = None
     if not machine.is_amd:
         version = _parse_table_version(str(case.get("nccl_version", "")))
-    for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
+    choices = [algo] if algo else []
+    if algo.lower() == "nvls":
+        choices = [algo, "NVLSTree"]
+    for choice in choices:
         try:
             return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto, version=version)
         except CollsimError:

@@ -39,13 +39,16 @@ class MeasuredRun:
     Attributes:
         name: for addresses and code.
         title: for people, (English, Chinese).
+        collective: collsim's name of it.
         facts: the machine.
         settings: NCCL's environment variables that were set, as `predict` takes them.
         nbytes: nccl-tests' sizes, rising.
         times: seconds, out of place.
         plain_run: the same run on the machine as it would be described by who knows none of its settings; None where
             that is the same.
-        source: where it was published; year.
+        table_words: the words of a table of runs that describe it, by column.
+        source: where it was published.
+        year: of the publication.
         stated: of `p2p`, `gdr` and `net` those that somebody said, which no hypothesis of `explain` contradicts; None:
             what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
         confirmed: keys of hypotheses of `explain_gap` that a log of the run states.

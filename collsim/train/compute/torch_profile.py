@@ -28,9 +28,9 @@ class TorchProfile:
 
     Attributes:
         seconds: median over steps in which any kernel other than NCCL's ran.
-        steps: how many were seen.
+        steps: how many steps the trace has.
         communication: median seconds a step of NCCL's kernels.
-        layers: median forward seconds of layers that were annotated by their names.
+        layer_seconds: median forward seconds of layers that were annotated by their names.
     """
 
     seconds: float

@@ -18,8 +18,11 @@ class FsdpFormulas(NamedTuple):
     """Formulas of FSDP, and what they give.
 
     Attributes:
-        sent: bytes that a GPU sends in a step. gathered: most bytes of gathered weights. whole: bytes of all weights.
-            sent_is, gathered_is: the formulas; P all parameters, r those of the root, b of a block.
+        sent_bytes: bytes that a GPU sends in a step.
+        gathered_bytes: most bytes of gathered weights that a GPU holds.
+        weight_bytes: bytes of all weights.
+        sent_formula: formula of `sent_bytes`: P all parameters, r those of the root.
+        gathered_formula: formula of `gathered_bytes`: b the parameters of a block, r those of the root.
     """
 
     sent_bytes: float

@@ -24,8 +24,12 @@ class RankGrid:
 
     Attributes:
         ranks: of the topology, in the order in which they are counted.
-        tp, cp, dp, pp: how many along each way. expert: ranks that share experts.
-        order: which way varies fastest.
+        tp: ranks along tensor parallelism.
+        cp: ranks along context parallelism.
+        dp: ranks along data parallelism.
+        pp: stages of the pipeline.
+        ep: ranks that share experts.
+        order: names of the axes with hyphens between them, the one that varies fastest first.
     """
 
     ranks: tuple[int, ...]

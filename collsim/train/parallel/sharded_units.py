@@ -25,9 +25,12 @@ class LayerPartition:
     """How layers are shared, and what for.
 
     Attributes:
-        tensor, context, expert: how many GPUs share a layer, a sequence, a layer's experts.
-        sequence: norms and dropout are cut along the sequence.
-        item: bytes of an element. micro: samples of a microbatch.
+        tensor: GPUs that share a layer.
+        context: GPUs that share a sequence.
+        expert: GPUs that share the experts of a layer.
+        sequence: whether norms and dropout are cut along the sequence.
+        item_bytes: bytes of an element.
+        micro_batch: samples of a microbatch.
         recompute: none, selective, alternate or full.
     """
 
@@ -54,8 +57,12 @@ class ModelUnit:
     """Layers that are gathered, recomputed and cut off a pipeline together: a block of a transformer, or one layer.
 
     Attributes:
-        name, layers: the model's, first the number of the first. block: one of many alike. cut: how they are shared.
-        tied: elements of another layer's matrix that it has a copy of.
+        name: name of the block or of the layer.
+        first: number of its first layer in the model.
+        layers: its layers, in the order of the forward pass.
+        is_block: whether it is one of many alike.
+        partition: how its layers are shared.
+        tied_elements: elements of another layer's matrix that it has a copy of.
     """
 
     name: str

@@ -29,14 +29,17 @@ class Workload:
     """What a TrainingStep is made for.
 
     Attributes:
+        model: the model that is trained.
         ranks: GPUs, ranks of the topology.
-        nodes: on how many nodes they are.
+        nodes: number of nodes that they are on.
         batch: samples of the step, over all GPUs.
         micro_batch: samples of a GPU at a time.
-        accumulate: how many times that.
-        dtype: of the computation.
-        optimizer: a name in OPTIMIZERS. step: which step of the run, from 1.
-        recompute: activations that are computed again in the backward pass: none, selective (attention's scores), full.
+        accumulate: microbatches of the step.
+        dtype: type of the computation.
+        optimizer: a name in OPTIMIZERS.
+        step_number: which step of the run, from 1.
+        recompute: activations that are computed again in the backward pass: none, selective (attention's scores),
+            alternate (those of every second block) or full.
     """
 
     model: Model

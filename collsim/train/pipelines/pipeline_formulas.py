@@ -16,10 +16,14 @@ class PipelineFormulas:
     """Formulas of a schedule, and what they give.
 
     Attributes:
-        time, idle: s of the step, and in which a rank computes nothing. held: microbatches, by rank.
-        time_is, idle_is, held_is: the formulas; p ranks, m microbatches, v stages of a rank, F, B, I and W of a
-            microbatch on a rank, r the rank.
-        seconds: of F, I and W.
+        time: s of the step.
+        idle: s in which a rank computes nothing.
+        peak_activations: (ranks,) most microbatches whose activations a rank keeps at once.
+        time_formula: formula of `time`: p ranks, m microbatches, v stages of a rank; F, B, I and W the s of a
+            microbatch on a rank.
+        idle_formula: formula of `idle`.
+        activations_formula: formula of `peak_activations`, r the rank.
+        seconds: s of a microbatch on a rank, by kind: F, I and W.
     """
 
     time: float

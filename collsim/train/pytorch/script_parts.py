@@ -22,10 +22,11 @@ class ScriptedStep:
     """A step that a script is to run.
 
     Attributes:
-        asked: what it is made for.
+        workload: model, GPUs, samples and types of the step.
         parallel: how it is split.
-        nodes: on how many nodes.
-        said: how long it takes, in words. held: the first GPU of each lane with the most bytes that it holds.
+        nodes: number of nodes that the GPUs are on.
+        time_text: how long it takes, in words.
+        memory_by_gpu: the first GPU of each lane, with the most bytes that it holds.
     """
 
     workload: Workload

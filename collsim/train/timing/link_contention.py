@@ -23,8 +23,9 @@ class LinkContention:
     """Where collectives of steps can meet.
 
     Attributes:
-        places: of all collectives. kind: of each, equal collectives have one.
-        footprints: of each kind.
+        collectives: all collectives of the steps.
+        kinds: number of the kind of each; equal collectives have one.
+        footprints: links and bytes of each kind.
     """
 
     def __init__(self, steps: Sequence[TrainingStep], footprints: Footprints):

@@ -61,7 +61,9 @@ class Footprints:
     """The links of all collectives of steps on one network; equal collectives are worked out once.
 
     Attributes:
-        links: how many the network has, with those of helpers.
+        network: schedules of collectives on the network.
+        placement: where servers and switches sit that the collectives use.
+        link_count: links of the network, with those of servers and switches.
     """
 
     def __init__(self, steps: Iterable[TrainingStep], network: CollectiveModel):

@@ -156,7 +156,7 @@ class _SharedRun:
     """What the runs have in common.
 
     Attributes:
-        written: collectives that are written out, since they meet another.
+        expanded: collectives that are run transfer by transfer, since they meet another.
     """
 
     def __init__(self, parts: Sequence[RunningStep], network: CollectiveModel, background: Any, eager: bool):
