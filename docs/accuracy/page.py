@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from accuracy import crossval, crossval_mpi, origins, spreads
 from accuracy.languages import LANGUAGES, Block, Language, Table, Text
-from accuracy.tables import joined
+from accuracy.tables import join_tables
 
 from collsim.nccl.measured.prediction_accuracy import (
     BANDS,
@@ -265,7 +265,7 @@ def write_page(folder: str | Path, path: str | Path, every: bool = False) -> Acc
     """Make the page of the tables in a folder, and the Chinese one beside it. Systems left out come from the factors
     that `spreads` kept; `every` leaves GPUs and sources out too, which takes long: each in a process of its own."""
     with TemporaryDirectory() as into:
-        cases, measured = joined(folder, into)
+        cases, measured = join_tables(folder, into)
         described, rows, unread = read_tables(cases, measured)
         predicted, failed = predict_rows(described, rows)
         result = summarize_accuracy(predicted, described, rows, {**failed, **unread})

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from accuracy import crossval, crossval_mpi
-from accuracy.tables import joined
+from accuracy.tables import join_tables
 
 from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiPrediction, PredictedRow, read_tables
 from collsim.nccl.model import prediction_interval
@@ -308,7 +308,7 @@ class Left(NamedTuple):
 def remake(folder: str | Path) -> Left:
     """Fit ten times and keep what comes of it: minutes."""
     with TemporaryDirectory() as into:
-        result = residuals(*joined(folder, into))
+        result = residuals(*join_tables(folder, into))
     rounded = [{name: round(value, 4) for name, value in each.items()} for each in result.factors]
     FOLDS.write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")
     write(result.table)

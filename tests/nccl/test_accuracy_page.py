@@ -12,7 +12,7 @@ import pytest
 from accuracy import origins
 from accuracy.languages import LANGUAGES, QUOTED, Table, Text, markdown, said, template, words
 from accuracy.page import of_result
-from accuracy.tables import joined
+from accuracy.tables import join_tables
 
 from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, predict_rows, read_tables, summarize_accuracy
 
@@ -31,7 +31,7 @@ needs_tables = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     """All published runs, predicted once: the table of runs, the rows, what was found, and what could not be."""
-    described, rows, unread = read_tables(*joined(TABLES, tmp_path_factory.mktemp("joined")))
+    described, rows, unread = read_tables(*join_tables(TABLES, tmp_path_factory.mktemp("joined")))
     found, failed = predict_rows(described, rows)
     return SimpleNamespace(described=described, rows=rows, found=found, failed={**failed, **unread})
 
