@@ -217,7 +217,7 @@ class _Communicators:
         return max([*self.unnamed, *self.named.values()], key=lambda job: (_parse_size(job), len(job.rings)))
 
 
-def read_nccl_log(path: Any) -> NcclJob:
+def read_nccl_log(path: str | Path) -> NcclJob:
     """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not
     close."""
     version, nodes, sizes = "", 0, [0]
@@ -242,7 +242,7 @@ def read_nccl_log(path: Any) -> NcclJob:
     if not ranks:
         unread = find_unread_format(text)
         if unread is not None:
-            raise unread.build_error(Path(str(path)).name)
+            raise unread.build_error(Path(path).name)
         refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
     rings, trees = _list_rings(path, job, ranks), _list_trees(path, job, ranks)
     return NcclJob(ranks, nodes, version, rings, trees, job.transports, read_statements(text.splitlines()))

@@ -6,7 +6,8 @@ import pytest
 
 import collsim as cs
 from collsim.errors import TopologyError
-from collsim.topology.cables import NICS
+from collsim.nccl.machine.facts import GA102_LINK_GBPS, NVLINK_GBPS
+from collsim.topology.cables import GA102_SM, NICS, build_xgmi
 from collsim.topology.parts.gpus import GPUS, find_gpu_name, find_model, find_nearest_model
 
 PAIR = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t{word}\t0-31\t0\nGPU1\t{word}\t X \t0-31\t0\n"
@@ -58,6 +59,8 @@ def test_gpus_of_data_sheets_are_known(name):
     ("text", "name"),
     [
         ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("NVIDIA GeForce RTX 2080 Ti", "RTX 2080 Ti"),
+        ("NVIDIA GeForce RTX 2080 SUPER", "RTX 2080"),
         ("Tesla V100-SXM2-16GB", "V100"),
         ("NVIDIA L40S", "L40"),
         ("GB200", "GB200"),
@@ -71,7 +74,8 @@ def test_the_longest_name_in_a_text_counts(text, name):
 
 
 @pytest.mark.parametrize(
-    ("text", "nearest"), [("RTX 4070 Ti SUPER", "RTX 4090"), ("RTX A2000", "A10"), ("H300", "H100")]
+    ("text", "nearest"),
+    [("RTX 4070 Ti SUPER", "RTX 4090"), ("RTX A2000", "A10"), ("H300", "H100"), ("GTX 1660 Ti", "RTX 2080")],
 )
 def test_of_an_unknown_gpu_the_nearest_is_taken_with_a_word(text, nearest):
     assert find_model(text) is None
@@ -97,6 +101,40 @@ def test_a_bridge_with_missing_contacts_has_three_links():
     prediction = cs.nccl.predict("allreduce", pair("NV3", gpu="RTX 3090"), "1GiB")
     assert prediction.facts.link_rate == pytest.approx(3 * 14.0625e9)
     assert prediction.busbw < 3 * 14.0625e9
+
+
+@pytest.mark.parametrize(
+    ("name", "both_ways"),
+    [
+        ("P100", 160),
+        ("V100", 300),
+        ("RTX 2080", 50),
+        ("RTX 2080 Ti", 100),
+        ("Titan RTX", 100),
+        ("A100", 600),
+        ("A800", 400),
+        ("A30", 200),
+        ("A40", 112.5),
+        ("RTX 3090", 112.5),
+        ("H100", 900),
+        ("H800", 400),
+        ("H20", 900),
+        ("B200", 1800),
+        ("GB300", 1800),
+    ],
+)
+def test_links_add_up_to_the_rate_of_the_data_sheet(name, both_ways):
+    """GB/s in both directions together, as NVIDIA's data sheets give them."""
+    model = GPUS[name]
+    link = GA102_LINK_GBPS if model.sm == GA102_SM else NVLINK_GBPS[model.nvlink]
+    assert 2 * model.links * link == both_ways
+
+
+@pytest.mark.parametrize(
+    ("name", "gcn", "both_ways"), [("MI300", "942", 896), ("MI355", "950", 1075.2), ("MI210", "90a", 300)]
+)
+def test_links_of_amd_add_up_to_the_rate_of_the_data_sheet(name, gcn, both_ways):
+    assert 2 * build_xgmi(GPUS[name].links, gcn).nominal == pytest.approx(both_ways * 1e9)
 
 
 def test_gpus_of_eight_lanes_have_half_of_the_slot():

@@ -73,7 +73,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The model itself is off by about that much; see the table of all runs below.",
         "模型本身的误差大致如此；见下方全部实测数据。",
     ),
-    "measured.guess": ("Hypothesis that fits best: {cause}.", "最吻合的假设：{cause}。"),
+    "measured.guess": ("Hypothesis to check first: {cause}.", "应先检查的假设：{cause}。"),
     "measured.guess.slower": (
         "Measured slower than predicted, {apart} apart on average; under it {left} would be left. A hypothesis, not "
         "a finding.",

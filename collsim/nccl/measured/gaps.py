@@ -173,7 +173,7 @@ class Gap:
         if self.alternatives:
             others = f" As well would: {'; '.join(c.description for c in self.alternatives)}."
         return (
-            f"The hypothesis that fits best: {self.best.description}; it leaves "
+            f"The hypothesis to check first: {self.best.description}; it leaves "
             f"{format_distance(self.best.distance)}.{others} This is a hypothesis, not a finding."
         )
 
@@ -250,9 +250,14 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
 
 
 def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidate]:
-    """Hypotheses that explain a gap of so many half-widths, the best first, with those that do as well."""
+    """Hypotheses that explain a gap of so many half-widths, the best first, with those that do as well.
+
+    What breaks by itself comes before what somebody must have set: the times cannot tell them apart, and who sets
+    NCCL_ALGO, NCCL_PROTO or a number of channels mostly knows of it.
+    """
     most = min(EXPLAINS * widths, max(OUTSIDE, NEXT_TO_NOTHING * widths))
-    return [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + AS_WELL)]
+    named = [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + AS_WELL)]
+    return sorted(named, key=lambda c: c.key in SETTINGS)
 
 
 def _decide_verdict(distance: float, widths: float, named: int) -> Verdict:
@@ -515,3 +520,5 @@ HYPOTHESES = (
     Hypothesis("ll", "only the protocol LL was used", settings={"NCCL_PROTO": "LL"}, needs_small=True),
     Hypothesis("channels", "only two channels were used", settings={"NCCL_MAX_NCHANNELS": 2}),
 )
+#: Hypotheses that hold only where somebody set a variable; NVLS may be off without one.
+SETTINGS = frozenset(h.key for h in HYPOTHESES if h.settings) - {"nvls_off"}
