@@ -278,6 +278,7 @@ def _build_plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, li
         notes.append(
             "NV# hides the PCIe words between GPUs; those with the same words to all cards are put on one switch"
         )
+    notes += _note_missing_links(matrix)
     words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
     devices = plan.devices
     machine = Machine.from_plan(
@@ -300,6 +301,18 @@ def _build_plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, li
         source=f"nvidia-smi topo -m in {name}; rates by the GPU's generation",
     )
     return machine, notes
+
+
+def _note_missing_links(matrix: _Matrix) -> Iterator[str]:
+    """A note where GPUs with NVLinks show fewer of them than others: nvidia-smi prints only links that are up."""
+    counts = {gpu: _count_links(matrix, gpu) for gpu in matrix.gpus}
+    most = max(counts.values(), default=0)
+    short = [f"{gpu} {count}" for gpu, count in counts.items() if 0 < count < most]
+    if short:
+        yield (
+            f"{', '.join(short)} of the {most} NVLinks that others show: those that are down are left out; "
+            "nvidia-smi nvlink -s names them"
+        )
 
 
 def _count_links(matrix: _Matrix, gpu: str) -> int:

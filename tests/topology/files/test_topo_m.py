@@ -340,3 +340,13 @@ def test_gpus_that_see_all_cards_alike_hang_on_one_switch():
     hops = [topology.route(a, b)[0].dst for a, b in ((0, 1), (1, 0), (2, 3))]
     assert hops[0] == hops[1] != hops[2]
     assert any("the same words to all cards are put on one switch" in note for note in topology.facts.notes)
+
+
+def test_gpus_with_fewer_links_than_others_are_named():
+    """nvidia-smi leaves out what is down: one of the links between GPU 0 and GPU 1 of four GPUs joined all to all."""
+    rows = ["X NV1 NV2 NV2", "NV1 X NV2 NV2", "NV2 NV2 X NV2", "NV2 NV2 NV2 X"]
+    lines = [f"GPU{i} {row}" for i, row in enumerate(rows)]
+    uneven = "GPU0 GPU1 GPU2 GPU3\n" + "\n".join(lines)
+    notes = " ".join(quiet(parse_topology_text, uneven).facts["notes"])
+    assert "GPU0 5, GPU1 5 of the 6 NVLinks that others show" in notes
+    assert "that others show" not in " ".join(quiet(parse_topology_text, uneven.replace("NV1", "NV2")).facts["notes"])
