@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 import collsim as cs
-from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
 
 from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown
 from .shell import command
@@ -79,13 +78,13 @@ def predict(
     if measured is not None:
         times = _parse_times(measured)
     network, notes = machine_spec.build_network(assumed=False), dict[str, None]()
-    if ranks is not None and ranks < network.ranks:
-        notes[str(describe_ranks(network, select_ranks(network, ranks)))] = None
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict_with_simulation(
             collective, network, size, measured=times, launch=launch, version=version, ranks=ranks
         )
+        if p.used_ranks:
+            notes[p.used_ranks] = None
         notes[str(p.release)] = None
         if reason := p.interval().reason:
             notes[reason] = None

@@ -14,7 +14,6 @@ import typer
 
 import collsim as cs
 from collsim.simulate import Engine
-from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
 
 from ..analysis.ranking import get_sort_key, round_time
 from ..errors import Sentence
@@ -127,8 +126,6 @@ def run(
         print_json(record)
         return
     print(trace)
-    if plan.ranks < network.ranks:
-        print(describe_ranks(network, select_ranks(network, plan.ranks)))
     _print_channels(plan, "channels" in options)
     _print_difference(trace)
     show(_list_busiest_links(trace), "busiest links, one direction each")

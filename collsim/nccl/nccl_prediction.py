@@ -11,6 +11,7 @@ from ..keywords import check_keywords
 from ..topology import Topology
 from ..topology.calibrated import Measured
 from ..topology.files.effects import describe_effects
+from ..topology.parts.rank_selection import describe_ranks, select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .bayesian_update import MeasuredTimes, update_prediction
@@ -91,6 +92,7 @@ class Prediction:
         tuner: what NCCL's own tuner believed when it chose; None for sends and receives, which it does not tune.
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
+        used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
         graph_search: what NCCL's search finds on its links; None where that is not known or not NCCL's.
         points: measurements on the machine that moved `time` and narrow its interval (`measured=` of `predict`).
         prior_time: seconds without them; None where there are none.
@@ -117,6 +119,7 @@ class Prediction:
     tuner: TunerChoice | None
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
+    used_ranks: str = ""
     graph_search: GraphSearch | None = field(default=None, compare=False, repr=False)
     points: tuple[Point, ...] = ()
     prior_time: float | None = None
@@ -196,11 +199,12 @@ class Prediction:
         believed = ""
         if self.tuner_time is not None:
             believed = f"; NCCL's tuner believes {format_time(self.tuner_time)}"
+        used = self.used_ranks and f"; {self.used_ranks}"
         return (
             f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
             f"{format_time(self.time)} ({format_time(self.low)} to {format_time(self.high)}), "
             f"busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
-            f"{self.channels} channels{believed}"
+            f"{self.channels} channels{believed}{used}"
         )
 
 
@@ -305,6 +309,13 @@ class _Request:
     settings: NcclSettings
 
 
+def _describe_used_ranks(machine: Facts | Topology, facts: Facts) -> str:
+    """Which GPUs take part, where some of the machine do not."""
+    if not isinstance(machine, Topology) or facts.ranks >= machine.ranks:
+        return ""
+    return str(describe_ranks(machine, select_ranks(machine, facts.ranks)))
+
+
 def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
     """`predict` without measurements, and without what the machine's file left open."""
     settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
@@ -359,7 +370,11 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         call = replace(call, fabric=fabric)
         notes += _note_fabric(machine, fabric)
     notes += _note_crossings(graph_search, facts.nodes, call.fabric)
-    prediction = replace(_time_call(call, choice, notes, graph_search), version=request.version)
+    prediction = replace(
+        _time_call(call, choice, notes, graph_search),
+        version=request.version,
+        used_ranks=_describe_used_ranks(machine, facts),
+    )
     if calibration is None:
         return prediction
     pinned = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})

@@ -16,6 +16,7 @@ from ..collective import collective
 from ..errors import CollsimError, Sentence
 from ..schedule import Schedule
 from ..topology import Routes, Topology
+from ..topology.parts.rank_selection import describe_ranks, has_unused_gpus
 from ..units import format_bandwidth, format_bytes, format_time
 from .lockstep import Segments, Timing, run_lockstep
 from .paths import Slots
@@ -508,11 +509,18 @@ class Trace:
                 return f", below its bound of {format_time(self.bound.time)}: no correct {self.schedule.collective}"
         return ""
 
+    def _list_used_ranks(self) -> list[str]:
+        """A line that says which GPUs take part, where some of the topology do not."""
+        if not has_unused_gpus(self.topology, self.schedule.ranks):
+            return []
+        return [str(describe_ranks(self.topology, self.placement[: self.schedule.ranks]))]
+
     def __str__(self) -> str:
         launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}" if self.begin else ""
         lines = [
             f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine "
             f"{self._engine_text}",
+            *self._list_used_ranks(),
             f"time   {format_time(self.time)}{launched}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",

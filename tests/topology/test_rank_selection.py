@@ -85,6 +85,14 @@ def test_predict_and_simulate_mean_the_same_ranks():
     predicted = cs.nccl.predict("allreduce", machine, NBYTES, ranks=2)
     simulated = cs.simulate(cs.schedule("allreduce_ring", ranks=2, topology=machine), machine, NBYTES)
     assert predicted.time == pytest.approx(simulated.time, rel=0.6)
+    for answer in (predicted, simulated):
+        assert str(answer).count("2 ranks: GPU 0 of each node") == 1
+    second = cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, NBYTES, ranks=[9, 11])
+    assert "2 ranks: GPUs 1, 3 of node 1" in str(second)
+    few = cs.simulate(cs.schedule("allreduce_ring", ranks=4), "switch(8)", NBYTES)
+    assert "ranks 0, 1, 2, 3" in str(few)
+    everyone = cs.nccl.predict("allreduce", machine, NBYTES)
+    assert "ranks:" not in str(everyone)
 
 
 def test_ranks_that_are_named_are_those():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...errors import Sentence, TopologyError, join_words
 from ..graph import format_ranks
-from ..network import Topology
+from ..network import DEVICE_KINDS, Topology
 
 #: At most so many nodes are named one by one.
 _MOST_NAMED = 4
@@ -70,7 +70,7 @@ def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence
     gpus_of_node: dict[int, list[int]] = {}
     for rank in ranks.tolist():
         gpus_of_node.setdefault(int(nodes[rank]), []).append(int(numbers[rank]))
-    node_count = len(np.unique(nodes))
+    node_count = len(np.unique(topology.devices.node[_find_gpus(topology)]))
     gpus = [_name_gpus(sorted(numbers)) for numbers in gpus_of_node.values()]
     if node_count == len(gpus) > 1 and all(str(name) == str(gpus[0]) for name in gpus):
         return Sentence("{count} ranks: {gpus} of each node", count=count, gpus=gpus[0])
@@ -90,13 +90,31 @@ def _list_nodes(topology: Topology) -> npt.NDArray[np.int64]:
     return topology.devices.node[topology.endpoint_device[: topology.ranks]].astype(np.int64)
 
 
+def _find_gpus(topology: Topology) -> npt.NDArray[np.bool_]:
+    """(devices,) whether each is a GPU, or another device that is a rank."""
+    is_gpu = topology.devices.kind == DEVICE_KINDS.index("gpu")
+    is_gpu[topology.endpoint_device[: topology.ranks]] = True
+    return is_gpu
+
+
+def has_unused_gpus(topology: Topology, count: int) -> bool:
+    """Whether a topology has more GPUs than take part.
+
+    Args:
+        topology: Where they run; its ranks may be those that take part alone.
+        count: Ranks that take part.
+    """
+    return count < int(_find_gpus(topology).sum())
+
+
 def _number_gpus(topology: Topology) -> npt.NDArray[np.int64]:
-    """(ranks,) the number of each rank's GPU on its node, from 0."""
-    nodes, numbers = _list_nodes(topology), np.zeros(topology.ranks, np.int64)
-    for node in np.unique(nodes):
-        ranks = np.flatnonzero(nodes == node)
-        numbers[ranks[np.argsort(topology.endpoint_device[ranks], kind="stable")]] = np.arange(len(ranks))
-    return numbers
+    """(ranks,) the number of each rank's GPU among those of its node, from 0, whether or not they all are ranks."""
+    numbers = np.zeros(len(topology.devices), np.int64)
+    is_gpu = _find_gpus(topology)
+    for node in np.unique(topology.devices.node):
+        gpus = np.flatnonzero(is_gpu & (topology.devices.node == node))
+        numbers[gpus] = np.arange(len(gpus))
+    return numbers[topology.endpoint_device[: topology.ranks]]
 
 
 def _name_gpus(numbers: list[int]) -> Sentence:

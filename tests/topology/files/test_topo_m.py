@@ -347,6 +347,6 @@ def test_gpus_with_fewer_links_than_others_are_named():
     rows = ["X NV1 NV2 NV2", "NV1 X NV2 NV2", "NV2 NV2 X NV2", "NV2 NV2 NV2 X"]
     lines = [f"GPU{i} {row}" for i, row in enumerate(rows)]
     uneven = "GPU0 GPU1 GPU2 GPU3\n" + "\n".join(lines)
-    notes = " ".join(quiet(parse_topology_text, uneven).facts["notes"])
+    notes = " ".join(quiet(parse_topology_text, uneven).facts.notes)
     assert "GPU0 5, GPU1 5 of the 6 NVLinks that others show" in notes
-    assert "that others show" not in " ".join(quiet(parse_topology_text, uneven.replace("NV1", "NV2")).facts["notes"])
+    assert "that others show" not in " ".join(quiet(parse_topology_text, uneven.replace("NV1", "NV2")).facts.notes)
