@@ -92,7 +92,7 @@ def _list_nodes(topology: Topology) -> npt.NDArray[np.int64]:
 
 def _find_gpus(topology: Topology) -> npt.NDArray[np.bool_]:
     """(devices,) whether each is a GPU, or another device that is a rank."""
-    is_gpu = topology.devices.kind == DEVICE_KINDS.index("gpu")
+    is_gpu: npt.NDArray[np.bool_] = topology.devices.kind == DEVICE_KINDS.index("gpu")
     is_gpu[topology.endpoint_device[: topology.ranks]] = True
     return is_gpu
 
