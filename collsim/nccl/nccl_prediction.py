@@ -92,12 +92,12 @@ class Prediction:
         tuner: what NCCL's own tuner believed when it chose; None for sends and receives, which it does not tune.
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
-        used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
         graph_search: what NCCL's search finds on its links; None where that is not known or not NCCL's.
         points: measurements on the machine that moved `time` and narrow its interval (`measured=` of `predict`).
         prior_time: seconds without them; None where there are none.
         fabric: what the links between nodes cost in comparison with one switch for all cards.
         version: of NCCL, 18 for 2.18; None where none was given.
+        used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
 
     Examples:
         >>> import collsim as cs
@@ -119,12 +119,12 @@ class Prediction:
     tuner: TunerChoice | None
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
-    used_ranks: str = ""
     graph_search: GraphSearch | None = field(default=None, compare=False, repr=False)
     points: tuple[Point, ...] = ()
     prior_time: float | None = None
     fabric: FabricCost = ONE_SWITCH
     version: int | None = None
+    used_ranks: str = ""
 
     @property
     def release(self) -> Sentence:
