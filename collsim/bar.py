@@ -19,7 +19,9 @@ _DELAY = 0.5  # s before a bar is shown: what is done sooner needs none
 
 
 @contextmanager
-def open_progress(progress: Any, unit: str, *arguments: str) -> Iterator[Callable[..., None] | None]:
+def open_progress(
+    progress: Callable[..., None] | bool | None, unit: str, *arguments: str
+) -> Iterator[Callable[..., None] | None]:
     """Turn what the caller passed as `progress` into a function to report to.
 
     Args:
@@ -49,7 +51,7 @@ def open_progress(progress: Any, unit: str, *arguments: str) -> Iterator[Callabl
         bar.close()
 
 
-def require_progress(progress: Any, *arguments: str) -> None:
+def require_progress(progress: object, *arguments: str) -> None:
     """Check that `progress` can be called, before a run and not in its middle.
 
     Args:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -89,7 +88,7 @@ def _format_ranks(ranks: tuple[int, ...]) -> str:
 
 _cached_route_rates: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
 _cached_link_rates: WeakKeyDictionary[Topology, dict[int, Floats]] = WeakKeyDictionary()
-_cached_cuts: WeakKeyDictionary[Topology, dict[tuple[Any, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
+_cached_cuts: WeakKeyDictionary[Topology, dict[tuple[object, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
 
 
 def compute_allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bool = False) -> float:
@@ -214,7 +213,7 @@ def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool)
 
 
 def _find_cut_side(
-    topology: Topology, used: npt.NDArray[Any], rank: int, others: npt.NDArray[Any], leaving: bool
+    topology: Topology, used: npt.NDArray[np.int64], rank: int, others: npt.NDArray[np.int64], leaving: bool
 ) -> Side | None:
     """Devices on the near side of the smallest cut, in the links used, between a rank and one point behind all
     others."""

@@ -15,7 +15,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from .errors import CollsimError
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The variable that says whether other packages are imported: 0 never, 1 also on a server that is open to a room.
 SWITCH = "COLLSIM_PLUGINS"
+Entry = TypeVar("Entry")
+Added = TypeVar("Added")
 _LONGEST = 400  # characters of what a package says
 _lock = threading.RLock()
 _begun: set[str] = set()
@@ -40,7 +42,7 @@ def is_disabled() -> bool:
     return os.environ.get(SWITCH, "") == "0"
 
 
-def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
+def load(group: str, take: Callable[[Callable[[], object]], None]) -> None:
     """Import what installed packages name under a group, once in this process.
 
     `take` is given a function that imports one entry and returns what it names; whatever it raises leaves that entry
@@ -62,14 +64,14 @@ def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
             _begun.intersection_update(_done)  # Ctrl-C: the next who asks begins again
 
 
-def list_entries(value: Any) -> Sequence[Any]:
+def list_entries(value: object) -> Sequence[object]:
     """What an entry names: the things of a list, or one by itself; none of a module, which registers its own."""
     if inspect.ismodule(value):
         return ()
     return value if isinstance(value, (list, tuple)) else (value,)
 
 
-def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None:
+def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], object]], None]) -> None:
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what a package prints must not stand in a JSON document
             take(entry.load)
@@ -92,7 +94,7 @@ def format_in_line(error: BaseException) -> str:
     return words if isinstance(error, CollsimError) else f"{kind}: {words}"
 
 
-def register_into(registry: MutableMapping[str, Any], add: Callable[[], Any]) -> Any:
+def register_into(registry: MutableMapping[str, Entry], add: Callable[[], Added]) -> Added:
     """Let a package put names into a registry, and return what `add` returns. Raises CollsimError where it takes a name
     that is taken; then, and whatever else is raised, the registry is as it was."""
     before = dict(registry)

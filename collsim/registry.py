@@ -20,7 +20,7 @@ from numbers import Real
 from pathlib import Path
 from traceback import walk_tb
 from types import MappingProxyType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from weakref import WeakValueDictionary, ref
 
 from .catalog import Catalog, Row
@@ -47,6 +47,10 @@ from .units import parse_count
 _MOST_COUNT = 2**15  # of chunks, channels, servers
 _MOST_WORK = 2**26  # the same times ranks
 Claim = Callable[..., float | None]
+#: Keywords of an algorithm by name.
+Options: TypeAlias = Mapping[str, object]
+#: What an algorithm is made of: a function of n and keywords that yields steps, or lists of steps of one moment.
+StepFunction: TypeAlias = Callable[..., Iterable[Step | Iterable[Step]]]
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,9 @@ class Option:
     """One keyword of an algorithm. `choices` where only certain words are allowed."""
 
     name: str
-    default: Any
+    default: object
     kind: Literal["count", "root", "choice", "flag", "topology", "other"]
-    choices: tuple[Any, ...] = ()
+    choices: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +97,7 @@ class Algorithm:
 
     name: str
     collective: str
-    function: Callable[..., Iterable[Any]]
+    function: StepFunction
     steps: Claim | None
     sent: Claim | None
     source: str
@@ -123,15 +127,15 @@ class Algorithm:
         """Its name without that of its collective: `ring` of `allreduce_ring`."""
         return self.name.removeprefix(f"{self.collective}_")
 
-    def __call__(self, n: Any, **options: Any) -> Schedule:
+    def __call__(self, n: object, **options: object) -> Schedule:
         """The schedule for n ranks. Raises CollsimError for a bad n or option, ScheduleError for steps that cannot
         be."""
         n = parse_count(n, "ranks")
         if n > self.most_ranks:
             message = "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory"
             raise CollsimError(message, name=self.name, n=n, most_ranks=self.most_ranks)
-        options = self._add_channels(n, options)
-        complete = self._complete_options(n, options)
+        with_channels = self._add_channels(n, options)
+        complete = self._complete_options(n, with_channels)
         if (message := self._evaluate_claim("ranks", n, {})) is not None:
             raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.from_words(message))
         kind = find_collective(self.collective)
@@ -139,7 +143,7 @@ class Algorithm:
             self._evaluate_count("chunks", n, complete, 1),
             self._evaluate_count("helpers", n, complete, 0),
         )
-        labelled = {k: complete[k] for k in options if self.options[k].kind != "topology"}
+        labelled = {k: complete[k] for k in with_channels if self.options[k].kind != "topology"}
         if chunks is None and kind.has_separate_result:
             chunks = n if kind.has_blocks else 1  # slots beyond are for the result, so they say nothing about chunks
         try:
@@ -159,7 +163,7 @@ class Algorithm:
         except CollsimError as error:
             raise self._add_location(n, error) from error
         except Exception as error:  # whatever a learner's function raises, with their own line
-            context = {"name": self.name, "n": n, "where": _locate_error(error, self.function)}
+            context: dict[str, Any] = {"name": self.name, "n": n, "where": _locate_error(error, self.function)}
             if isinstance(error, MemoryError):
                 message = "{name}({n}) failed{where}: it needs more memory than it may use"
                 raise ScheduleError(message, **context) from error
@@ -183,7 +187,7 @@ class Algorithm:
             return error
         return ScheduleError("{name}({n}){where}: {error}", name=self.name, n=n, where=where, error=error, **position)
 
-    def _evaluate_claim(self, what: str, n: int, options: dict[str, Any]) -> Any:
+    def _evaluate_claim(self, what: str, n: int, options: Options) -> Any:
         """One of its functions of n, with those options that it names."""
         try:
             return call_claim(getattr(self, what), n, options)
@@ -195,14 +199,14 @@ class Algorithm:
                 message, name=self.name, what=what, n=n, kind=type(error).__name__, error=error
             ) from error
 
-    def _evaluate_count(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
+    def _evaluate_count(self, what: str, n: int, options: Options, least: int) -> int | None:
         """The same where it must be a whole number."""
         value = self._evaluate_claim(what, n, options)
         return (
             None if value is None else parse_count(value, Sentence("{name}: {what}", name=self.name, what=what), least)
         )
 
-    def _evaluate_number(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
+    def _evaluate_number(self, what: str, n: int, options: Options) -> float | None:
         """The same where it must be a number."""
         if (value := self._evaluate_claim(what, n, options)) is not None and not isinstance(value, Real):
             message = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
@@ -213,11 +217,11 @@ class Algorithm:
         options = "".join(f", {o.name}={o.default!r}" for o in self.options.values())
         return f"<Algorithm {self.name}(n{options}) for {self.collective}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[str], Algorithm], tuple[str]]:
         """To another process goes the name; the algorithm must be registered there as well."""
         return get_algorithm, (self.name,)
 
-    def _require_steps(self, n: int, steps: Any) -> Any:
+    def _require_steps(self, n: int, steps: object) -> Iterable[Step | Iterable[Step]]:
         if isinstance(steps, Step):
             return [steps]
         if isinstance(steps, Iterable) and not isinstance(steps, str):
@@ -226,7 +230,7 @@ class Algorithm:
         raise ScheduleError(message, name=self.name, n=n, steps=steps)
 
     def price(
-        self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: Any
+        self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: object
     ) -> float | None:
         """Seconds by the closed form `formula`, or None if there is none.
 
@@ -245,22 +249,22 @@ class Algorithm:
         complete = self._complete_options(n, options)
         return self._evaluate_number("cost", n, {**complete, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
 
-    def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
+    def claim(self, what: Literal["steps", "sent"], n: int, **options: object) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
         n = parse_count(n, "ranks")
         return self._evaluate_number(
             require_word("claim", what, ("steps", "sent")), n, self._complete_options(n, options)
         )
 
-    def _add_channels(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+    def _add_channels(self, n: int, options: Options) -> Options:
         """The options, with the number of channels that the topology says where nobody gave one."""
         option, topology = self.options.get("channels"), options.get("topology")
         if option is None or option.kind != "count" or "channels" in options or not hasattr(topology, "orders"):
             return options
-        usual = choose_channels(topology, n)
+        usual = choose_channels(topology, n)  # type: ignore[arg-type]  # it has ring orders
         return {**options, "channels": usual} if usual > 1 else options
 
-    def _complete_options(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+    def _complete_options(self, n: int, options: Options) -> dict[str, Any]:
         options = self._add_channels(n, options)
         full = {name: option.default for name, option in self.options.items()}
         for name, value in options.items():
@@ -275,7 +279,7 @@ class Algorithm:
         return full
 
 
-def _check_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
+def _check_option(owner: Algorithm, option: Option, n: int, value: object) -> object:
     if value is None and option.default is None:
         return None
     if option.kind == "count":
@@ -285,7 +289,7 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
             raise CollsimError(message, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
         return count
     if option.kind == "topology":
-        return resolve_topology(value, owner.name)
+        return resolve_topology(value, owner.name)  # type: ignore[arg-type]  # it refuses what is none
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
@@ -303,7 +307,7 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
     return value
 
 
-def call_claim(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any]) -> Any:
+def call_claim(claim: Callable[..., Any] | None, n: int, options: Options) -> Any:
     """A claim, or an algorithm's function, for n ranks with those options that it names; None without one."""
     if claim is None:
         return None
@@ -311,7 +315,7 @@ def call_claim(claim: Callable[..., Any] | None, n: int, options: Mapping[str, A
     return claim(n, **{name: options[name] for name in wanted if name in options})
 
 
-def _locate_error(error: BaseException, function: Callable[..., Any]) -> Words:
+def _locate_error(error: BaseException, function: StepFunction) -> Words:
     """The user's own line, not ours."""
     code: Any = getattr(function, "__code__", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
@@ -436,7 +440,7 @@ def algorithm(
     most_ranks: int = 4096,
     phases: tuple[str, str] | None = None,
     name: str | None = None,
-) -> Callable[[Callable[..., Iterable[Any]]], Algorithm]:
+) -> Callable[[StepFunction], Algorithm]:
     """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
 
     Args:
@@ -482,7 +486,7 @@ def algorithm(
     if phases is not None:
         phases = _check_phases(phases)
 
-    def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
+    def register(function: StepFunction) -> Algorithm:
         if not inspect.isfunction(function):
             message = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
             raise CollsimError(message, function=function)
@@ -540,7 +544,7 @@ def registered(*entries: Algorithm) -> Iterator[None]:
         _REGISTRY.restore_users(before)
 
 
-def _check_phases(phases: Any) -> tuple[str, str]:
+def _check_phases(phases: object) -> tuple[str, str]:
     names = tuple(phases) if isinstance(phases, (tuple, list)) else ()
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
         raise CollsimError(
@@ -558,7 +562,7 @@ def _require_functions(**claims: object) -> None:
             raise CollsimError(message, what=what, given=claim)
 
 
-def _read_first_paragraph(function: Callable[..., Any]) -> str:
+def _read_first_paragraph(function: StepFunction) -> str:
     """Of a function's docstring; of its module's where it is alone in a file of `algorithms/`."""
     module = sys.modules.get(function.__module__)
     alone = module is not None and function.__module__.startswith("collsim.algorithms")
@@ -566,7 +570,7 @@ def _read_first_paragraph(function: Callable[..., Any]) -> str:
     return " ".join(doc.strip().split("\n\n")[0].split())
 
 
-def _read_options(function: Callable[..., Any]) -> dict[str, Option]:
+def _read_options(function: StepFunction) -> dict[str, Option]:
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters:
         message = "{function}() must take the number of ranks: def {function}(n): ..."
@@ -586,7 +590,7 @@ def _read_options(function: Callable[..., Any]) -> dict[str, Option]:
     return options
 
 
-def _read_option(name: str, default: Any, hint: Any) -> Option:
+def _read_option(name: str, default: object, hint: object) -> Option:
     if name == "root":
         return Option(name, default, "root")
     if name == "topology":
@@ -641,14 +645,14 @@ def _describe_algorithm(algorithm: Algorithm) -> Row:
     }
 
 
-def _take_plugin(entry: Callable[[], Any]) -> None:
+def _take_plugin(entry: Callable[[], object]) -> None:
     """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
     before = set(_REGISTRY)
     register_into(_REGISTRY, lambda: _add(entry()))
     _REGISTRY.make_lasting(_REGISTRY.keys() - before)
 
 
-def _add(entry: Any) -> None:
+def _add(entry: object) -> None:
     for algorithm in list_entries(entry):
         if not isinstance(algorithm, Algorithm):
             message = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
@@ -680,7 +684,7 @@ def find_schedule_algorithm(schedule: Schedule) -> Algorithm | None:
 
 
 def schedule(
-    name: str | Algorithm, ranks: Any = None, *, topology: TopologyLike | None = None, **options: Any
+    name: str | Algorithm, ranks: int | None = None, *, topology: TopologyLike | None = None, **options: object
 ) -> Schedule:
     """The schedule of a named algorithm.
 

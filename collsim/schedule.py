@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,8 @@ views: dict[str, Callable[..., Any]] = {}
 TRANSFER = np.dtype(
     [("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")]
 )
+#: Records of TRANSFER, which numpy's types cannot tell from others.
+Transfers: TypeAlias = npt.NDArray[Any]
 _MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `most_rows` long before
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one
@@ -112,7 +114,7 @@ class Schedule:
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
     original: Schedule | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What travels to another process: the patterns, not the table built from them (and a plain dict, for
         pickle)."""
         return {**{k: v for k, v in vars(self).items() if k != "transfers"}, "options": dict(self.options)}
@@ -133,7 +135,7 @@ class Schedule:
         """The transfers in order, one record of `transfers` at a time."""
         return iter(self.transfers)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice | npt.NDArray[np.generic]) -> Any:
         """One transfer as a record, or several as an array: `schedule[0]`, `schedule[-8:]`."""
         try:
             return self.transfers[index]
@@ -202,7 +204,7 @@ class Schedule:
                 yield pattern.repetition(k)
 
     @cached_property
-    def transfers(self) -> npt.NDArray[Any]:
+    def transfers(self) -> Transfers:
         """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked
         for."""
         if len(self) > _MOST_IN_TABLE:
@@ -221,23 +223,23 @@ class Schedule:
         table.setflags(write=False)
         return table
 
-    def by_step(self, step: int) -> npt.NDArray[Any]:
+    def by_step(self, step: int) -> Transfers:
         """The transfers of one step."""
-        rows: npt.NDArray[Any] = self.transfers[self.transfers["step"] == self._require_index("step", step, self.steps)]
+        rows: Transfers = self.transfers[self.transfers["step"] == self._require_index("step", step, self.steps)]
         return rows
 
-    def by_rank(self, rank: int) -> npt.NDArray[Any]:
+    def by_rank(self, rank: int) -> Transfers:
         """The transfers that one endpoint sends or receives."""
         t = self.transfers
         rank = self._require_index("rank", rank, self.endpoints)
-        rows: npt.NDArray[Any] = t[(t["src"] == rank) | (t["dst"] == rank)]
+        rows: Transfers = t[(t["src"] == rank) | (t["dst"] == rank)]
         return rows
 
-    def by_chunk(self, chunk: int) -> npt.NDArray[Any]:
+    def by_chunk(self, chunk: int) -> Transfers:
         """The transfers that read or write one slot number."""
         t = self.transfers
         chunk = self._require_index("chunk", chunk, self.slots)
-        rows: npt.NDArray[Any] = t[(t["chunk"] == chunk) | (t["into"] == chunk)]
+        rows: Transfers = t[(t["chunk"] == chunk) | (t["into"] == chunk)]
         return rows
 
     def _require_index(self, what: str, value: int, end: int) -> int:
@@ -379,7 +381,7 @@ def freeze(
     block: int = 1,
     helpers: int = 0,
     root: int = 0,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     helpers_on: HelperPlace = "host",
 ) -> Schedule:
     """Check steps and make a Schedule of them.

@@ -82,9 +82,8 @@ class Step:
             raise ScheduleError(message, transfers=self.transfers, width=self.width)
         further = np.arange(self.width, dtype=np.int32)
         chunk, into = ((first[:, None] + further).ravel() for first in (self.chunk, self.into))
-        columns: list[Any] = [np.repeat(a, self.width) for a in (self.src, self.dst, self.reduce, self.channel)]
-        src, dst, reduces, channel = columns
-        return Step(src, dst, chunk, into, reduces, channel)
+        src, dst, channel = (np.repeat(a, self.width) for a in (self.src, self.dst, self.channel))
+        return Step(src, dst, chunk, into, np.repeat(self.reduce, self.width), channel)
 
     def map_to(self, ranks: npt.ArrayLike, chunks: npt.ArrayLike, channel: npt.ArrayLike = 0) -> Step:
         """The same transfers somewhere else: rank r stands for `ranks[r]` and chunk c for all of `chunks[c]`.
@@ -114,7 +113,14 @@ class Step:
         return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
 
 
-def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
+def copy(
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    chunk: npt.ArrayLike,
+    into: npt.ArrayLike | None = None,
+    channel: npt.ArrayLike = 0,
+    width: int = 1,
+) -> Step:
     """Transfers that replace: slot `into` of `dst` becomes slot `chunk` of `src`.
 
     The arguments are broadcast together, one transfer per element.
@@ -143,7 +149,14 @@ def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, wid
     return _build_step(src, dst, chunk, into, channel, width, False)
 
 
-def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
+def reduce(
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    chunk: npt.ArrayLike,
+    into: npt.ArrayLike | None = None,
+    channel: npt.ArrayLike = 0,
+    width: int = 1,
+) -> Step:
     """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`.
 
     The arguments are broadcast together, one transfer per element.
@@ -313,7 +326,7 @@ def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
             yield step.repetition(k)
 
 
-def _iterate_steps(who: str, steps: Any) -> Iterable[Any]:
+def _iterate_steps(who: str, steps: object) -> Iterable[Step | Iterable[Step]]:
     """Steps to iterate over; one alone is a sequence of one."""
     if isinstance(steps, Step):
         return [steps]
@@ -325,7 +338,15 @@ def _iterate_steps(who: str, steps: Any) -> Iterable[Any]:
     raise ScheduleError(message, who=who, steps=steps)
 
 
-def _build_step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: Any, is_reduce: bool) -> Step:
+def _build_step(
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    chunk: npt.ArrayLike,
+    into: npt.ArrayLike | None,
+    channel: npt.ArrayLike,
+    width: int,
+    is_reduce: bool,
+) -> Step:
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
         message = "width={width!r}: one whole number for the whole step, 1 or more; use // to divide"
         raise ScheduleError(message, width=width)
@@ -341,7 +362,7 @@ def _build_step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: 
     return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=int(width))
 
 
-def _parse_whole_numbers(name: str, value: Any) -> npt.NDArray[Any]:
+def _parse_whole_numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:
@@ -358,22 +379,22 @@ def _parse_whole_numbers(name: str, value: Any) -> npt.NDArray[Any]:
     return array
 
 
-def join_steps(label: str, parts: Any) -> Step:
+def join_steps(label: str, parts: object) -> Step:
     """A list of steps that happen at the same moment, as one. Raises ScheduleError for what is no step."""
-    listed: list[Any]
+    items: list[object]
     try:
-        listed = [parts] if isinstance(parts, str | bytes) else list(parts)
+        items = [parts] if isinstance(parts, str | bytes) else list(parts)  # type: ignore[call-overload]
     except TypeError:
-        listed = [parts]
-    wrong = [p for p in listed if not isinstance(p, Step)]
-    if wrong:
+        items = [parts]
+    listed = [item for item in items if isinstance(item, Step)]
+    if len(listed) < len(items):
+        wrong = next(item for item in items if not isinstance(item, Step))
         message = "{label} yields {item!r}; a step is made with copy(...) or reduce(...), or a list of them"
-        raise ScheduleError(message, label=label, item=wrong[0])
+        raise ScheduleError(message, label=label, item=wrong)
     if not listed:
         return copy([], [], [])
     if len(listed) == 1:
-        only: Step = listed[0]
-        return only
+        return listed[0]
     if any(p.times != 1 for p in listed):
         message = "{label}: a repeated step cannot be joined with another; join first, then repeat"
         raise ScheduleError(message, label=label)

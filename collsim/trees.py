@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .schedule import Step, copy, reduce
+
+if TYPE_CHECKING:
+    from .topology import Topology
 
 Parents = npt.NDArray[np.int64]
 
@@ -79,7 +82,7 @@ def reduce_up(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Ste
         yield reduce(children, parent[children], chunk, channel=channel)
 
 
-def count_nodes(n: int, per_node: int, topology: Any = None) -> int:
+def count_nodes(n: int, per_node: int, topology: Topology | None = None) -> int:
     """Number of nodes: that of the topology, where ranks sit in several machines of as many each; else n / per_node.
 
     Where per_node does not divide n, the largest divisor of n below it is taken.

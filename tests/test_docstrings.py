@@ -16,8 +16,6 @@ import collsim as cs
 ROOT = Path(__file__).parent.parent
 #: Public packages whose names people write after `cs.`; "" is collsim itself.
 NAMESPACES = ("", "train", "nccl", "teach", "lab", "io", "topology")
-#: Functions that griffe does not see, because a package next to them has the same name.
-HIDDEN = {"cs.teach.exercises"}
 
 
 class Messages(logging.Handler):
@@ -64,7 +62,7 @@ def public_things():
             thing = inspect.unwrap(getattr(module, name))
             if (inspect.isfunction(thing) or inspect.isclass(thing)) and all(thing is not t for t in things.values()):
                 things[f"cs.{namespace}.{name}".replace("..", ".")] = thing
-    return {name: thing for name, thing in things.items() if name not in HIDDEN}
+    return things
 
 
 THINGS = public_things()

@@ -4,16 +4,21 @@ them."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import CollsimError
 from ..topology_names import TopologyLike, resolve_topology
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..nccl import Calibration
 
 
-def calibrate(log: Any, topology: TopologyLike, *, collective: str | None = None, **environment: str) -> Calibration:
+def calibrate(
+    log: str | Path | pd.DataFrame, topology: TopologyLike, *, collective: str | None = None, **environment: str
+) -> Calibration:
     """Fit a few named parameters of the links to measured times, by robust least squares.
 
     Args:
@@ -38,9 +43,7 @@ def calibrate(log: Any, topology: TopologyLike, *, collective: str | None = None
     from ..io import load
     from ..nccl import fit_calibration
 
-    table = log
-    if isinstance(log, (str, os.PathLike)):
-        table = load(log)
+    table: pd.DataFrame = load(log) if isinstance(log, (str, os.PathLike)) else log
     topology = resolve_topology(topology, "calibrate")
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)

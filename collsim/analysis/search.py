@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, Words
@@ -18,10 +18,11 @@ from ..registry import Algorithm, algorithms, get_algorithm
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
+from ..simulate.conditions import EventOptions
 from ..topology import Topology
 from ..topology.network import count_offered_channels
 from ..topology_names import TopologyLike, resolve_topology
-from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
+from ..units import ByteSize, Duration, format_bytes, parse_bytes, parse_count, parse_time
 from .differences import require_one_collective
 from .rank_orders import improve_order, reorder_ranks
 from .ranking import get_sort_key, round_time, sort_table
@@ -61,12 +62,12 @@ class Best:
 def best(
     collective: str,
     topology: TopologyLike,
-    nbytes: Any,
+    nbytes: ByteSize,
     *,
     algorithm: Sequence[str] | None = None,
     orders: int = 0,
     engine: Engine = "lockstep",
-    **simulation: Any,
+    **simulation: Unpack[EventOptions],
 ) -> Best:
     """Find the fastest algorithm with its best chunk and channel count, and rank order.
 
@@ -100,8 +101,8 @@ def best(
 
     topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
-    nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
-    runs = list(_run_all(kind, _list_names(kind, algorithm), topology, nbytes, engine, simulation))
+    size, kind = parse_bytes(nbytes), find_collective(collective).name
+    runs = list(_run_all(kind, _list_names(kind, algorithm), topology, size, engine, simulation))
     fastest = min((run.trace for run in runs if run.trace is not None), key=_get_key)
     rows = [run.row() for run in runs]
     chosen = None
@@ -128,9 +129,9 @@ class _Run:
             return math.inf
         return round_time(self.trace.time)
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """A row of `Best.tried`."""
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "algorithm": self.schedule.name,
             "options": json.dumps(dict(self.schedule.options)),
             "order": "given",
@@ -158,7 +159,7 @@ def _list_names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
 
 
 def _run_all(
-    kind: str, names: Sequence[str], topology: Topology, nbytes: Any, engine: Engine, simulation: Mapping[str, Any]
+    kind: str, names: Sequence[str], topology: Topology, nbytes: int, engine: Engine, simulation: EventOptions
 ) -> Iterator[_Run]:
     """Every variant of every algorithm that can run here. Raises CollsimError where none of them is right and runs."""
     is_any_ranked = False
@@ -185,7 +186,7 @@ def _get_key(trace: Trace) -> tuple[float, str]:
 
 
 def _try_orders(
-    fastest: Trace, tries: int, engine: Engine, simulation: Mapping[str, Any]
+    fastest: Trace, tries: int, engine: Engine, simulation: EventOptions
 ) -> Iterator[tuple[tuple[int, ...], Trace]]:
     """The same algorithm and options with its ranks in other places."""
     traces: dict[tuple[int, ...], Trace] = {}
@@ -200,9 +201,7 @@ def _try_orders(
         yield order, traces.pop(order)
 
 
-def _run_variants(
-    name: str, topology: Topology, nbytes: Any, engine: Engine, simulation: Mapping[str, Any]
-) -> list[_Run]:
+def _run_variants(name: str, topology: Topology, nbytes: int, engine: Engine, simulation: EventOptions) -> list[_Run]:
     """An algorithm with every number of channels, then with every number of chunks that is tried."""
 
     def run(**options: Any) -> _Run:
@@ -343,8 +342,8 @@ def cheapest(
     prices: Mapping[str, float],
     machines: Mapping[str, Topology],
     collective: str,
-    nbytes: Any,
-    within: Any,
+    nbytes: ByteSize,
+    within: Duration,
     *,
     engine: Engine = "lockstep",
 ) -> pd.DataFrame:

@@ -82,7 +82,9 @@ class EventOptions(FlowOptions, total=False):
     eager: bool | None
 
 
-def build_flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0) -> Flows:
+def build_flows(
+    topology: Topology, src: npt.ArrayLike, dst: npt.ArrayLike, nbytes: object, start: object = 0.0
+) -> Flows:
     """Flows from anything broadcastable; `nbytes` and `start` may be texts with units. Raises CollsimError for what
     cannot be."""
     s, d = (_parse_ranks(name, value, topology) for name, value in (("src", src), ("dst", dst)))
@@ -98,7 +100,7 @@ def build_flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any 
     )
 
 
-def _parse_ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
+def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> npt.NDArray[np.int64]:
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths
@@ -115,20 +117,24 @@ def _parse_ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
     return array.astype(np.int64)
 
 
-def _parse_sizes(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size:
-        for extreme in (value.min(), value.max()):
-            parse_bytes(int(extreme))
-        return value
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    return [parse_bytes(v) for v in value] if isinstance(value, (list, tuple)) else parse_bytes(value)
+def _parse_sizes(value: object) -> npt.ArrayLike:
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "iu" and value.size:
+            for extreme in (value.min(), value.max()):
+                parse_bytes(int(extreme))
+            return value
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [parse_bytes(v) for v in value]
+    return parse_bytes(value)
 
 
-def _parse_times(value: Any) -> Any:
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    return (
-        [parse_moment("start", v) for v in value] if isinstance(value, (list, tuple)) else parse_moment("start", value)
-    )
+def _parse_times(value: object) -> npt.ArrayLike:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [parse_moment("start", v) for v in value]
+    return parse_moment("start", value)
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,7 @@ class Conditions:
         return not (self.gamma or self.jitter or self.late or self.background or self.eager)
 
 
-def parse_conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
+def parse_conditions(topology: Topology, options: Mapping[str, object]) -> Conditions:
     """Read the options of a run. Raises CollsimError for unknown names and impossible values."""
     known = {f.name for f in fields(Conditions)}
     for name in options:
@@ -163,9 +169,8 @@ def parse_conditions(topology: Topology, options: Mapping[str, Any]) -> Conditio
     options_given = {name: value for name, value in options.items() if value is not None}
     require_word("sharing", options_given.get("sharing", "fair"), SHARING)
     _require_switches(options_given)
-    return Conditions(
-        **{**options_given, **_parse_numbers(options_given), **_parse_rank_options(options_given, topology)}
-    )
+    values: dict[str, Any] = {**options_given, **_parse_numbers(options_given)}
+    return Conditions(**values | _parse_rank_options(options_given, topology))
 
 
 def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**rates, **moments, **seed}
 
 
-def _parse_rank_options(options: Mapping[str, Any], topology: Topology) -> dict[str, Any]:
+def _parse_rank_options(options: Mapping[str, object], topology: Topology) -> dict[str, Any]:
     """Which ranks are late or slow, and what other traffic there is."""
     late = {
         r: parse_moment(f"late[{r}]", v) for r, v in _parse_by_rank("late", options.get("late", {}), topology).items()
@@ -187,7 +192,7 @@ def _parse_rank_options(options: Mapping[str, Any], topology: Topology) -> dict[
     return {"late": late, "slow": slow, **traffic}
 
 
-def _require_switches(options: Mapping[str, Any]) -> None:
+def _require_switches(options: Mapping[str, object]) -> None:
     for name in ("shortcuts", "eager"):
         if not isinstance(options.get(name, True), (bool, np.bool_)):
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=options[name])
@@ -198,7 +203,7 @@ def _require_switches(options: Mapping[str, Any]) -> None:
         )
 
 
-def parse_moment(name: str, value: Any) -> float:
+def parse_moment(name: str, value: object) -> float:
     """A time in s, as `parse_time`. One so long that sums of such would leave what a number can hold is a mistake in a
     unit."""
     seconds = parse_time(value, name)
@@ -223,7 +228,7 @@ def slow_down(topology: Topology, conditions: Conditions) -> Topology:
     return replace(slower, name=f"{topology.name}, {description}")
 
 
-def _parse_by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
+def _parse_by_rank(name: str, value: object, topology: Topology) -> dict[int, object]:
     if not isinstance(value, Mapping):
         raise CollsimError("{name}={value!r} must say which rank: {name}={{3: ...}}", name=name, value=value)
     for rank in value:
@@ -233,9 +238,9 @@ def _parse_by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
     return {int(rank): v for rank, v in value.items()}
 
 
-def _parse_factor(rank: int, value: Any) -> float:
+def _parse_factor(rank: int, value: object) -> float:
     try:
-        factor = float(value)
+        factor = float(value)  # type: ignore[arg-type]  # whatever it is
     except (TypeError, ValueError) as error:
         message = "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
         raise CollsimError(message, rank=rank, value=value) from error
@@ -250,22 +255,21 @@ def _parse_factor(rank: int, value: Any) -> float:
     return factor
 
 
-def _parse_background(topology: Topology, value: Any) -> Flows:
+def _parse_background(topology: Topology, value: object) -> Flows:
     """From `Flows`, or rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
-    traffic = (
-        build_flows(topology, *(getattr(value, f.name) for f in fields(Flows)))
-        if isinstance(value, Flows)
-        else _parse_flow_rows(topology, value)
-    )
+    if isinstance(value, Flows):
+        traffic = build_flows(topology, value.src, value.dst, value.nbytes, value.start)
+    else:
+        traffic = _parse_flow_rows(topology, value)
     if (same := np.flatnonzero(traffic.src == traffic.dst)).size:
         message = "background: flow {flow} goes from rank {src} to itself and crosses no link; leave it out"
         raise CollsimError(message, flow=same[0], src=traffic.src[same[0]])
     return traffic
 
 
-def _parse_flow_rows(topology: Topology, value: Any) -> Flows:
+def _parse_flow_rows(topology: Topology, value: object) -> Flows:
     try:
-        rows = [tuple(row) for row in value]
+        rows = [tuple(row) for row in value]  # type: ignore[attr-defined]  # whatever it is
     except TypeError:
         rows = []
     if not rows or any(len(row) not in (3, 4) for row in rows):

@@ -42,9 +42,9 @@ How a run is computed (`Timing.how`); each gives the same times, the cheaper is 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,9 @@ from .plan import (
 )
 from .symmetry import time_by_symmetry
 from .waiting import defer_interrupt
+
+if TYPE_CHECKING:
+    from .kernels.tables import Records
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -209,7 +212,7 @@ class _Run:
             self.tell(row + (last - first) * len(part))
         return True
 
-    def _iterate_slices(self) -> Any:
+    def _iterate_slices(self) -> Iterator[tuple[Records, tuple[int, int], int, int, int]]:
         """(part, (shift, modulus), first repetition, last, row) in bites between which progress is told."""
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
@@ -220,8 +223,8 @@ class _Run:
                     yield part, get_repetition(p), first, last, row
                     row += (last - first) * len(p)
 
-    def run_queue(self, log: bool = False) -> Any:
-        """Run the queue of events; with `log` the changes of rates."""
+    def run_queue(self, log: bool = False) -> Records:
+        """Run the queue of events; the changes of rates, none without `log`."""
         with defer_interrupt():
             from .kernels import heap, queue, tables
 
@@ -260,14 +263,13 @@ class _Run:
                 counters[tables.LOGGED] = 0
         if counters[tables.DONE] < self.plan.rows:
             raise _explain_circle(self.plan, self.edges, waits >= tables.ONE_GATE)
-        return np.concatenate(written) if log else None
+        return np.concatenate(written) if log else changes
 
     @cached_property
-    def changes(self) -> npt.NDArray[Any]:
+    def changes(self) -> Records:
         """All changes of rates, by row: the run once more, with a log."""
         log = self.run_queue(log=True)
-        ordered: npt.NDArray[Any] = log[np.argsort(log["row"], kind="stable")]
-        return ordered
+        return log[np.argsort(log["row"], kind="stable")]
 
     def _build_gates(self) -> tuple[Ints, int, Ints]:
         """The gates of each row (`kernels.gates`), how many transfers can be under way at once, and the rows that wait
@@ -373,7 +375,7 @@ def _find_link_segments(run: _Run, number: int, how: str) -> Segments:
     return flows.select(np.flatnonzero(flows.link < net.first_links))
 
 
-def _read_times(rows: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def _read_times(rows: Records) -> tuple[Floats, Floats]:
     return np.array(rows["start"]), np.array(rows["finish"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,8 @@ from ..errors import CollsimError
 from ..schedule import Schedule
 from ..steps import HelperPlace
 from ..topology import Topology
-from ..units import parse_bytes
-from .conditions import parse_conditions, parse_moment
+from ..units import DataType, parse_bytes
+from .conditions import Background, parse_conditions, parse_moment
 from .event import find_spans
 from .plan import Job, build_flow_job, build_pause_job, build_schedule_job, build_shape
 
@@ -63,9 +63,9 @@ class OrderedRun:
 def simulate_ordered(
     launches: Sequence[Launch],
     topology: Topology,
-    dtype: Any = "float32",
+    dtype: DataType = "float32",
     *,
-    background: Any = None,
+    background: Background | None = None,
     eager: bool = False,
 ) -> OrderedRun:
     """Run entries on one network with max-min fair links: each begins when those it waits for have ended, and shares

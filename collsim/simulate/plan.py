@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from ..errors import ScheduleError
 from ..schedule import Schedule, Step
 from ..topology import Routes, Topology
 from .conditions import Conditions, Flows
+
+if TYPE_CHECKING:
+    from .kernels.tables import Records
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -205,9 +208,9 @@ class Network:
     """Routes and links as the kernels take them (kernels.tables.ROUTE, LINK). Link ids beyond the topology's are
     injection limits, one per endpoint; `first_links` is how many the topology has."""
 
-    routes: npt.NDArray[Any]
+    routes: Records
     route_link: Ints
-    links: npt.NDArray[Any]
+    links: Records
     first_links: int
 
 
@@ -281,7 +284,7 @@ def get_repetition(pattern: Step) -> tuple[int, int]:
     return int(pattern.shift), int(pattern.modulus)
 
 
-def build_parts(plan: NumberedJobs, number: int) -> list[npt.NDArray[Any]]:
+def build_parts(plan: NumberedJobs, number: int) -> list[Records]:
     """The patterns of one job, as kernels.tables.PART."""
     from .kernels.tables import PART
 

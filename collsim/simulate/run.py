@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Unpack, overload
+from typing import Any, NamedTuple, TypeAlias, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,8 @@ _SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (
     200.0,
 )  # lockstep: per step, per row; per row of the longest step, for its routes
 Longs = npt.NDArray[np.int64]
+#: Runs the same again on another topology, perhaps without bytes.
+Rerun: TypeAlias = Callable[[Topology, bool], list[Trace]]
 
 
 @overload
@@ -194,18 +196,18 @@ def _parse_request(
     who: str,
     schedule: Schedule | Sequence[Schedule],
     topology: TopologyLike,
-    nbytes: Any,
-    dtype: Any,
+    nbytes: object,
+    dtype: DataType,
     engine: str | None,
-    ranks: Any,
-    begin: Any,
-    options: Mapping[str, Any],
+    ranks: object,
+    begin: object,
+    options: Mapping[str, object],
 ) -> tuple[_Work, Conditions | None]:
     """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
     engine."""
     topology = resolve_topology(topology, who)
     many = isinstance(schedule, (list, tuple))
-    schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
+    schedules: list[Schedule] = list(schedule) if many else [schedule]  # type: ignore[list-item, arg-type]
     for entry in schedules:
         if not isinstance(entry, Schedule):
             message = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
@@ -244,7 +246,7 @@ class _Work:
 
 
 def _place_schedules(
-    schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any, ranks: Any, begin: Any
+    schedules: list[Schedule], topology: Topology, nbytes: object, dtype: DataType, ranks: object, begin: object
 ) -> _Work:
     n = len(schedules)
     sizes = [parse_bytes(size) for size in _spread("nbytes", nbytes, n)]
@@ -279,7 +281,7 @@ def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[i
     return replace(wide, endpoint_device=np.concatenate([wide.endpoint_device[:n], *devices]).astype(np.int32))
 
 
-def _spread(name: str, value: Any, n: int) -> list[Any]:
+def _spread(name: str, value: object, n: int) -> list[object]:
     """One value for each schedule."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, (list, tuple)):
@@ -294,7 +296,7 @@ def _spread(name: str, value: Any, n: int) -> list[Any]:
     return list(value)
 
 
-def _select_ranks(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
+def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Longs:
     if schedule.ranks > topology.ranks:
         message = "{label} has {ranks} ranks, {name} only {topology_ranks}; use fewer ranks or more nodes"
         raise TopologyError(
@@ -340,7 +342,7 @@ def _view_topology(topology: Topology, schedule: Schedule, ranks: Longs, placeme
     return view, np.arange(len(placement))
 
 
-def _run_lockstep(work: _Work, dtype: Any, progress: Progress | bool | None) -> Trace:
+def _run_lockstep(work: _Work, dtype: DataType, progress: Progress | bool | None) -> Trace:
     topology, placement = _view_topology(work.topology, work.schedules[0], work.ranks[0], work.placement[0])
     with report_waiting(progress) as tell:
         timing = run_lockstep(work.schedules[0], topology, work.slot_bytes[0], placement, tell)
@@ -355,7 +357,7 @@ def _build_jobs(work: _Work) -> list[Job]:
 
 
 def _run_event(
-    work: _Work, dtype: Any, conditions: Conditions, progress: Progress | bool | None, rerun: Any
+    work: _Work, dtype: DataType, conditions: Conditions, progress: Progress | bool | None, rerun: Rerun
 ) -> tuple[list[Trace], FlowTrace | None]:
     jobs, other = _build_jobs(work), conditions.background
     with report_waiting(progress) as tell:
@@ -378,8 +380,8 @@ def _run_event(
 
 def _run_again(
     work: _Work,
-    dtype: Any,
-    options: Mapping[str, Any],
+    dtype: DataType,
+    options: Mapping[str, object],
     bar: bool,
     topology: Topology,
     no_bytes: bool = False,
@@ -397,11 +399,20 @@ def _run_again(
 
 def _select_schedule(work: _Work, number: int) -> _Work:
     """One of the schedules, with what belongs to it."""
-    selected: dict[str, Any] = {f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"}
-    return replace(work, **selected)
+    return replace(
+        work,
+        schedules=[work.schedules[number]],
+        nbytes=[work.nbytes[number]],
+        slot_bytes=[work.slot_bytes[number]],
+        ranks=[work.ranks[number]],
+        placement=[work.placement[number]],
+        begin=[work.begin[number]],
+    )
 
 
-def _run_together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:
+def _run_together(
+    work: _Work, dtype: DataType, options: Mapping[str, object], progress: Progress | bool | None
+) -> Together:
     """All schedules side by side, slow ranks already slow."""
     again = work, dtype, options, progress is True
     traces, background = _run_event(
@@ -418,7 +429,7 @@ def _run_together(work: _Work, dtype: Any, options: Mapping[str, Any], progress:
 
 
 def _run_together_again(
-    work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool
+    work: _Work, dtype: DataType, options: Mapping[str, object], bar: bool, topology: Topology, no_bytes: bool
 ) -> Together:
     """The same with the links of another topology, or without bytes."""
     again = replace(work, topology=replace(work.topology, name=topology.name, links=topology.links))
@@ -430,20 +441,19 @@ def _run_together_again(
     )
 
 
-def _remove_bytes(work: _Work, dtype: Any) -> _Work:
+def _remove_bytes(work: _Work, dtype: DataType) -> _Work:
     nothing = [compute_slot_bytes(s, 0, find_itemsize(dtype)) for s in work.schedules]
     return replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
 
 
-def _run_each_alone(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool) -> list[Trace]:
+def _run_each_alone(work: _Work, dtype: DataType, options: Mapping[str, object], bar: bool) -> list[Trace]:
     """Each schedule with nothing beside it."""
     return [_run_again(work, dtype, options, bar, work.topology, only=i)[0] for i in range(len(work.schedules))]
 
 
-def _run_trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
+def _run_trace_again(rerun: Rerun, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
     """Trace `number` of the same run with the links of another topology, or without bytes."""
-    trace: Trace = rerun(replace(whole, name=topology.name, links=topology.links), no_bytes)[number]
-    return trace
+    return rerun(replace(whole, name=topology.name, links=topology.links), no_bytes)[number]
 
 
 def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
@@ -465,8 +475,8 @@ def simulate_flows(
     topology: TopologyLike,
     src: RankSelection | int,
     dst: RankSelection | int,
-    nbytes: ByteSize | Sequence[ByteSize] | npt.NDArray[np.integer[Any]],
-    start: Duration | Sequence[Duration] | npt.NDArray[np.floating[Any]] = 0.0,
+    nbytes: ByteSize | Sequence[ByteSize] | Longs,
+    start: Duration | Sequence[Duration] | npt.NDArray[np.float64] = 0.0,
     sharing: Sharing = "fair",
     *,
     progress: Progress | bool | None = None,

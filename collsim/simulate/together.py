@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -191,7 +192,7 @@ class Together:
         frame["slowdown"] = self.slowdown
         return frame
 
-    def row(self) -> list[dict[str, Any]]:
+    def row(self) -> list[dict[str, object]]:
         """The figures of each Trace."""
         return [t.row() for t in self.traces]
 
@@ -199,7 +200,7 @@ class Together:
         """The player with all of them, for a notebook cell."""
         return self.whole.animate(**options)
 
-    def save(self, path: Any, **options: Any) -> Any:
+    def save(self, path: str | Path, **options: Any) -> Any:
         """Write all of them to one file, as `Trace.save`."""
         return self.whole.save(path, **options)
 

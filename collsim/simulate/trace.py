@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 SMALL = 0.0005  # a part of the time too small to be told
 _BELOW_BOUND = 1e-6  # a part of the bound by which a time must be below it: more than sums of floats differ by
 _LOWER_BITS = 26  # of a slot's bytes: 2^27 of them, and 2^27 times what is above them, fit into a float
@@ -84,7 +86,7 @@ class Bottleneck:
         return busier if self.most > self.share * (1 + SMALL) else ""
 
 
-def _freeze_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _freeze_array(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """The same array for reading only."""
     view = array.view()
     view.setflags(write=False)
@@ -368,7 +370,7 @@ class Trace:
         frame["start"], frame["finish"] = self.start, self.finish
         return frame
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """The figures as one flat record in SI units, for tables."""
         s = self.schedule
         return {
@@ -487,7 +489,7 @@ class Trace:
         """The player, for a notebook cell."""
         return views["animate"](self, **options)
 
-    def save(self, path: Any, **options: Any) -> Any:
+    def save(self, path: str | Path, **options: Any) -> Any:
         """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix. Raises CollsimError
         for others."""
         return views["save"](self, path, **options)

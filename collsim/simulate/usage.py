@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError
+from ..schedule import Schedule
 from ..topology import Routes, Topology
 from .lockstep import Segments
 
@@ -44,7 +44,7 @@ class Usage:
         return float(np.diff(self.time)[self.rate[:-1] > 0].sum()) if len(self.time) else 0.0
 
 
-def require_link(link: Any, topology: Topology) -> int:
+def require_link(link: object, topology: Topology) -> int:
     """The number of a link. Raises CollsimError for anything else."""
     if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= int(link) < len(topology.links):
         message = "there is no link {link!r}; {name} has links 0 to {last}"
@@ -76,7 +76,7 @@ def _list_owners(routes: Routes) -> Longs:
 
 
 def build_steady_segments(
-    schedule: Any, topology: Topology, slot_bytes: Longs, placement: Longs, start: Floats, finish: Floats
+    schedule: Schedule, topology: Topology, slot_bytes: Longs, placement: Longs, start: Floats, finish: Floats
 ) -> Segments:
     """Bytes that flow at one rate from the end of the latency to the arrival: the picture that the lockstep engine has
     of a step."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from ..registry import Algorithm
 from ..topology import Topology
@@ -27,7 +26,7 @@ class VariantSearch:
     chunks: tuple[int, ...]
 
     @classmethod
-    def for_topology(cls, topology: Topology, channels: Any = None, chunks: Any = None) -> VariantSearch:
+    def for_topology(cls, topology: Topology, channels: object = None, chunks: object = None) -> VariantSearch:
         """The search for a machine: one channel or all that it offers, and `PIPELINES`; a number given pins it.
 
         Raises:
@@ -39,7 +38,7 @@ class VariantSearch:
             PIPELINES if chunks is None else (parse_count(chunks, "chunks"),),
         )
 
-    def list_variants(self, entry: Algorithm) -> list[dict[str, Any]]:
+    def list_variants(self, entry: Algorithm) -> list[dict[str, int]]:
         """The options to try, the simplest first, so that it wins a tie."""
         counts = {"channels": self.channels, "chunks": self.chunks}
         known = {name: numbers for name, numbers in counts.items() if name in entry.options}

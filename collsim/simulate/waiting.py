@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
-from typing import Any
 
 from ..bar import ProgressBar, open_progress
 from .conditions import Progress
@@ -41,10 +40,10 @@ def _listen(bar: ProgressBar, until: ExitStack) -> None:
         from numba.core import event
 
     class Compilation(event.Listener):
-        def on_start(self, event: Any) -> None:
+        def on_start(self, event: object) -> None:
             bar.note(_COMPILING)
 
-        def on_end(self, event: Any) -> None:
+        def on_end(self, event: object) -> None:
             """The words stay until the next transfers are done: many functions are compiled one after another."""
 
     until.enter_context(event.install_listener("numba:compile", Compilation()))

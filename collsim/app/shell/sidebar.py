@@ -232,7 +232,7 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
     if option.name == "per_node" and choice.on_machine:
         return None
     if option.default is None:
-        usual = ranks
+        usual: object = ranks
     else:
         usual = option.default
     if chosen is None:

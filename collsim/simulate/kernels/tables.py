@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Kernel: TypeAlias = Callable[..., Any]
+#: Something of numba, which has no types.
+Numba: TypeAlias = Any
 
 try:
     import numba
@@ -136,22 +138,23 @@ HEAP = np.dtype(
 LOG = np.dtype([("time", "f8"), ("value", "f8"), ("row", "i8")])
 
 # What kernels take, by the names in their annotations.
-Parts: TypeAlias = npt.NDArray[Any]
-Rows: TypeAlias = npt.NDArray[Any]
-Routes: TypeAlias = npt.NDArray[Any]
-Links: TypeAlias = npt.NDArray[Any]
-Units: TypeAlias = npt.NDArray[Any]
-Seats: TypeAlias = npt.NDArray[Any]
-Nodes: TypeAlias = npt.NDArray[Any]
-Heap: TypeAlias = npt.NDArray[Any]
-Log: TypeAlias = npt.NDArray[Any]
+Records: TypeAlias = npt.NDArray[Any]  # which numpy's types cannot tell apart
+Parts: TypeAlias = Records
+Rows: TypeAlias = Records
+Routes: TypeAlias = Records
+Links: TypeAlias = Records
+Units: TypeAlias = Records
+Seats: TypeAlias = Records
+Nodes: TypeAlias = Records
+Heap: TypeAlias = Records
+Log: TypeAlias = Records
 Gates: TypeAlias = npt.NDArray[np.int32]  # a row each, columns in `queue`
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
 
 
-def _map_types() -> dict[str, Any]:
+def _map_types() -> dict[str, Numba]:
     """numba's type for each annotation."""
     records = {
         "Parts": PART,
@@ -164,7 +167,7 @@ def _map_types() -> dict[str, Any]:
         "Heap": HEAP,
         "Log": LOG,
     }
-    types: dict[str, Any] = {name: numba.from_dtype(record)[::1] for name, record in records.items()}
+    types: dict[str, Numba] = {name: numba.from_dtype(record)[::1] for name, record in records.items()}
     types |= {"int": numba.int64, "float": numba.float64, "bool": numba.boolean, "None": numba.void}
     types |= {
         "Gates": numba.int32[:, ::1],
@@ -206,7 +209,7 @@ def _compile(function: Kernel, **options: bool) -> Kernel:
     names = dict(function.__annotations__)
     result = _TYPES[names.pop("return")]
     signature = result(*(_TYPES[name] for name in names.values()))
-    kernel: Any = partial(numba.njit, nogil=True, _nrt=False, **options)
+    kernel: Numba = partial(numba.njit, nogil=True, _nrt=False, **options)
     try:
         kernel = kernel(cache=True)(function)
         kernel._cache._cache_file._source_stamp = _digest_sources(str(Path(function.__code__.co_filename).parent))
@@ -225,9 +228,9 @@ def _index_from_front() -> Iterator[None]:
     from numba.core import types
     from numba.core.compiler_lock import global_compiler_lock
 
-    arrays: Any = import_module("numba.np.arrayobj")  # which has no types
+    arrays: Numba = import_module("numba.np.arrayobj")
 
-    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    def as_it_is(context: Numba, builder: Numba, kind: Numba, index: Numba, size: Numba) -> Numba:
         return context.cast(builder, index, kind, types.intp)
 
     with global_compiler_lock:  # nobody else compiles meanwhile
@@ -247,9 +250,9 @@ def _build_fetch() -> Kernel:
     from numba.core import types
     from numba.extending import intrinsic
 
-    cgutils: Any = import_module("numba.core.cgutils")  # which has no types
+    cgutils: Numba = import_module("numba.core.cgutils")
 
-    def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generated(context: Numba, builder: Numba, signature: Numba, arguments: Numba) -> Numba:
         kind = signature.args[0]
         table = context.make_array(kind)(context, builder, arguments[0])
         zeros = [context.get_constant(types.intp, 0)] * (kind.ndim - 1)
@@ -261,7 +264,7 @@ def _build_fetch() -> Kernel:
         builder.call(prefetch, [builder.bitcast(where, cgutils.voidptr_t), word(1), word(3), word(1)])
         return context.get_dummy_value()
 
-    def fetch(context: Any, table: Any, i: Any) -> Any:
+    def fetch(context: Numba, table: Numba, i: Numba) -> Numba:
         return types.none(table, types.intp), generated
 
     kernel: Kernel = intrinsic(fetch)
@@ -281,7 +284,7 @@ def _digest_sources(folder: str) -> str:
     return digest.hexdigest()
 
 
-def allocate_aligned(many: int, record: npt.DTypeLike) -> npt.NDArray[Any]:
+def allocate_aligned(many: int, record: npt.DTypeLike) -> Records:
     """Room for so many records, the first at the begin of a line of the cache: what is used of each is scattered, and
     fetching a line takes longer than working with it."""
     kind = np.dtype(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -388,7 +389,7 @@ def _simulate_times(
     return tuple(times)
 
 
-def _plan(choice: Choice, topology: cs.Topology, options: dict[str, object]) -> cs.Schedule:
+def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
     plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
     _require_few(len(plan))
     return plan
