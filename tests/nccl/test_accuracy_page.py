@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from accuracy import origins
-from accuracy.languages import LANGUAGES, QUOTED, Table, Text, markdown, said, template, words
+from accuracy.languages import LANGUAGES, QUOTED, Table, Text, render_markdown, template, translate, words
 from accuracy.page import of_result
 from accuracy.tables import join_tables
 
@@ -100,14 +100,16 @@ def test_the_committed_page_has_every_text_and_every_constant_as_they_are_now(la
     assert len(fixed) >= 20
     assert [part for part in fixed if part.format() not in page] == []
     rows = [(f"`{one.name}`", one.value, one.kind, one.source) for one in origins.table()]
-    made = ["| " + " | ".join(said(cell, lang) for cell in row) + " |" for row in rows]
+    made = ["| " + " | ".join(translate(cell, lang) for cell in row) + " |" for row in rows]
     assert len(made) > 100
     assert [row for row in made if row not in page] == [], "run make docs"
 
 
 def test_every_constant_says_in_chinese_where_it_comes_from():
     known = {cell for one in origins.table() for cell in (one.value, one.kind, one.source)}
-    assert [one for one in known if WORD.search(said(one, "zh")) and not CHINESE.search(said(one, "zh"))] == []
+    assert [
+        one for one in known if WORD.search(translate(one, "zh")) and not CHINESE.search(translate(one, "zh"))
+    ] == []
     assert WORD.search("a constant without its words")
 
 
@@ -123,11 +125,11 @@ def test_a_table_has_chinese_words_and_the_same_figures_names_and_quotations():
 
 
 def test_words_with_something_in_them_are_filled_in_in_the_order_of_the_language():
-    assert said("13 to 48 us in 8 runs", "zh") == "在本表的 8 次测试中用了 13 到 48 µs"
-    assert said("8x none (CPU buffers), 2 nodes", "zh") == "8x CPU 缓冲区（没有 GPU），2 个节点"
-    assert said("below 64 KiB: error (runs)", "zh") == "64 KiB 以下：误差（测试）"
-    assert said("13 to 48 us in 8 runs", "en") == "13 to 48 us in 8 runs"
-    assert said("carrier pigeon", "zh") == "carrier pigeon"
+    assert translate("13 to 48 us in 8 runs", "zh") == "在本表的 8 次测试中用了 13 到 48 µs"
+    assert translate("8x none (CPU buffers), 2 nodes", "zh") == "8x CPU 缓冲区（没有 GPU），2 个节点"
+    assert translate("below 64 KiB: error (runs)", "zh") == "64 KiB 以下：误差（测试）"
+    assert translate("13 to 48 us in 8 runs", "en") == "13 to 48 us in 8 runs"
+    assert translate("carrier pigeon", "zh") == "carrier pigeon"
 
 
 def test_every_word_of_the_list_keeps_what_is_put_into_it():
@@ -139,12 +141,12 @@ def test_every_word_of_the_list_keeps_what_is_put_into_it():
 def test_texts_are_filled_in_both_languages_from_the_same_blocks():
     tables = [f"Without their {name}:" for name in ("systems", "GPUs", "sources")]
     text = Text("mpi_left_out", {"systems": 12, "gpus": 3, "sources": 1059, "tables": tables})
-    english, chinese = (str(markdown(text, lang)) for lang in LANGUAGES)
+    english, chinese = (str(render_markdown(text, lang)) for lang in LANGUAGES)
     assert "(12 systems, 3 kinds of buffer, 1059 files" in english
     assert "（12 个系统，3 种缓冲区，1059 个结果文件" in chinese
     assert english.endswith("Without their GPUs:\n\nWithout their sources:\n")
     assert chinese.endswith("留出 GPU：\n\n留出来源：\n")
-    assert markdown("Every run of the table could be predicted.", "zh") == "表中的每次测试都能预测。"
+    assert render_markdown("Every run of the table could be predicted.", "zh") == "表中的每次测试都能预测。"
 
 
 @needs_tables
@@ -154,7 +156,7 @@ def test_both_pages_are_current(published):
     for lang in LANGUAGES:
         text = committed(lang)
         for name, block in of_result(result, published.described).items():
-            made = markdown(block, lang)
+            made = render_markdown(block, lang)
             assert (f"{made:,}" if isinstance(made, int) else made) in text, f"{name}: run make docs"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from accuracy import spreads
-from accuracy.tables import joined
+from accuracy.tables import join_tables
 
 from collsim.errors import CollsimError
 from collsim.nccl import create_run, evaluate_measurement_value, parse_facts, predict
@@ -89,7 +89,7 @@ def test_the_table_of_residuals_is_that_of_this_model(kept, tmp_path):
     """Predicted again with the constants that each fit found without those systems; `docs/accuracy/spreads.py` makes both
     anew."""
     factors = pd.read_json(spreads.FOLDS).to_dict("records")
-    now = spreads.residuals(*joined(TABLES, tmp_path), known=factors).table
+    now = spreads.residuals(*join_tables(TABLES, tmp_path), known=factors).table
     assert len(now) == len(kept)
     assert np.allclose(now.off, kept.off, atol=0.02)
 

@@ -346,7 +346,7 @@ def test_a_choice_costs_what_the_split_that_seems_fastest_takes_more_than_the_fa
     """Predicted 1, 2, 3 and measured 12, 10, 11: the first is chosen, and takes 1.2 times as long as the second."""
     assert steps.cost_of_choice([(3.0, 11.0), (1.0, 12.0), (2.0, 10.0)]) == pytest.approx(0.2)
     words = "3 groups: right in 1, within 4% in 2 (67%), on average 8.0% slower, 20% at most"
-    assert steps.said([0.0, 0.04, 0.2]) == words
+    assert steps.format_costs([0.0, 0.04, 0.2]) == words
 
 
 def test_splits_are_compared_where_model_batch_and_gpus_are_the_same():
