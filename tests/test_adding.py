@@ -96,7 +96,7 @@ def generators():
 
 
 @pytest.fixture(scope="module")
-def seen(copy):
+def new_algorithm_seen(copy):
     return json.loads(called(copy, "-c", LOOK, str(NUMBER)).splitlines()[-1])
 
 
@@ -132,16 +132,18 @@ def test_the_documents_that_are_generated_have_them(copy):
     assert "allreduce_paired_ring(4)" in (copy / "tests" / "algorithms" / "diagrams.txt").read_text()
 
 
-def test_the_command_line_lists_them(seen):
-    names = {what: {row["name"] for row in json.loads(rows)} for what, rows in seen["lists"].items()}
+def test_the_command_line_lists_them(new_algorithm_seen):
+    names = {what: {row["name"] for row in json.loads(rows)} for what, rows in new_algorithm_seen["lists"].items()}
     assert "allreduce_paired_ring" in names["algorithms"]
     assert "two-a100" in names["machines"]
     assert "arrows" in names["formats"]
 
 
-def test_verify_leaves_out_what_the_algorithm_refuses_and_says_so(seen):
-    assert seen["verify"] == ("allreduce_paired_ring: correct for n = 2, 4, 6, 8; it does not take 1, 3, 5, 7, 9\n")
-    assert json.loads(seen["verified"]) == {
+def test_verify_leaves_out_what_the_algorithm_refuses_and_says_so(new_algorithm_seen):
+    assert new_algorithm_seen["verify"] == (
+        "allreduce_paired_ring: correct for n = 2, 4, 6, 8; it does not take 1, 3, 5, 7, 9\n"
+    )
+    assert json.loads(new_algorithm_seen["verified"]) == {
         "algorithm": "allreduce_paired_ring",
         "checked": [2, 4, 6, 8],
         "left_out": [1, 3, 5, 7, 9],
@@ -149,15 +151,15 @@ def test_verify_leaves_out_what_the_algorithm_refuses_and_says_so(seen):
     }
 
 
-def test_the_app_has_the_page_the_lesson_and_the_choices(seen):
-    assert "hello" in seen["menu"]
-    assert "Hello" in seen["hello"][0]
-    assert "一个页面就是一个文件" in seen["hello"][1]
-    assert f"Lesson {NUMBER} of {NUMBER}" in seen["lesson"]["words"]
-    assert "A chain of 8 ranks takes" in seen["lesson"]["words"]
-    assert "A chain" in seen["lesson"]["buttons"]
+def test_the_app_has_the_page_the_lesson_and_the_choices(new_algorithm_seen):
+    assert "hello" in new_algorithm_seen["menu"]
+    assert "Hello" in new_algorithm_seen["hello"][0]
+    assert "一个页面就是一个文件" in new_algorithm_seen["hello"][1]
+    assert f"Lesson {NUMBER} of {NUMBER}" in new_algorithm_seen["lesson"]["words"]
+    assert "A chain of 8 ranks takes" in new_algorithm_seen["lesson"]["words"]
+    assert "A chain" in new_algorithm_seen["lesson"]["buttons"]
     for name in ("paired ring", "Two A100", "a line per transfer"):
-        assert [choice for choice in seen["explore"]["choices"] if name in choice], name
+        assert [choice for choice in new_algorithm_seen["explore"]["choices"] if name in choice], name
 
 
 def test_the_tests_of_the_registries_take_them_and_pass(copy):

@@ -68,7 +68,7 @@ WITH_VALUES = (
 PLACE = {"step", "rank", "chunk"}
 
 
-def named(call):
+def name_callee(call):
     if isinstance(call.func, ast.Attribute):
         whole = f"{getattr(call.func.value, 'id', '')}.{call.func.attr}"
         return whole if whole in SPEAKERS else call.func.attr
@@ -105,7 +105,7 @@ def spoken():
         tree = ast.parse(path.read_text())
         texts = constants(tree)
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            for at in SPEAKERS.get(named(call), ()):
+            for at in SPEAKERS.get(name_callee(call), ()):
                 if len(call.args) > at:
                     where = f"{path.relative_to(ROOT)}:{call.lineno}"
                     found += [(where, call, at, said) for said in choices(call.args[at], texts)]
@@ -153,7 +153,7 @@ def test_every_field_gets_its_value_and_no_value_is_left_over():
     """Of a call that chooses among templates, each value stands in one of them."""
     wanted: dict[ast.Call, set[str]] = {}
     for where, call, at, said in spoken():
-        name, given = named(call), {k.arg for k in call.keywords}
+        name, given = name_callee(call), {k.arg for k in call.keywords}
         if name in WITH_VALUES and at == SPEAKERS[name][-1] and is_text(said) and given and None not in given:
             assert set(fields(said.value)) <= given, where
             wanted.setdefault(call, PLACE if name == "ScheduleError" else set())
@@ -167,7 +167,8 @@ def test_no_sentence_is_put_together_before_it_is_said():
     built = {
         where: ast.unparse(said)
         for where, _, _, said in spoken()
-        if isinstance(said, ast.JoinedStr) or (isinstance(said, ast.Call) and named(said) in ("str", "format", "join"))
+        if isinstance(said, ast.JoinedStr)
+        or (isinstance(said, ast.Call) and name_callee(said) in ("str", "format", "join"))
     }
     assert not built
 
@@ -182,7 +183,7 @@ def test_a_sentence_stands_in_one_catalogue():
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def said(action):
+def catch_texts(action):
     with pytest.raises(CollsimError) as caught:
         action()
     return str(caught.value), caught.value.text("zh")
@@ -194,18 +195,18 @@ def sends_what_is_not_there(n):
 
 
 def test_an_error_is_said_in_both_languages():
-    assert said(lambda: cs.units.parse_bytes("64M")) == (
+    assert catch_texts(lambda: cs.units.parse_bytes("64M")) == (
         "nbytes='64M' is ambiguous: write 64MB (64,000,000 bytes) or 64MiB (67,108,864 bytes)",
         "nbytes='64M' 有歧义：请写 64MB（64,000,000 字节）或 64MiB（67,108,864 字节）",
     )
-    assert said(lambda: cs.machine("dgx-h10")) == (
+    assert catch_texts(lambda: cs.machine("dgx-h10")) == (
         "unknown machine 'dgx-h10'; did you mean 'dgx-h100' or 'dgx-a100' or 'dgx-1v'?",
         "没有名为 'dgx-h10' 的机器；您是不是要 'dgx-h100' 或 'dgx-a100' 或 'dgx-1v'？",
     )
 
 
 def test_a_sentence_inside_another_is_said_in_the_same_language():
-    assert said(lambda: cs.schedule("allreduce_swing", ranks=12)) == (
+    assert catch_texts(lambda: cs.schedule("allreduce_swing", ranks=12)) == (
         "allreduce_swing: ranks=12: it needs a power of two; the nearest are 8 and 16",
         "allreduce_swing：ranks=12：rank 数必须是 2 的幂；最接近的是 8 和 16",
     )

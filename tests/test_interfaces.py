@@ -164,7 +164,7 @@ def words_of(what, value):
 CALLED = {"nvlink": "NVLink", "pcie": "PCIe", "infiniband": "InfiniBand", "network": "cable", "upi": "UPI"}
 
 
-def named(neck):
+def name_kind(neck):
     """The kind of link that the sentence about a bottleneck begins with."""
     head = neck["text"]["en"].split(" is ")[0]
     return next((kind for kind, name in CALLED.items() if name.lower() in head.lower()), head)
@@ -187,7 +187,7 @@ def by_python(run):
     }
 
 
-def asked(*words):
+def run_command(*words):
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout), done.stderr
@@ -195,7 +195,7 @@ def asked(*words):
 
 @cache
 def by_command(run):
-    row, _ = asked("run", run.algorithm, *run.words, "--nbytes", run.nbytes)
+    row, _ = run_command("run", run.algorithm, *run.words, "--nbytes", run.nbytes)
     return {name: row[name] for name in ("time", "busbw", "channels", "steps", "bound")} | {
         "bottleneck": row["bottleneck"]["kind"]
     }
@@ -216,7 +216,7 @@ def by_page(run):
         "channels": shown.channels,
         "steps": shown.figures.steps,
         "bound": shown.figures.bound,
-        "bottleneck": named(shown.bottleneck),
+        "bottleneck": name_kind(shown.bottleneck),
     }
     assert made["figures"]["time"] == pytest.approx(shown.figures.time)
     return found
@@ -251,7 +251,7 @@ def on_site(stick, run):
         "bound": made["figures"]["bound"],
         "channels": made["meta"]["channels"],
         "steps": len(made["steps"]["t0"]),
-        "bottleneck": named(made["bottleneck"]),
+        "bottleneck": name_kind(made["bottleneck"]),
     }
 
 
@@ -299,7 +299,7 @@ def test_a_prediction_has_one_answer_and_one_note(collective, run, nbytes, what,
     """The same time, algorithm and notes from Python and the command line; the term that sets it apart from a simulation
     also from Explore, where the run is the one that NCCL would choose."""
     p = predicted(collective, run, nbytes)
-    (row,), notes = asked("predict", collective, *run.words, "--nbytes", f"{nbytes}:{nbytes}:2")
+    (row,), notes = run_command("predict", collective, *run.words, "--nbytes", f"{nbytes}:{nbytes}:2")
     lines = [note for note in p.notes if "most of it the term" in note]
     assert row["time"] == pytest.approx(p.time, rel=1e-9)
     assert (row["algorithm"], row["protocol"], row["channels"]) == (p.algorithm, p.protocol, p.channels)
@@ -327,7 +327,7 @@ def compared(collective, run, nbytes):
 def test_a_comparison_has_one_winner(collective, run, nbytes, what, answer):
     first = compared(collective, run, nbytes).iloc[0]
     only = [word for name in names(collective) for word in ("--algorithm", name)]
-    rows, _ = asked("compare", "--collective", collective, *only, *run.words, "--nbytes", f"{nbytes}:{nbytes}:2")
+    rows, _ = run_command("compare", "--collective", collective, *only, *run.words, "--nbytes", f"{nbytes}:{nbytes}:2")
     there = rows[0]
     assert there["time"] == pytest.approx(first["time"], rel=1e-9)
     assert (there["algorithm"], there["channels"], there["chunks"]) == (
@@ -359,7 +359,7 @@ def test_equal_times_stand_in_one_order_through_every_interface():
     assert times[0] == pytest.approx(times[1], rel=1e-12)
     for given in (two, two[::-1]):
         only = [word for name in given for word in ("--algorithm", name)]
-        rows, _ = asked("compare", "--collective", "allgather", *only, *run.words, "--nbytes", "64MiB:64MiB:2")
+        rows, _ = run_command("compare", "--collective", "allgather", *only, *run.words, "--nbytes", "64MiB:64MiB:2")
         choice, _ = from_query(
             {"collective": "allgather", **run.query, "sizes": "64MiB:64MiB:2", "algorithms": ",".join(given)}
         )

@@ -28,7 +28,7 @@ def installed(tmp_path_factory):
     return place
 
 
-def said(code, *places, **more):
+def run_fresh_python(code, *places, **more):
     """What a fresh Python with these packages prints: stdout and stderr."""
     path = os.pathsep.join(map(str, (*places, ROOT)))
     done = subprocess.run(
@@ -67,7 +67,7 @@ cs.save(schedule, 'out.arrows')
 print(json.dumps([before, 'broadcast_one_by_one' in cs.algorithms('broadcast'), 'example-pair' in cs.machines(),
     'example-arrows' in cs.io.formats(), round(trace.time * 1e3, 3), open('out.arrows').read()]))
 """
-    out, err = said(f"import os; os.chdir({str(tmp_path)!r})\n{code}", installed)
+    out, err = run_fresh_python(f"import os; os.chdir({str(tmp_path)!r})\n{code}", installed)
     assert err == ""
     # 300 MB over twelve links of NVLink 3, 300 GB/s one way: a millisecond, and the latency of the cable
     assert json.loads(out) == [False, True, True, True, pytest.approx(1.0, abs=2e-3), "0 -> 1: chunk 0\n"]
@@ -75,7 +75,7 @@ print(json.dumps([before, 'broadcast_one_by_one' in cs.algorithms('broadcast'), 
 
 def test_the_command_line_knows_them_too(installed):
     code = "from collsim.cli import app; app(['run', 'broadcast_one_by_one', '--machine', 'example-pair', '--json'])"
-    out, err = said(code, installed)
+    out, err = run_fresh_python(code, installed)
     assert json.loads(out)["algorithm"] == "broadcast_one_by_one"
     assert err == ""
 
@@ -89,7 +89,7 @@ with ProcessPoolExecutor(1, mp_context=get_context('spawn')) as pool:
     print(pool.submit(repr, cs.registry.get_algorithm('broadcast_one_by_one')).result())
 """
     code = "if __name__ == '__main__':\n" + "\n".join("    " + line for line in code.strip().splitlines())
-    assert "broadcast_one_by_one" in said(code, installed)[0]
+    assert "broadcast_one_by_one" in run_fresh_python(code, installed)[0]
 
 
 def test_nothing_of_others_is_imported_for_what_the_package_itself_has(installed):
@@ -100,13 +100,13 @@ print('collsim_example' in sys.modules)
 cs.algorithms()
 print('collsim_example' in sys.modules)
 """
-    assert said(code, installed)[0].split() == ["False", "True"]
+    assert run_fresh_python(code, installed)[0].split() == ["False", "True"]
 
 
 def test_a_switch_leaves_them_out(installed):
     code = "import collsim as cs; print('example-pair' in cs.machines(), 'broadcast_one_by_one' in cs.algorithms())"
-    assert said(code, installed)[0] == "True True"
-    assert said(code, installed, COLLSIM_PLUGINS="0")[0] == "False False"
+    assert run_fresh_python(code, installed)[0] == "True True"
+    assert run_fresh_python(code, installed, COLLSIM_PLUGINS="0")[0] == "False False"
 
 
 # ---- broken ones ---------------------------------------------------------------------------------------------------
@@ -156,12 +156,12 @@ def broken(tmp_path_factory, installed):
         package(top / str(k), group, value.replace("broken", f"broken{k}"), code, f"broken{k}")
         for k, (group, value, code, _) in enumerate(BROKEN)
     ]
-    return said(LIST, *places, installed)
+    return run_fresh_python(LIST, *places, installed)
 
 
 @pytest.fixture(scope="module")
 def usual(installed):
-    return said(LIST, installed)
+    return run_fresh_python(LIST, installed)
 
 
 @pytest.mark.parametrize(("number", "case"), list(enumerate(BROKEN)))
@@ -180,12 +180,12 @@ def test_broken_ones_change_nothing_and_keep_no_other_out(broken, usual):
 def test_a_package_may_ask_for_the_list_while_it_is_imported(tmp_path, installed, usual):
     code = "import collsim as cs\nassert cs.algorithms() and cs.machines()\n"
     place = package(tmp_path / "here", "collsim.algorithms", "broken", code)
-    assert said(LIST, place, installed) == usual
+    assert run_fresh_python(LIST, place, installed) == usual
 
 
 def test_what_a_package_prints_stands_in_no_json_document(tmp_path):
     place = package(tmp_path / "here", "collsim.algorithms", "broken", "print('welcome')\nimport os\n")
-    out, err = said("from collsim.cli import app; app(['list', 'algorithms', '--json'])", place)
+    out, err = run_fresh_python("from collsim.cli import app; app(['list', 'algorithms', '--json'])", place)
     assert json.loads(out)
     assert "welcome" in err
 
@@ -205,7 +205,7 @@ for listed, name in ((cs.algorithms, 'broadcast_one_by_one'), (cs.machines, 'exa
     except KeyboardInterrupt:
         print(name in listed())
 """
-    assert said(code, installed) == ("True\nTrue", "")
+    assert run_fresh_python(code, installed) == ("True\nTrue", "")
 
 
 def test_threads_that_ask_at_the_same_time_all_find_what_packages_add(tmp_path):
@@ -221,7 +221,7 @@ for thread in threads:
     thread.join()
 print('mine' in cs.machines())
 """
-    assert said(code, place) == ("True", "")
+    assert run_fresh_python(code, place) == ("True", "")
 
 
 # ---- sandbox -------------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ frame = cs.grade({str(tmp_path)!r}, only=['send-one-chunk'], allow_unsandboxed=T
 print(frame.passed.tolist())
 """
     code = "if __name__ == '__main__':\n" + "\n".join("    " + line for line in code.strip().splitlines())
-    assert said(code, installed)[0].split("\n") == ["True", "[True]"]
+    assert run_fresh_python(code, installed)[0].split("\n") == ["True", "[True]"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import collsim as cs
 from collsim.schedule import TRANSFER, expand_steps, freeze, pipeline_chunks, reverse, together
 
 
-def made(steps, ranks=4, **more):
+def build_schedule(steps, ranks=4, **more):
     return freeze("mine", "allreduce", ranks, steps, **more)
 
 
@@ -24,7 +24,7 @@ def test_arguments_are_broadcast_together():
 
 
 def test_the_table_has_a_row_per_transfer():
-    s = made([cs.reduce([0, 1], [1, 0], chunk=[0, 1]), cs.copy([0, 1], [1, 0], chunk=[1, 0])], ranks=2)
+    s = build_schedule([cs.reduce([0, 1], [1, 0], chunk=[0, 1]), cs.copy([0, 1], [1, 0], chunk=[1, 0])], ranks=2)
     assert s.transfers.dtype == TRANSFER
     assert s.transfers.tolist() == [
         (0, 0, 1, 0, 0, True, 0),
@@ -57,13 +57,15 @@ def test_views_pick_rows():
 
 
 def test_transfers_of_a_list_happen_at_the_same_moment():
-    s = made([[cs.reduce(0, 1, 0), cs.reduce(2, 3, 0)]])
+    s = build_schedule([[cs.reduce(0, 1, 0), cs.reduce(2, 3, 0)]])
     assert s.steps == 1
     assert len(s) == 2
 
 
 def test_empty_steps_are_dropped():
-    assert made([[], cs.copy([], [], []), cs.reduce(0, 1, 0), cs.repeat(cs.reduce(0, 1, 0), 0, 1, 2)]).steps == 1
+    assert (
+        build_schedule([[], cs.copy([], [], []), cs.reduce(0, 1, 0), cs.repeat(cs.reduce(0, 1, 0), 0, 1, 2)]).steps == 1
+    )
 
 
 def test_repeat_shifts_chunks_inside_their_group():
@@ -90,8 +92,8 @@ def patterns(draw):
 @given(patterns())
 def test_repeated_and_written_out_steps_are_the_same_schedule(drawn):
     modulus, steps = drawn
-    short = made(steps, chunks=2 * modulus)
-    long = made(list(expand_steps(steps)), chunks=2 * modulus)
+    short = build_schedule(steps, chunks=2 * modulus)
+    long = build_schedule(list(expand_steps(steps)), chunks=2 * modulus)
     assert np.array_equal(short.transfers, long.transfers)
     assert (len(short), short.steps, short.slots, short.channels) == (len(long), long.steps, long.slots, long.channels)
     assert str(short) == str(long)
@@ -201,7 +203,7 @@ def test_composition_wants_the_same_ranks():
 )
 def test_steps_that_cannot_be_are_refused_with_a_sentence(steps, says):
     with pytest.raises(cs.ScheduleError, match=says):
-        made(steps)
+        build_schedule(steps)
 
 
 def test_a_repeated_pattern_stays_inside_the_slots():
@@ -209,10 +211,10 @@ def test_a_repeated_pattern_stays_inside_the_slots():
         (cs.repeat(cs.copy(0, 1, 3), 2, 1, 3), "chunk"),
         (cs.repeat(cs.copy(0, 1, 0, into=3), 2, -1, 3), "into"),
     ):
-        assert made([pattern]).slots == 6
+        assert build_schedule([pattern]).slots == 6
         says = rf"step 1: copy of chunk . from rank 0 to rank 1.*: in its repetitions {name} reaches slots 3 to 5 \(modulus=3\)"
         with pytest.raises(cs.ScheduleError, match=says):
-            made([pattern], chunks=4, slots=4)
+            build_schedule([pattern], chunks=4, slots=4)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,7 @@ def test_chunks_that_make_no_equal_blocks_are_refused_where_blocks_are_asked_for
 
 
 def test_two_reduces_into_one_slot_are_fine():
-    assert len(made([cs.reduce([1, 2, 3], 0, 0)])) == 3
+    assert len(build_schedule([cs.reduce([1, 2, 3], 0, 0)])) == 3
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ def test_an_endless_loop_is_stopped_and_said():
             yield cs.reduce(0, 1, 0)
 
     with pytest.raises(cs.ScheduleError, match=r"more than 50,000 steps and has not ended; does a loop never stop\?"):
-        made(endless())
+        build_schedule(endless())
 
 
 def test_an_endless_loop_of_nothing_is_stopped_too():
@@ -294,7 +296,7 @@ def test_an_endless_loop_of_nothing_is_stopped_too():
             yield []
 
     with pytest.raises(cs.ScheduleError, match="does a loop never stop"):
-        made(endless())
+        build_schedule(endless())
 
 
 def test_helpers_have_names_of_their_own():
@@ -317,13 +319,13 @@ def test_a_schedule_says_what_its_helpers_are():
 
 
 def test_a_row_with_a_width_stands_for_a_range_of_chunks():
-    wide = made([cs.copy([0, 1], [2, 3], chunk=[0, 3], width=3)])
+    wide = build_schedule([cs.copy([0, 1], [2, 3], chunk=[0, 3], width=3)])
     assert len(wide.patterns[0]) == 2
     assert len(wide) == wide.patterns[0].transfers == 6
     assert wide.chunks == wide.slots == 6
     assert wide.transfers["src"].tolist() == [0, 0, 0, 1, 1, 1]
     assert wide.transfers["chunk"].tolist() == wide.transfers["into"].tolist() == [0, 1, 2, 3, 4, 5]
-    elsewhere = made([cs.reduce(0, 1, chunk=1, into=4, channel=2, width=2)])
+    elsewhere = build_schedule([cs.reduce(0, 1, chunk=1, into=4, channel=2, width=2)])
     assert elsewhere.transfers.tolist() == [(0, 0, 1, 1, 4, True, 2), (0, 0, 1, 2, 5, True, 2)]
 
 
@@ -348,8 +350,8 @@ def test_everything_that_takes_steps_takes_ranges():
         lambda step: list(expand_steps([step])),
         lambda step: [step.map_to([3, 2, 1, 0], [4, 5, 6, 7])],
     ):
-        assert (made(way(wide)).transfers == made(way(plain)).transfers).all()
-        assert len(made(way(wide))) == len(made(way(plain)))
+        assert (build_schedule(way(wide)).transfers == build_schedule(way(plain)).transfers).all()
+        assert len(build_schedule(way(wide))) == len(build_schedule(way(plain)))
     assert (wide + wide).width == 2
     assert (wide + cs.copy(2, 0, chunk=0)).width == 1
 
@@ -373,13 +375,13 @@ def test_everything_that_takes_steps_takes_ranges():
 )
 def test_a_range_that_cannot_be_is_refused(steps, says):
     with pytest.raises(cs.ScheduleError, match=says):
-        made(steps(), chunks=8, slots=8)
+        build_schedule(steps(), chunks=8, slots=8)
 
 
 def test_ranges_side_by_side_do_not_meet():
     """Slots 0-1 and 2-3 of rank 1, and 0-3 of another rank: no slot twice."""
-    assert len(made([cs.copy([0, 2, 0], [1, 1, 3], chunk=[0, 2, 0], width=2)])) == 6
-    assert len(made([cs.reduce([0, 2], 1, chunk=[0, 1], width=2)])) == 4  # adding may meet
+    assert len(build_schedule([cs.copy([0, 2, 0], [1, 1, 3], chunk=[0, 2, 0], width=2)])) == 6
+    assert len(build_schedule([cs.reduce([0, 2], 1, chunk=[0, 1], width=2)])) == 4  # adding may meet
 
 
 def test_a_step_too_long_to_write_out_says_so():

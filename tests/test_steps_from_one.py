@@ -23,7 +23,7 @@ FROM_NOUGHT = re.compile(r"\bsteps? 0\b|第 ?0 ?步|步骤 ?0\b|第零步|\bstep
 FILES = {"formats.md", "timeline.md"}
 
 
-def said(text):
+def find_steps(text):
     return [text[max(0, hit.start() - 40) : hit.end() + 40] for hit in FROM_NOUGHT.finditer(text)]
 
 
@@ -44,19 +44,19 @@ def pages():
 
 def test_the_search_finds_a_count_from_nought():
     for text in ("what step 0 must do", "第 0 步 rank r", "        step 0  step 1", "Step 0 of 6"):
-        assert said(text)
+        assert find_steps(text)
     for text in ("step 10 of 16", "第 10 步", "in steps of 0.5 s", "a first step"):
-        assert not said(text)
+        assert not find_steps(text)
 
 
 def test_no_page_no_notebook_and_no_example_counts_steps_from_nought():
-    assert not {name: hits for name, text in pages() if (hits := said(text))}
+    assert not {name: hits for name, text in pages() if (hits := find_steps(text))}
 
 
 def test_no_text_of_the_app_the_lessons_and_the_player_counts_steps_from_nought():
-    wrong = {key: text for key, pair in TEXTS.items() for text in pair if said(text)}
+    wrong = {key: text for key, pair in TEXTS.items() for text in pair if find_steps(text)}
     for path in (*ROOT.glob("collsim/lessons/*.py"), *ROOT.glob("collsim/site/*"), *ROOT.glob("collsim/viz/**/*.js")):
-        if path.is_file() and (hits := said(path.read_text(encoding="utf-8"))):
+        if path.is_file() and (hits := find_steps(path.read_text(encoding="utf-8"))):
             wrong[path.name] = hits
     assert not wrong
 
@@ -65,12 +65,12 @@ def test_no_text_of_the_app_the_lessons_and_the_player_counts_steps_from_nought(
 def test_no_exercise_counts_steps_from_nought(lang):
     for name in list_exercises():
         task = exercise(name, lang)
-        assert not said("\n".join([str(task), *map(task.hint, (1, 2, 3)), task.starter])), name
+        assert not find_steps("\n".join([str(task), *map(task.hint, (1, 2, 3)), task.starter])), name
 
 
 def test_no_algorithm_says_a_step_from_nought():
     for name, algorithm in cs.algorithms().items():
-        assert not said(
+        assert not find_steps(
             "\n".join([algorithm.doc, *algorithm.summary, *algorithm.when, algorithm.function.__doc__ or ""])
         ), name
 
@@ -80,7 +80,7 @@ def test_a_printed_schedule_begins_with_step_one_and_ends_with_the_last():
     assert head == [word for k in range(1, 7) for word in ("step", str(k))]
     shown = CliRunner().invoke(app, ["show", "allreduce_ring", "--ranks", "4"]).stdout
     assert "step 1" in shown
-    assert not said(shown)
+    assert not find_steps(shown)
 
 
 def early(n):
@@ -90,8 +90,8 @@ def early(n):
 def test_what_goes_wrong_in_the_first_step_goes_wrong_in_step_one():
     found = cs.exercise("broadcast-to-all").check(early, record=False)
     assert "step 1" in found.reason
-    assert (found.step, said(str(found))) == (0, [])
-    assert said(str(cs.exercise("broadcast-to-all", "zh").check(early, record=False))) == []
+    assert (found.step, find_steps(str(found))) == (0, [])
+    assert find_steps(str(cs.exercise("broadcast-to-all", "zh").check(early, record=False))) == []
     with pytest.raises(cs.ScheduleError, match=r"step 1: .*dst=4 does not exist") as caught:
         freeze("mine", "broadcast", 4, [cs.copy(0, 4, chunk=0)])
     assert caught.value.step == 0
@@ -105,8 +105,8 @@ def test_whatever_is_broken_is_told_in_steps_from_one_by_all_that_tell_it(how):
     for seed in range(12):
         for lang in ("en", "zh"):
             made = break_it(trace, how, seed, lang)
-            assert said(str(made)) == []
-            assert made.trace is None or said(json.dumps(build_timeline(made.trace), ensure_ascii=False)) == []
+            assert find_steps(str(made)) == []
+            assert made.trace is None or find_steps(json.dumps(build_timeline(made.trace), ensure_ascii=False)) == []
             first += made.error is not None and getattr(made.error, "step", None) == 0 and "tep 1" in str(made.error)
     assert bool(first) == (
         how in ("lose", "swap")
@@ -116,4 +116,4 @@ def test_whatever_is_broken_is_told_in_steps_from_one_by_all_that_tell_it(how):
 def test_a_run_narrates_from_the_first_step_on():
     trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")
     assert list(trace.steps["step"]) == list(np.arange(6)), "a column counts as Python does"
-    assert said(json.dumps(build_timeline(trace), ensure_ascii=False)) == []
+    assert find_steps(json.dumps(build_timeline(trace), ensure_ascii=False)) == []

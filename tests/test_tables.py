@@ -57,7 +57,7 @@ SECTIONS = sections(PAGE)
 COMMON = rows(PAGE.split("\n## Runs")[0])
 
 
-def listed(section, sections=SECTIONS):
+def list_columns(section, sections=SECTIONS):
     """The columns of a table, in order: the names in its first paragraph, after the colon."""
     paragraph = sections[section].strip().split("\n\n")[0]
     return re.findall(r"`(\w+)`", re.split(r": |：", paragraph)[-1])
@@ -146,21 +146,21 @@ def test_every_table_of_the_page_is_made_here():
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_table_has_the_columns_that_the_page_lists_in_their_order(name, tmp_path):
-    assert list(FRAMES[name](tmp_path).columns) == listed(name)
+    assert list(FRAMES[name](tmp_path).columns) == list_columns(name)
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_every_column_of_a_table_has_its_unit_and_its_meaning(name):
-    missing = [column for column in listed(name) if column not in COMMON and column not in rows(SECTIONS[name])]
+    missing = [column for column in list_columns(name) if column not in COMMON and column not in rows(SECTIONS[name])]
     known_elsewhere = rows(SECTIONS["StepTrace.tasks"]) if "as in `StepTrace.tasks`" in SECTIONS[name] else {}
     assert [column for column in missing if column not in known_elsewhere] == []
 
 
 def test_no_column_is_explained_that_no_table_has():
-    used = {column for name in FRAMES for column in listed(name)}
+    used = {column for name in FRAMES for column in list_columns(name)}
     assert set(COMMON) - used - {"spent", "nodes"} == set()
     for name in FRAMES:
-        assert set(rows(SECTIONS[name])) - set(listed(name)) == set(), name
+        assert set(rows(SECTIONS[name])) - set(list_columns(name)) == set(), name
 
 
 def test_times_bandwidths_and_bytes_have_their_units():
@@ -173,7 +173,7 @@ def test_the_chinese_page_has_the_same_columns_in_the_same_order_and_in_the_same
     """Units but for those that are words: samples, a count, part of 1."""
     chinese = sections(CHINESE)
     for english, other in zip(SECTIONS, chinese, strict=True):
-        assert listed(other, chinese) == listed(english), other
+        assert list_columns(other, chinese) == list_columns(english), other
         assert list(rows(chinese[other])) == list(rows(SECTIONS[english])), other
     ours, theirs = (
         {column: unit for column, unit in rows(page).items() if unit in ("s", "B", "B/s", "1/s", "")}

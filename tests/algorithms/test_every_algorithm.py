@@ -18,7 +18,7 @@ every_algorithm = pytest.mark.parametrize("name", ALGORITHMS, scope="module")
 
 
 @lru_cache(maxsize=1000)
-def made(name, n, options=()):
+def build_schedule(name, n, options=()):
     """A schedule; building it takes longer than what is asked of it."""
     return ALGORITHMS[name](n, **dict(options))
 
@@ -28,13 +28,13 @@ def with_options(name):
     entry = ALGORITHMS[name]
     for n in [*sizes(entry, 9), *sizes(entry, 17, 16)]:
         for options in options_to_try(entry, n):
-            yield made(name, n, tuple(options.items())), options
+            yield build_schedule(name, n, tuple(options.items())), options
 
 
 @every_algorithm
 def test_post_condition_holds_for_every_number_of_ranks(name):
     for n in sizes(ALGORITHMS[name], 33):
-        cs.verify(made(name, n))
+        cs.verify(build_schedule(name, n))
 
 
 @every_algorithm
@@ -59,7 +59,7 @@ def test_claimed_cost_is_the_real_cost(name):
     assert entry.steps is not None
     assert entry.sent is not None
     for n in sizes(entry, 33):
-        s = made(name, n)
+        s = build_schedule(name, n)
         assert entry.claim("steps", n) == s.steps
         assert entry.claim("sent", n) == pytest.approx(sent_by_busiest(s))
 
@@ -71,7 +71,7 @@ def test_closed_form_is_what_the_steps_add_up_to(name):
     entry = ALGORITHMS[name]
     if entry.network != "switch":
         return
-    for s, options in [*((made(name, n), {}) for n in sizes(entry, 33)), *with_options(name)]:
+    for s, options in [*((build_schedule(name, n), {}) for n in sizes(entry, 33)), *with_options(name)]:
         price = entry.price(s.ranks, 1e6, 2e-6, 1e-10, **options)
         if price is None:
             continue
@@ -110,7 +110,7 @@ def test_closed_form_is_what_lockstep_measures(name):
     for n in sizes(entry, 17, 2):
         reduces = {"reduces": True} if entry.helpers_on != "host" else {}
         topology = getattr(cs.topology, entry.network)(n, bandwidth=1e10, alpha=1e-6, **reduces)
-        s, nbytes = made(name, n), 2**20 * n * 15
+        s, nbytes = build_schedule(name, n), 2**20 * n * 15
         time = cs.simulate(s, topology, nbytes=nbytes, dtype="int8").time
         least, most = (entry.price(n, nbytes, cables * 1e-6, 1e-10) for cables in hops(s, entry.network))
         assert time <= most * (1 + 1e-4), n  # chunks are whole elements: not every size divides evenly
@@ -160,7 +160,7 @@ def test_relabelling_the_ranks_never_breaks_it(name):
 def test_written_out_steps_give_the_same_as_repeated_ones(name):
     entry = ALGORITHMS[name]
     for n in sizes(entry, 6):
-        s = made(name, n)
+        s = build_schedule(name, n)
         out = freeze(
             name, s.collective, n, list(s.each_step()), chunks=s.chunks, slots=s.slots, helpers=s.endpoints - n
         )

@@ -71,7 +71,7 @@ def machine(path):
     assert yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def known(path):
+def check_content(path):
     """For a format without an opener of its own: something is in it, and collsim reads back what it can read."""
     assert path.stat().st_size > 0
     if any(path.name.endswith(entry.suffixes) for entry in cs.io.formats().values() if entry.read):

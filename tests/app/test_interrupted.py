@@ -41,7 +41,7 @@ def opened():
     return at.run()
 
 
-def told(at):
+def read_settings(at):
     """What the browser is told to set: by key, whether, and to what."""
     one, two = at.number_input(key="w_train_samples"), [at.toggle(key=f"w_{name}") for name in ("p2p", "gdr")]
     return [(one.proto.set_value, one.proto.value), *((each.proto.set_value, each.proto.value) for each in two)]
@@ -51,10 +51,10 @@ def test_controls_of_a_run_that_was_overtaken_are_set_again(again):
     at = opened()
     assert len(again) == 2
     assert not at.exception
-    assert told(at) == [(True, 32), (True, True), (True, True)]
+    assert read_settings(at) == [(True, 32), (True, True), (True, True)]
 
 
 def test_controls_of_a_run_that_came_to_its_end_are_not():
     at = opened()
-    assert told(at) == [(True, 32), (True, True), (True, True)]
-    assert [whether for whether, _ in told(at.run())] == [False] * 3
+    assert read_settings(at) == [(True, 32), (True, True), (True, True)]
+    assert [whether for whether, _ in read_settings(at.run())] == [False] * 3

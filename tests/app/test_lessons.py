@@ -18,7 +18,7 @@ from collsim.markup import escape_text
 NAMES = list(SECTIONS)
 
 
-def made(name):
+def fill_section(name):
     return SECTIONS[name][1].fill_texts()
 
 
@@ -51,7 +51,7 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
     at = opened(lesson=name, lang=lang)
     assert not at.exception
     assert messages(at) == []
-    told = made(name)
+    told = fill_section(name)
     zh = lang == "zh"
     assert played(at)["timeline"]["schema"] == "collsim.timeline/1"
 
@@ -73,17 +73,17 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question_has_one_right_answer_and_a_reason_for_each(name):
     for lang in (0, 1):
-        question = made(name).question
+        question = fill_section(name).question
         texts = [c.text[lang] for c in question.choices]
         assert len(set(texts)) == len(texts) >= 3
         assert 0 <= question.answer < len(texts)
         assert all(c.reason[lang].strip() for c in question.choices)
-        assert all(p[lang].strip() for p in (*made(name).before, *made(name).after))
+        assert all(p[lang].strip() for p in (*fill_section(name).before, *fill_section(name).after))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_english_holds_no_chinese_and_chinese_is_not_english(name):
-    one = made(name)
+    one = fill_section(name)
     lesson, section = SECTIONS[name]
     pairs = [
         lesson.title,
@@ -99,11 +99,13 @@ def test_english_holds_no_chinese_and_chinese_is_not_english(name):
 
 def test_the_numbers_are_those_of_the_runs():
     # a parameter server: n-1 buffers into one cable and n-1 out of it
-    assert "448 MiB" in made("server").after[0][0]
-    assert made("server").question.explanation[0].startswith("7 workers send through one cable, then 15: 2.14")
+    assert "448 MiB" in fill_section("server").after[0][0]
+    assert fill_section("server").question.explanation[0].startswith("7 workers send through one cable, then 15: 2.14")
     # 2(N-1)/N for 2, 4, 8, 16 and 64 ranks
-    assert [row[3][0] for row in made("volume").table[1:]] == [f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)]
-    assert made("ring").question.choices[int(made("ring").question.answer)].text[0] == "step 7"
+    assert [row[3][0] for row in fill_section("volume").table[1:]] == [
+        f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)
+    ]
+    assert fill_section("ring").question.choices[int(fill_section("ring").question.answer)].text[0] == "step 7"
 
 
 def test_the_story_is_read_in_order_and_answers_are_remembered():
@@ -172,12 +174,12 @@ def test_words_of_the_page_stand_in_both_languages():
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_with_it(lang):
-    def shown(**query):
+    def open_lesson(**query):
         bodies = "".join(e.proto.body for e in opened(lesson="orders", lang=lang, **query).get("html"))
         wide, narrow = (re.findall('<img alt="([^"]+)"', bodies)[k::2] for k in (0, 1))
         assert wide == narrow
         return wide
 
-    told, k = made("orders"), int(lang == "zh")
-    assert shown() == [one.describe(k) for one in told.lanes]
-    assert shown(answer="1") == [one.describe(k) for one in (*told.lanes, *told.lanes_after)]
+    told, k = fill_section("orders"), int(lang == "zh")
+    assert open_lesson() == [one.describe(k) for one in told.lanes]
+    assert open_lesson(answer="1") == [one.describe(k) for one in (*told.lanes, *told.lanes_after)]

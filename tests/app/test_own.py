@@ -50,7 +50,7 @@ def race() -> None:
     main(first="race")
 
 
-def on(text, **values):
+def open_on_machine(text, **values):
     return Choice(**{"nbytes": "1MiB", **read_file_fields(text), **values})
 
 
@@ -60,26 +60,26 @@ def test_what_the_file_says_is_what_is_run(text, tmp_path):
     path.write_text(text)
     with pytest.warns() if custom_machine.read_facts(text).notes else contextlib.nullcontext():
         plain = cs.load_topology(path)
-    assert build_place(on(text)).name == plain.name
+    assert build_place(open_on_machine(text)).name == plain.name
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("values", [{}, {"p2p": True, "gdr": False, "nodes": 2, "fabric": "rail"}])
 def test_a_machine_of_ones_own_survives_its_address(text, values):
-    choice = on(
+    choice = open_on_machine(
         text, **{name: value for name, value in values.items() if name in custom_machine.read_facts(text).takes}
     )
     assert from_query(to_query(choice)) == (choice, [])
 
 
 def test_two_nodes_without_p2p_are_slower_than_one_with_it():
-    assert build_place(on(SMI, nodes=2)).ranks == 8
-    assert simulate(on(SMI, p2p=False)).time > simulate(on(SMI)).time
+    assert build_place(open_on_machine(SMI, nodes=2)).ranks == 8
+    assert simulate(open_on_machine(SMI, p2p=False)).time > simulate(open_on_machine(SMI)).time
 
 
 @pytest.mark.parametrize("page", [explore, compare, whatif])
 def test_pages_with_a_sidebar_run_on_it(page):
-    at = fine(opened(page, **to_query(on(SMI, sizes="1KiB:1MiB:32"))))
+    at = fine(opened(page, **to_query(open_on_machine(SMI, sizes="1KiB:1MiB:32"))))
     assert at.selectbox(key="w_place").value == "own"
     assert address(at)["own"] == custom_machine.pack_text(SMI)
 
@@ -110,7 +110,7 @@ def test_a_text_that_is_no_topology_gets_one_sentence_and_the_run_stays():
 
 
 def test_a_race_on_it_has_the_text_once_in_its_address():
-    runners = lineup.build_race(on(SMI))
+    runners = lineup.build_race(open_on_machine(SMI))
     query = lineup.ADDRESS.write(runners)
     assert sum("own" in name for name in query) == 1
     assert lineup.ADDRESS.read(query) == (runners, [])
@@ -123,10 +123,20 @@ def test_a_race_on_it_has_the_text_once_in_its_address():
 def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
     shown = Pair(text=SMI, nodes=2, fabric="rail")
     assert build_place(pair.build_choice(Choice(), shown)).name == pair.build(shown).name
-    assert build_place(pair.build_choice(on(SMI), Pair("dgx-h100", 2))).name == pair.build(Pair("dgx-h100", 2)).name
+    assert (
+        build_place(pair.build_choice(open_on_machine(SMI), Pair("dgx-h100", 2))).name
+        == pair.build(Pair("dgx-h100", 2)).name
+    )
 
 
-@pytest.mark.parametrize("choice", [on(SMI, nodes=2, p2p=False), on(TEXTS["our YAML"], p2p=True), on(TEXTS["network"])])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        open_on_machine(SMI, nodes=2, p2p=False),
+        open_on_machine(TEXTS["our YAML"], p2p=True),
+        open_on_machine(TEXTS["network"]),
+    ],
+)
 def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path(custom_machine.choose_file_name(choice.own)).write_text(choice.own)

@@ -55,7 +55,7 @@ def figures(at):
     return any('class="cs-head"' in e.proto.body for e in at.get("html"))
 
 
-def joined(code, **query):
+def join_class(code, **query):
     at = AppTest.from_function(student, default_timeout=60)
     at.query_params["class"] = code
     for name, text in query.items():
@@ -174,7 +174,7 @@ def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_a
     code = room[:4]
     assert code in words(teacher)
     assert not players(teacher)
-    one, other = joined(code), joined(code, lang="zh")
+    one, other = join_class(code), join_class(code, lang="zh")
     question = QUESTIONS[0]
     assert question.ask[0] in words(one)
     assert question.ask[1] in words(other)
@@ -209,7 +209,7 @@ def test_a_number_that_is_none_is_told_and_not_counted(sit_at):
     teacher = opened(**RUN, ask="1", question=str(next(k for k, q in enumerate(QUESTIONS) if q.topic == "time") + 1))
     teacher.button(key="ask_class").click().run()
     room = address(teacher)["class"]
-    at = joined(room[:4])
+    at = join_class(room[:4])
     field = f"vote_number_{get_class_sessions().get_leader_board(room, LOCAL).posed.round}"
     check = next(b for b in at.button if b.label == say("en", "ask.check"))
     at.text_input(key=field).set_value("nan")
@@ -228,12 +228,12 @@ def test_a_teachers_key_is_of_no_use_on_the_students_page_and_a_lost_class_is_to
     teacher = opened(**RUN, ask="1")
     teacher.button(key="ask_class").click().run()
     room = address(teacher)["class"]
-    at = joined(room)
+    at = join_class(room)
     assert address(at)["class"] == room[:4]
     assert not any(b.key == "class_reveal" for b in at.button)
     get_class_sessions().close(room, LOCAL)
     assert say("en", "class.over") in messages(teacher.run())
-    assert messages(joined("bcdf")) == [say("en", "class.none", code="bcdf")]
+    assert messages(join_class("bcdf")) == [say("en", "class.none", code="bcdf")]
 
 
 def test_a_page_on_another_device_leads_no_class_even_with_the_teachers_key(sit_at):

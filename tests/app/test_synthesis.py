@@ -52,7 +52,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr("collsim.app.pages.compare.get_latest", latest)
 
 
-def said(at):
+def read_texts(at):
     return re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html"))).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -63,7 +63,7 @@ def test_one_click_shows_the_schedule_that_gets_to_the_bound_beside_ring_and_tre
     assert players(at)
     fine(at.button(key="synthesis_show").click().run())
     assert address(at)["synthesize"] == "1"
-    words = said(at)
+    words = read_texts(at)
     assert "120 µs" in words
     assert "40 µs" in words
     assert {"en": "uses 1 of the 3 links of the narrowest cut, not 3", "zh": "3 条链路中只用了 1 条，而不是 3 条"}[
@@ -207,10 +207,10 @@ def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(mo
 
 def test_compare_adds_it_as_a_line_and_says_why_at_the_largest_size():
     at = fine(opened(compare, sizes="4KB:4MB:1000", **RUN))
-    assert "synthesized" not in said(at)
+    assert "synthesized" not in read_texts(at)
     fine(at.button(key="synthesis_add").click().run())
     assert address(at)["algorithms"].endswith(",synthesized")
-    assert "uses 1 of the 3 links of the narrowest cut" in said(at)
+    assert "uses 1 of the 3 links of the narrowest cut" in read_texts(at)
     shown = next(frame.value for frame in at.dataframe if "synthesized" in frame.value)
     assert list(shown["synthesized"])[-1] == "40 µs"
     again = fine(opened(compare, **address(at)))
@@ -221,15 +221,15 @@ def test_compare_adds_it_as_a_line_and_says_why_at_the_largest_size():
 
 def test_compare_by_the_other_engine_says_that_the_sentences_are_timed_by_event():
     query = {"sizes": "4KB:4MB:1000", "algorithms": "allgather_ring,synthesized", **RUN}
-    assert "curves and the table here are of the lockstep engine" in said(fine(opened(compare, **query)))
+    assert "curves and the table here are of the lockstep engine" in read_texts(fine(opened(compare, **query)))
     at = fine(opened(compare, **query, engine="event"))
-    assert "All timed by the event engine." in said(at)
-    assert "curves and the table here" not in said(at)
+    assert "All timed by the event engine." in read_texts(at)
+    assert "curves and the table here" not in read_texts(at)
 
 
 def test_a_sentence_of_chinese_names_has_no_spaces_between_them():
     query = {"sizes": "4KB:4MB:1000", "algorithms": "allgather_ring,synthesized", "lang": "zh", **RUN}
-    assert "在所有数据量下合成的调度都最快。" in said(fine(opened(compare, **query)))
+    assert "在所有数据量下合成的调度都最快。" in read_texts(fine(opened(compare, **query)))
 
 
 def test_compare_without_anything_to_synthesize_keeps_the_others():

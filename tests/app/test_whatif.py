@@ -48,7 +48,7 @@ def sent(at):
     return json.loads(one.proto.json)
 
 
-def named(at):
+def list_run_ids(at):
     """What the picture of before and after and the player of several call their runs."""
     (several,) = players(at)
     return sent(at)["id"], json.loads(several.proto.json)["id"]
@@ -108,14 +108,14 @@ def test_under_a_bar_the_last_pictures_keep_the_name_of_their_own_run(slow, monk
     """A picture that is there under a name is not drawn again when the run of that name comes."""
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = fine(opened(beside="again", **SMALL))
-    last = named(at)
+    last = list_run_ids(at)
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.selectbox(key="w_x_kind").set_value("cable").run()
     (job,) = slow._jobs.values()
-    assert named(at) == last
+    assert list_run_ids(at) == last
     slow.cache.put(job.key, pickle.dumps(edits.change(*job.key[1])))
     fine(at.run())
-    assert not set(named(at)) & set(last)
+    assert not set(list_run_ids(at)) & set(last)
 
 
 def test_a_moment_in_the_address_is_where_both_pictures_begin_until_something_is_changed():

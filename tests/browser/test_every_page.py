@@ -88,12 +88,12 @@ def test_a_page_whose_picture_is_gone_or_that_turned_dark_has_changed_and_a_shif
     shifted[720:734] = 245
     shifted[740:754, 300:1000] = 20
 
-    def shown(pixels):
+    def make_thumbnail(pixels):
         made = io.BytesIO()
         Image.fromarray(pixels).save(made, "PNG")
         return thumbnail(made.getvalue())
 
-    assert share_changed(shown(page), shown(whole)) == 0
-    assert share_changed(shown(page), shown(gone)) > SHARE
-    assert share_changed(shown(page), shown(255 - page)) > SHARE
-    assert share_changed(shown(page), shown(shifted)) < SHARE / 2
+    assert share_changed(make_thumbnail(page), make_thumbnail(whole)) == 0
+    assert share_changed(make_thumbnail(page), make_thumbnail(gone)) > SHARE
+    assert share_changed(make_thumbnail(page), make_thumbnail(255 - page)) > SHARE
+    assert share_changed(make_thumbnail(page), make_thumbnail(shifted)) < SHARE / 2

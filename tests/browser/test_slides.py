@@ -22,7 +22,7 @@ EMPTY = """() => Promise.all([...document.querySelectorAll(".slide img")].map((i
 
 
 @pytest.fixture(scope="module", params=sample(["en", "zh"], 1))
-def shown(request, tmp_path_factory, chromium):
+def slides_tab(request, tmp_path_factory, chromium):
     """A tab with all slides, and how many there are."""
     deck = write_slides(tmp_path_factory.mktemp("slides") / "slides.html", lang=request.param)
     tab = chromium.new_page()
@@ -37,15 +37,15 @@ def looked_at(tab, size):
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (1024, 768)])
-def test_every_slide_fits_a_screen(shown, size):
-    tab, slides = shown
+def test_every_slide_fits_a_screen(slides_tab, size):
+    tab, slides = slides_tab
     assert looked_at(tab, size) == []
     assert tab.locator(".slide").count() == slides
     assert tab.evaluate(SMALL) == []
 
 
-def test_every_slide_is_a_page_when_printed(shown):
-    tab, slides = shown
+def test_every_slide_is_a_page_when_printed(slides_tab):
+    tab, slides = slides_tab
     tab.emulate_media(media="print")
     assert looked_at(tab, (1280, 720)) == []
     tall = tab.evaluate("() => [...document.querySelectorAll('.slide img')].map((img) => img.clientHeight)")

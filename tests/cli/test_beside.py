@@ -11,12 +11,12 @@ from collsim.cli import app, runs
 BASE = ["run", "allreduce_ring", "--topology", "switch(8)", "--engine", "event"]
 
 
-def told(*words):
+def run_command(*words):
     return CliRunner().invoke(app, [*BASE, *words])
 
 
 def rows(*words):
-    done = told(*words, "--json")
+    done = run_command(*words, "--json")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["collectives"]
 
@@ -36,7 +36,7 @@ def test_a_companion_without_ranks_has_those_of_the_run():
     "listed", ["²", "0-²", "", "1-", "-1", "x", "3-1", "8", "0-99999999999", "0-" + "9" * 5000, "0,,1"]
 )
 def test_what_is_no_rank_is_refused_before_it_is_counted_out(listed):
-    done = told("--beside", f"allreduce_ring@{listed}")
+    done = run_command("--beside", f"allreduce_ring@{listed}")
     assert done.exit_code == 2, done.output
     assert "switch(8) has ranks 0 to 7" in done.output
     assert "algorithm@0-7 or algorithm@0,8" in done.output
@@ -52,4 +52,4 @@ def test_the_cost_that_is_said_is_that_of_all_at_once_and_then_of_each_alone(mon
     assert alone == [cs.expected_cost(one, topo, "64MiB", engine="event") for one in (s, four)]
     monkeypatch.undo()
     monkeypatch.setattr(runs, "_LONG", 0.0)
-    assert f"{len(s) + len(four)} transfers; up to about" in told("--beside", "allreduce_ring@0-3").output
+    assert f"{len(s) + len(four)} transfers; up to about" in run_command("--beside", "allreduce_ring@0-3").output

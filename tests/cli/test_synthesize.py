@@ -11,13 +11,13 @@ from collsim.cli import app
 MESH = ["--topology", "fully_connected(4, bandwidth=25GB/s, alpha=0s)", "--no-progress"]
 
 
-def told(*words):
+def run_command(*words):
     return CliRunner().invoke(app, [*words, *MESH])
 
 
 def test_run_shows_the_schedule_that_gets_there_and_where_the_gain_comes_from(tmp_path):
     out = tmp_path / "found.json"
-    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
+    done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
     assert done.exit_code == 0, done.output
     assert "this run takes 3 ×" in done.stdout  # three steps of 40 us; the bound is 40 us
     assert "ring takes 120 µs, 3 times as long" in done.stdout
@@ -27,13 +27,13 @@ def test_run_shows_the_schedule_that_gets_there_and_where_the_gain_comes_from(tm
 
 def test_the_schedule_goes_home_as_a_program_of_msccl(tmp_path):
     out = tmp_path / "found.xml"
-    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
+    done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
     assert done.exit_code == 0, done.output
     cs.verify(cs.io.read_msccl(out))
 
 
 def test_run_says_it_to_machines():
-    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json")
+    done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json")
     found = json.loads(done.stdout)["synthesis"]
     assert found["runs"][0]["run"] == "synthesized"
     assert found["runs"][0]["time"] == pytest.approx(40e-6)
@@ -41,7 +41,7 @@ def test_run_says_it_to_machines():
 
 
 def test_compare_lists_it_and_says_the_sentence_of_the_largest_size():
-    done = told(
+    done = run_command(
         "compare",
         "--collective",
         "allgather",
@@ -59,22 +59,26 @@ def test_compare_lists_it_and_says_the_sentence_of_the_largest_size():
 
 def test_compare_says_it_to_machines_too():
     words = ["--collective", "allgather", "--algorithm", "allgather_ring", "--nbytes", "4KB:4MB:1000", "--json"]
-    found = json.loads(told("compare", *words, "--synthesize").stdout)
+    found = json.loads(run_command("compare", *words, "--synthesize").stdout)
     assert {row["algorithm"] for row in found["rows"]} == {"allgather_ring", "synthesized"}
     assert (
         found["synthesis"]
-        == json.loads(told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json").stdout)["synthesis"]
+        == json.loads(run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json").stdout)[
+            "synthesis"
+        ]
     )
 
 
 def test_compare_without_it_does_not_search():
-    rows = json.loads(told("compare", "--collective", "allgather", "--nbytes", "4MB", "--json").stdout)
+    rows = json.loads(run_command("compare", "--collective", "allgather", "--nbytes", "4MB", "--json").stdout)
     assert "synthesized" not in {row["algorithm"] for row in rows}
 
 
 def test_a_place_that_cannot_be_written_is_said_before_anything_is_looked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(cs.Trace, "close_gap", None)
-    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(tmp_path / "no" / "x.xml"))
+    done = run_command(
+        "run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(tmp_path / "no" / "x.xml")
+    )
     assert done.exit_code == 2
     assert "there is no folder" in done.output
 
@@ -90,7 +94,7 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_looked_for(tm
 def test_a_suffix_that_nothing_writes_is_said_before_anything_is_run(words, tmp_path, monkeypatch):
     for name in ("simulate", "synthesize"):
         monkeypatch.setattr(cs, name, lambda *a, **o: pytest.fail("it ran"))
-    done = told(*words, str(tmp_path / "x.foo"))
+    done = run_command(*words, str(tmp_path / "x.foo"))
     assert done.exit_code == 2, done.output
     assert "no format writes a" in done.output
     assert not list(tmp_path.iterdir())
@@ -103,19 +107,19 @@ def test_without_switches_that_reduce_at_every_command():
     """Eight H100: with NVLS 256 MiB take 0.745 ms, without at least 2 * 7/8 of them at 450 GB/s, 1.04 ms."""
     most = 2 * 7 / 8 * 2**28 / 450e9
 
-    def found(*words):
+    def run_json(*words):
         return json.loads(CliRunner().invoke(app, [*words, *H100]).stdout)
 
     asked = {
-        "synthesize": lambda *more: found("synthesize", "allreduce", "--objective", "256MiB", *more)["time"],
+        "synthesize": lambda *more: run_json("synthesize", "allreduce", "--objective", "256MiB", *more)["time"],
         "run": lambda *more: next(
             run["time"]
-            for run in found("run", "allreduce_ring", "--nbytes", "256MiB", "--synthesize", *more)["synthesis"]["runs"]
+            for run in run_json("run", "allreduce_ring", "--nbytes", "256MiB", "--synthesize", *more)["synthesis"]["runs"]
             if run["run"] == "synthesized"
         ),
         "compare": lambda *more: next(
             row["time"]
-            for row in found(
+            for row in run_json(
                 "compare", "--nbytes", "256MiB", "--algorithm", "allreduce_ring", "--engine", "event", "--synthesize",
                 *more,
             )["rows"]
@@ -139,7 +143,7 @@ def test_without_switches_that_reduce_at_every_command():
     ],
 )
 def test_what_cannot_be_synthesized_is_a_sentence(words, says):
-    done = told(*words)
+    done = run_command(*words)
     assert done.exit_code == 2, done.output
     assert says in done.output
     assert "Traceback" not in done.output
@@ -147,6 +151,6 @@ def test_what_cannot_be_synthesized_is_a_sentence(words, says):
 
 def test_the_largest_size_is_raced_on_the_command_line_as_in_python():
     race = cs.close_gap("allgather", cs.topology.fully_connected(4, bandwidth="25GB/s", alpha=0), "4MB")
-    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize")
+    done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize")
     for sentence in race.says:
         assert str(sentence) in done.stdout

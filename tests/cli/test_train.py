@@ -11,19 +11,19 @@ from collsim.cli import app
 BASE = ["train", "resnet18", "--machine", "dgx-a100"]
 
 
-def told(*words):
+def run_command(*words):
     return CliRunner().invoke(app, [*BASE, *words])
 
 
-def found(*words):
-    done = told(*words, "--json")
+def run_json(*words):
+    done = run_command(*words, "--json")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
 def test_figures_are_those_of_the_api():
     t = cs.training_step("resnet18", cs.machine("dgx-a100", nodes=2), parallel=cs.ddp(bucket="5MiB"), batch=1024)
-    told_ = found("--nodes", "2", "--batch", "1024", "--bucket", "5MiB")
+    told_ = run_json("--nodes", "2", "--batch", "1024", "--bucket", "5MiB")
     assert told_["time"] == t.time
     assert told_["exposed"] == t.exposed
     assert [task["nbytes"] for task in told_["tasks"] if task["kind"] == "allreduce"] == cs.ddp(
@@ -43,15 +43,15 @@ def test_figures_are_those_of_the_api():
     ],
 )
 def test_every_option_means_what_it_means_in_the_api(words, way):
-    assert found("--batch", "256", *words)["parallel"] == way.label
+    assert run_json("--batch", "256", *words)["parallel"] == way.label
 
 
 def test_the_first_step_a_shared_network_and_both_languages():
-    assert len([t for t in found("--batch", "64", "--first-step")["tasks"] if t["kind"] == "allreduce"]) == 1
-    assert found("--batch", "64", "--network", "shared")["time"] == pytest.approx(
-        found("--batch", "64")["time"], rel=1e-9
+    assert len([t for t in run_json("--batch", "64", "--first-step")["tasks"] if t["kind"] == "allreduce"]) == 1
+    assert run_json("--batch", "64", "--network", "shared")["time"] == pytest.approx(
+        run_json("--batch", "64")["time"], rel=1e-9
     )
-    done = told("--batch", "64", "--lang", "zh")
+    done = run_command("--batch", "64", "--lang", "zh")
     assert "反向传播" in done.output
     assert "bucket 0 allreduce" in done.output
 
@@ -114,8 +114,8 @@ def test_a_table_of_layers_and_a_file(tmp_path):
 )
 def test_what_if_means_what_it_means_in_the_api(word, changes):
     t = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)
-    assert found("--batch", "256", "--what-if", word)["what_if"][word]["time"] == t.what_if(**changes).time
-    assert f"{word}: {cs.format_time(t.time)} becomes" in told("--batch", "256", "--what-if", word).output
+    assert run_json("--batch", "256", "--what-if", word)["what_if"][word]["time"] == t.what_if(**changes).time
+    assert f"{word}: {cs.format_time(t.time)} becomes" in run_command("--batch", "256", "--what-if", word).output
 
 
 def test_the_ways_of_splitting_a_model_are_compared_each_at_its_best():
@@ -170,15 +170,15 @@ def test_options_that_would_not_count_are_refused(words, says):
     ],
 )
 def test_mistakes_end_in_one_sentence(words):
-    done = told(*words)
+    done = run_command(*words)
     assert done.exit_code == 2, done.output
     assert "Traceback" not in done.output
     assert done.stderr.startswith("collsim: ") or "rror" in done.stderr
 
 
 def test_a_way_of_splitting_may_be_named_without_brackets():
-    assert found("--batch", "64", "--parallel", "fsdp")["parallel"] == "fsdp()"
-    assert "known: context" in " ".join(told("--batch", "64", "--parallel", "magic").output.split())
+    assert run_json("--batch", "64", "--parallel", "fsdp")["parallel"] == "fsdp()"
+    assert "known: context" in " ".join(run_command("--batch", "64", "--parallel", "magic").output.split())
 
 
 @pytest.mark.parametrize(

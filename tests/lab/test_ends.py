@@ -55,14 +55,14 @@ def while_running(act):
             super().__init__(*given)
             crews.append(self)
 
-    def told(done, total):
+    def report_runs(done, total):
         if done == 0:
             threading.Timer(0.2, act, (crews[0],)).start()
 
     launch.Crew = Watched
     try:
         with pytest.raises(cs.CollsimError) as caught:
-            cs.run_for_real(cs.schedule("allreduce_ring", ranks=3), "1MiB", progress=told, **LONG)
+            cs.run_for_real(cs.schedule("allreduce_ring", ranks=3), "1MiB", progress=report_runs, **LONG)
     finally:
         launch.Crew = old
     assert all(process.poll() is not None for process in crews[0].processes)

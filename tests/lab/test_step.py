@@ -172,12 +172,12 @@ def test_computing_that_waits_for_another_rank_without_a_message_is_refused():
 def test_a_wrong_sum_is_an_error(monkeypatch):
     usual = rank_steps.draw_numbers
 
-    def other(run, seed):
+    def draw_wrong_numbers(run, seed):
         values, held, expected = usual(run, seed)
         expected[1][0] = expected[1][0] + 1
         return values, held, expected
 
-    monkeypatch.setattr(rank_steps, "draw_numbers", other)
+    monkeypatch.setattr(rank_steps, "draw_numbers", draw_wrong_numbers)
     with pytest.raises(cs.CollsimError, match=r"run 1 left .* elements of rank 1 other than replay has them"):
         cs.lab.training_step_for_real(FOUR, 2, **GIVEN)
 

@@ -56,7 +56,7 @@ def test_the_same_values_stand_in_both_languages(name):
         assert set(fields[0]) == set(fields[1]), pair
 
 
-def said(name):
+def read_section(name):
     """Everything that a section says when it is run anew, with its numbers."""
     told = replace(SECTIONS[name][1]).fill_texts()
     spoken = [text for one in told.question.choices for text in (one.text, one.reason)]
@@ -70,10 +70,10 @@ UNTIMED = {"collective", "broken", "rounding", "orders"}
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_of_a_lesson_changes_with_its_run(name, monkeypatch):
     """With cables of half the bandwidth the times in the text change: they were computed, not typed."""
-    before = said(name)
+    before = read_section(name)
     run = lesson.simulate
     monkeypatch.setattr(lesson, "simulate", lambda s, topology, nbytes: run(s, topology.scaled(by=0.5), nbytes))
-    after = said(name)
+    after = read_section(name)
     assert (before != after) == (name not in UNTIMED)
     for en, zh in (*before, *after):
         numbers = [set(re.findall(r"\d+(?:\.\d+)?", text)) for text in (en, zh)]

@@ -13,12 +13,12 @@ sharding, splits, trees = (
 )
 
 
-def told(key):
+def fill_section(key):
     return SECTIONS[key][1].fill_texts()
 
 
 def test_an_a100_has_no_room_for_the_model_under_ddp():
-    assert "more than an A100 has room for" in told("sharding").before[0][0]
+    assert "more than an A100 has room for" in fill_section("sharding").before[0][0]
     with pytest.raises(cs.CollsimError, match="does not fit"):
         cs.training_step("llama2-7b", "dgx-a100", parallel=cs.ddp(), micro_batch=1, dtype="bfloat16")
 
@@ -38,7 +38,7 @@ def test_hybrid_sharding_gathers_over_nvlink_alone():
 
 
 def test_layers_send_most_and_the_pipeline_least_and_layers_wait_for_all_of_it():
-    assert "the way that sends most" in told("placement").after[0][0]
+    assert "the way that sends most" in fill_section("placement").after[0][0]
     rows = splits._simulate_step(splits._INSIDE).count_crossing_bytes()
     first = rows[rows["lane"] == 0].groupby("way").nbytes.sum()
     assert first["tensor"] > first["data"] > first["pipeline"]
@@ -51,7 +51,7 @@ def test_the_narrowest_cut_is_the_minimum_cut_of_the_graph():
     graph = nx.Graph(trees._CABLES)
     nx.set_edge_attributes(graph, 25e9, "capacity")
     least = min(nx.maximum_flow_value(graph, 0, rank) for rank in (1, 2, 3))
-    said = told("cut")
+    said = fill_section("cut")
     assert said.trace.bound.cut.bandwidth == least
     assert said.question.choices[1].text[0] == cs.format_time(said.trace.nbytes / least)
 
@@ -60,7 +60,7 @@ def test_the_two_trees_span_all_ranks_and_share_no_direction_of_a_cable_and_the_
     def drawn(text):
         return [tuple(map(int, hop.split(" → "))) for hop in text.split(", ")]
 
-    said = told("packing")
+    said = fill_section("packing")
     first = [edge[:2] for edge in trees._FIRST]
     choices = [drawn(one.text[0]) for one in said.question.choices]
     for tree in (first, *choices):

@@ -25,7 +25,7 @@ FABRICS = {
 RING = {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
 
 
-def both(collective, name="dgx-h100", nodes=4, settings=None, **fabric):
+def compare_times(collective, name="dgx-h100", nodes=4, settings=None, **fabric):
     """Times of the bytes as predicted, and of the simulation."""
     machine = cs.machine(name, nodes=nodes, **fabric)
     prediction, run = predict_and_simulate(collective, machine, MANY, **(settings or {}))
@@ -35,8 +35,8 @@ def both(collective, name="dgx-h100", nodes=4, settings=None, **fabric):
 @pytest.mark.parametrize("fabric", FABRICS)
 @pytest.mark.parametrize(("collective", "settings"), [("allreduce", RING), ("allgather", RING), ("alltoall", {})])
 def test_a_fabric_makes_bytes_as_much_slower_as_the_simulation_says(fabric, collective, settings):
-    on_one, alone = both(collective, settings=settings)
-    here, time = both(collective, settings=settings, **FABRICS[fabric])
+    on_one, alone = compare_times(collective, settings=settings)
+    here, time = compare_times(collective, settings=settings, **FABRICS[fabric])
     assert on_one.fabric == ONE_SWITCH
     assert here.fabric.slowdown == pytest.approx(time / alone, rel=0.02)
 
@@ -46,8 +46,8 @@ def test_a_fabric_makes_bytes_as_much_slower_as_the_simulation_says(fabric, coll
 def test_trees_cross_fewer_spines_than_they_have_nodes(fabric, algorithm):
     """Latency is part of a simulated tree's time, so that it is slowed by a little less than its bytes."""
     settings = {"NCCL_ALGO": algorithm, "NCCL_PROTO": "Simple"}
-    _, alone = both("allreduce", settings=settings)
-    here, time = both("allreduce", settings=settings, **FABRICS[fabric])
+    _, alone = compare_times("allreduce", settings=settings)
+    here, time = compare_times("allreduce", settings=settings, **FABRICS[fabric])
     assert here.fabric.slowdown == pytest.approx(time / alone, rel=0.1)
 
 

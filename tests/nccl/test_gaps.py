@@ -26,7 +26,7 @@ TWO = cs.machine("dgx-a100", nodes=2)
 CARDS = cs.machine("pcie-8gpu-single-root", nodes=2)
 
 
-def named(gap):
+def list_hypotheses(gap):
     """The hypotheses that are named."""
     return (*((gap.best,) if gap.best else ()), *gap.alternatives)
 
@@ -50,7 +50,7 @@ def as_if(machine, **change):
 def test_a_switch_that_was_set_is_found_again(machine, change, key):
     gap = explain_gap(as_if(machine, **change))
     assert gap.verdict == "explained"
-    assert key in {c.key for c in named(gap)}
+    assert key in {c.key for c in list_hypotheses(gap)}
     assert gap.best.distance == pytest.approx(0, abs=0.01)
 
 
@@ -160,7 +160,7 @@ def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_o
     assert found
     told = [g for g in found if g.verdict not in ("agree", "within")]
     assert told or hypothesis.key == "p2p_on", "changes too little anywhere"
-    assert all(hypothesis.key in {c.key for c in named(g)} for g in told)
+    assert all(hypothesis.key in {c.key for c in list_hypotheses(g)} for g in told)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_o
 )
 def test_what_the_owners_switched_is_found_from_published_times(name, key):
     gap = explain_gap(get_published_run(name).plain_run)
-    assert key in {c.key for c in named(gap)}
+    assert key in {c.key for c in list_hypotheses(gap)}
     assert "not a finding" in str(gap)
     assert gap.ratio < 1
 

@@ -26,7 +26,7 @@ def slow(machine, log, factor, ranks=None, **settings):
     return explain_gap(create_run("allreduce", machine, SIZES, times, ranks=ranks, log=log))
 
 
-def named(gap):
+def list_hypotheses(gap):
     return {c.key for c in (*((gap.best,) if gap.best else ()), *gap.alternatives)}
 
 
@@ -55,12 +55,12 @@ def test_trays_of_different_cliques_are_joined_by_the_network(tmp_path):
     gap = slow(domain, log, 4.0, ranks=8)
     assert gap.best.key == "split_domain"
     joined = write_log(tmp_path / "nccl.log", *lines, "comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 MNNVL 1")
-    assert "split_domain" not in named(slow(domain, joined, 4.0, ranks=8))
+    assert "split_domain" not in list_hypotheses(slow(domain, joined, 4.0, ranks=8))
 
 
 def test_what_the_log_rules_out_is_not_named(tmp_path):
     """A run as without P2P; the transports say that there is P2P, and no variable was set."""
-    assert "p2p_off" in named(slow(BOX, None, 1.0, NCCL_P2P_DISABLE=1))
+    assert "p2p_off" in list_hypotheses(slow(BOX, None, 1.0, NCCL_P2P_DISABLE=1))
     gap = slow(BOX, write_log(tmp_path / "nccl.log", "24 coll channels, 24 collnet channels"), 1.0, NCCL_P2P_DISABLE=1)
     assert not {"p2p_off", "ring", "tree", "simple", "ll", "channels", "nvls_off"} & {c.key for c in gap.candidates}
 

@@ -14,7 +14,7 @@ BOTH = pytest.mark.parametrize("lang", ["en", "zh"])
 EACH = pytest.mark.parametrize("name", NAMES)
 
 
-def asked(name):
+def list_exercises_of(name):
     """The exercises of a notebook."""
     return [exercise for exercise, _ in CHECKED.findall(code(name))]
 
@@ -57,7 +57,7 @@ def test_no_notebook_holds_a_line_that_is_the_solution(name, lang):
 
     said = bare("\n".join(text(cell) for cell in cells(name, lang)))
     assert ".hint(3)" not in code(name, lang)
-    for task in (one for one in asked(name) if isinstance(exercise(one), Exercise)):
+    for task in (one for one in list_exercises_of(name) if isinstance(exercise(one), Exercise)):
         lines = re.findall(r"^ *(yield cs\..*|yield \[.*)$", inspect.getsource(solution(task)), re.MULTILINE)
         assert [line for line in lines if bare(line) in said] == [], task
 

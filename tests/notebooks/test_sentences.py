@@ -52,12 +52,12 @@ def test_that_gpus_talk_directly_is_answered_by_a_run_with_p2p_on_that_is_staged
     assert url in links(lang)
 
 
-def told(key):
-    return SECTIONS[key][1].told()
+def fill_section(key):
+    return SECTIONS[key][1].fill_texts()
 
 
 def test_the_lesson_inside_the_box_shows_host_memory_only_without_p2p():
-    lesson = told("inside")
+    lesson = fill_section("inside")
     assert carrying(lesson.trace, "memory") == 2
     assert "4 of the 8 hops" in lesson.after[-1][0]
     assert "8 跳中仍有 4 跳" in lesson.after[-1][1]
@@ -68,7 +68,7 @@ def test_the_lesson_inside_the_box_shows_host_memory_only_without_p2p():
 
 
 def test_a_lost_copy_spoils_the_ranks_that_come_after_it_on_the_way():
-    lesson = told("broken")
+    lesson = fill_section("broken")
     steps = [(int(t["step"]), int(t["src"]), int(t["dst"])) for t in lesson.trace.schedule.transfers if t["chunk"] == 0]
     assert (4, 0, 1) not in steps  # chunk 0 is finished at rank 3 after steps 0 to 2, then goes 3 → 0 → 1 → 2
     assert (5, 1, 2) in steps
@@ -78,7 +78,7 @@ def test_a_lost_copy_spoils_the_ranks_that_come_after_it_on_the_way():
 
 
 def test_eight_rings_between_two_machines_are_nearly_eight_times_as_fast_as_one():
-    lesson = told("between")
+    lesson = fill_section("between")
     assert lesson.trace.schedule.channels == 1
     busy = lesson.trace.links[lesson.trace.links.kind == "infiniband"]
     assert (busy.bytes > 0).sum() == 4  # a cable there and one back, through the switch
@@ -86,7 +86,7 @@ def test_eight_rings_between_two_machines_are_nearly_eight_times_as_fast_as_one(
 
 
 def test_with_twice_the_infiniband_the_network_cards_pcie_is_the_bottleneck():
-    base = told("what-if").trace
+    base = fill_section("what-if").trace
     faster = cs.simulate(base.schedule, base.topology.scaled(kind="infiniband", by=2), base.nbytes)
     assert faster.bottleneck.kind == "pcie"
     busy = base.links.groupby("kind").busy.max() / base.time
@@ -94,7 +94,7 @@ def test_with_twice_the_infiniband_the_network_cards_pcie_is_the_bottleneck():
 
 
 def test_the_six_rings_of_a_dgx_1_use_every_nvlink_both_ways():
-    links = told("own").trace.links
+    links = fill_section("own").trace.links
     nvlink = links[links.kind == "nvlink"]
     assert (nvlink.bytes > 0).all()
     two = cs.machine("dgx-1v")
@@ -117,7 +117,7 @@ def test_in_a_tree_a_rank_sends_once_to_its_parent_and_once_to_each_child():
     up, down = ([int(((table["src"] == r) & (table["reduce"] == adds)).sum()) for r in range(8)] for adds in (1, 0))
     assert up == [0] + [1] * 7
     assert down == [3, 2, 1, 1, 0, 0, 0, 0]
-    said = [*told("pipelined").before[0], *prose("04-latency-and-bandwidth.ipynb")]
+    said = [*fill_section("pipelined").before[0], *prose("04-latency-and-bandwidth.ipynb")]
     assert not [
         text for text in said if re.search(r"inner ranks send everything twice|内部 rank 要把所有数据发两遍", text)
     ]

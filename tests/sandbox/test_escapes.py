@@ -83,7 +83,7 @@ def made_folder(token, user):
     return inside
 
 
-def seen(folder):
+def snapshot_folder(folder):
     """Everything about the files of a folder that an attempt could have changed."""
     return {
         path.name: (s.st_mode, s.st_uid, s.st_nlink, s.st_mtime, s.st_size, tuple(os.listxattr(path)))
@@ -136,7 +136,7 @@ def run(isolation, user, chosen):
     put |= {"TCP": sockets["tcp"].getsockname()[1], "UDP": sockets["udp"].getsockname()[1]}
     codes = {attempt: code_of(body, put) for attempt, body in chosen.items()}
     try:
-        files, before = seen(folder), state(victim)
+        files, before = snapshot_folder(folder), state(victim)
         told = subprocess.run(
             [interpreter, DRIVER, *PACKAGES],
             input=json.dumps({"attempts": codes, "isolation": isolation, "mark": str(folder), "limits": LIMITS}).encode(),
@@ -193,7 +193,7 @@ def test_every_attempt_was_answered(outside):
 
 
 def test_files_are_as_they_were(outside):
-    assert seen(outside.folder) == outside.files
+    assert snapshot_folder(outside.folder) == outside.files
     assert (outside.folder / "secret").read_text() == outside.token
 
 

@@ -14,7 +14,7 @@ def place(n):
     return cs.topology.switch(n, bandwidth=RATE, alpha=ALPHA / 2)
 
 
-def both(name, n, nbytes, **options):
+def simulate_both(name, n, nbytes, **options):
     plan = cs.schedule(name, ranks=n, **options)
     return [cs.simulate(plan, place(n), nbytes, engine="event", eager=rule) for rule in (False, True)]
 
@@ -23,7 +23,7 @@ def both(name, n, nbytes, **options):
 @pytest.mark.parametrize("chunks", [1, 8, 16])
 def test_a_chain_pays_the_latency_once_for_each_hop_and_not_for_each_chunk(n, chunks):
     chunk = 2**20 / chunks / RATE
-    waits, eager = both("broadcast_chain", n, "1MiB", chunks=chunks)
+    waits, eager = simulate_both("broadcast_chain", n, "1MiB", chunks=chunks)
     rounds = chunks + n - 2
     assert waits.time == pytest.approx(rounds * (ALPHA + chunk))
     assert eager.time == pytest.approx((n - 1) * ALPHA + rounds * chunk)
@@ -40,21 +40,21 @@ def test_a_chain_behind_a_pause_pays_the_same_from_its_end_on():
 
 def test_a_root_that_hears_all_one_after_another_waits_for_one_latency():
     n, nbytes = 8, 2**16
-    waits, eager = both("allreduce_data_parallel", n, nbytes)
+    waits, eager = simulate_both("allreduce_data_parallel", n, nbytes)
     assert waits.time == pytest.approx(2 * (n - 1) * (ALPHA + nbytes / RATE))
     assert eager.time == pytest.approx(2 * (ALPHA + (n - 1) * nbytes / RATE))
 
 
 def test_where_every_send_waits_for_data_nothing_changes():
     for name in ("allreduce_ring", "allreduce_recursive_doubling"):
-        waits, eager = both(name, 8, "1MiB")
+        waits, eager = simulate_both(name, 8, "1MiB")
         assert eager.time == pytest.approx(waits.time)
         assert eager.start == pytest.approx(waits.start)
 
 
 @pytest.mark.parametrize("name", ["allreduce_tree", "allreduce_double_binary_tree", "alltoall_pairwise", "gather_flat"])
 def test_eager_is_never_slower_and_sends_of_a_rank_stay_in_order(name):
-    waits, eager = both(name, 8, "1MiB")
+    waits, eager = simulate_both(name, 8, "1MiB")
     assert eager.time <= waits.time * (1 + 1e-9)
     rows = eager.schedule.transfers
     for rank in range(8):

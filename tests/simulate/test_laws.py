@@ -17,14 +17,14 @@ from collsim.simulate import simulate_flows
 close = pytest.approx
 
 
-def of(name, n):
+def build_schedule(name, n):
     try:
         return cs.schedule(name, ranks=n)
     except cs.CollsimError:
         return None
 
 
-EVERY = [(name, n) for name in sorted(algorithms()) for n in (2, 5, 8) if of(name, n) is not None]
+EVERY = [(name, n) for name in sorted(algorithms()) for n in (2, 5, 8) if build_schedule(name, n) is not None]
 
 
 def carried(t):
@@ -40,7 +40,7 @@ def carried(t):
 def test_every_way_of_computing_gives_the_same(name, n):
     """Symmetry or program order against the queue of events; and both carry over each link what its routes say, as
     lockstep does."""
-    s, topo = of(name, n), network("switch", n, reduces=True)
+    s, topo = build_schedule(name, n), network("switch", n, reduces=True)
     for nbytes in (4 * 840 * n, 1_000_003):
         barrier = cs.simulate(s, topo, nbytes)
         assert np.array_equal(barrier.link_bytes, carried(barrier))
@@ -56,7 +56,7 @@ def test_every_way_of_computing_gives_the_same(name, n):
 
 def test_symmetry_is_used_where_it_should_be():
     switch = network("switch", 8, reduces=True)
-    used = {name for name, n in EVERY if n == 8 and run(of(name, 8), switch, 4 * 840 * 8).how == "symmetry"}
+    used = {name for name, n in EVERY if n == 8 and run(build_schedule(name, 8), switch, 4 * 840 * 8).how == "symmetry"}
     assert {"allreduce_ring", "allreduce_recursive_doubling", "allreduce_halving_doubling"} <= used
     assert "allreduce_tree" not in used
 

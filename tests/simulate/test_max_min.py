@@ -52,7 +52,7 @@ def network(kind, rng):
     return replace(made, links=replace(made.links, bandwidth=bandwidth))
 
 
-def begun(rng, many, how):
+def draw_starts(rng, many, how):
     """All at once, at few moments, or each at its own."""
     return {"once": np.zeros(many), "few": rng.integers(0, 4, many) * 1e-3, "each": rng.uniform(0, 4e-3, many)}[how]
 
@@ -65,7 +65,7 @@ def test_flows_end_when_filling_from_nothing_says(kind, how, seed):
     topo, many = network(kind, rng), 60
     src = rng.integers(0, topo.ranks, many)
     dst = (src + rng.integers(1, topo.ranks, many)) % topo.ranks
-    nbytes, start = rng.integers(1, 8, many) * MIB, begun(rng, many, how)
+    nbytes, start = rng.integers(1, 8, many) * MIB, draw_starts(rng, many, how)
     routes = topo.routes(src, dst)
     crosses, begin = np.zeros((many, len(topo.links))), start.copy()
     for flow, links in enumerate(routes[i] for i in range(many)):

@@ -31,7 +31,7 @@ def hand_in(folder, **files):
     return folder
 
 
-def one(frame, student, name="broadcast-to-all"):
+def select_row(frame, student, name="broadcast-to-all"):
     rows = frame[(frame.student == student) & (frame.exercise == name)]
     assert len(rows) == 1, frame
     return rows.iloc[0]
@@ -67,11 +67,11 @@ def test_files_notebooks_progress_files_and_folders_are_graded(tmp_path, progres
     }
     (tmp_path / "emil.json").write_text(json.dumps(held))
     frame = grade(tmp_path)
-    assert {s: bool(one(frame, s).passed) for s in ("anna", "bert", "carla", "dora", "emil")} == {
+    assert {s: bool(select_row(frame, s).passed) for s in ("anna", "bert", "carla", "dora", "emil")} == {
         "anna": True, "bert": False, "carla": True, "dora": True, "emil": True,
     }  # fmt: skip
-    assert one(frame, "carla", "send-one-chunk").passed
-    assert "3 ranks" in one(frame, "bert").reason
+    assert select_row(frame, "carla", "send-one-chunk").passed
+    assert "3 ranks" in select_row(frame, "bert").reason
     table = summarize(frame)
     assert table.loc["carla", "passed"] == 2
     assert table.loc["bert", "passed"] == 0
@@ -83,7 +83,7 @@ def test_a_claimed_pass_without_code_that_passes_counts_for_nothing(tmp_path):
         "exercises": {"hierarchical-2x8": {"passed": True, "code": "def f(n):\n    return []\n"}},
     }
     hand_in(tmp_path, liar__json=json.dumps(claim))
-    assert not one(grade(tmp_path), "liar", "hierarchical-2x8").passed
+    assert not select_row(grade(tmp_path), "liar", "hierarchical-2x8").passed
 
 
 DOUBLED = """import collsim as cs
@@ -103,9 +103,9 @@ def reduce_to_root(n):
 def test_a_contribution_that_comes_2_to_the_64_times_too_often_is_no_pass(tmp_path):
     hand_in(tmp_path, right__py=DOUBLED.replace("n > 2", "n > 99"), wrong__py=DOUBLED)
     frame = grade(tmp_path, only="reduce-to-root")
-    assert one(frame, "right", "reduce-to-root").passed
-    assert not one(frame, "wrong", "reduce-to-root").passed
-    assert "r0 + >2^63·r1 + r2, but reduce wants r0 + r1 + r2" in one(frame, "wrong", "reduce-to-root").reason
+    assert select_row(frame, "right", "reduce-to-root").passed
+    assert not select_row(frame, "wrong", "reduce-to-root").passed
+    assert "r0 + >2^63·r1 + r2, but reduce wants r0 + r1 + r2" in select_row(frame, "wrong", "reduce-to-root").reason
 
 
 FORGERY = """    import os
@@ -195,7 +195,7 @@ def hostile_class(tmp_path_factory):
 
 
 def test_nobodys_code_can_lose_anothers_result(hostile_class):
-    assert all(one(hostile_class, student).passed for student in ("a_good", "m_good", "z_good"))
+    assert all(select_row(hostile_class, student).passed for student in ("a_good", "m_good", "z_good"))
     assert set(hostile_class.student) == {"a_good", "m_good", "z_good", *HOSTILE}
 
 
@@ -240,9 +240,9 @@ def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
         frame = grade(folder, out=out, limits=QUICK)
     finally:
         signal.signal(signal.SIGURG, before)
-    assert one(frame, "a_good").passed
-    assert one(frame, "z_good").passed
-    assert not one(frame, "m_bad").passed, "it could read another one's answer"
+    assert select_row(frame, "a_good").passed
+    assert select_row(frame, "z_good").passed
+    assert not select_row(frame, "m_bad").passed, "it could read another one's answer"
     assert sorted(p.name for p in folder.iterdir()) == ["a_good.py", "m_bad.py", "z_good.py"]
     assert (folder / "a_good.py").read_text() == RIGHT
     assert elsewhere.read_text() == "kept"
@@ -301,7 +301,7 @@ def test_links_and_pipes_are_not_followed(tmp_path):
     (folder / "carl").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe.py")
     frame = grade(folder)
-    assert one(frame, "anna").passed
+    assert select_row(frame, "anna").passed
     for student in ("eve", "carl", "pipe"):
         rows = frame[frame.student == student]
         assert not rows.passed.any()
@@ -349,7 +349,7 @@ def test_a_hand_in_may_import_what_notebooks_import(tmp_path):
     """Nothing can be written, not even a cache of fonts."""
     imports = "import matplotlib.pyplot as plt\nimport pandas as pd\nimport networkx as nx\nimport random, math, json\n"
     hand_in(tmp_path, anna__py=imports + RIGHT)
-    assert one(grade(tmp_path), "anna").passed
+    assert select_row(grade(tmp_path), "anna").passed
 
 
 #: As on Windows: no fork, no limits of the system, no isolation.
@@ -367,15 +367,15 @@ def test_allow_unsandboxed_nothing_runs_until_the_teacher_agrees(tmp_path, plain
     with pytest.raises(NoIsolation, match="--no-sandbox"):
         grade(hand_in(tmp_path, anna__py=RIGHT), out=tmp_path / "grades.csv")
     assert not (tmp_path / "grades.csv").exists()
-    assert one(grade(tmp_path, allow_unsandboxed=True), "anna").passed
+    assert select_row(grade(tmp_path, allow_unsandboxed=True), "anna").passed
 
 
 def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain):
     kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
     frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK, allow_unsandboxed=True)
-    assert all(one(frame, student).passed for student in ("a_good", "m_good", "z_good"))
+    assert all(select_row(frame, student).passed for student in ("a_good", "m_good", "z_good"))
     assert not frame[frame.student.isin(kinds)].passed.any()
-    assert "did not end within 1.5 seconds" in one(frame, "loops_on_import").reason
+    assert "did not end within 1.5 seconds" in select_row(frame, "loops_on_import").reason
 
 
 def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_with_the_others(tmp_path):
@@ -399,8 +399,8 @@ def test_after_an_exercise_that_kills_its_process_the_students_other_exercises_a
     code = HOSTILE["kills_its_parent"].replace("broadcast_to_all", "send_one_chunk") + RIGHT
     hand_in(tmp_path, odd__py=code)
     frame = grade(tmp_path, limits=QUICK)
-    assert not one(frame, "odd", "send-one-chunk").passed
-    assert one(frame, "odd", "broadcast-to-all").passed
+    assert not select_row(frame, "odd", "send-one-chunk").passed
+    assert select_row(frame, "odd", "broadcast-to-all").passed
 
 
 def test_results_are_on_disk_after_every_student_and_not_computed_twice(tmp_path):
@@ -422,10 +422,10 @@ def test_results_are_on_disk_after_every_student_and_not_computed_twice(tmp_path
     anna["reason"] = "kept from the first time"
     anna.to_csv(out, index=False)
     frame = grade(folder, out=out)
-    assert one(frame, "anna").reason == "kept from the first time"
-    assert one(frame, "bert").passed
+    assert select_row(frame, "anna").reason == "kept from the first time"
+    assert select_row(frame, "bert").passed
     (folder / "anna.py").write_text(RIGHT + "\n# changed\n")
-    assert one(grade(folder, out=out), "anna").reason != "kept from the first time"
+    assert select_row(grade(folder, out=out), "anna").reason != "kept from the first time"
 
 
 TWO = RIGHT + "def send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n"
@@ -464,7 +464,7 @@ def test_a_grading_of_some_exercises_does_not_replace_one_of_others_by_changed_c
     hand_in(folder, anna__py=TWO.replace("cs.copy(0, 1,", "cs.copy(1, 0,"))
     grade(folder, out=out, only=["broadcast-to-all"])
     assert exercises_in(out) == ["broadcast-to-all"], "the other result is of code that was handed in no more"
-    assert not one(grade(folder, out=out), "anna", "send-one-chunk").passed
+    assert not select_row(grade(folder, out=out), "anna", "send-one-chunk").passed
 
 
 def test_grading_again_loses_no_earlier_result_when_it_is_stopped(tmp_path):
@@ -507,7 +507,7 @@ def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
         patched.setattr(grading, "_grade_submission", stopped)
         with pytest.raises(KeyboardInterrupt):
             grade(folder, out=out)
-    assert one(grade(folder, out=out), "anna").passed
+    assert select_row(grade(folder, out=out), "anna").passed
 
 
 def test_the_solutions_file_passes_everything(tmp_path):
@@ -522,7 +522,7 @@ def test_students_code_does_not_see_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("COLLSIM_SECRET", "x")
     spy = RIGHT.replace("    yield", "    import os\n    assert 'COLLSIM_SECRET' not in os.environ\n    yield")
     hand_in(tmp_path, spy__py=spy)
-    assert one(grade(tmp_path), "spy").passed
+    assert select_row(grade(tmp_path), "spy").passed
 
 
 def test_mistakes_of_the_teacher_are_one_sentence(tmp_path):
@@ -543,7 +543,7 @@ def test_a_progress_file_that_was_written_can_be_handed_in(tmp_path, progress_fi
     exercise("ring-allgather").check(solution("ring-allgather"))
     hand_in(tmp_path, fritz__json=progress_file.read_text())
     progress_file.unlink()
-    assert one(grade(tmp_path), "fritz", "ring-allgather").passed
+    assert select_row(grade(tmp_path), "fritz", "ring-allgather").passed
 
 
 def test_a_name_that_a_spreadsheet_would_compute_is_no_formula_in_the_table(tmp_path):

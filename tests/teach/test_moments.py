@@ -9,7 +9,7 @@ PLACE = cs.machine("dgx-a100", nodes=2)
 SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
 
-def asked(name, place, nbytes="256MiB", **options):
+def list_questions(name, place, nbytes="256MiB", **options):
     return list_step_questions(cs.simulate(cs.schedule(name, topology=place, **options), place, nbytes))
 
 
@@ -18,7 +18,7 @@ def right(moment):
 
 
 def test_a_ring_over_two_nodes_is_asked_three_times():
-    first, second, last = asked("allreduce_ring", PLACE, channels=1)
+    first, second, last = list_questions("allreduce_ring", PLACE, channels=1)
     assert [m.step for m in (first, second, last)] == [7, 15, 29]
     assert right(first) == ("7 → 8 and 15 → 0", "7 → 8 和 15 → 0")
     assert first.ways[int(first.question.answer)] == ((7, 8), (15, 0))
@@ -28,14 +28,14 @@ def test_a_ring_over_two_nodes_is_asked_three_times():
 
 
 def test_on_equal_cables_nobody_is_asked_who_is_last():
-    first, *_ = asked("allreduce_ring", SWITCH)
+    first, *_ = list_questions("allreduce_ring", SWITCH)
     assert first.question.topic == "held"
     assert right(first)[0] == "5"  # step 4: 4 contributions arrive at one of the receiver's own
     assert first.step == 3
 
 
 def test_where_several_arrive_at_once_nobody_is_asked_for_the_sum_of_two():
-    found = asked("allreduce_parameter_server", SWITCH)
+    found = list_questions("allreduce_parameter_server", SWITCH)
     assert [m.question.topic for m in found] == ["copy"], "seven gradients reach the server in one step"
 
 

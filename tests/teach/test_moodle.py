@@ -21,7 +21,7 @@ TAGS = {
 }
 
 
-def asked_of(text):
+def parse_questions(text):
     """The questions in a bank, after its category."""
     quiz = ElementTree.fromstring(text.encode())
     assert quiz.tag == "quiz"
@@ -34,7 +34,9 @@ def asked_of(text):
 @pytest.fixture(scope="module", params=["en", "zh"])
 def bank(request):
     asked = cs.teach.questions(TRACE, seed=1, count=14, lang=request.param)
-    return asked, asked_of(write_moodle_xml(asked, "collsim", ["a fact"], "rank 0  +1←1", {"machine.png": b"\x89PNG"}))
+    return asked, parse_questions(
+        write_moodle_xml(asked, "collsim", ["a fact"], "rank 0  +1←1", {"machine.png": b"\x89PNG"})
+    )
 
 
 def test_every_question_has_the_tags_that_the_importer_reads_and_no_others(bank):
@@ -104,7 +106,7 @@ def test_a_worksheet_for_moodle_is_one_file_with_a_picture(tmp_path):
     path, same = write_worksheet(TRACE, tmp_path / "bank.xml", count=3)
     assert path == same
     assert [p.name for p in tmp_path.iterdir()] == ["bank.xml"]
-    made = asked_of(path.read_text(encoding="utf-8"))
+    made = parse_questions(path.read_text(encoding="utf-8"))
     assert len(made) == 3
     assert base64.b64decode(made[0].findtext("questiontext/file")).startswith(b"\x89PNG")
     assert path.stat().st_size < 500_000
@@ -114,7 +116,7 @@ def test_names_of_a_stranger_are_text_and_the_file_stays_well_formed():
     evil = "</text><script>alert(1)</script>\x00\x0b]]>&"
     text = (evil, evil)
     one = Question("choice", "x", text, text, 0, choices=(Alternative(text, text), Alternative(("b", "b"), text)))
-    (made,) = asked_of(write_moodle_xml([one], f"a{evil}", [evil], evil))
+    (made,) = parse_questions(write_moodle_xml([one], f"a{evil}", [evil], evil))
     shown = made.findtext("questiontext/text")
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown

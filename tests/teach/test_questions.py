@@ -33,7 +33,7 @@ RUNS = {
 }
 
 
-def asked(trace, topic, seeds=range(40)):
+def ask_by_topic(trace, topic, seeds=range(40)):
     """All different questions of one topic that some seed asks."""
     asker = next(
         a
@@ -79,16 +79,16 @@ def test_the_same_seed_gives_the_same_sheet_and_another_seed_another():
 
 def test_bytes_sent_agree_with_the_ring_by_hand():
     # 2(n-1)/n of 64 MiB, n = 8: 14 chunks of 8 MiB
-    for q in asked(RUNS["ring"], "sent"):
+    for q in ask_by_topic(RUNS["ring"], "sent"):
         assert q.answer == 14 * 8 * 2**20
         assert q.check("112 MiB").right
         assert not q.check("64MiB").right
 
 
 def test_steps_of_the_ring_are_14_and_the_common_mistakes_are_among_the_choices():
-    (q,) = {q.answer_text: q for q in asked(RUNS["ring"], "steps")}.values()
+    (q,) = {q.answer_text: q for q in ask_by_topic(RUNS["ring"], "steps")}.values()
     assert q.answer_text == "14 steps"
-    wrong = {text for one in asked(RUNS["ring"], "steps") for text in one.options}
+    wrong = {text for one in ask_by_topic(RUNS["ring"], "steps") for text in one.options}
     assert "8 steps" in wrong or "15 steps" in wrong
 
 
@@ -99,14 +99,14 @@ def test_link_bytes_agree_with_a_walk_over_the_routes():
     for row in t:
         crossing[trace.topology.routes([row["src"]], [row["dst"]])[0]] += trace.slot_bytes[row["chunk"]]
     by_name = {trace.topology.link_name(k): crossing[k] for k in range(len(crossing))}
-    for q in asked(trace, "link"):
+    for q in ask_by_topic(trace, "link"):
         name = next(n for n in by_name if n in q.text)
         assert q.answer == by_name[name]
 
 
 def test_the_bottleneck_is_the_one_that_needs_longest_for_its_bytes():
     trace = RUNS["machines"]
-    for q in asked(trace, "bottleneck"):
+    for q in ask_by_topic(trace, "bottleneck"):
         need = [trace.link_bytes[k] / trace.topology.links.bandwidth[k] for k in q.links]
         assert int(np.argmax(need)) == q.answer
         assert "nic7" in q.answer_text or "nic" in q.answer_text
@@ -124,7 +124,7 @@ def test_contributions_agree_with_sets_moved_by_hand():
             held[dst][c] = before[src][c] | (before[dst][c] if row["reduce"] else set())
         after.append([[len(cell) for cell in row] for row in held])
     seen = 0
-    for q in asked(trace, "contributions"):
+    for q in ask_by_topic(trace, "contributions"):
         words = q.text.split()
         steps = int(words[words.index("first") + 1])
         chunk, rank = int(words[words.index("chunk") + 1]), int(words[-1].rstrip("?"))
@@ -135,7 +135,7 @@ def test_contributions_agree_with_sets_moved_by_hand():
 
 def test_doubling_is_a_run_on_the_faster_machine_not_a_formula():
     trace = RUNS["machines"]
-    for q in asked(trace, "doubling"):
+    for q in ask_by_topic(trace, "doubling"):
         kind = q.text.split()[1]
         again = cs.simulate(trace.schedule, trace.topology.scaled(kind=kind, by=2), trace.nbytes)
         saved = 1 - again.time / trace.time
@@ -145,19 +145,19 @@ def test_doubling_is_a_run_on_the_faster_machine_not_a_formula():
 
 def test_the_time_of_the_server_is_both_ways_through_one_cable():
     # 7 pushes then 7 pulls of 64 MiB over 25 GB/s, and two alphas of 1 us per step
-    (q,) = asked(RUNS["server"], "time")
+    (q,) = ask_by_topic(RUNS["server"], "time")
     by_hand = 2 * (Fraction(7 * 64 * 2**20, 25 * 10**9) + Fraction(2, 10**6))
     assert float(by_hand) == pytest.approx(q.answer, rel=1e-9)
 
 
 def test_busbw_is_algbw_times_the_factor_of_nccl_tests():
-    (q,) = asked(RUNS["ring"], "busbw")
+    (q,) = ask_by_topic(RUNS["ring"], "busbw")
     assert q.answer == pytest.approx(64 * 2**20 / RUNS["ring"].time * 14 / 8)
 
 
 def test_who_has_the_chunk_agrees_with_replay():
     trace = RUNS["broadcast"]
-    for q in asked(trace, "who"):
+    for q in ask_by_topic(trace, "who"):
         words = q.text.split()
         steps, chunk = int(words[words.index("first") + 1]), int(words[words.index("chunk") + 1])
         have = {0}
@@ -169,8 +169,8 @@ def test_who_has_the_chunk_agrees_with_replay():
 
 
 def test_the_server_is_named_as_the_hot_endpoint_and_in_a_ring_all_are_the_same():
-    assert {q.answer_text for q in asked(RUNS["ring"], "hot")} == {"all send the same"}
-    assert {q.answer_text for q in asked(RUNS["server"], "hot")} == {"rank 0"}
+    assert {q.answer_text for q in ask_by_topic(RUNS["ring"], "hot")} == {"all send the same"}
+    assert {q.answer_text for q in ask_by_topic(RUNS["server"], "hot")} == {"rank 0"}
 
 
 @pytest.mark.parametrize("name", sorted(cs.algorithms()))

@@ -39,7 +39,7 @@ def size(text):
     return float(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
 
 
-def asked(name, topic):
+def ask_by_topic(name, topic):
     for asker in (*STEP_ASKERS, *SPLIT_ASKERS):
         one = asker(QuestionStep(STEPS[name]), np.random.default_rng(0))
         if one is not None and one.topic == topic:
@@ -69,7 +69,7 @@ def test_every_kind_is_asked_of_some_step():
 
 
 def test_buckets_of_1_mib_are_those_that_torch_makes():
-    q = asked("ddp", "buckets")
+    q = ask_by_topic("ddp", "buckets")
     assert q.answer_text == "35 allreduces"  # torch 2.13 with bucket_cap_mb=1
     assert {text.split()[0] for text in q.options} == {"35", "161", "98", "1"}  # a tensor each; 97.5 MiB in pieces
 
@@ -77,11 +77,11 @@ def test_buckets_of_1_mib_are_those_that_torch_makes():
 def test_the_bucket_that_is_waited_for_is_the_one_with_the_longest_wait():
     t = STEPS["ddp"]
     waits = {task.bucket: t.waits[i] for i, task in enumerate(t.step.tasks) if task.bucket >= 0 and not task.is_compute}
-    assert asked("ddp", "exposed").answer_text.startswith(f"bucket {max(waits, key=waits.get)} ")
+    assert ask_by_topic("ddp", "exposed").answer_text.startswith(f"bucket {max(waits, key=waits.get)} ")
 
 
 def test_what_no_sync_saves_is_three_of_four_allreduces():
-    q = asked("ddp", "no_sync")
+    q = ask_by_topic("ddp", "no_sync")
     nbytes = cs.model("resnet50").nbytes
     ring = 2 * 15 / 16 * nbytes
     assert size(q.answer_text) == pytest.approx(ring, rel=0.01)
@@ -89,11 +89,11 @@ def test_what_no_sync_saves_is_three_of_four_allreduces():
 
 
 def test_the_hub_without_nccl_sends_a_copy_to_each_of_the_others():
-    q = asked("copies", "hub")
+    q = ask_by_topic("copies", "hub")
     m = cs.model("resnet50")
     by_hand = 7 * (m.nbytes + m.buffer_bytes + 32 * m.input_bytes + 32 * 1000 * 4)
     assert size(q.answer_text) == pytest.approx(by_hand, rel=0.01)
-    assert asked("ddp", "hub") is None
+    assert ask_by_topic("ddp", "hub") is None
 
 
 def test_blocks_are_gathered_twice_for_each_microbatch_and_the_root_once():
@@ -101,27 +101,27 @@ def test_blocks_are_gathered_twice_for_each_microbatch_and_the_root_once():
     m = cs.model("llama2-7b")
     total = m.parameters
     root = sum(sum(layer.tensors) for layer in m.layers if not layer.name.startswith("h."))
-    q = asked("sharded", "sharded")
+    q = ask_by_topic("sharded", "sharded")
     assert size(q.answer_text) == pytest.approx(7 / 8 * 2 * 8 * (3 * total - root), rel=0.002)
-    assert asked("stages", "sharded") is asked("ddp", "sharded") is None
+    assert ask_by_topic("stages", "sharded") is ask_by_topic("ddp", "sharded") is None
 
 
 def test_the_first_of_four_stages_holds_four_microbatches_in_1f1b():
-    q = asked("stages", "held")
+    q = ask_by_topic("stages", "held")
     assert q.answer_text == "4"
     assert "64" in q.options  # all of them, as GPipe would
-    assert asked("sharded", "held") is None
+    assert ask_by_topic("sharded", "held") is None
 
 
 def test_a_straggler_delays_the_step_by_more_than_its_share_and_less_than_by_itself():
     t = STEPS["stages"]
     late = t.what_if(slow={0: 1.5}).time
-    assert asked("stages", "straggler").answer_text == cs.format_time(late)
+    assert ask_by_topic("stages", "straggler").answer_text == cs.format_time(late)
     assert t.time * (1 + 0.5 / 8) < late < 1.5 * t.time
 
 
 def test_the_bubble_of_twice_as_many_microbatches_is_more_than_half():
-    q = asked("stages", "bubble")
+    q = ask_by_topic("stages", "bubble")
     t = STEPS["stages"]
     assert 0.5 * t.bubble / t.time < float(q.answer_text.removesuffix(" %")) / 100 < t.bubble / t.time
 

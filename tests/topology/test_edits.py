@@ -8,7 +8,7 @@ from collsim.topology import machine, ring, switch
 from collsim.topology.machines import machines
 
 
-def way(topology, a, b):
+def find_route(topology, a, b):
     hops = topology.route(a, b)
     return [hops[0].src, *(hop.dst for hop in hops)]
 
@@ -66,7 +66,7 @@ def test_scaled_multiplies_one_kind():
 
 def test_a_ring_with_a_cut_goes_the_other_way_round():
     topology = ring(4).without_link("gpu0", "gpu1")
-    assert way(topology, 0, 1) == ["gpu0", "gpu3", "gpu2", "gpu1"]
+    assert find_route(topology, 0, 1) == ["gpu0", "gpu3", "gpu2", "gpu1"]
     assert len(topology.links) == 6
 
 
@@ -77,30 +77,30 @@ def test_two_cuts_name_the_ranks_that_are_apart():
 
 def test_without_nvlink_a_gpu_falls_back_to_pcie():
     topology = machine("dgx-a100").without_link("node0/gpu0", "node0/nvswitch")
-    assert way(topology, 0, 1) == ["node0/gpu0", "node0/pcie0", "node0/gpu1"]
-    assert "node0/memory0" in way(topology, 0, 2)  # PHB: staged
-    assert way(topology, 1, 2) == ["node0/gpu1", "node0/nvswitch", "node0/gpu2"]
+    assert find_route(topology, 0, 1) == ["node0/gpu0", "node0/pcie0", "node0/gpu1"]
+    assert "node0/memory0" in find_route(topology, 0, 2)  # PHB: staged
+    assert find_route(topology, 1, 2) == ["node0/gpu1", "node0/nvswitch", "node0/gpu2"]
 
 
 def test_only_the_hurt_node_changes_its_ways():
     topology = machine("dgx-a100", nodes=2).without_device("node1/nvswitch")
-    assert way(topology, 0, 1) == ["node0/gpu0", "node0/nvswitch", "node0/gpu1"]
-    assert way(topology, 8, 9) == ["node1/gpu0", "node1/pcie0", "node1/gpu1"]
+    assert find_route(topology, 0, 1) == ["node0/gpu0", "node0/nvswitch", "node0/gpu1"]
+    assert find_route(topology, 8, 9) == ["node1/gpu0", "node1/pcie0", "node1/gpu1"]
 
 
 def test_without_its_card_a_gpu_uses_the_next_one():
     topology = machine("dgx-a100", nodes=2).without_device("node0/nic0")
-    assert way(topology, 0, 8)[:3] == ["node0/gpu0", "node0/pcie0", "node0/nic1"]
-    assert way(topology, 8, 0)[-3:] == ["node0/nic1", "node0/pcie0", "node0/gpu0"]
+    assert find_route(topology, 0, 8)[:3] == ["node0/gpu0", "node0/pcie0", "node0/nic1"]
+    assert find_route(topology, 8, 0)[-3:] == ["node0/nic1", "node0/pcie0", "node0/gpu0"]
 
 
 def test_a_lost_spine_is_gone_round():
     topology = machine("dgx-a100", nodes=4, fabric="leaf-spine", radix=8)
-    assert "fabric/spine0" in way(topology, 0, 16)
+    assert "fabric/spine0" in find_route(topology, 0, 16)
     after = topology.without_device("fabric/spine0")
-    path = way(after, 0, 16)
+    path = find_route(after, 0, 16)
     assert "fabric/spine0" not in path
-    assert len(path) == len(way(topology, 0, 16))
+    assert len(path) == len(find_route(topology, 0, 16))
 
 
 @pytest.mark.parametrize("hurt", ["node0/nvswitch", "node0/nic3", "node1/pcie0", "fabric/spine2"])

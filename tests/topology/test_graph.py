@@ -166,7 +166,7 @@ def test_of_routes_of_equal_length_the_one_with_the_widest_narrowest_link_is_tak
             assert [hop.dst for hop in network.route(a, b)] == [by, f"gpu{b}"]
 
 
-def joined(*routes, direct=None):
+def join_ranks(*routes, direct=None):
     """Two ranks joined over switches, each with the (bandwidth, alpha) of both its cables."""
     graph = nx.Graph()
     graph.add_nodes_from(["a", "b"], kind="gpu")
@@ -185,12 +185,15 @@ FAST, SLOW = ("50GB/s", "1us"), ("25GB/s", "1us")
 @pytest.mark.parametrize(
     ("network", "over"),
     [
-        (joined((FAST, SLOW), (FAST, FAST)), "s1"),  # the slowest link decides, not the first
-        (joined((("50GB/s", "2us"), FAST), (FAST, FAST)), "s1"),  # then the latency of the whole route
-        (joined((SLOW, ("25GB/s", "9us")), (SLOW, ("25GB/s", "1us")), (FAST, SLOW)), "s1"),
-        (joined((FAST, FAST), (FAST, FAST)), "s0"),  # then the order
-        (joined((("1GB/s", "3us"), ("1GB/s", "1us")), (("1GB/s", "1us"), ("1GB/s", "3us"))), "s0"),  # 3 + 1 is 1 + 3
-        (joined((FAST, FAST), direct=("1GB/s", "9us")), "b"),  # fewest links come before all
+        (join_ranks((FAST, SLOW), (FAST, FAST)), "s1"),  # the slowest link decides, not the first
+        (join_ranks((("50GB/s", "2us"), FAST), (FAST, FAST)), "s1"),  # then the latency of the whole route
+        (join_ranks((SLOW, ("25GB/s", "9us")), (SLOW, ("25GB/s", "1us")), (FAST, SLOW)), "s1"),
+        (join_ranks((FAST, FAST), (FAST, FAST)), "s0"),  # then the order
+        (
+            join_ranks((("1GB/s", "3us"), ("1GB/s", "1us")), (("1GB/s", "1us"), ("1GB/s", "3us"))),
+            "s0",
+        ),  # 3 + 1 is 1 + 3
+        (join_ranks((FAST, FAST), direct=("1GB/s", "9us")), "b"),  # fewest links come before all
     ],
 )
 def test_ties_are_broken_by_bandwidth_then_latency_then_order(network, over):
@@ -236,11 +239,11 @@ def test_no_route_of_as_few_links_has_a_wider_narrowest_link(seed):
 
 def test_a_slow_cable_changes_no_route_and_none_after_it_was_written_down(tmp_path):
     """With what was built, switch 0 is as good as switch 1; a cable that goes slow later is not avoided."""
-    network = joined((FAST, FAST), (FAST, FAST)).with_link("a", "s0", bandwidth="x0.1")
+    network = join_ranks((FAST, FAST), (FAST, FAST)).with_link("a", "s0", bandwidth="x0.1")
     (tmp_path / "slow.yaml").write_text(network.to_yaml())
     for one in (network, cs.load_topology(tmp_path / "slow.yaml")):
         assert one.route(0, 1)[0].dst == "s0"
-    uneven = joined((FAST, SLOW), (FAST, FAST)).with_link("s1", "b", bandwidth="1GB/s")
+    uneven = join_ranks((FAST, SLOW), (FAST, FAST)).with_link("s1", "b", bandwidth="1GB/s")
     (tmp_path / "uneven.yaml").write_text(uneven.to_yaml())
     for one in (uneven, cs.load_topology(tmp_path / "uneven.yaml")):
         assert one.route(0, 1)[0].dst == "s1"
@@ -291,7 +294,7 @@ def test_switches_that_become_ranks_are_warned_about():
         (lambda: cs.topology.switch(4, bandwidth="25"), "bandwidth=25 is 25 B/s"),
         (lambda: cs.topology.ring(4, alpha=1), "alpha=1 is 1 s"),
         (lambda: cs.topology.torus(2, 2, bandwidth=25e18), "bandwidth=2.5e[+]19 is"),
-        (lambda: joined(((25, 0), FAST)), "bandwidth=25 is 25 B/s"),
+        (lambda: join_ranks(((25, 0), FAST)), "bandwidth=25 is 25 B/s"),
         (lambda: cs.topology.ring(4).with_link(0, 1, bandwidth=25), "bandwidth=25 is 25 B/s"),
         (lambda: cs.topology.ring(4).with_link(0, 1, alpha=5), "alpha=5 is 5 s"),
         (lambda: timed(overhead=5), "overhead=5 is 5 s"),

@@ -16,7 +16,7 @@ LEVELS = [True, False, "nvlink", "nvb", "pix", "pxb", "phb", "node", "sys"]
 WITH_MEMORY = [name for name in WITH_CARDS if name != "gb200-nvl72"]
 
 
-def way(topology, a, b):
+def find_route(topology, a, b):
     hops = topology.route(a, b)
     return [hops[0].src, *(hop.dst for hop in hops)]
 
@@ -69,14 +69,14 @@ STAGED_OVER = ["gpu2", "pcie1", "cpu0", "memory0", "cpu0", "pcie0", "nic0"]
 )
 def test_the_gdr_level_decides_between_the_card_and_host_memory(gdr, near, far):
     topology = machine("pcie-8gpu", nodes=2, gdr=gdr)
-    assert way(topology, 0, 8)[: len(near)] == [NODE + d for d in near]
-    assert way(topology, 2, 8)[: len(far)] == [NODE + d for d in far]
+    assert find_route(topology, 0, 8)[: len(near)] == [NODE + d for d in near]
+    assert find_route(topology, 2, 8)[: len(far)] == [NODE + d for d in far]
 
 
 @pytest.mark.parametrize("gdr", [True, "sys"])
 def test_the_single_root_server_reaches_its_card_over_three_switches(gdr):
     """GPU 0 under pcie1 under pcie0, the card at pcie0: PXB."""
-    assert way(machine("pcie-8gpu-single-root", nodes=2, gdr=gdr), 0, 8)[:4] == [
+    assert find_route(machine("pcie-8gpu-single-root", nodes=2, gdr=gdr), 0, 8)[:4] == [
         "node0/gpu0",
         "node0/pcie1",
         "node0/pcie0",
@@ -87,7 +87,7 @@ def test_the_single_root_server_reaches_its_card_over_three_switches(gdr):
 @pytest.mark.parametrize("gdr", [False, "pix"])
 def test_a_level_below_pxb_stages_on_the_single_root_server(gdr):
     topology = machine("pcie-8gpu-single-root", nodes=2, gdr=gdr)
-    assert "node0/memory0" in way(topology, 0, 8)
+    assert "node0/memory0" in find_route(topology, 0, 8)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_level_below_pxb_stages_on_the_single_root_server(gdr):
     ],
 )
 def test_cascaded_switches_are_pxb(p2p, expected):
-    assert way(machine("pcie-8gpu-single-root", p2p=p2p), 0, 7) == [NODE + d for d in expected]
+    assert find_route(machine("pcie-8gpu-single-root", p2p=p2p), 0, 7) == [NODE + d for d in expected]
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_cascaded_switches_are_pxb(p2p, expected):
 )
 def test_root_ports_of_one_socket_are_phb(p2p, direct):
     expected = ["gpu0", "cpu0", "gpu1"] if direct else ["gpu0", "cpu0", "memory0", "cpu0", "gpu1"]
-    assert way(machine("workstation-4gpu", p2p=p2p), 0, 1) == [NODE + d for d in expected]
+    assert find_route(machine("workstation-4gpu", p2p=p2p), 0, 1) == [NODE + d for d in expected]
 
 
 @pytest.mark.parametrize(("p2p", "nvb"), [("nvlink", False), ("nvb", True), ("pix", True), (True, True)])
 def test_nvlink_through_another_gpu_is_a_level_of_its_own(p2p, nvb):
     """0 has two links to 4 and 4 two to 7; by 3 it would be two and one, by 1 none."""
-    hops = way(machine("dgx-1v", p2p=p2p), 0, 7)
+    hops = find_route(machine("dgx-1v", p2p=p2p), 0, 7)
     assert hops == (["node0/gpu0", "node0/gpu4", "node0/gpu7"] if nvb else hops)
     assert ("node0/memory1" in hops) is not nvb
 

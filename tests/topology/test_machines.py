@@ -23,7 +23,7 @@ def all_pairs(topology):
     return np.divmod(np.arange(topology.endpoints**2), topology.endpoints)
 
 
-def way(topology, a, b):
+def find_route(topology, a, b):
     hops = topology.route(a, b)
     return [hops[0].src, *(hop.dst for hop in hops)]
 
@@ -84,8 +84,8 @@ def test_effective_rates_are_never_above_nominal(name):
 def test_trays_of_a_rack_have_no_memory_in_common_so_without_p2p_they_need_the_network():
     with pytest.raises(cs.TopologyError, match="rank 3 cannot reach rank 4; P2P is not allowed"):
         machine("gb200-nvl72", p2p=False).route(3, 4)
-    assert "fabric/switch0" in way(machine("gb200-nvl72", nodes=2, p2p=False), 3, 4)
-    assert "node0/memory0" in way(machine("gb200-nvl72", p2p=False), 0, 1)
+    assert "fabric/switch0" in find_route(machine("gb200-nvl72", nodes=2, p2p=False), 3, 4)
+    assert "node0/memory0" in find_route(machine("gb200-nvl72", p2p=False), 0, 1)
     with pytest.raises(cs.TopologyError, match=r"rank 4 cannot reach helper 0.*server='rank'"):
         machine("gb200-nvl72").with_helpers(1).route(4, 72)
 
@@ -142,7 +142,7 @@ def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):
 
 def test_dgx_a100_crosses_six_links_to_the_next_node():
     topology = machine("dgx-a100", nodes=2)
-    assert way(topology, 7, 8) == [
+    assert find_route(topology, 7, 8) == [
         "node0/gpu7", "node0/pcie3", "node0/nic7", "fabric/switch0", "node1/nic0", "node1/pcie0", "node1/gpu0",
     ]  # fmt: skip
     hops = topology.route(7, 8)
@@ -249,7 +249,7 @@ def test_dgx_1v_channels_between_nodes_use_four_cards_and_only_nvlinks_inside():
 
 def test_without_a_direct_nvlink_dgx_1v_passes_one_gpu_and_says_nvb():
     topology = machine("dgx-1v")
-    assert way(topology, 0, 5) == ["node0/gpu0", "node0/gpu1", "node0/gpu5"]
+    assert find_route(topology, 0, 5) == ["node0/gpu0", "node0/gpu1", "node0/gpu5"]
     assert "SYS in nvidia-smi, NVB in NCCL" in topology.explain(0, 5)
     assert "NV2 in nvidia-smi" in topology.explain(0, 3)
 
@@ -262,14 +262,14 @@ def test_only_one_gpu_is_ever_passed():
     for g in range(4):
         chain.join(f"gpu{g}", "pcie0", build_pcie(4))
     topology = machine(Machine.from_plan(chain, name="chain", title="", about="", source="a test"))
-    assert way(topology, 0, 2) == ["node0/gpu0", "node0/gpu1", "node0/gpu2"]
-    assert way(topology, 0, 3) == ["node0/gpu0", "node0/pcie0", "node0/gpu3"]
+    assert find_route(topology, 0, 2) == ["node0/gpu0", "node0/gpu1", "node0/gpu2"]
+    assert find_route(topology, 0, 3) == ["node0/gpu0", "node0/pcie0", "node0/gpu3"]
 
 
 def test_level_nvlink_refuses_nvb_and_stages():
-    hops = way(machine("dgx-1v", p2p="nvlink"), 0, 5)
+    hops = find_route(machine("dgx-1v", p2p="nvlink"), 0, 5)
     assert "node0/memory1" in hops
-    assert way(machine("dgx-1v", p2p="nvlink"), 0, 3) == ["node0/gpu0", "node0/gpu3"]
+    assert find_route(machine("dgx-1v", p2p="nvlink"), 0, 3) == ["node0/gpu0", "node0/gpu3"]
 
 
 # ---- PCIe servers
@@ -299,7 +299,7 @@ SYS_STAGED = [
 )
 def test_the_level_decides_between_the_direct_path_and_host_memory(p2p, ways):
     topology = machine("pcie-8gpu", p2p=p2p)
-    assert [way(topology, 0, b) for b in (1, 2, 7)] == list(ways)
+    assert [find_route(topology, 0, b) for b in (1, 2, 7)] == list(ways)
 
 
 def test_staging_pays_two_more_pcie_links_and_memory_twice():
@@ -335,9 +335,9 @@ def test_tpu_chips_forward_as_in_the_torus_and_their_ring_goes_from_neighbour_to
 
 
 def test_geforce_without_p2p_stages_whatever_the_level():
-    assert "node0/memory0" in way(machine("rtx4090-8gpu", p2p="sys"), 0, 1)
-    assert way(machine("rtx3090-4gpu"), 0, 1) == ["node0/gpu0", "node0/gpu1"]  # the bridge
-    assert "node0/memory0" in way(machine("rtx3090-4gpu", p2p="sys"), 0, 2)
+    assert "node0/memory0" in find_route(machine("rtx4090-8gpu", p2p="sys"), 0, 1)
+    assert find_route(machine("rtx3090-4gpu"), 0, 1) == ["node0/gpu0", "node0/gpu1"]  # the bridge
+    assert "node0/memory0" in find_route(machine("rtx3090-4gpu", p2p="sys"), 0, 2)
 
 
 def test_why_data_are_staged_is_said():
@@ -354,11 +354,11 @@ def test_chips_with_routers_of_their_own_know_no_gpudirect(p2p):
 
 def test_both_directions_of_a_card_at_grace_are_judged_by_the_gpus_path_to_it():
     topology = machine("gb200-nvl72", nodes=2)
-    assert way(topology, 0, 72) == [
+    assert find_route(topology, 0, 72) == [
         "node0/gpu0", "node0/cpu0", "node0/nic0", "fabric/switch0", "node1/nic0", "node1/cpu0", "node1/gpu0",
     ]  # fmt: skip
     assert "through card 0 (P2C, GPUDirect RDMA) and card 0 (P2C, GPUDirect RDMA)" in topology.explain(0, 72)
-    staged = way(machine("gb200-nvl72", nodes=2, gdr="pxb"), 0, 72)
+    staged = find_route(machine("gb200-nvl72", nodes=2, gdr="pxb"), 0, 72)
     assert {"node0/memory0", "node1/memory0"} <= set(staged)
 
 
@@ -372,7 +372,7 @@ def test_the_catalogue_prints_a_line_for_each_machine():
 
 
 def test_a_card_without_rdma_means_no_gpudirect():
-    assert "node0/memory0" in way(machine("dgx-a100", nodes=2, nic="tcp-100"), 0, 8)
+    assert "node0/memory0" in find_route(machine("dgx-a100", nodes=2, nic="tcp-100"), 0, 8)
 
 
 def test_the_path_types_agree_with_a_search_over_all_simple_paths():
@@ -402,8 +402,8 @@ def test_helpers_on_machines_live_in_host_memory_of_each_node_in_turn():
         "node1/memory0",
         "node0/memory1",
     ]
-    assert way(topology, 0, 16) == ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0"]
-    assert way(topology, 16, 17)[-3:] == ["node1/pcie0", "node1/cpu0", "node1/memory0"]
+    assert find_route(topology, 0, 16) == ["node0/gpu0", "node0/pcie0", "node0/cpu0", "node0/memory0"]
+    assert find_route(topology, 16, 17)[-3:] == ["node1/pcie0", "node1/cpu0", "node1/memory0"]
 
 
 # ---- fewer GPUs of a node
@@ -426,8 +426,8 @@ def test_a_node_with_fewer_gpus_has_the_cards_that_serve_them(name, gpus, cards)
     assert topology.ranks == 2 * gpus
     whole = machine(name, nodes=2)
     for rank in range(1, gpus):
-        assert way(topology, 0, rank) == way(whole, 0, rank)
-        assert way(topology, rank, gpus + rank) == way(whole, rank, topology.ranks * 4 // gpus + rank)
+        assert find_route(topology, 0, rank) == find_route(whole, 0, rank)
+        assert find_route(topology, rank, gpus + rank) == find_route(whole, rank, topology.ranks * 4 // gpus + rank)
 
 
 def test_rings_of_fewer_gpus_are_as_many_as_the_nvlinks_that_remain():
@@ -457,7 +457,9 @@ def test_fewer_gpus_come_back_from_a_file():
     topology = machine("dgx-1v", nodes=2, gpus=4)
     back = cs.topology.parse_topology_text(topology.to_yaml(), "smaller.yaml")
     assert back.orders.tolist() == topology.orders.tolist()
-    assert [way(back, 0, rank) for rank in range(1, 8)] == [way(topology, 0, rank) for rank in range(1, 8)]
+    assert [find_route(back, 0, rank) for rank in range(1, 8)] == [
+        find_route(topology, 0, rank) for rank in range(1, 8)
+    ]
 
 
 def test_a_bad_rank_order_crosses_the_fabric_more_often():

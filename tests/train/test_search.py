@@ -13,14 +13,14 @@ BOX = cs.machine("dgx-a100", nodes=2)
 GPT = cs.train.transformer(2048, 8, 16, seq=1024)
 
 
-def asked(**more):
+def build_request(**more):
     usual = {"model": GPT, "machine": BOX, "batch": 64, "dtype": "bfloat16", "optimizer": "adam"}
     return request_of({**usual, **more}, None)
 
 
 def test_every_split_that_is_legal_is_tried_once():
     """16 GPUs, 8 blocks: tp 1, 2, 4, 8, stages that divide blocks; replicas divide 64; microbatches of 1 to 16."""
-    splits = list(iterate_legal_splits(asked()))
+    splits = list(iterate_legal_splits(build_request()))
     assert len(set(splits)) == len(splits)
     shapes = {(split.sizes["tp"], split.sizes["pp"]) for split, *_ in splits}
     assert shapes == {(t, p) for t in (1, 2, 4, 8) for p in (1, 2, 4, 8) if t * p <= 16}
@@ -32,7 +32,7 @@ def test_every_split_that_is_legal_is_tried_once():
 
 def test_each_of_them_runs():
     """One in 199 of all rows is run as a step, and takes about what was estimated; memory too."""
-    rows = estimate_splits(asked())
+    rows = estimate_splits(build_request())
     for row in rows[::199]:
         step = cs.training_step(
             GPT,
@@ -53,7 +53,7 @@ def test_memory_by_estimate_is_that_of_the_step(batch, every):
     """To the byte: a head of 128,000 words is as large as a stage, is held for one microbatch where others are held for
     several, and has gone when all gradients are there."""
     model, box = cs.train.transformer(512, 8, 8, seq=1024, vocab=128_000, tied=False), cs.machine("dgx-a100")
-    for row in estimate_splits(asked(model=model, machine=box, batch=batch))[::every]:
+    for row in estimate_splits(build_request(model=model, machine=box, batch=batch))[::every]:
         given = {"batch": batch, "micro_batch": row["micro_batch"], "recompute": row["recompute"]}
         step = cs.training_step(model, box, parallel=row["split"], dtype="bfloat16", memory="1TB", **given)
         assert row["memory"] == pytest.approx(step.memory.max(), rel=1e-9), row
@@ -67,8 +67,8 @@ def test_the_nearest_split_is_the_one_that_all_splits_say(room):
         doublings = sum(math.log2(row[way]) for way in ("tp", "cp", "ep", "pp", "interleave", "micro_batch"))
         return doublings + (row["data_parallel"] != "ddp()") + ["none", "selective", "full"].index(row["recompute"])
 
-    rows = [row for row in estimate_splits(asked()) if row["memory"] <= room]
-    best, found = min(rows, key=lambda row: (away(row), row["time"])), find_nearest_fit(asked(), room)
+    rows = [row for row in estimate_splits(build_request()) if row["memory"] <= room]
+    best, found = min(rows, key=lambda row: (away(row), row["time"])), find_nearest_fit(build_request(), room)
     assert (found["split"], found["micro_batch"], found["recompute"]) == (
         best["split"],
         best["micro_batch"],
@@ -77,7 +77,7 @@ def test_the_nearest_split_is_the_one_that_all_splits_say(room):
 
 
 def test_where_nothing_fits_no_split_is_the_nearest():
-    assert find_nearest_fit(asked(), 1e6) is None
+    assert find_nearest_fit(build_request(), 1e6) is None
 
 
 def test_the_best_fits_and_is_timed_and_the_others_say_why_not():
@@ -126,7 +126,7 @@ def test_a_batch_that_no_replicas_share_is_refused():
 def test_heads_are_shared_evenly():
     """GPT-2 has 12 heads, the largest 25: Megatron-LM asserts that tensor parallelism divides them."""
     shapes = {
-        name: {s.sizes["tp"] for s, *_ in iterate_legal_splits(asked(model=cs.model(name)))}
+        name: {s.sizes["tp"] for s, *_ in iterate_legal_splits(build_request(model=cs.model(name)))}
         for name in ("gpt2", "gpt2-xl")
     }
     assert shapes == {"gpt2": {1, 2, 4}, "gpt2-xl": {1}}
@@ -135,7 +135,7 @@ def test_heads_are_shared_evenly():
 @pytest.mark.parametrize("batch", [10**9, 10**12])
 def test_a_batch_of_any_size_has_as_many_splits(batch):
     """Microbatches of 1 to 16 samples are tried, not all divisors of what a replica takes."""
-    assert {micro for _, micro, _ in iterate_legal_splits(asked(batch=batch))} == {1, 2, 4, 5, 8, 10, 16}
+    assert {micro for _, micro, _ in iterate_legal_splits(build_request(batch=batch))} == {1, 2, 4, 5, 8, 10, 16}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def blocks(h, layers, heads, seq=2048, **more):
     return Model("blocks", cs.train.transformer(h, layers, heads, seq=seq, **more).layers[1:-2], seq)
 
 
-def asked(parallel, ranks, **more):
+def step_arguments(parallel, ranks, **more):
     """What a step of blocks is asked, on GPUs that stand on one switch."""
     usual = {"dtype": "float16", "compute": "A100", "memory": PLENTY}
     return {"machine": cs.topology.switch(ranks), "parallel": parallel, **usual, **more}
@@ -55,7 +55,7 @@ def test_a_hop_carries_what_a_layer_hands_on():
     """b·s·h·2 = 50,331,648 B; with sequence parallelism an eighth (Megatron-LM, p2p tensor shape)."""
     for sequence, size in ((False, 50_331_648), (True, 6_291_456)):
         split = cs.tensor(8, sequence=sequence) * cs.pipeline(2)
-        step = cs.training_step(blocks(12288, 2, 96), **asked(split, 16, batch=2)).step
+        step = cs.training_step(blocks(12288, 2, 96), **step_arguments(split, 16, batch=2)).step
         assert {task.nbytes for task in step.tasks if task.kind == "send"} == {size}
 
 
@@ -63,12 +63,12 @@ def test_with_scatter_a_hop_carries_a_part_of_each_gpu_and_is_gathered_on_arriva
     """An eighth of 50,331,648 B there and back, and two allgathers of all of it (Narayanan et al. 2021, section 4.1);
     with sequence parallelism there is nothing to scatter."""
     split = cs.tensor(8) * cs.pipeline(2, scatter=True)
-    step = cs.training_step(blocks(12288, 2, 96), **asked(split, 16, batch=1)).step
+    step = cs.training_step(blocks(12288, 2, 96), **step_arguments(split, 16, batch=1)).step
     assert [task.nbytes for task in step.tasks if task.kind == "send"] == [6_291_456] * 2
     assert [task.nbytes for task in step.tasks if task.kind == "allgather"] == [50_331_648] * 2
     cut = cs.tensor(8, sequence=True)
     both = [
-        cs.training_step(blocks(12288, 2, 96), **asked(cut * cs.pipeline(2, scatter=scatter), 16, batch=2))
+        cs.training_step(blocks(12288, 2, 96), **step_arguments(cut * cs.pipeline(2, scatter=scatter), 16, batch=2))
         for scatter in (False, True)
     ]
     assert both[0].time == both[1].time
@@ -77,7 +77,7 @@ def test_with_scatter_a_hop_carries_a_part_of_each_gpu_and_is_gathered_on_arriva
 def test_every_second_block_computed_again_is_half_of_all_computed_again():
     """Four blocks: twice as many FLOPs again in full; activations kept are the mean of none and full."""
     found = {
-        what: cs.training_step(blocks(1024, 4, 16), **asked(cs.fsdp(), 8, batch=8, recompute=what))
+        what: cs.training_step(blocks(1024, 4, 16), **step_arguments(cs.fsdp(), 8, batch=8, recompute=what))
         for what in ("none", "alternate", "full")
     }
     assert found["full"].step.recomputed_flops == 2 * found["alternate"].step.recomputed_flops > 0
@@ -93,7 +93,7 @@ def test_every_second_block_computed_again_is_half_of_all_computed_again():
 def test_tensor_parallelism_sends_four_allreduces_a_layer(sequence):
     """GPT-3, 8 GPUs: 4 · 2 · 7/8 · 50,331,648 B = 352,321,536 B a layer, 33.822867456 GB in 96; the same with sequence
     parallelism, and half more where everything is computed again."""
-    step = cs.training_step(blocks(12288, 96, 96), **asked(cs.tensor(8, sequence=sequence), 8, batch=1))
+    step = cs.training_step(blocks(12288, 96, 96), **step_arguments(cs.tensor(8, sequence=sequence), 8, batch=1))
     assert set(step.sent_bytes.values()) == {33_822_867_456}
     assert set(step.what_if(recompute="full").sent_bytes.values()) == {33_822_867_456 * 3 // 2}
 
@@ -109,7 +109,7 @@ def test_tensor_parallelism_sends_four_allreduces_a_layer(sequence):
 def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, batch, split, gib):
     """Figure 1 of arXiv 2205.05198, no recomputation, as stored in calculon's validation: GiB of activations."""
     ranks = 8 * (split.find_part(type(cs.pipeline(2))).size if hasattr(split, "find_part") else 1)
-    step = cs.training_step(blocks(*shape), **asked(split, ranks, batch=batch, micro_batch=micro))
+    step = cs.training_step(blocks(*shape), **step_arguments(split, ranks, batch=batch, micro_batch=micro))
     assert step.memory.peak()["activations"] == gib * 2**30
 
 
@@ -117,10 +117,10 @@ def test_activations_under_recomputation():
     """One block, 8 GPUs: sequence parallelism divides all by 8; selective keeps 34·sbh/8, full its input."""
     s, b, h = 2048, 1, 12288
     for recompute, size in (("none", 34 + 5 * 96 * s / h), ("selective", 34)):
-        ask = asked(cs.tensor(8, sequence=True), 8, batch=1, recompute=recompute)
+        ask = step_arguments(cs.tensor(8, sequence=True), 8, batch=1, recompute=recompute)
         step = cs.training_step(blocks(h, 1, 96), **ask)
         assert max(n for _, kind, n, *_ in step.step.allocations if kind == "activations") == s * b * h * size / 8
-    ask = asked(cs.tensor(8, sequence=True), 8, batch=1, recompute="full")
+    ask = step_arguments(cs.tensor(8, sequence=True), 8, batch=1, recompute="full")
     alive = sorted(
         n for _, kind, n, *_ in cs.training_step(blocks(h, 1, 96), **ask).step.allocations if kind == "activations"
     )
@@ -133,7 +133,7 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
     aside."""
     h, layers, s, v, batch = 2304, 24, 2048, 51200, 4
     model = cs.train.transformer(h, layers, 24, seq=s, vocab=v)
-    way = asked(cs.tensor(2) * cs.ddp(), 4, batch=batch, recompute="full")
+    way = step_arguments(cs.tensor(2) * cs.ddp(), 4, batch=batch, recompute="full")
     step = cs.training_step(model, **way)
     assert step.step.flops + step.step.recomputed_flops == pytest.approx(
         96 * batch * s * layers * h**2 * (1 + s / (6 * h) + v / (16 * layers * h)), rel=1e-9
@@ -146,11 +146,11 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
 def test_a_dispatch_to_experts_carries_every_token_so_often():
     """s 4096, h 7168, 8 of 64 experts, 16 bits: 469,762,048 B, four times a layer and step (before (e − 1)/e)."""
     model = Model("moe", cs.train.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top_k=8).layers[1:-2], 4096)
-    step = cs.training_step(model, **asked(cs.expert(8) * cs.ddp(), 8, batch=8)).step
+    step = cs.training_step(model, **step_arguments(cs.expert(8) * cs.ddp(), 8, batch=8)).step
     sent = [task for task in step.tasks if task.kind == "alltoall"]
     assert {task.nbytes for task in sent} == {469_762_048}
     assert sum(task.repeats for task in sent) == 4 * 2
-    whole = cs.training_step(model, **asked(cs.ddp(), 8, batch=8))
+    whole = cs.training_step(model, **step_arguments(cs.ddp(), 8, batch=8))
     assert step.resident_bytes[0]["optimizer"] < whole.step.resident_bytes[0]["optimizer"] / 4
 
 
@@ -158,7 +158,7 @@ def test_the_ring_of_keys_hides_behind_attention_until_a_hop_takes_longer():
     """(c − 1) hops of 2·(s/c)·b·h_kv·e."""
     model = blocks(1024, 2, 16, seq=4096)
     for bandwidth, hidden in (("1000GB/s", True), ("1MB/s", False)):
-        way = asked(cs.context(4) * cs.ddp(), 4, batch=1, interference=0)
+        way = step_arguments(cs.context(4) * cs.ddp(), 4, batch=1, interference=0)
         step = cs.training_step(model, **{**way, "machine": cs.topology.switch(4, bandwidth=bandwidth, alpha=0)})
         hops = [task for task in step.step.tasks if task.stream == "context" and task.name == "context"]
         assert hops[0].nbytes == 2 * (4096 // 4) * 1024 * 2

@@ -7,7 +7,7 @@ import collsim as cs
 from collsim.viz.timeline.document import build_timeline
 
 
-def made(algorithm, machine, nodes, **options):
+def build_trace(algorithm, machine, nodes, **options):
     topology = cs.machine(machine, nodes=nodes)
     trace = cs.simulate(cs.schedule(algorithm, topology=topology, **options), topology, "256MiB")
     return trace, build_timeline(trace)
@@ -25,7 +25,9 @@ MACHINES = [
 @pytest.mark.parametrize(("algorithm", "machine", "nodes"), MACHINES)
 def test_every_byte_on_a_link_is_drawn_and_every_node_opens(algorithm, machine, nodes):
     trace, played = (
-        made(algorithm, machine, nodes, channels=1) if "ring" in algorithm else made(algorithm, machine, nodes)
+        build_trace(algorithm, machine, nodes, channels=1)
+        if "ring" in algorithm
+        else build_trace(algorithm, machine, nodes)
     )
     assert sum(played["figures"]["link_bytes"]) == int(trace.link_bytes.sum())
     opened = [one["node"] for group in played["inside"] for one in group["nodes"]]
@@ -38,7 +40,11 @@ def test_every_byte_on_a_link_is_drawn_and_every_node_opens(algorithm, machine, 
 
 @pytest.mark.parametrize(("algorithm", "machine", "nodes"), MACHINES)
 def test_an_open_node_hangs_together_and_nothing_in_it_overlaps(algorithm, machine, nodes):
-    _, played = made(algorithm, machine, nodes, channels=1) if "ring" in algorithm else made(algorithm, machine, nodes)
+    _, played = (
+        build_trace(algorithm, machine, nodes, channels=1)
+        if "ring" in algorithm
+        else build_trace(algorithm, machine, nodes)
+    )
     for group in played["inside"]:
         devices, links, stage = group["devices"], group["links"], group["stage"]
         boxes = [tuple(box) for box in zip(*(devices[k] for k in "xywh"), strict=True)]
@@ -58,7 +64,7 @@ def test_an_open_node_hangs_together_and_nothing_in_it_overlaps(algorithm, machi
 
 def test_nvlink_of_64_ranks_has_a_row_and_a_bar_in_each_node():
     """Hierarchical on 8 DGX A100: 2 x 7 of 28 steps on NVLink, each 32 MiB / 300 GB/s + 1.4 us = 113.25 us."""
-    trace, played = made("allreduce_hierarchical", "dgx-a100", 8)
+    trace, played = build_trace("allreduce_hierarchical", "dgx-a100", 8)
     row = next(row for row in played["rows"] if row["label"]["en"] == "NVLink")
     assert len(row["links"]) == 128  # 64 GPUs, both directions
     assert row["hot"], "the bottleneck of the mock `drill`"
@@ -80,7 +86,7 @@ def test_a_node_that_somebody_changed_is_drawn_by_itself():
 
 
 def test_pictures_on_paper_are_of_closed_nodes():
-    trace, _ = made("allreduce_hierarchical", "dgx-a100", 8)
+    trace, _ = build_trace("allreduce_hierarchical", "dgx-a100", 8)
     plain = build_timeline(trace, inside=False)
     assert "inside" not in plain
     assert all(plain["links"]["path"])

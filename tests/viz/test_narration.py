@@ -17,14 +17,14 @@ from collsim.viz.sentences.narration import narrate
 from collsim.viz.timeline.phases import list_phases
 
 
-def told(name, topology, nbytes="64MiB", **options):
+def narrate_run(name, topology, nbytes="64MiB", **options):
     return narrate(cs.simulate(cs.schedule(name, topology=topology, **options), topology, nbytes))
 
 
 def test_ring_of_four_by_hand():
     """64 MiB over 4 ranks: chunks of 16 MiB; 16 MiB ÷ 25 GB/s + 1 µs = 672 µs. Contributions grow 1, 2, 3; then
     finished chunks 2, 3, 4."""
-    english = [en for en, _ in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
+    english = [en for en, _ in narrate_run("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
     assert english == [
         *(
             f"Every rank sends one 16 MiB chunk that holds {k} of 4 contributions to the next rank, which adds "
@@ -40,7 +40,7 @@ def test_ring_of_four_by_hand():
 
 
 def test_ring_of_four_in_chinese():
-    chinese = [zh for _, zh in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
+    chinese = [zh for _, zh in narrate_run("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
     assert chinese[0] == (
         "每个 rank 向下一个 rank 发送一个 16 MiB 的 chunk，其中已累加 4 份贡献中的 1 份；对方加上自己的一份，"
         "变成 2 份。各需 672 µs。"
@@ -54,7 +54,7 @@ def test_ring_of_four_in_chinese():
 
 def test_two_kinds_of_link_are_told_apart():
     """The mock's step 9: NVLink 16 MiB ÷ 300 GB/s + 1.4 µs = 57.3 µs; InfiniBand 16 MiB ÷ 25 GB/s + 3.2 µs = 674 µs."""
-    en, zh = told("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1)[8]
+    en, zh = narrate_run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1)[8]
     assert en.endswith("NVLink delivers in 57.3 µs, InfiniBand (7 → 8 and 15 → 0) in 674 µs.")
     assert "holds 9 of 16 contributions" in en
     assert "InfiniBand（7 → 8 和 15 → 0）需要 674 µs" in zh
@@ -62,7 +62,7 @@ def test_two_kinds_of_link_are_told_apart():
 
 def test_incast_is_told():
     """8 × 64 MiB through one cable of 25 GB/s: 512 MiB ÷ 25 GB/s = 21.5 ms."""
-    push, pull = told("allreduce_parameter_server", cs.topology.switch(8), server="helper")
+    push, pull = narrate_run("allreduce_parameter_server", cs.topology.switch(8), server="helper")
     assert push[0] == (
         "Every rank sends one 64 MiB chunk that holds 1 of 8 contributions to the server, which adds them up "
         "and has all 8. 8 chunks wait for one cable (switch → server): 512 MiB through it takes 21.5 ms."
@@ -89,7 +89,7 @@ def test_a_queue_is_told_with_what_the_cable_itself_needs():
 
 
 def test_exchange_of_halves():
-    first = told("allreduce_halving_doubling", cs.topology.switch(8))[1][0]
+    first = narrate_run("allreduce_halving_doubling", cs.topology.switch(8))[1][0]
     assert first.startswith(
         "Every rank exchanges 2 chunks of 8 MiB each that hold 2 of 8 contributions with the rank 2 away; each "
         "adds its own 2 and has 4."
@@ -99,7 +99,7 @@ def test_exchange_of_halves():
 @pytest.mark.parametrize(("name", "ranks"), cross(cs.algorithms(), [2, 3, 5, 8]))
 def test_every_step_of_every_algorithm_has_both_languages(name, ranks):
     try:
-        sentences = told(name, cs.topology.switch(ranks))
+        sentences = narrate_run(name, cs.topology.switch(ranks))
     except CollsimError as error:
         pytest.skip(str(error))
     for en, zh in sentences:
@@ -113,12 +113,12 @@ def test_every_step_of_every_algorithm_has_both_languages(name, ranks):
 
 
 def test_sizes_that_differ_are_given_as_a_range():
-    en, _ = told("allreduce_ring", cs.topology.ring(3), nbytes=32)[0]
+    en, _ = narrate_run("allreduce_ring", cs.topology.ring(3), nbytes=32)[0]
     assert "one chunk of 8 to 12 B" in en
 
 
 def test_nothing_to_do():
-    assert told("allreduce_ring", cs.topology.switch(1)) == []
+    assert narrate_run("allreduce_ring", cs.topology.switch(1)) == []
 
 
 @pytest.mark.parametrize(
@@ -290,6 +290,6 @@ def test_who_sends_how_many_chunks_to_whom_is_what_the_step_does(place, channels
 
 def test_a_rank_that_sends_more_to_one_than_to_another_is_told_so():
     """8 rings over 2 nodes leave node 0 through one card each: from rank 0, seven go on inside and one goes out."""
-    en, zh = told("broadcast_chain", machine("dgx-a100", nodes=2))[0]
+    en, zh = narrate_run("broadcast_chain", machine("dgx-a100", nodes=2))[0]
     assert en.startswith("7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9.")
     assert zh.startswith("0 → 1 传输 7 个 8 MiB 的 chunk，0 → 9 传输一个 8 MiB 的 chunk。")

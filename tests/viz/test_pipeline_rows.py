@@ -22,7 +22,7 @@ def drawn(made, k=0, **dress):
     return ET.fromstring(made.svg(k, **dress))
 
 
-def said(made, k=0):
+def describe_picture(made, k=0):
     """What stands for the picture where it is not seen."""
     wide, narrow, _ = ET.fromstring(re.sub("(<img[^>]*)>", r"\1/>", made.html(k)))
     assert wide.get("alt") == narrow.get("alt")
@@ -68,11 +68,11 @@ def test_every_pass_is_a_box_as_long_as_it_takes():
 
 def test_the_text_says_what_is_drawn_in_both_languages():
     made = build_pipeline_picture(pipeline(2, schedule="1f1b"), 3)
-    assert said(made) == (
+    assert describe_picture(made) == (
         "1f1b, 2 GPUs, 3 microbatches: 12 forward passes long, 25 % bubble. GPU 0: F0 F1 B0 F2 B1 B2, idle for 3. "
         "GPU 1: F0 B0 F1 B1 F2 B2, idle for 3"
     )
-    assert said(made, 1).startswith("1f1b，2 个 GPU，3 个微批：共 12 个前向的时间，气泡 25 %。GPU 0：F0 F1")
+    assert describe_picture(made, 1).startswith("1f1b，2 个 GPU，3 个微批：共 12 个前向的时间，气泡 25 %。GPU 0：F0 F1")
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -104,7 +104,7 @@ def test_pictures_of_one_clock_have_one_scale_and_each_its_end():
     assert forward(short) == pytest.approx(forward(long) / 2, rel=0.02)  # two thin stages of a GPU
     ends = [float(part.get("x")) for part in drawn(short) if part.get("width") == "2"]
     assert ends == [pytest.approx(64 + (1000 - 64 - 8) * short.runner["time"] / long.runner["time"], abs=0.1)]
-    told = SECTIONS["orders"][1].told()
+    told = SECTIONS["orders"][1].fill_texts()
     assert {made.until for made in told.lanes_after} == {told.lanes[0].runner["time"]}
 
 
@@ -125,7 +125,7 @@ def test_a_dark_page_has_dark_pictures():
 
 @pytest.mark.parametrize("key", ["bubbles", "orders", "placement"])
 def test_lessons_on_pipelines_show_them(key):
-    told = SECTIONS[key][1].told()
+    told = SECTIONS[key][1].fill_texts()
     assert told.lanes
     if key == "orders":  # what is asked for is not shown before it is answered
         assert [made.schedule for made in told.lanes] == ["gpipe"]

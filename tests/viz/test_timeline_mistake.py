@@ -41,14 +41,14 @@ CASES = {
 }
 
 
-def made(collective, steps, ranks=3, **more):
+def build_schedule(collective, steps, ranks=3, **more):
     return freeze("mine", collective, ranks, steps, **more)
 
 
 @pytest.mark.parametrize("case", list(CASES))
 def test_the_wrong_cell_is_named(case):
     collective, steps, cell, step, en, zh = CASES[case]
-    found = find_mistake(made(collective, steps))
+    found = find_mistake(build_schedule(collective, steps))
     assert (found.kind, (found.rank, found.chunk), found.step) == (case, cell, step)
     assert en in found.text[0]
     assert zh in found.text[1]
@@ -61,7 +61,7 @@ def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
         cs.copy([2, 2], [0, 1], 2),
         cs.copy(2, 1, 2, into=0),
     ]
-    found = find_mistake(made("allgather", steps))
+    found = find_mistake(build_schedule("allgather", steps))
     assert (found.kind, found.rank, found.chunk, found.step) == ("foreign", 1, 0, 3)
     assert (
         "rank 1 holds r2 of chunk 2 in chunk 0; allgather wants r0. It begins in step 4: rank 1 gets the wrong data into chunk 0."
@@ -70,7 +70,7 @@ def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
 
 
 def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():
-    found = find_mistake(made("broadcast", [cs.reduce(0, 1, 0)], ranks=2))
+    found = find_mistake(build_schedule("broadcast", [cs.reduce(0, 1, 0)], ranks=2))
     assert (found.kind, found.rank, found.step) == ("empty", 1, 0)
     assert "must be a copy" in found.text[0]
 
@@ -80,7 +80,7 @@ def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():
     [(20, f"up to {2**20} times", f"最多 {2**20} 次"), (64, "more than 2^63 times", "超过 2^63 次")],
 )
 def test_a_value_that_is_doubled_in_every_step_is_counted(times, often, often_zh):
-    found = find_mistake(made("allreduce", [cs.reduce([0, 1], [1, 0], 0)] * (times + 1), ranks=2))
+    found = find_mistake(build_schedule("allreduce", [cs.reduce([0, 1], [1, 0], 0)] * (times + 1), ranks=2))
     assert found.kind == "twice"
     assert f"rank 0 holds r0 and r1 {often} in chunk 0" in found.text[0]
     assert often_zh in found.text[1]
@@ -88,14 +88,14 @@ def test_a_value_that_is_doubled_in_every_step_is_counted(times, often, often_zh
 
 def test_more_than_can_be_counted_is_told_as_such():
     src, dst = np.nonzero(~np.eye(64, dtype=bool))
-    found = find_mistake(made("allreduce", [cs.reduce(src, dst, 0)] * 400, ranks=64))
+    found = find_mistake(build_schedule("allreduce", [cs.reduce(src, dst, 0)] * 400, ranks=64))
     assert (found.kind, found.rank, found.chunk) == ("unclear", 0, 0)
     assert "too many contributions" in found.text[0]
     assert "累加的贡献太多" in found.text[1]
 
 
 def test_many_ranks_are_shortened():
-    assert "r1, r2, r3, r4, r5 and 34 more" in find_mistake(made("reduce", [], ranks=40, chunks=1)).text[0]
+    assert "r1, r2, r3, r4, r5 and 34 more" in find_mistake(build_schedule("reduce", [], ranks=40, chunks=1)).text[0]
 
 
 @pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])

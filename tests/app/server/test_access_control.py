@@ -35,7 +35,9 @@ class Behind:
         await send({"type": "http.response.body", "body": b"the app"})
 
 
-def knocked(door, client, path="/", kind="http", method="GET", headers=(), messages=(), version="1.1", **query):
+def knocked(
+    guarded_server, client, path="/", kind="http", method="GET", headers=(), messages=(), version="1.1", **query
+):
     """One request: its status (403 for a page's connection that is refused), headers and body."""
     given = {"host": ROOM, "accept": "text/html", **dict(headers)}
     scope = {
@@ -57,7 +59,7 @@ def knocked(door, client, path="/", kind="http", method="GET", headers=(), messa
     async def send(message):
         sent.append(message)
 
-    asyncio.run(door(scope, receive, send))
+    asyncio.run(guarded_server(scope, receive, send))
     if kind == "websocket":
         return 403 if sent and sent[0]["type"] == "websocket.close" else 101, {}, ""
     body = b"".join(message.get("body", b"") for message in sent).decode()
@@ -70,7 +72,7 @@ def behind():
 
 
 @pytest.fixture
-def door(behind):
+def guarded_server(behind):
     """A server that is open to a room."""
     return AccessControl(behind, JoinCode("bcdfgh"), Clients())
 
@@ -81,8 +83,8 @@ def shut(behind):
     return AccessControl(behind, None, Clients())
 
 
-def joined(door, client=PHONE):
-    headers = knocked(door, client, join="BCD-FGH")[1]
+def join_class(guarded_server, client=PHONE):
+    headers = knocked(guarded_server, client, join="BCD-FGH")[1]
     return {"cookie": headers["set-cookie"].split(";")[0]}
 
 
@@ -94,38 +96,41 @@ def joined(door, client=PHONE):
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize("accept", ["text/html", "*/*"])
-def test_nothing_of_the_app_is_reached_before_the_code_is_given(door, behind, path, kind, accept):
-    status, _, body = knocked(door, PHONE, path, kind, headers={"accept": accept})
+def test_nothing_of_the_app_is_reached_before_the_code_is_given(guarded_server, behind, path, kind, accept):
+    status, _, body = knocked(guarded_server, PHONE, path, kind, headers={"accept": accept})
     assert status in (401, 403)
     assert "the app" not in body
     assert behind.reached == []
 
 
-def test_only_whether_the_server_runs_can_be_asked_by_everybody(door, behind):
-    assert knocked(door, PHONE, "/_stcore/health")[0] == 200
+def test_only_whether_the_server_runs_can_be_asked_by_everybody(guarded_server, behind):
+    assert knocked(guarded_server, PHONE, "/_stcore/health")[0] == 200
     for path in ("/x/_stcore/health", "/_stcore/upload_file/_stcore/health", "/_stcore/health/"):
-        assert knocked(door, PHONE, path)[0] == 401
-    assert knocked(door, PHONE, "/_stcore/health", "websocket")[0] == 403
+        assert knocked(guarded_server, PHONE, path)[0] == 401
+    assert knocked(guarded_server, PHONE, "/_stcore/health", "websocket")[0] == 403
     assert behind.reached == ["/_stcore/health"]
     below = AccessControl(behind, JoinCode("bcdfgh"), Clients(), base="/sim")
     assert knocked(below, PHONE, "/sim/_stcore/health")[0] == 200
     assert knocked(below, PHONE, "/_stcore/health")[0] == 401
 
 
-def test_the_code_in_an_address_opens_it_and_is_taken_out_of_it(door, behind):
-    status, headers, _ = knocked(door, PHONE, "/class", **{"class": "abcd", "join": "bcdfgh", "lang": "zh"})
+def test_the_code_in_an_address_opens_it_and_is_taken_out_of_it(guarded_server, behind):
+    status, headers, _ = knocked(guarded_server, PHONE, "/class", **{"class": "abcd", "join": "bcdfgh", "lang": "zh"})
     assert (status, headers["location"]) == (303, "/class?class=abcd&lang=zh")
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "bcdfgh" not in cookie
-    assert knocked(door, PHONE, headers={"cookie": cookie.split(";")[0]})[2] == "the app"
-    assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers={"cookie": cookie.split(";")[0]})[0] == 101
+    assert knocked(guarded_server, PHONE, headers={"cookie": cookie.split(";")[0]})[2] == "the app"
+    assert (
+        knocked(guarded_server, PHONE, "/_stcore/stream", "websocket", headers={"cookie": cookie.split(";")[0]})[0]
+        == 101
+    )
     assert behind.reached == ["/", "/_stcore/stream"]
 
 
 @pytest.mark.parametrize("path", ["//evil.example/x", "/\\evil.example", "///evil.example"])
-def test_the_way_on_after_the_code_never_leads_to_another_host(door, path):
-    assert re.match(r"/[^/\\]", knocked(door, PHONE, path, join="bcdfgh")[1]["location"])
+def test_the_way_on_after_the_code_never_leads_to_another_host(guarded_server, path):
+    assert re.match(r"/[^/\\]", knocked(guarded_server, PHONE, path, join="bcdfgh")[1]["location"])
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -142,35 +147,37 @@ def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, lang):
     assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "the tries of one are not those of another"
 
 
-def test_wrong_codes_in_one_browser_do_not_keep_the_right_code_of_another_out_behind_the_same_address(door):
-    wrong = knocked(door, PHONE, join="bcdfgx")[1]
+def test_wrong_codes_in_one_browser_do_not_keep_the_right_code_of_another_out_behind_the_same_address(guarded_server):
+    wrong = knocked(guarded_server, PHONE, join="bcdfgx")[1]
     assert "HttpOnly" in wrong["set-cookie"]
     browser = {"cookie": wrong["set-cookie"].split(";")[0]}
-    answers = [knocked(door, PHONE, join="bcdfgx", headers=browser)[0] for _ in range(25)]
+    answers = [knocked(guarded_server, PHONE, join="bcdfgx", headers=browser)[0] for _ in range(25)]
     assert answers == [401] * 20 + [429] * 5
-    assert knocked(door, PHONE, join="bcdfgh", headers=browser)[0] == 429, "it may not try for a while"
-    assert knocked(door, PHONE, join="bcdfgh")[0] == 303
+    assert knocked(guarded_server, PHONE, join="bcdfgh", headers=browser)[0] == 429, "it may not try for a while"
+    assert knocked(guarded_server, PHONE, join="bcdfgh")[0] == 303
 
 
-def test_a_forged_cookie_gives_a_browser_no_tries_of_its_own(door):
+def test_a_forged_cookie_gives_a_browser_no_tries_of_its_own(guarded_server):
     for k in range(120):
-        assert knocked(door, PHONE, join="bcdfgx", headers={"cookie": f"collsim_browser_8501={k}.{k}"})[0] == 401
-    assert knocked(door, PHONE, join="bcdfgh")[0] == 429
+        assert (
+            knocked(guarded_server, PHONE, join="bcdfgx", headers={"cookie": f"collsim_browser_8501={k}.{k}"})[0] == 401
+        )
+    assert knocked(guarded_server, PHONE, join="bcdfgh")[0] == 429
 
 
-def test_what_an_address_says_is_kept_over_the_code_and_never_becomes_markup(door):
-    body = knocked(door, PHONE, **{"class": '"><script>alert(1)</script>', "<b>": "x"})[2]
+def test_what_an_address_says_is_kept_over_the_code_and_never_becomes_markup(guarded_server):
+    body = knocked(guarded_server, PHONE, **{"class": '"><script>alert(1)</script>', "<b>": "x"})[2]
     assert "<script>" not in body
     assert "<b>" not in body
     assert 'name="class" value="&quot;&gt;&lt;script&gt;' in body
 
 
-def test_whoever_sits_at_the_computer_needs_no_code_but_what_a_proxy_on_it_forwards_does(door):
+def test_whoever_sits_at_the_computer_needs_no_code_but_what_a_proxy_on_it_forwards_does(guarded_server):
     here = {"host": "localhost:8501"}
-    assert knocked(door, "127.0.0.1", headers=here)[2] == "the app"
-    assert knocked(door, "::1", headers={"host": "[::1]:8501"})[2] == "the app"
-    assert knocked(door, "127.0.0.1", headers={"host": "rebound.example"})[0] == 401
-    assert knocked(door, PHONE, headers=here)[0] == 401, "a name is easily said"
+    assert knocked(guarded_server, "127.0.0.1", headers=here)[2] == "the app"
+    assert knocked(guarded_server, "::1", headers={"host": "[::1]:8501"})[2] == "the app"
+    assert knocked(guarded_server, "127.0.0.1", headers={"host": "rebound.example"})[0] == 401
+    assert knocked(guarded_server, PHONE, headers=here)[0] == 401, "a name is easily said"
 
 
 PROXIES = {
@@ -193,9 +200,9 @@ PROXIES = {
 
 @pytest.mark.parametrize("proxy", PROXIES)
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_any_header_of_a_proxy_makes_a_request_one_of_the_network(door, shut, behind, proxy, kind):
+def test_any_header_of_a_proxy_makes_a_request_one_of_the_network(guarded_server, shut, behind, proxy, kind):
     headers = {"host": "localhost:8501", **PROXIES[proxy]}
-    for server in (door, shut):
+    for server in (guarded_server, shut):
         assert knocked(server, "127.0.0.1", "/_stcore/stream", kind, headers=headers)[0] in (401, 403)
     assert behind.reached == []
 
@@ -219,36 +226,40 @@ def test_the_header_of_an_upload_is_no_header_of_a_proxy(shut):
         ("127.0.0.1", {"host": "class.example", "x-forwarded-for": "203.0.113.9"}, "127.0.0.1"),
     ],
 )
-def test_the_app_is_told_which_client_a_page_belongs_to_and_nobody_can_forge_it(door, behind, peer, headers, client):
+def test_the_app_is_told_which_client_a_page_belongs_to_and_nobody_can_forge_it(
+    guarded_server, behind, peer, headers, client
+):
     host = headers.get("host", ROOM)
-    cookie = door.join_code.members.issue()
+    cookie = guarded_server.join_code.members.issue()
     port = host.partition(":")[2] or "80"
     forged = {**headers, "X-Collsim-Client": "", "cookie": f"collsim_join_{port}={cookie}"}
     if peer != PHONE:
         del forged["X-Collsim-Client"]
-    knocked(door, peer, "/_stcore/stream", "websocket", headers=forged)
+    knocked(guarded_server, peer, "/_stcore/stream", "websocket", headers=forged)
     (names,) = behind.headers
     assert [value for name, value in names if name == b"x-collsim-client"] == [client.encode()]
 
 
-def test_a_forged_or_foreign_cookie_does_not_open_it(door):
-    name = joined(door)["cookie"].split("=")[0]
+def test_a_forged_or_foreign_cookie_does_not_open_it(guarded_server):
+    name = join_class(guarded_server)["cookie"].split("=")[0]
     for value in ("", "x.y", "a" * 5000, JoinCode("bcdfgh").members.issue(), '";', "\x00"):
-        assert knocked(door, PHONE, headers={"cookie": f"{name}={value}"})[0] == 401
+        assert knocked(guarded_server, PHONE, headers={"cookie": f"{name}={value}"})[0] == 401
 
 
-def test_a_page_of_another_site_reaches_nothing_even_with_the_cookie(door, behind):
-    cookie = joined(door)
+def test_a_page_of_another_site_reaches_nothing_even_with_the_cookie(guarded_server, behind):
+    cookie = join_class(guarded_server)
     for origin in ("http://evil.example", "null", f"http://{ROOM}.evil.example", "http://192.168.1.20:9999"):
         for kind in ("http", "websocket"):
-            assert knocked(door, PHONE, "/_stcore/stream", kind, headers={**cookie, "origin": origin})[0] == 403
+            assert (
+                knocked(guarded_server, PHONE, "/_stcore/stream", kind, headers={**cookie, "origin": origin})[0] == 403
+            )
     assert behind.reached == []
-    assert knocked(door, PHONE, "/x", headers={**cookie, "origin": f"http://{ROOM}"})[0] == 200
+    assert knocked(guarded_server, PHONE, "/x", headers={**cookie, "origin": f"http://{ROOM}"})[0] == 200
 
 
 @pytest.mark.parametrize("headers", [{"host": "a:b:c"}, {"host": "[::1"}, {"host": ""}, {"origin": "http://[x"}])
-def test_a_request_that_no_browser_sends_is_refused_without_a_fault(door, behind, headers):
-    assert 400 <= knocked(door, PHONE, headers=headers)[0] < 500
+def test_a_request_that_no_browser_sends_is_refused_without_a_fault(guarded_server, behind, headers):
+    assert 400 <= knocked(guarded_server, PHONE, headers=headers)[0] < 500
     assert behind.reached == []
 
 
@@ -259,7 +270,7 @@ def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monke
     monkeypatch.setattr(access_control, "REFUSAL_DELAY", 0.01)
     clients = Clients(ClientLimits(pages=2))
     door = AccessControl(behind, JoinCode("bcdfgh"), clients)
-    cookie = joined(door)
+    cookie = join_class(door)
     assert clients.open_page(PHONE)
     assert clients.open_page(PHONE)
     assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 403
@@ -307,7 +318,7 @@ def test_messages_beyond_the_pace_are_late_and_none_is_lost(behind, monkeypatch)
     limits = ClientLimits(pages=1, messages_per_page=0.5, messages_at_once_per_page=3)
     door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
     messages = [{"type": "websocket.receive", "bytes": BackMsg(app_heartbeat=True).SerializeToString()}] * 5
-    cookie = joined(door)
+    cookie = join_class(door)
     delays.clear()
     knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=messages)
     assert delays == pytest.approx([0, 0, 0, 2, 4])
@@ -323,7 +334,7 @@ def test_requests_beyond_the_pace_are_late_and_far_beyond_it_refused_with_the_co
     monkeypatch.setattr("collsim.app.server.access_control.asyncio.sleep", sleep)
     limits = ClientLimits(pages=1, requests_per_page=2.0, requests_at_once_per_page=3)
     door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
-    cookie = joined(door)
+    cookie = join_class(door)
     answers = [knocked(door, PHONE, "/x", headers=cookie)[0] for _ in range(40)]
     assert answers == [200] * 32 + [429] * 8
     assert delays[:5] == pytest.approx([0, 0, 0, 0.5, 1.0])
@@ -333,10 +344,12 @@ def test_requests_beyond_the_pace_are_late_and_far_beyond_it_refused_with_the_co
     assert knocked(door, "127.0.0.1", headers={"host": "localhost"})[0] == 200
 
 
-def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_either(door, shut, behind):
+def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_either(guarded_server, shut, behind):
     messages = [{"type": "websocket.receive", "bytes": BackMsg(clear_cache=True).SerializeToString()}]
-    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=joined(door), messages=messages)
-    for server in (door, shut):
+    knocked(
+        guarded_server, PHONE, "/_stcore/stream", "websocket", headers=join_class(guarded_server), messages=messages
+    )
+    for server in (guarded_server, shut):
         headers = {"host": "localhost"}
         assert (
             knocked(server, "127.0.0.1", "/_stcore/stream", "websocket", headers=headers, messages=messages)[0] == 101
@@ -348,7 +361,7 @@ def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_
 def test_uploads_beyond_what_a_client_may_have_are_refused_before_they_are_read(behind):
     limits = ClientLimits(upload_bytes=100_000)
     door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits))
-    cookie = joined(door)
+    cookie = join_class(door)
 
     def put(length, path="/_stcore/upload_file/session/a"):
         headers = {**cookie, **({} if length is None else {"content-length": length})}

@@ -16,7 +16,7 @@ def listens(monkeypatch):
     """A server that listens there, as its configuration says."""
     options = {"server.address": "127.0.0.1", "server.port": 8501}
 
-    def at(address, shown=None):
+    def set_address(address, shown=None):
         options["server.address"] = address
         options["browser.serverAddress"] = shown
         monkeypatch.setattr(config, "is_manually_set", lambda name: options.get(name) is not None)
@@ -25,7 +25,7 @@ def listens(monkeypatch):
     monkeypatch.setattr(config, "get_option", lambda name: options.get(name))
     monkeypatch.setattr(addresses, "list_addresses", lambda: ["192.168.1.20", "10.0.0.5"])
     monkeypatch.setenv("COLLSIM_JOIN_CODE", "bcdfgh")
-    yield at
+    yield set_address
     startup.get_join_code.cache_clear()
 
 
