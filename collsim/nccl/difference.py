@@ -30,6 +30,7 @@ from .model.timing import (
     get_intra_kind,
 )
 from .nccl_prediction import BUSBW, Prediction, predict
+from .predicted_schedule import build_schedule
 from .predicted_schedule import predict_and_simulate as simulated
 from .tuner_graphs import build_communicator
 
@@ -57,6 +58,14 @@ _CHINESE: Final = {
     "latency": "每一步都要等待的链路延迟",
     "shared": "多个传输共用的链路",
 }
+#: Why a simulation of another algorithm than NCCL's is the slower one, by term; the others make it the faster one.
+_CAUSES: Final = {
+    "shared": ", because its transfers share {link}",
+    "latency": ", because each of its steps waits for the latency of its links",
+}
+_CHINESE_CAUSES: Final = {"shared": "，因为它的传输共用 {link}", "latency": "，因为它的每一步都要等待链路延迟"}
+_ALGORITHMS: Final = {"Ring": "a ring", "Tree": "a double tree", "NVLSTree": "NVLS and a tree between nodes"}
+_CHINESE_ALGORITHMS: Final = {"Ring": "环", "Tree": "双树", "NVLSTree": "NVLS 及节点间的树"}
 _FIT = "fitted to some 170 published nccl-tests runs (docs/accuracy.md)"
 #: The published runs that show what a kind of link carries (`links`, where each figure stands beside its constant).
 EVIDENCE: Final = {
@@ -93,6 +102,8 @@ class Difference:
         simulated: s.
         reason: what the term is.
         evidence: what it is known from.
+        label: of the simulated algorithm, where NCCL would run another one; "" where it is NCCL's.
+        nccl_simulated: seconds of what NCCL would run, simulated on the same links; 0 where the two are the same.
 
     Examples:
         >>> import collsim as cs
@@ -109,6 +120,8 @@ class Difference:
     seconds: float
     reason: str
     evidence: str
+    label: str = ""
+    nccl_simulated: float = 0.0
 
     @property
     def factor(self) -> float:
@@ -117,12 +130,23 @@ class Difference:
 
     @property
     def chinese(self) -> str:
+        if self.label:
+            cause = _CHINESE_CAUSES.get(self.term, "").format(link=self.reason)
+            times = f"在同样的链路上为 {format_time(self.nccl_simulated)}，预测为 {format_time(self.predicted)}"
+            name = _CHINESE_ALGORITHMS.get(self.algorithm, self.algorithm)
+            return f"{self.label} 在这些链路上为 {format_time(self.simulated)}{cause}。NCCL 会运行{name}：{times}"
         both = f"predict 为 {format_time(self.predicted)}（NCCL 的 {self.algorithm}）"
         both += f"，simulate 为 {format_time(self.simulated)}"
         term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.evidence}"
         return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
 
     def __str__(self) -> str:
+        if self.label:
+            cause = _CAUSES.get(self.term, "").format(link=self.reason)
+            times = f"{format_time(self.nccl_simulated)} on the same links, {format_time(self.predicted)} as predicted"
+            name = _ALGORITHMS.get(self.algorithm, self.algorithm)
+            time = format_time(self.simulated)
+            return f"{self.label} takes {time} on these links{cause}. NCCL would run {name}: {times}"
         slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
         both = (
             f"predict {format_time(self.predicted)} (NCCL's {self.algorithm}), simulate {format_time(self.simulated)}"
@@ -157,7 +181,23 @@ def explain_difference(run: Trace) -> Difference | None:
         prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_get_nccl_algorithm(run))
     except CollsimError:  # NCCL does not run there, or has not that algorithm there
         return None
-    return find_large_difference(prediction, run)
+    difference = find_large_difference(prediction, run)
+    if difference is None or _get_nccl_algorithm(run) is not None or prediction.algorithm == "P2P":
+        return difference
+    return _compare_with_choice_of_nccl(difference, prediction, run)
+
+
+def _compare_with_choice_of_nccl(difference: Difference, prediction: Prediction, run: Trace) -> Difference:
+    """The same difference, with what NCCL would run simulated too, so that like is compared with like."""
+    try:
+        choice = build_schedule(prediction, run.topology)
+        seconds = float(simulate(choice, run.topology, run.nbytes, run.dtype, run.engine).time)
+    except CollsimError:  # an algorithm without a schedule here
+        return difference
+    reason = difference.reason
+    if difference.term == "shared" and run.bottleneck is not None:
+        reason = f"{run.topology.link_name(run.bottleneck.busiest)} ({run.bottleneck.label})"
+    return replace(difference, label=run.schedule.name, nccl_simulated=seconds, reason=reason)
 
 
 def _get_nccl_algorithm(run: Trace) -> str | None:

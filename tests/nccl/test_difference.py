@@ -114,6 +114,25 @@ def test_a_link_that_everybody_shares_is_not_called_latency():
     assert found.seconds == pytest.approx(found.simulated * (1 / 0.56 - 1), rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [("allreduce_parameter_server", ", because its transfers share node0/nic0"), ("allreduce_halving_doubling", ".")],
+)
+def test_another_algorithm_is_compared_with_what_nccl_would_run_on_the_same_links(name, cause):
+    """A parameter server is slow because workers share a card, not because `simulate` and `predict` differ."""
+    machine = cs.machine("dgx-a100", nodes=2, nics=1)
+    run = cs.simulate(cs.schedule(name, ranks=16, topology=machine), machine, "64MiB")
+    found = nccl.explain_difference(run)
+    predicted, ring_run = nccl.predict_and_simulate("allreduce", machine, "64MiB")
+    assert found.nccl_simulated == pytest.approx(ring_run.time)
+    assert found.predicted == pytest.approx(predicted.time)
+    times = f"{cs.format_time(ring_run.time)} on the same links, {cs.format_time(predicted.time)} as predicted"
+    assert str(found).startswith(f"{name} takes {cs.format_time(run.time)} on these links{cause}")
+    assert str(found).endswith(f"NCCL would run a ring: {times}")
+    assert "times predict" not in str(found)
+    assert all(cs.format_time(t) in found.chinese for t in (run.time, ring_run.time, predicted.time))
+
+
 CATALOGUE = [name for name in cs.machines() if cs.machine(name).ranks <= 16]
 
 
