@@ -126,8 +126,12 @@ class NcclJob:
         via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
         counts = f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees"
         rings = [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
-        warnings = [f"warning: {text}" for text in self.statements.warnings]
-        return "\n".join([f"{counts}, transports: {', '.join(via) or 'not logged'}", *rings, *warnings])
+        notes = [f"set: {name}={value}" for name, value in sorted(self.statements.environment.items())]
+        kinds = {transport.partition("/")[0] for transport in self.transports.values()}
+        if "SHM" in kinds and "P2P" not in kinds:
+            notes.append("GPUs of a node exchange data through host memory (SHM): P2P is off, or not possible there")
+        notes += [f"warning: {text}" for text in self.statements.warnings]
+        return "\n".join([f"{counts}, transports: {', '.join(via) or 'not logged'}", *rings, *notes])
 
 
 # ---- schedules

@@ -93,6 +93,9 @@ def test_statements_of_a_log(tmp_path):
     job = cs.load(path)
     assert dict(job.statements.environment) == {"NCCL_IB_HCA": "mlx5_0", "NCCL_MAX_NCHANNELS": "4"}
     assert job.statements.channels == 4
+    assert "set: NCCL_MAX_NCHANNELS=4" in str(job)
+    assert "P2P is off" not in str(job)
+    assert "P2P is off" in str(write_log(tmp_path / "shm.log", via="SHM/direct/direct"))
     assert "warning: Error: No space left on device (28)" in str(job)
 
 
