@@ -5,7 +5,7 @@ A `Model` is a table of layers. A way of splitting (`ddp()`, `data_parallel()`, 
 a machine and returns a `StepTrace`.
 """
 
-from .compute import GpuSpeed, get_gpu_speed, list_gpus, read_profile
+from .compute import EagerSpeed, GpuSpeed, get_eager_speed, get_gpu_speed, list_gpus, read_profile
 from .concurrent_steps import ConcurrentSteps, time_concurrent_steps
 from .memory import Memory
 from .model_families import model, models
@@ -48,6 +48,7 @@ __all__ = [
     "ConcurrentSteps",
     "ContextParallel",
     "DataParallel",
+    "EagerSpeed",
     "ExpertParallel",
     "GpuSpeed",
     "Layer",
@@ -71,6 +72,7 @@ __all__ = [
     "ddp",
     "expert",
     "fsdp",
+    "get_eager_speed",
     "get_gpu_speed",
     "list_gpus",
     "measure_scaling",

@@ -303,7 +303,7 @@ def build_requested_step(request: StepRequest) -> TrainingStep:
     workload, way = build_workload(request), request.parallel
     if not isinstance(way, Split) or way.has_torch_buckets(workload):  # others count their own
         require_tasks(2 * request.accumulate * len(request.model.layers))
-    return way.build_step(workload)
+    return replace(way.build_step(workload), optimizer=request.optimizer)
 
 
 def build_workload(request: StepRequest) -> Workload:

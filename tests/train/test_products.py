@@ -144,11 +144,11 @@ class Mesh:
     "model", [*(cs.model(n) for n in ("gpt2", "gpt3-175b", "llama3-8b", "llama2-70b")), GPT, LLAMA]
 )
 def test_the_sizes_of_a_decoder_are_read_back_from_its_layers(model):
-    assert read_decoder_shape(model).build_model().layers == model.layers
+    assert read_decoder_shape(model).build_model(padded=not model.layers[-1].width).layers == model.layers
 
 
 def test_a_sample_shorter_than_the_table_of_positions_is_read_back_too():
-    assert read_decoder_shape(cs.model("gpt2", seq=128))[-1] == 1024
+    assert read_decoder_shape(cs.model("gpt2", seq=128)).positions == 1024
     assert read_decoder_shape(cs.model("gpt2", seq=128)).seq == 128
 
 

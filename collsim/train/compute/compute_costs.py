@@ -15,6 +15,7 @@ from ...topology import Topology
 from ...units import parse_time
 from ..workload.model import Model
 from ..workload.step_graph import StepTask, TrainingStep
+from .eager_speed import EagerSpeed, get_eager_speed, has_measured_operations
 from .gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
 from .torch_profile import TorchProfile, read_profile
 
@@ -56,7 +57,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
     Raises:
         CollsimError: A layer or a GPU is unknown, or nothing says how fast the GPU is.
     """
-    fast = find_gpu_speed(topology, step.dtype, compute)
+    fast = find_gpu_speed(topology, step.dtype, compute, is_alone=step.ranks == 1)
     compute = _parse_measured(compute, step.model)
     modelled = _estimate_task_seconds(step, fast)
     if compute is None or isinstance(compute, GpuSpeed):
@@ -67,7 +68,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
             id(task.layer_work): task.layer_work for task in step.tasks
         }.values()  # equal ones share one tuple of work
         waited = any(work.wait_count for box in boxes for work in box)
-        return ComputeCosts(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait_time * waited)
+        return ComputeCosts(modelled, fast, fast.label, fast.wait_time * waited)
     if isinstance(compute, float):
         return ComputeCosts(
             _scale_seconds(step, modelled, fast, PASSES, compute),
@@ -87,25 +88,28 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
     return ComputeCosts(_apply_layer_times(step, modelled, fast, layer_times), fast, "seconds of layers, as measured")
 
 
-def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None) -> GpuSpeed | None:
-    """Find the GPU that computes.
+def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None, *, is_alone: bool = False) -> GpuSpeed | None:
+    """Find the speed of the GPU that computes.
 
     Args:
-        topology: Topology of the step; a machine says which GPU it has.
-        dtype: Type that the step computes in.
-        compute: `compute` of `training_step`; a GpuSpeed or the name of a GPU comes before the machine's own.
+        topology: The machine.
+        dtype: Type that is computed in.
+        compute: What `training_step` was given.
+        is_alone: Whether the step runs on one GPU: it is then that of eager PyTorch where its operations were measured.
 
     Returns:
-        The GPU's speed for the type; None where nothing says which GPU it is.
+        The speed; None where nothing says which GPU it is.
     """
     if isinstance(compute, GpuSpeed):
         return compute
-    if isinstance(compute, str) and compute in list_gpus():
-        return get_gpu_speed(compute, dtype)
-    machine = topology.facts.plan
-    if machine is None or machine.gpu not in list_gpus():
+    name, plan = compute, topology.facts.plan
+    if not isinstance(compute, str) or compute not in list_gpus():
+        name = getattr(plan, "gpu", "")
+    if name not in list_gpus():
         return None
-    return get_gpu_speed(machine.gpu, dtype)
+    if is_alone and has_measured_operations(name):
+        return get_eager_speed(name, dtype)
+    return get_gpu_speed(name, dtype)
 
 
 def _parse_measured(compute: Any, model: Model) -> Any:
@@ -147,6 +151,8 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
     """Seconds by the catalogue; 0 where there is none."""
     if fast is None:
         return np.zeros(len(step.tasks))
+    if isinstance(fast, EagerSpeed):
+        return _estimate_eager_seconds(step, fast)
     layers, known = step.model.layers, dict[int, float]()
 
     def estimate_task(task: StepTask) -> float:
@@ -165,6 +171,43 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
         return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *layer_kind, task.kind != "forward")
 
     return np.array([estimate_task(task) for task in step.tasks])
+
+
+def _estimate_eager_seconds(step: TrainingStep, speed: EagerSpeed) -> Floats:
+    """(tasks,) s. The host launches the operations of a pass ahead of the GPU: a pass takes what the slower of the two
+    takes in all."""
+    gpu, host = np.zeros(len(step.tasks)), np.zeros(len(step.tasks))
+    passes: dict[tuple[tuple[int, ...], str, int], list[int]] = {}
+    for number, task in enumerate(step.tasks):
+        if not task.is_compute:
+            continue
+        gpu[number], host[number] = _estimate_eager_task(step, task, speed)
+        passes.setdefault((task.lanes, task.kind, task.microbatch), []).append(number)
+    seconds = gpu.copy()
+    for numbers in passes.values():
+        if host[numbers].sum() > gpu[numbers].sum():
+            seconds[numbers] = host[numbers]
+    return seconds
+
+
+def _estimate_eager_task(step: TrainingStep, task: StepTask, speed: EagerSpeed) -> tuple[float, float]:
+    """s of the GPU, and s of the host that launches its operations."""
+    if is_join(step, task):
+        return speed.join_time * (step.ranks > 1), 0.0
+    layers = step.model.layers
+    if task.layer_work:
+        works = [
+            speed.estimate_pass_seconds(layers[w.layer], w.flops, w.memory_bytes, w.ops, w.is_backward)
+            for w in task.layer_work
+        ]
+        waits = sum(w.wait_count for w in task.layer_work) * speed.wait_time
+        return sum(gpu for gpu, _ in works) + waits, sum(host for _, host in works) + waits
+    if task.layer >= 0:
+        is_backward = task.kind != "forward"
+        return speed.estimate_pass_seconds(layers[task.layer], task.flops, task.memory_bytes, task.ops, is_backward)
+    if task.kind == "optimizer":
+        return speed.estimate_optimizer_seconds(task.memory_bytes, step.optimizer), 0.0
+    return speed.estimate_seconds(task.flops, task.memory_bytes, task.ops, task.kind, 0, True), 0.0
 
 
 def is_join(step: TrainingStep, task: StepTask) -> bool:

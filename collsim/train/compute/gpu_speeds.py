@@ -121,6 +121,11 @@ class GpuSpeed:
     unaligned_factor: float = _UNALIGNED
     cast_traffic: float = 0.0
 
+    @property
+    def label(self) -> str:
+        """The GPU and the type that it computes in."""
+        return f"{self.gpu}, {self.dtype}"
+
     def estimate_seconds(
         self,
         flops: float,

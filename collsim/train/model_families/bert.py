@@ -3,11 +3,12 @@ pooler."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ...units import parse_count
 from ..workload.model import Layer, Model
-from ..workload.transformer import TransformerShape
+from ..workload.transformer import TransformerShape, build_head
 
 _SOURCE = "Devlin et al. 2019 (arXiv 1810.04805), section 3; huggingface transformers modeling_bert.py (BertModel)"
 #: Hidden size, blocks and heads of each model.
@@ -15,10 +16,22 @@ _TABLE = {"bert-base": (768, 12, 12), "bert-large": (1024, 24, 16)}
 _WORDS, _POSITIONS, _TYPES = 30522, 512, 2
 
 
-def _build_bert(name: str, seq: int = 512, flash: bool = False) -> Model:
+def _build_bert(name: str, seq: int = 512, flash: bool = True, masked_lm: bool = False, dropout: bool = True) -> Model:
     h, layers, heads = _TABLE[name]
     shape = TransformerShape(
-        h, layers, heads, parse_count(seq, "seq"), _WORDS, 4 * h, heads, gated=False, bias=True, flash=flash
+        h,
+        layers,
+        heads,
+        parse_count(seq, "seq"),
+        _WORDS,
+        4 * h,
+        heads,
+        gated=False,
+        bias=True,
+        flash=flash,
+        padded=False,
+        dropout=dropout,
+        fused=False,
     )
     size = shape.seq * h
     embeddings = Layer(
@@ -33,7 +46,20 @@ def _build_bert(name: str, seq: int = 512, flash: bool = False) -> Model:
     )
     pooler = Layer("pooler", (h * h, h), flops=2.0 * h * h, traffic=3 * h, activations=2 * h, outputs=h, ops=2)
     blocks = [layer for number in range(layers) for layer in _build_block(shape, f"encoder.layer.{number}")]
-    return Model(name, (embeddings, *blocks, pooler), shape.seq, 8 * shape.seq, _SOURCE)
+    last: tuple[Layer, ...] = (pooler,)
+    if masked_lm:
+        last = _build_masked_lm_head(shape)
+    return Model(name, (embeddings, *blocks, *last), shape.seq, 8 * shape.seq, _SOURCE)
+
+
+def _build_masked_lm_head(shape: TransformerShape) -> tuple[Layer, ...]:
+    """BertForMaskedLM's head in place of the pooler: a matrix with its activation, a norm, and the words, whose matrix
+    is the embedding's and whose bias is its own."""
+    transform = shape.build_linear(
+        "head.transform", shape.h, shape.h, activations=shape.h, partition="", extra_traffic=2 * shape.h, ops=4
+    )
+    words = build_head(shape, tied=True)
+    return transform, shape.build_norm("head.norm"), replace(words, tensors=(shape.vocab,))
 
 
 def _build_block(shape: TransformerShape, name: str) -> list[Layer]:

@@ -21,15 +21,23 @@ _TABLE = {
 }
 
 
-def _build_gpt(name: str, seq: int | None = None, flash: bool = False) -> Model:
+def _build_gpt(
+    name: str, seq: int | None = None, flash: bool | None = None, padded: bool | None = None, dropout: bool = True
+) -> Model:
     h, layers, heads, longest, source = _TABLE[name]
-    whole = transformer(h, layers, heads, seq=longest, flash=flash, name=name, source=source)
-    if seq in (None, longest):
-        return whole
-    shorter = transformer(h, layers, heads, seq=seq, flash=flash, name=name, source=source)
-    # shorter samples do not shorten the table of positions
-    embedding = replace(shorter.layers[0], tensors=whole.layers[0].tensors)
-    return replace(shorter, layers=(embedding, *shorter.layers[1:]))
+    is_huggingface = source is _GPT2
+    if flash is None:
+        flash = is_huggingface  # its default is torch's scaled_dot_product_attention
+    if padded is None:
+        padded = not is_huggingface
+    options = {"flash": flash, "padded": padded, "dropout": dropout, "fused": not is_huggingface}
+    options["new_gelu"] = is_huggingface
+    build = partial(transformer, h, layers, heads, name=name, source=source, **options)  # type: ignore[arg-type]
+    model = build(seq=seq or longest)
+    if seq not in (None, longest):  # shorter samples do not shorten the table of positions
+        embedding = replace(model.layers[0], tensors=build(seq=longest).layers[0].tensors)
+        model = replace(model, layers=(embedding, *model.layers[1:]))
+    return model
 
 
 MODELS = {name: partial(_build_gpt, name) for name in _TABLE}

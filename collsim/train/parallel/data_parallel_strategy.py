@@ -18,7 +18,15 @@ from ...keywords import check_keywords
 from ...units import parse_count
 from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
 from .buckets import assign_buckets
-from .strategy import ParallelStrategy, Workload, add_backward, add_forward, add_optimizer, count_resident_bytes
+from .strategy import (
+    ParallelStrategy,
+    Workload,
+    add_backward,
+    add_forward,
+    add_gradient_allocations,
+    add_optimizer,
+    count_resident_bytes,
+)
 
 PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and reduce_add_coalesced)
 
@@ -120,12 +128,29 @@ class _StepWriter:
 
     def write_step(self) -> TrainingStep:
         workload = self.workload
+        if len(self.lanes) == 1:
+            return self._write_plain_step()
         done = [self.add_microbatch(micro) for micro in range(workload.accumulate)]
         last = add_optimizer(self.out, workload, 0)
         self.out.add_allocation(0, "gradients", workload.model.nbytes, done[0], last)
-        resident: tuple[dict[str, int], ...] = (count_resident_bytes(workload),)
-        if len(self.lanes) > 1:
-            resident += ({"replica": workload.model.nbytes + workload.model.buffer_bytes},)
+        replica = {"replica": workload.model.nbytes + workload.model.buffer_bytes}
+        return self._finish_step((count_resident_bytes(workload), replica))
+
+    def _write_plain_step(self) -> TrainingStep:
+        """One GPU calls the model itself: nothing is scattered, copied or gathered (torch/nn/parallel/
+        data_parallel.py)."""
+        workload = self.workload
+        backwards: list[int] = []
+        for micro in range(workload.accumulate):
+            passed = add_forward(self.out, workload, 0, micro)
+            numbers = add_backward(self.out, workload, 0, micro, passed)
+            backwards = backwards or numbers
+        last = add_optimizer(self.out, workload, 0)
+        add_gradient_allocations(self.out, workload, 0, backwards, last)
+        return self._finish_step((count_resident_bytes(workload),))
+
+    def _finish_step(self, resident: tuple[dict[str, int], ...]) -> TrainingStep:
+        workload = self.workload
         what = workload.batch, workload.micro_batch, workload.dtype, resident, tuple(self.out.allocations)
         return TrainingStep(workload.model, self.parallel.label, self.lanes, tuple(self.out.tasks), *what)
 

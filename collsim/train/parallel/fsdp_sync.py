@@ -247,7 +247,10 @@ class FsdpSync(ReplicaSync):
     def count_resident_bytes(self, lane: int) -> dict[str, int]:
         """Shards in float32, and what the optimizer holds of them."""
         resident = super().count_resident_bytes(lane)
-        return {"parameters": 4 * self.count_updated_parameters(lane), "optimizer": resident["optimizer"]}
+        return {
+            "parameters": self.weight_bytes * self.count_updated_parameters(lane),
+            "optimizer": resident["optimizer"],
+        }
 
 
 def _split_groups(groups: Groups, size: int) -> Groups:

@@ -32,6 +32,7 @@ class ReplicaSync:
             builder: The step under construction.
         """
         self.builder, self.workload, self.item_bytes = builder, builder.workload, find_itemsize(builder.workload.dtype)
+        self.weight_bytes = max(find_itemsize(layer.dtype) for layer in builder.workload.model.layers)
         self.dense_groups, self.routed_groups = builder.placement.dense_groups, builder.placement.routed_groups
         self.shards = 1
         self.seen: set[int] = set()
@@ -57,7 +58,7 @@ class ReplicaSync:
 
     def count_gradient_bytes(self, elements: int) -> int:
         """Bytes of so many gradients on the wire."""
-        return 4 * elements
+        return self.weight_bytes * elements
 
     def is_built_by_unit(self, kind: str, micro: int) -> bool:
         """Is a pass written unit by unit?"""
@@ -86,7 +87,7 @@ class ReplicaSync:
 
     def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
         """Bytes of a unit's gradients that a GPU keeps until the optimizer."""
-        return 4.0 * unit.parameters
+        return float(self.weight_bytes * unit.parameters)
 
     def finish_lane(self, lane: int) -> tuple[int, ...]:
         """What is left is launched; what the optimizer waits for."""
@@ -108,11 +109,16 @@ class ReplicaSync:
             Bytes by kind: parameters, optimizer.
         """
         count, updated = self.count_parameters(lane), self.count_updated_parameters(lane)
-        small = self.item_bytes < 4
-        return {
-            "parameters": count * self.item_bytes + 4 * updated * small,
-            "optimizer": OPTIMIZERS[self.workload.optimizer][0] * updated,
-        }
+        parameters = count * self.item_bytes
+        if self.has_wide_weights:
+            parameters += self.weight_bytes * updated
+        state = OPTIMIZERS[self.workload.optimizer][0] * self.weight_bytes // 4
+        return {"parameters": parameters, "optimizer": state * updated}
+
+    @property
+    def has_wide_weights(self) -> bool:
+        """Whether the optimizer updates weights that are wider than what is computed in."""
+        return self.item_bytes < self.weight_bytes
 
     def is_last(self, micro: int) -> bool:
         """The last microbatch."""
@@ -178,7 +184,7 @@ class BucketedSync(ReplicaSync):
         bucket = self.waiting.setdefault(lane, [0, 0])
         bucket[0] += unit.dense_parameters
         bucket[1] += unit.expert_parameters
-        if self.strategy.overlap and self.is_full(4 * sum(bucket), 0):
+        if self.strategy.overlap and self.is_full(self.weight_bytes * sum(bucket), 0):
             self.launch(lane, micro)
 
     def launch(self, lane: int, micro: int) -> None:

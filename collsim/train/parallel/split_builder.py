@@ -383,9 +383,9 @@ class SplitBuilder:
             after = listed
             if behind is not None:
                 after = (*listed, behind)
-            moved = OPTIMIZERS[self.workload.optimizer][1]
-            if self.stages[0][0].partition.item_bytes < 4:  # a copy of the weights in 16 bits is written too
-                moved += 2
+            moved = OPTIMIZERS[self.workload.optimizer][1] * self.replica_sync.weight_bytes / 4
+            if self.replica_sync.has_wide_weights:  # a copy of the weights in 16 bits is written too
+                moved += self.replica_sync.item_bytes
             count = self.replica_sync.count_updated_parameters(lane)
             number = self.step_builder.add_task(
                 "optimizer", "optimizer", (lane,), dependencies=after, memory_bytes=float(moved * count), ops=1

@@ -194,9 +194,7 @@ def add_optimizer(
     shards: int = 1,
 ) -> int:
     """The optimizer's step over all parameters, or over one of so many equal parts of them."""
-    moved = (
-        OPTIMIZERS[workload.optimizer][1] + (2 if find_itemsize(workload.dtype) < 4 else 0)
-    ) * workload.model.parameters
+    moved = OPTIMIZERS[workload.optimizer][1] / 4 * workload.model.nbytes + count_copy_bytes(workload)
     return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=moved / shards, ops=1)
 
 
@@ -207,11 +205,18 @@ def add_gradient_allocations(out: StepBuilder, workload: Workload, lane: int, ba
         out.add_allocation(lane, "gradients", layer.nbytes, number, last)
 
 
+def count_copy_bytes(workload: Workload) -> int:
+    """Bytes of the copy, in the type that is computed in, of weights that are wider."""
+    itemsize = find_itemsize(workload.dtype)
+    layers = workload.model.layers
+    return sum(itemsize * layer.parameters for layer in layers if itemsize < find_itemsize(layer.dtype))
+
+
 def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[str, int]:
     """Count the bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in
     16 bits beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter,
     gradients included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy
-    too).
+    too). A model whose weights are in 16 bits has no copy, and its gradients and optimizer are in 16 bits.
 
     Args:
         workload: Model, type and optimizer of the step.
@@ -220,13 +225,12 @@ def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[
     Returns:
         Bytes by kind: parameters, buffers, optimizer.
     """
-    p = workload.model.parameters
     resident = {
-        "parameters": workload.model.nbytes + (2 * p if find_itemsize(workload.dtype) < 4 else 0),
+        "parameters": workload.model.nbytes + count_copy_bytes(workload),
         "buffers": workload.model.buffer_bytes,
     }
     if optimizer:
-        resident["optimizer"] = OPTIMIZERS[workload.optimizer][0] * p
+        resident["optimizer"] = OPTIMIZERS[workload.optimizer][0] * workload.model.nbytes // 4
     return resident
 
 

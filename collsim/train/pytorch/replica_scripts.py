@@ -11,13 +11,19 @@ from ..parallel import DDP, Workload
 from ..workload.model import Model
 from .script_parts import JOIN, OPTIMIZERS, ScriptedStep, escape_name, format_numbers, write_header, write_timing
 
-#: Names of torchvision's and huggingface's builders, by the names of the catalogue.
 _VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
+#: Models of huggingface's transformers by the names of the catalogue: the class, with its config's sizes.
 _TEXT = {
-    "bert-base": "BertModel(transformers.BertConfig())",
-    "bert-large": "BertModel(transformers.BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, "
-    "intermediate_size=4096))",
-    "gpt2": "GPT2Model(transformers.GPT2Config())",
+    "bert-base": "hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072",
+    "bert-large": "hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096",
+    "gpt2": "n_embd=768, n_layer=12, n_head=12",
+    "gpt2-medium": "n_embd=1024, n_layer=24, n_head=16",
+    "gpt2-large": "n_embd=1280, n_layer=36, n_head=20",
+    "gpt2-xl": "n_embd=1600, n_layer=48, n_head=25",
+}
+_NO_DROPOUT = {
+    "bert": "hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0",
+    "gpt2": "resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0",
 }
 _ASK = """\
 ask.add_argument("--batch", type=int, default={micro}, help="samples of a process at a time")
@@ -83,6 +89,16 @@ def make(samples):
         print("no {library}: a module with the same tensors runs instead")
     return SameTensors(), torch.ones(samples, 1)
 """
+_LANGUAGE_MODEL = """
+
+class LanguageModel(torch.nn.Module):  # head and loss are part of the model
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(x, labels=x).loss
+"""
 _MEAN = """
 
 def loss(out):  # of every output, so that every parameter has a gradient
@@ -139,14 +155,40 @@ def _write_same_tensors(model: Model) -> str:
 
 def _write_model(workload: Workload) -> str:
     """`make(samples)`: the model and its inputs, and `loss`."""
-    name, seq = workload.model.name, workload.model.tokens
+    name = workload.model.name
     if name in _VISION:
         library, real = "torchvision", f"torchvision.models.{name}(), torch.randn(samples, 3, 224, 224)"
     elif name in _TEXT:
-        library, real = "transformers", f"transformers.{_TEXT[name]}, torch.randint(30522, (samples, {seq}))"
+        return _write_text_model(workload.model) + _MEAN
     else:
         return _SAME_MODEL + _MEAN
     return _REAL_MODEL.format(library=library, real=real) + _MEAN
+
+
+def _write_text_model(model: Model) -> str:
+    """`make(samples)` of a model of huggingface's, as the layers of `model` say: with or without stored scores,
+    dropout, and a head with its loss."""
+    family = model.name.split("-")[0]
+    names = {layer.name: layer for layer in model.layers}
+    scores = next(layer for layer in model.layers if layer.partition == "heads")
+    sizes = _TEXT[model.name]
+    attention = "sdpa"
+    if scores.pointwise:
+        attention = "eager"
+    if not scores.mask_bytes:
+        sizes += ", " + _NO_DROPOUT[family]
+    sizes += f', attn_implementation="{attention}"'
+    config, words = f"transformers.{family.upper()}Config({sizes})", 50257
+    if family == "bert":
+        config, words = f"transformers.BertConfig({sizes})", 30522
+    inputs = f"torch.randint({words}, (samples, {model.tokens}))"
+    if "pooler" in names:
+        return _REAL_MODEL.format(library="transformers", real=f"transformers.BertModel({config}), {inputs}")
+    head = "GPT2LMHeadModel"
+    if family == "bert":
+        head = "BertForMaskedLM"
+    real = f"LanguageModel(transformers.{head}({config})), {inputs}"
+    return _LANGUAGE_MODEL + _REAL_MODEL.format(library="transformers", real=real)
 
 
 # ---- what splits -----------------------------------------------------------------------------------------------------

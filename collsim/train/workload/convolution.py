@@ -65,6 +65,8 @@ class ConvolutionBuilder:
             kind="convolution",
             ops=1 + relu,
             width=group_width if groups > 1 else 0,
+            kernel=kernel,
+            pointwise=self.size * (passes - 1),
         )
         self.layers.append(layer)
 
@@ -84,6 +86,7 @@ class ConvolutionBuilder:
             outputs=self.size,
             kind="norm",
             ops=1 + add + relu,
+            pointwise=self.size * (3 * add + 2 * relu),
             buffers=(self.channels, self.channels),
         )
         self.layers.append(layer)

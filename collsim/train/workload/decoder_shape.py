@@ -26,6 +26,9 @@ class DecoderShape(NamedTuple):
         tied: Whether the head uses the embedding's matrix.
         flash: Whether attention stores no scores.
         positions: Rows of the table of positions; 0 for none.
+        dropout: Whether there is dropout where attention stores scores.
+        fused: Whether kernels are fused as in Megatron-LM.
+        new_gelu: Whether the activation function is huggingface's NewGELUActivation.
     """
 
     h: int
@@ -41,6 +44,9 @@ class DecoderShape(NamedTuple):
     tied: bool
     flash: bool
     positions: int
+    dropout: bool
+    fused: bool
+    new_gelu: bool
 
     def build_model(self, *, padded: bool = True) -> Model:
         """Build the decoder of these sizes, with a row of the table of positions for each token.
@@ -66,6 +72,9 @@ class DecoderShape(NamedTuple):
             flash=self.flash,
             head_dim=self.head_dim,
             padded=padded,
+            dropout=self.dropout,
+            fused=self.fused,
+            new_gelu=self.new_gelu,
         )
 
 
@@ -97,11 +106,14 @@ def _read_sizes(
     """Solve the formulas of `transformer` for its sizes."""
     h = norm.tensors[0]
     qkv_width, heads_width = qkv.tensors[0] // h, out.tensors[0] // h
-    flash = attention.mask_bytes == 0
-    scores_per_head = 1
+    flash, dropout = attention.pointwise == 0, attention.mask_bytes > 0
+    fused = head.mask_bytes == 4 * head.outputs * (embedding.tensors[0] // h)
+    kept, scores_per_head = attention.activations / model.tokens - qkv_width, 1
     if not flash:
-        scores_per_head = 2 * model.tokens
-    heads = round((attention.activations / model.tokens - qkv_width) / scores_per_head)
+        scores_per_head = (1 + dropout) * model.tokens
+    elif not fused:
+        kept -= heads_width
+    heads = round(kept / scores_per_head)
     head_dim = heads_width // heads
     positions = 0
     if len(embedding.tensors) > 1:
@@ -120,6 +132,9 @@ def _read_sizes(
         tied=not head.tensors,
         flash=flash,
         positions=positions,
+        dropout=dropout or flash,
+        fused=fused,
+        new_gelu=up.pointwise > 2 * up.outputs and not any(layer.name == "h.0.mlp.gate" for layer in model.layers),
     )
 
 

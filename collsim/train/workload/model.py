@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -31,8 +31,8 @@ MOST_LAYERS = 100_000
 TOO_MANY_LAYERS = "model {name!r} has {layers:,} layers; {most:,} is the most"
 #: Attributes of a Layer by what they hold.
 _SIZES = ("tensors", "buffers")
-_FIGURES = ("flops", "traffic", "activations", "outputs", "mask_bytes", "kv_size")
-_COUNTS = ("ops", "width", "experts", "top_k", "heads")
+_FIGURES = ("flops", "traffic", "pointwise", "activations", "outputs", "mask_bytes", "kv_size")
+_COUNTS = ("ops", "width", "kernel", "experts", "top_k", "heads")
 _WORDS = ("name", "kind", "dtype", "partition")
 
 
@@ -46,6 +46,8 @@ class Layer:
         flops: Floating point operations of the forward pass per sample (two for a multiply-add).
         traffic: Elements of activations that the forward pass reads and writes per sample; parameters come on top, once
             a pass.
+        pointwise: Elements that the operations beside the layer's product read and write per sample when each is a
+            kernel of its own, as in eager PyTorch (an activation, a residual).
         activations: Elements of activations that are kept for the backward pass per sample.
         outputs: Elements that the next layer receives per sample.
         mask_bytes: Bytes that are kept for the backward pass per sample, whatever the type (dropout masks, indices).
@@ -55,6 +57,7 @@ class Layer:
         buffers: Elements of each float buffer (BatchNorm's statistics).
         width: Channels of a group of a grouped convolution, tokens of a sequence in flash attention, columns of a
             matrix that may not be a multiple of what is read at once; 0 for everything else.
+        kernel: Side of a convolution's kernel; 0 where that is not known.
         dtype: Type of its parameters and their gradients.
         partition: How tensor parallelism partitions it: column, row, heads or vocab; empty where it does not.
         experts: Experts that share its tensors evenly; 0 where it is no mixture of experts.
@@ -88,6 +91,8 @@ class Layer:
     top_k: int = 0
     kv_size: float = 0.0
     heads: int = 0
+    pointwise: float = 0.0
+    kernel: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -253,6 +258,27 @@ class Model:
     def flops(self) -> float:
         """Floating point operations of one sample's forward pass; the backward pass has twice as many."""
         return math.fsum(layer.flops for layer in self.layers)
+
+    def to(self, dtype: str) -> Model:
+        """Convert the model's weights, as `torch.nn.Module.to` does.
+
+        Args:
+            dtype: Type of the weights, their gradients and the optimizer's state: float32, float16 or bfloat16.
+
+        Returns:
+            The same model with weights of that type.
+
+        Raises:
+            CollsimError: The type is unknown.
+
+        Example:
+            >>> import collsim as cs
+            >>> model = cs.model("llama2-7b")
+            >>> model.nbytes // model.to("bfloat16").nbytes
+            2
+        """
+        layers = tuple(replace(layer, dtype=dtype) for layer in self.layers)
+        return replace(self, layers=layers)
 
     def to_frame(self) -> pd.DataFrame:
         """A row per layer: the attributes of `Layer`, with parameters and bytes."""

@@ -152,6 +152,7 @@ class TrainingStep:
             wait for each other.
         recomputed_flops: Floating point operations of all GPUs that are computed a second time (recomputation).
         is_pipelined: Whether lanes are the stages of a pipeline, so that a microbatch goes through all of them.
+        optimizer: The optimizer: adam, momentum, sgd or none.
 
     Examples:
         >>> import collsim as cs
@@ -171,6 +172,7 @@ class TrainingStep:
     staleness: int = 0
     recomputed_flops: float = 0.0
     is_pipelined: bool = False
+    optimizer: str = "none"
 
     @property
     def ranks(self) -> int:

@@ -16,6 +16,11 @@ from ...errors import CollsimError, require_word
 from ...units import parse_count
 from .model import MOST_LAYERS, TOO_MANY_LAYERS, Layer, Model
 
+#: Reads and writes of a score in a forward pass of eager attention in float32: written, scaled, masked, softmax, read.
+_EAGER_SCORE_ACCESSES = 9
+#: huggingface's NewGELUActivation: reads and writes of an element by its eight kernels in a forward pass, and elements
+#: more that they keep for the backward pass (the tanh, and both factors of the last product).
+_NEW_GELU_ACCESSES, _NEW_GELU_KEPT = 18, 3
 #: What is computed again in the backward pass, least first.
 RECOMPUTE = ("none", "selective", "alternate", "full")
 
@@ -40,6 +45,10 @@ class TransformerShape:
         head_dim: Width of a head; 0: h / heads.
         window: Tokens that the attention of every second block sees; 0: all.
         padded: Whether the head has as many more columns as products are fast with (see `Layer.width`).
+        dropout: Whether there is dropout, whose masks are kept, where attention stores scores.
+        fused: Whether kernels are fused as in Megatron-LM, which keep less for the backward pass: the loss in place of
+            the logits, SwiGLU in one kernel, attention without a copy of its output.
+        new_gelu: Whether the activation function is huggingface's NewGELUActivation, eight kernels.
     """
 
     h: int
@@ -57,6 +66,9 @@ class TransformerShape:
     head_dim: int = 0
     window: int = 0
     padded: bool = True
+    dropout: bool = True
+    fused: bool = True
+    new_gelu: bool = False
 
     @property
     def heads_width(self) -> int:
@@ -71,9 +83,7 @@ class TransformerShape:
     @property
     def dropout_width(self) -> int:
         """Bytes of a token's dropout mask behind attention and MLP, one for each element; none with flash attention."""
-        if self.flash:
-            return 0
-        return self.h
+        return 0 if self.flash or not self.dropout else self.h
 
     def route_layer(self, layer: Layer) -> Layer:
         """A matrix `layer` of the MLP as one of each expert: each token goes through `top_k` of them."""
@@ -87,6 +97,7 @@ class TransformerShape:
             top_k=self.top_k,
             flops=layer.flops * self.top_k,
             traffic=layer.traffic * self.top_k,
+            pointwise=layer.pointwise * self.top_k,
             activations=layer.activations * self.top_k,
             mask_bytes=layer.mask_bytes * self.top_k,
         )
@@ -100,6 +111,7 @@ class TransformerShape:
         activations: int,
         partition: str,
         extra_traffic: int = 0,
+        pointwise: int | None = None,
         mask_bytes: int = 0,
         ops: int = 2,
     ) -> Layer:
@@ -112,6 +124,7 @@ class TransformerShape:
             activations: Elements of a token that are kept for the backward pass.
             partition: How tensor parallelism partitions it, see `Layer`.
             extra_traffic: Elements of a token that the operations behind the product read and write.
+            pointwise: The same when each operation is a kernel of its own; `extra_traffic` by default.
             mask_bytes: Bytes of a token's dropout mask.
             ops: Operations that it launches.
 
@@ -119,6 +132,8 @@ class TransformerShape:
             The layer.
         """
         tensors: tuple[int, ...] = (rows * columns,)
+        if pointwise is None:
+            pointwise = extra_traffic
         if self.bias:
             tensors += (columns,)
         return Layer(
@@ -126,6 +141,7 @@ class TransformerShape:
             tensors,
             flops=2.0 * self.seq * rows * columns,
             traffic=self.seq * (rows + columns + extra_traffic),
+            pointwise=self.seq * pointwise,
             activations=self.seq * activations,
             outputs=self.seq * columns,
             mask_bytes=self.seq * mask_bytes,
@@ -169,11 +185,16 @@ class TransformerShape:
         )
         if not self.flash:
             traffic = inputs + size + 6 * scores
-            return replace(layer, traffic=traffic, activations=inputs + 2 * scores, mask_bytes=scores, ops=8)
-        layer = replace(layer, traffic=inputs + size, activations=inputs + self.seq * self.heads, ops=4)
-        if causal:
-            return replace(layer, kind="flash", width=seen)
-        return layer
+            kept, mask_bytes = inputs + 2 * scores, scores
+            if not self.dropout:
+                kept, mask_bytes = inputs + scores, 0
+            layer = replace(layer, traffic=traffic, activations=kept, mask_bytes=mask_bytes, ops=8)
+            return replace(layer, pointwise=_EAGER_SCORE_ACCESSES * scores)
+        kept = inputs + self.seq * self.heads
+        if not self.fused:
+            kept += size  # its output, which is copied into the order of the next matrix
+        layer = replace(layer, traffic=inputs + size, activations=kept, ops=4)
+        return replace(layer, kind="flash", width=seen) if causal else layer
 
 
 class _ShapeOptions(TypedDict, total=False):
@@ -202,6 +223,9 @@ def transformer(
     head_dim: int | None = None,
     window: int | None = None,
     padded: bool = True,
+    dropout: bool = True,
+    fused: bool = True,
+    new_gelu: bool = False,
     name: str | None = None,
     source: str = "",
 ) -> Model:
@@ -226,6 +250,10 @@ def transformer(
         window: Tokens that every second block sees before each token, from the first block on; all by default.
         padded: Whether the head's matrix is padded to a fast number of columns (Megatron-LM: a multiple of 128 a GPU);
             False: a column for each word (huggingface transformers), rounded down on each of t GPUs.
+        dropout: Whether there is dropout where attention stores scores; its masks are kept for the backward pass.
+        fused: Whether kernels are fused as in Megatron-LM: the loss in place of the logits, SwiGLU in one kernel. False
+            is eager PyTorch, which keeps what each operation needs for the backward pass.
+        new_gelu: Whether the activation function is huggingface's NewGELUActivation, eight kernels that keep more.
         name: Name of the model.
         source: Where the sizes come from.
 
@@ -244,7 +272,15 @@ def transformer(
         {"h": h, "layers": layers, "heads": heads, "seq": seq, "vocab": vocab},
         {"ffn": ffn, "kv_heads": kv_heads},
         {"experts": experts or None, "top_k": top_k if experts else None, "head_dim": head_dim, "window": window},
-        {"gated": gated, "bias": bias, "flash": flash, "padded": padded},
+        {
+            "gated": gated,
+            "bias": bias,
+            "flash": flash,
+            "padded": padded,
+            "dropout": dropout,
+            "fused": fused,
+            "new_gelu": new_gelu,
+        },
     )
     name = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     layer_count = shape.layers * len(build_block(shape, "h.0"))
@@ -307,7 +343,7 @@ def build_embedding(shape: TransformerShape, positions: bool = False) -> Layer:
         tables,
         traffic=(2 + positions) * size,
         outputs=size,
-        mask_bytes=size * (not shape.flash),
+        mask_bytes=shape.seq * shape.dropout_width,
         kind="embedding",
         ops=1 + positions,
         partition="vocab",
@@ -364,14 +400,29 @@ def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
     if shape.gated:
         layers = [
             shape.build_linear(f"{name}.gate", h, ffn, activations=h, partition="column"),
-            shape.build_linear(f"{name}.up", h, ffn, activations=0, partition="column"),
+            # SiLU reads and writes, its product with the other half reads twice and writes
+            shape.build_linear(f"{name}.up", h, ffn, activations=0, partition="column", pointwise=5 * ffn),
         ]
         activations = 3 * ffn
+        if not shape.fused:
+            activations += ffn  # SiLU's output
     else:
-        layers = [
-            shape.build_linear(f"{name}.up", h, ffn, activations=h, partition="column", extra_traffic=2 * ffn, ops=4)
-        ]
+        pointwise, ops = 2 * ffn, 4
         activations = 2 * ffn  # what the activation reads, and what it writes: the next matrix's input
+        if shape.new_gelu:
+            pointwise, ops = _NEW_GELU_ACCESSES * ffn, 11
+            activations += _NEW_GELU_KEPT * ffn
+        up = shape.build_linear(
+            f"{name}.up",
+            h,
+            ffn,
+            activations=h,
+            partition="column",
+            extra_traffic=2 * ffn,
+            pointwise=pointwise,
+            ops=ops,
+        )
+        layers = [up]
     down = shape.build_linear(
         f"{name}.down",
         ffn,
@@ -413,7 +464,9 @@ def build_routed_mlp(shape: TransformerShape, name: str) -> list[Layer]:
 
 
 def build_head(shape: TransformerShape, tied: bool = False) -> Layer:
-    """Build the head, from a token's vector to words, with the loss; logits are kept in float32."""
+    """Build the head, from a token's vector to words, with the loss; logits are kept in float32, three times where the
+    loss is not fused."""
+    copies = 3 - 2 * shape.fused
     return Layer(
         "head",
         () if tied else (shape.vocab * shape.h,),
@@ -421,7 +474,7 @@ def build_head(shape: TransformerShape, tied: bool = False) -> Layer:
         traffic=shape.seq * (shape.h + 4 * shape.vocab),
         activations=shape.seq * shape.h,
         outputs=shape.seq,
-        mask_bytes=4 * shape.seq * shape.vocab,
+        mask_bytes=4 * copies * shape.seq * shape.vocab,
         ops=6,
         width=0 if shape.padded else shape.vocab,
         partition="vocab",
