@@ -34,6 +34,9 @@ _MEASURED_CHIP = {"H100": "H100", "H200": "H100", "H800": "H100"}
 _FOREACH_TRAFFIC = {"none": 1.0, "sgd": 1.0, "momentum": 8 / 5, "adam": 22.5 / 7}
 #: Operations beside a product in 16 bits whose weights are float32: casts of its weight and bias (torch.autocast).
 _CASTS = 2
+_DIRECTIONS = {False: "forward", True: "backward"}
+#: Products of a pass for one of the forward pass: a backward pass has the gradient of the input and that of the weights.
+_PRODUCTS = {False: 1, True: 2}
 #: s of the host for an operation of a forward and of a backward pass, and for an optimizer: what blocks of decoders
 #: with next to nothing to compute took on one H100 (hidden 1,024, one sample: 22 operations of a block in 344 us).
 _FORWARD_LAUNCH, _BACKWARD_LAUNCH, _OPTIMIZER_LAUNCH = 15.5e-6, 12.5e-6, 3e-4
@@ -71,6 +74,11 @@ class EagerSpeed(GpuSpeed):
         forward_launch: s in which the host launches an operation of a forward pass.
         backward_launch: s in which it launches an operation of a backward pass.
         optimizer_launch: s in which it launches an optimizer's step.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.train.get_eager_speed("H100", optimizer_kernels="fused").optimizer_kernels
+        'fused'
     """
 
     memory_format: MemoryFormat = "channels_first"
@@ -101,8 +109,9 @@ class EagerSpeed(GpuSpeed):
         Returns:
             Seconds of the GPU, and seconds of the host that launches its operations.
         """
-        passes = 2 if is_backward else 1
-        launch = self.backward_launch if is_backward else self.forward_launch
+        passes, launch = 1, self.forward_launch
+        if is_backward:
+            passes, launch = 2, self.backward_launch
         casts = 0.0
         if layer.tensors and self._casts_weights(layer):
             casts = 6.0 * layer.parameters / (self.memory_rate * self.rates["pointwise", ""].share)
@@ -146,7 +155,7 @@ class EagerSpeed(GpuSpeed):
         return find_itemsize(self.dtype)
 
     def _get_rate(self, operation: str, is_backward: bool) -> OperationRate:
-        direction = "backward" if is_backward else "forward"
+        direction = _DIRECTIONS[is_backward]
         return self.rates.get((operation, direction)) or self.rates[operation, ""]
 
     def _move(self, nbytes: float, operation: str, is_backward: bool = False) -> float:
@@ -162,12 +171,12 @@ class EagerSpeed(GpuSpeed):
 
     def _estimate_product_seconds(self, layer: Layer, flops: float, is_backward: bool) -> float:
         rate = self.rates["product", ""]
-        passes = 2 if is_backward else 1
+        passes = _PRODUCTS[is_backward]
         share = rate.share
         if self.dtype != "float32" and layer.width % 8:
             share = self.rates["unaligned product", ""].share
         seconds = flops / (self.peak * share) + rate.seconds * passes
-        done = flops / (layer.flops * passes) if layer.flops else 0.0
+        done = _compute_share(layer, flops, is_backward)
         if layer.partition == "vocab":
             logits = layer.flops * layer.outputs / (2 * layer.activations)
             return seconds + self._estimate_loss_seconds(4 * logits * done, is_backward)
@@ -175,15 +184,15 @@ class EagerSpeed(GpuSpeed):
 
     def _estimate_loss_seconds(self, nbytes: float, is_backward: bool) -> float:
         """Softmax and cross entropy of logits in float32, with their casts where the product is in 16 bits."""
-        accesses = 3 if is_backward else 2
+        accesses = 2 + is_backward
         seconds = self._move(accesses * nbytes, "loss", is_backward)
         if self.dtype != "float32":
             seconds += self._move(1.5 * nbytes, "pointwise")
         return seconds
 
     def _estimate_attention_seconds(self, layer: Layer, flops: float, is_backward: bool) -> float:
-        passes = 2 if is_backward else 1
-        done = flops / (layer.flops * passes) if layer.flops else 0.0
+        passes = _PRODUCTS[is_backward]
+        done = _compute_share(layer, flops, is_backward)
         if layer.pointwise:  # scores are stored
             product = self.rates["product", ""]
             moved = _SCORE_BYTES * layer.pointwise * done
@@ -209,8 +218,8 @@ class EagerSpeed(GpuSpeed):
             share = rate.share
         if layer.width:
             share *= min(1.0, layer.width / 32)
-        passes = 2 if is_backward else 1
-        done = flops / (layer.flops * passes)
+        passes = _PRODUCTS[is_backward]
+        done = _compute_share(layer, flops, is_backward)
         pointwise = layer.pointwise * done
         moved = memory_bytes - pointwise * passes * find_itemsize(self.dtype)
         product = max(flops / (peak * share), moved / (self.memory_rate * self.rates["pointwise", ""].share))
@@ -224,9 +233,18 @@ class EagerSpeed(GpuSpeed):
                 memory_bytes *= 1.5
             return self._move(memory_bytes, "norm", is_backward)
         pointwise = memory_bytes * layer.pointwise / layer.traffic
-        accesses = 5 / 3 if is_backward else 1.0
-        seconds = self._move((memory_bytes - pointwise) * accesses, "batch norm", is_backward)
+        moved = memory_bytes - pointwise
+        if is_backward:
+            moved *= 5 / 3
+        seconds = self._move(moved, "batch norm", is_backward)
         return seconds + self._estimate_pointwise_seconds(layer, pointwise / find_itemsize(self.dtype), is_backward)
+
+
+def _compute_share(layer: Layer, flops: float, is_backward: bool) -> float:
+    """Samples of the layer that a pass of so many `flops` computes, less what other GPUs compute of it."""
+    if not layer.flops:
+        return 0.0
+    return flops / (layer.flops * _PRODUCTS[is_backward])
 
 
 @cache
@@ -267,7 +285,7 @@ def get_eager_speed(
     Raises:
         CollsimError: The operations of the GPU were not measured, or a word is unknown.
 
-    Example:
+    Examples:
         >>> import collsim as cs
         >>> speed = cs.train.get_eager_speed("H100", "bfloat16", memory_format="channels_last")
         >>> machine = cs.machine("dgx-h100")
@@ -279,7 +297,9 @@ def get_eager_speed(
     if gpu not in _MEASURED_CHIP:
         message = "no operations of {gpu} were measured; of these they were: {known}"
         raise CollsimError(message, gpu=gpu, known=", ".join(_MEASURED_CHIP))
-    width = "float32" if dtype == "float32" else "bfloat16"
+    width = "bfloat16"  # float16 is as fast
+    if dtype == "float32":
+        width = dtype
     rates = {
         (operation, direction): chips[_MEASURED_CHIP[gpu]]
         for (operation, kind, layout, direction), chips in _read_rates().items()

@@ -108,12 +108,12 @@ def _read_sizes(
     qkv_width, heads_width = qkv.tensors[0] // h, out.tensors[0] // h
     flash, dropout = attention.pointwise == 0, attention.mask_bytes > 0
     fused = head.mask_bytes == 4 * head.outputs * (embedding.tensors[0] // h)
-    kept, scores_per_head = attention.activations / model.tokens - qkv_width, 1
+    beside_inputs, scores_per_head = attention.activations / model.tokens - qkv_width, 1
     if not flash:
         scores_per_head = (1 + dropout) * model.tokens
     elif not fused:
-        kept -= heads_width
-    heads = round(kept / scores_per_head)
+        beside_inputs -= heads_width
+    heads = round(beside_inputs / scores_per_head)
     head_dim = heads_width // heads
     positions = 0
     if len(embedding.tensors) > 1:

@@ -271,7 +271,7 @@ class Model:
         Raises:
             CollsimError: The type is unknown.
 
-        Example:
+        Examples:
             >>> import collsim as cs
             >>> model = cs.model("llama2-7b")
             >>> model.nbytes // model.to("bfloat16").nbytes

@@ -83,7 +83,9 @@ class TransformerShape:
     @property
     def dropout_width(self) -> int:
         """Bytes of a token's dropout mask behind attention and MLP, one for each element; none with flash attention."""
-        return 0 if self.flash or not self.dropout else self.h
+        if self.flash or not self.dropout:
+            return 0
+        return self.h
 
     def route_layer(self, layer: Layer) -> Layer:
         """A matrix `layer` of the MLP as one of each expert: each token goes through `top_k` of them."""
@@ -185,15 +187,15 @@ class TransformerShape:
         )
         if not self.flash:
             traffic = inputs + size + 6 * scores
-            kept, mask_bytes = inputs + 2 * scores, scores
+            activations, mask_bytes = inputs + 2 * scores, scores
             if not self.dropout:
-                kept, mask_bytes = inputs + scores, 0
-            layer = replace(layer, traffic=traffic, activations=kept, mask_bytes=mask_bytes, ops=8)
+                activations, mask_bytes = inputs + scores, 0
+            layer = replace(layer, traffic=traffic, activations=activations, mask_bytes=mask_bytes, ops=8)
             return replace(layer, pointwise=_EAGER_SCORE_ACCESSES * scores)
-        kept = inputs + self.seq * self.heads
+        activations = inputs + self.seq * self.heads
         if not self.fused:
-            kept += size  # its output, which is copied into the order of the next matrix
-        layer = replace(layer, traffic=inputs + size, activations=kept, ops=4)
+            activations += size  # its output, which is copied into the order of the next matrix
+        layer = replace(layer, traffic=inputs + size, activations=activations, ops=4)
         return replace(layer, kind="flash", width=seen) if causal else layer
 
 
