@@ -35,7 +35,7 @@ _FOREACH_TRAFFIC = {"none": 1.0, "sgd": 1.0, "momentum": 8 / 5, "adam": 22.5 / 7
 #: Operations beside a product in 16 bits whose weights are float32: casts of its weight and bias (torch.autocast).
 _CASTS = 2
 _DIRECTIONS = {False: "forward", True: "backward"}
-#: Products of a pass for one of the forward pass: a backward pass has the gradient of the input and that of the weights.
+#: Products of a pass for one of the forward pass: a backward pass computes the gradients of input and of weights.
 _PRODUCTS = {False: 1, True: 2}
 #: s of the host for an operation of a forward and of a backward pass, and for an optimizer: what blocks of decoders
 #: with next to nothing to compute took on one H100 (hidden 1,024, one sample: 22 operations of a block in 344 us).

@@ -196,7 +196,9 @@ class TransformerShape:
         if not self.fused:
             activations += size  # its output, which is copied into the order of the next matrix
         layer = replace(layer, traffic=inputs + size, activations=activations, ops=4)
-        return replace(layer, kind="flash", width=seen) if causal else layer
+        if causal:
+            return replace(layer, kind="flash", width=seen)
+        return layer
 
 
 class _ShapeOptions(TypedDict, total=False):
@@ -466,9 +468,8 @@ def build_routed_mlp(shape: TransformerShape, name: str) -> list[Layer]:
 
 
 def build_head(shape: TransformerShape, tied: bool = False) -> Layer:
-    """Build the head, from a token's vector to words, with the loss; logits are kept in float32, three times where the
-    loss is not fused."""
-    copies = 3 - 2 * shape.fused
+    """Build the head, from a token's vector to words, with the loss; logits are kept in float32."""
+    copies = 3 - 2 * shape.fused  # logits, their log_softmax and their gradient
     return Layer(
         "head",
         () if tied else (shape.vocab * shape.h,),
