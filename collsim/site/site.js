@@ -31,20 +31,20 @@
   }
 
   function element(name, text, attributes) {
-    const made = document.createElement(name);
-    if (text != null) made.textContent = text;
-    Object.assign(made, attributes ?? {});
-    return made;
+    const node = document.createElement(name);
+    if (text != null) node.textContent = text;
+    Object.assign(node, attributes ?? {});
+    return node;
   }
 
   // ---- questions
 
-  const tally = { right: 0, asked: 0 };
+  const tally = { right: 0, answered: 0 };
   function counted(right) {
-    tally.asked += 1;
+    tally.answered += 1;
     tally.right += right ? 1 : 0;
     for (const out of document.querySelectorAll(".tally")) {
-      out.textContent = page.words.tally.replace("{right}", tally.right).replace("{asked}", tally.asked);
+      out.textContent = page.words.tally.replace("{right}", tally.right).replace("{asked}", tally.answered);
     }
   }
 
@@ -64,13 +64,13 @@
   function choice(q, k) {
     const { box, reply } = card(q, k), list = element("div", null, { className: "choices" });
     let open = true;
-    q.choices.forEach((one, place) => {
-      const button = element("button", `${String.fromCharCode(65 + place)}. ${one.text[lang]}`);
+    q.choices.forEach((alternative, position) => {
+      const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[lang]}`);
       button.onclick = () => {
-        const right = place === q.answer;
+        const right = position === q.answer;
         button.className = right ? "right" : "wrong";
         const head = right ? page.words.right : page.words.wrong;
-        reply.textContent = [head, one.why[lang], ...(right ? [q.why[lang]] : [])].join(" ");
+        reply.textContent = [head, alternative.why[lang], ...(right ? [q.why[lang]] : [])].join(" ");
         if (open) counted(right);
         open = false;
       };
@@ -96,9 +96,9 @@
     const button = element("button", page.words.check);
     let open = true;
     button.onclick = () => {
-      const given = value(input.value);
-      if (Number.isNaN(given)) { reply.textContent = page.words.unclear; return; }
-      const right = Math.abs(given - q.answer) <= q.tolerance * Math.abs(q.answer);
+      const answer = value(input.value);
+      if (Number.isNaN(answer)) { reply.textContent = page.words.unclear; return; }
+      const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
       reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[lang] : ""}`;
       if (open) counted(right);
       open = false;
@@ -120,9 +120,9 @@
   const { createPlayer, createClock } = globalThis.collsimPlayer;
 
   async function show(key, options) {
-    const run = await load(key), place = document.getElementById("player");
+    const run = await load(key), host = document.getElementById("player");
     const before = show.player;
-    show.player = createPlayer(place, { timeline: run.timeline, lang, header: true, ...options });
+    show.player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
     before?.destroy();
     await show.player.ready;
     const box = document.getElementById("questions");
@@ -134,9 +134,9 @@
     const selects = ["algorithm", "place", "ranks"].map(name => document.getElementById(name));
     const [algorithm, place, ranks] = selects;
     const fill = (select, values, names) => {
-      const kept = select.value;
+      const previous = select.value;
       select.replaceChildren(...values.map(v => element("option", names?.[v] ?? v, { value: v })));
-      select.value = values.map(String).includes(kept) ? kept : values[0];
+      select.value = values.map(String).includes(previous) ? previous : values[0];
     };
     const unique = values => [...new Set(values)];
     function update(changed) {
@@ -149,9 +149,9 @@
       show(run.key);
     }
     function fromAddress() {
-      const asked = new URLSearchParams(location.hash.slice(1)).get("run");
+      const requested = new URLSearchParams(location.hash.slice(1)).get("run");
       const run = key => page.runs.find(r => r.key === key);
-      const wanted = run(asked) ?? run(page.first) ?? page.runs[0];
+      const wanted = run(requested) ?? run(page.first) ?? page.runs[0];
       for (const [select, v] of [[algorithm, wanted.algorithm], [place, wanted.place], [ranks, wanted.ranks]]) {
         select.replaceChildren(element("option", String(v), { value: v }));
         select.value = String(v);
@@ -199,8 +199,8 @@
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const links = { explore: "gallery.html", lessons: "index.html" };
     const data = () => ({ story: page.story, lang, theme: dark.matches ? "dark" : "light", links });
-    const shown = globalThis.collsimStory.createStory(document.getElementById("story"), data());
-    dark.addEventListener("change", () => shown.update(data()));
+    const story = globalThis.collsimStory.createStory(document.getElementById("story"), data());
+    dark.addEventListener("change", () => story.update(data()));
     document.body.dataset.run = "story";
   }
 

@@ -110,15 +110,15 @@ test("of steps that begin together the first is the current one, and the next be
 
 /** A canvas that remembers what was written, each character half as wide as it is high. */
 const scribe = () => {
-  const said = [];
+  const texts = [];
   return {
-    said,
+    texts,
     font: "",
     measureText(text) {
       return { width: (text.length * parseFloat(this.font.split(" ")[1])) / 2 };
     },
     fillText(text, x) {
-      said.push([text, x]);
+      texts.push([text, x]);
     },
     ...Object.fromEntries(["fillRect", "beginPath", "moveTo", "lineTo", "fill", "roundRect"].map((f) => [f, () => {}])),
   };
@@ -131,9 +131,9 @@ test("numbers of steps under the scrubber do not touch, however uneven the steps
   const g = scribe(),
     view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, lang: "en", t: 0, s: 0 };
   drawScrub(g, view, { x0: 0, tw: 600, zoom: 1 });
-  const places = g.said.map(([, x]) => x).sort((a, b) => a - b);
-  assert.ok(places.length >= 3, String(g.said));
-  places.slice(1).forEach((x, q) => assert.ok(x - places[q] >= 10, String(g.said)));
+  const places = g.texts.map(([, x]) => x).sort((a, b) => a - b);
+  assert.ok(places.length >= 3, String(g.texts));
+  places.slice(1).forEach((x, q) => assert.ok(x - places[q] >= 10, String(g.texts)));
 });
 
 test("ranks in a node's box: squares side by side inside it, none where they would be too small", () => {
@@ -727,7 +727,7 @@ test("cards too small for a name each have one together, under the lowest; a ran
   const g = { ...scribe(), ...Object.fromEntries(["stroke", "strokeText"].map((f) => [f, () => {}])) },
     facts = { live: new Set([0]), turns: new Map(), share: [] };
   drawDevices(g, { model: index(tl), colors: TOKENS.light, facts, k: 1, lang: "en", act: [] });
-  assert.deepEqual(g.said.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
+  assert.deepEqual(g.texts.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
 });
 
 test("texts of a timeline come with plain spaces, and are bound to their units when it is read", async () => {

@@ -27,8 +27,8 @@ test("both languages have the same words, chips and numbers", () => {
     const other = STORY_WORDS.zh.chapters[q];
     assert.equal(other.key, chapter.key);
     assert.deepEqual(
-      other.text.map(([at, said]) => [at, marks(said)]),
-      chapter.text.map(([at, said]) => [at, marks(said)]),
+      other.text.map(([at, text]) => [at, marks(text)]),
+      chapter.text.map(([at, text]) => [at, marks(text)]),
     );
     assert.ok(FIGURES[chapter.key], "every chapter has a picture");
   });
@@ -52,13 +52,13 @@ test("every number that a text names is computed, in both languages", () => {
   for (const lang of ["en", "zh"]) {
     const words = STORY_WORDS[lang],
       values = startValues(),
-      said = spoken(values, reckon(DATA, values), words),
+      texts = spoken(values, reckon(DATA, values), words),
       all = words.chapters.flatMap(({ text }) => text.flatMap(([, one]) => marks(one)));
     assert.ok(all.length > 30);
     for (const mark of all) {
       const name = mark.slice(1, -1);
       if (mark[0] === "[") assert.ok(VARIABLES[name] && words.names[name], mark);
-      else assert.match(said[name], /\d/, mark);
+      else assert.match(texts[name], /\d/, mark);
     }
   }
 });
@@ -70,10 +70,10 @@ test("times are steps, bytes and additions", () => {
   assert.ok(Math.abs(parts.sending - (1.75 * 2 ** 28) / 25e9) < 1e-12);
   assert.ok(Math.abs(parts.adding - 0.875 * 2 ** 28 * 1e-11) < 1e-12);
   assert.equal(total(parts), parts.starting + parts.sending + parts.adding);
-  const said = spoken(startValues(), reckon(DATA, startValues()), STORY_WORDS.en);
-  assert.equal(said.serverTime, "150\u00a0ms");
-  assert.equal(said.sent, "448\u00a0MiB");
-  assert.equal(said.ringTime, "18.8\u00a0ms");
+  const texts = spoken(startValues(), reckon(DATA, startValues()), STORY_WORDS.en);
+  assert.equal(texts.serverTime, "150\u00a0ms");
+  assert.equal(texts.sent, "448\u00a0MiB");
+  assert.equal(texts.ringTime, "18.8\u00a0ms");
 });
 
 test("a ring is one loop, and its ranks count what they send", () => {

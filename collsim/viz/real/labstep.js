@@ -129,7 +129,7 @@ function sizesOfBuckets(lab) {
     const known = size.measured !== null,
       g = svg("g", { "data-size": size.nbytes });
     g.append(labText(x(k), base + 19, fmtBytes(size.nbytes), size.nbytes === chosen ? "m b" : "s m"));
-    const label = said(size, unit, lab.wide < 760);
+    const label = formatTimes(size, unit, lab.wide < 760);
     g.append(labText(x(k), y(Math.max(size.predicted, size.measured ?? 0)) - 10, label, "s m"));
     if (known) g.append(svg("circle", { cx: x(k), cy: y(size.measured), r: 5, fill: "var(--ink)" }));
     pic.append(g);
@@ -137,7 +137,7 @@ function sizesOfBuckets(lab) {
   return pic;
 }
 
-const said = (size, unit, narrow) => {
+const formatTimes = (size, unit, narrow) => {
   const [predicted, measured] = [size.predicted, size.measured ?? 0].map((t) => threeDigits(t * unit.f));
   if (narrow) return size.measured === null ? predicted : measured;
   return `${size.measured === null ? predicted : `${predicted} → ${measured}`}${NB}${unit.unit}`;

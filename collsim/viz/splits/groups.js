@@ -1,32 +1,32 @@
 // Ranks along the ways of a split: which make a group with one of them, and on which nodes.
 
-/** Place of a rank along each way: {tp, cp, dp, pp}; the first of `ways` varies fastest. */
+/** Place of a rank along each axis: {tp, cp, dp, pp}; the first of `ways` varies fastest. */
 export function coordinates(rank, ways) {
   const out = {};
   let rest = rank;
-  for (const [way, size] of ways) {
-    out[way] = rest % size;
+  for (const [axis, size] of ways) {
+    out[axis] = rest % size;
     rest = Math.floor(rest / size);
   }
   return out;
 }
 
-/** Do two ranks differ along this way only? */
-export function sameGroup(a, b, way, ways, expert = 1) {
-  if (way !== "ep") return ways.every(([name]) => name === way || a[name] === b[name]);
+/** Do two ranks differ along this axis only? */
+export function sameGroup(a, b, axis, ways, expert = 1) {
+  if (axis !== "ep") return ways.every(([name]) => name === axis || a[name] === b[name]);
   const shared = ways.filter(([name]) => name === "cp" || name === "dp"),
     block = (at) => Math.floor(shared.reduceRight((sum, [name, size]) => sum * size + at[name], 0) / expert);
   return block(a) === block(b) && ways.every(([name]) => name === "cp" || name === "dp" || a[name] === b[name]);
 }
 
-/** The groups of a rank: {way: [ranks]}, those of one rank left out. */
+/** The groups of a rank: {axis: [ranks]}, those of one rank left out. */
 export function groupsOfRank(rank, { ways, ranks, expert }) {
   const position = coordinates(rank, ways),
-    names = [...ways.filter(([, size]) => size > 1).map(([way]) => way), ...(expert > 1 ? ["ep"] : [])],
-    members = Object.fromEntries(names.map((way) => [way, []]));
+    names = [...ways.filter(([, size]) => size > 1).map(([axis]) => axis), ...(expert > 1 ? ["ep"] : [])],
+    members = Object.fromEntries(names.map((axis) => [axis, []]));
   for (let other = 0; other < ranks; other++) {
     const at = coordinates(other, ways);
-    for (const way of names) if (sameGroup(position, at, way, ways, expert)) members[way].push(other);
+    for (const axis of names) if (sameGroup(position, at, axis, ways, expert)) members[axis].push(other);
   }
   return members;
 }
@@ -34,7 +34,7 @@ export function groupsOfRank(rank, { ways, ranks, expert }) {
 /** Where nodes are drawn: columns are stages where every node is of one stage, else nodes in rows of at most 16. */
 export function nodesInColumns({ ways, ranks, per }) {
   const nodes = Math.ceil(ranks / per),
-    pp = ways.find(([way]) => way === "pp")?.[1] ?? 1,
+    pp = ways.find(([axis]) => axis === "pp")?.[1] ?? 1,
     stageOf = (node) => coordinates(node * per, ways).pp,
     isOneStage = (node) => coordinates(Math.min(ranks, (node + 1) * per) - 1, ways).pp === stageOf(node);
   if (pp > 1 && nodes % pp === 0 && Array.from({ length: nodes }, (_, k) => k).every(isOneStage)) {

@@ -30,8 +30,8 @@ export function mapLayout(document, width) {
 export function drawNodeMap(ctx, document, layout, rank, colors) {
   const groups = groupsOfRank(rank, document),
     fill = new Map();
-  for (const way of ["pp", "dp", "ep", "cp", "tp"])
-    for (const member of groups[way] ?? []) fill.set(member, colors[GROUP_FILL[way]]);
+  for (const axis of ["pp", "dp", "ep", "cp", "tp"])
+    for (const member of groups[axis] ?? []) fill.set(member, colors[GROUP_FILL[axis]]);
   fill.set(rank, colors.ink);
   const hit = new Set([...fill.keys()].map((member) => Math.floor(member / document.per)));
   ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);

@@ -96,7 +96,7 @@ function buildMap(ui) {
     w = splitWords(ui),
     order = step.ways
       .filter(([, size]) => size > 1)
-      .map(([way]) => way.toUpperCase())
+      .map(([axis]) => axis.toUpperCase())
       .join(" – "),
     nodes = Math.ceil(step.ranks / step.per);
   ui.legend = el("p", { className: "groups", "aria-live": "polite" });
@@ -112,9 +112,9 @@ function drawMap(ui) {
     w = splitWords(ui),
     groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colours),
     parts = [swatchOf("var(--ink)", w.rank(ui.rank))];
-  for (const way of Object.keys(groups)) {
-    const nodes = new Set(groups[way].map((rank) => Math.floor(rank / step.per))).size;
-    parts.push(swatchOf(`var(--${GROUP_FILL[way]})`, w.group(way.toUpperCase(), groups[way].length, nodes)));
+  for (const axis of Object.keys(groups)) {
+    const nodes = new Set(groups[axis].map((rank) => Math.floor(rank / step.per))).size;
+    parts.push(swatchOf(`var(--${GROUP_FILL[axis]})`, w.group(axis.toUpperCase(), groups[axis].length, nodes)));
   }
   ui.legend.replaceChildren(...parts);
   ui.canvas.setAttribute("aria-label", ui.legend.textContent);
@@ -186,7 +186,7 @@ function buildStages(ui) {
     several = drawn.rows.length > 1;
   ui.step.replaceChildren(titled(several ? w.twoGpus : w.stepOn, w.stepNote), ui.rows);
   const g = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
-    fills = Object.fromEntries(Object.entries(WAY_FILL).map(([way, short]) => [way, GROUP_FILL[short]])),
+    fills = Object.fromEntries(Object.entries(WAY_FILL).map(([axis, short]) => [axis, GROUP_FILL[short]])),
     shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100;
   drawStages(g, drawn, time, width, { colors: ui.colours, shade, fills, words: w, bytes: decimalBytes });
   ui.rows.setAttribute("aria-label", `${several ? w.twoGpus : w.stepOn}: ${fmtSpan(time)}`);
@@ -270,7 +270,8 @@ function noteOf(ui, row, colour, fastest) {
 
 /** "TP 8 × PP 4 × DP 4, ZeRO-1": ways of one GPU are left out. */
 export function wayOfSplit(row) {
-  const ways = ["tp", "cp", "pp", "dp"].filter((way) => row[way] > 1).map((way) => `${way.toUpperCase()} ${row[way]}`),
+  const axes = ["tp", "cp", "pp", "dp"].filter((axis) => row[axis] > 1),
+    ways = axes.map((axis) => `${axis.toUpperCase()} ${row[axis]}`),
     data = shortWay(row.data);
   return [ways.join(" × "), data].filter(Boolean).join(", ");
 }
@@ -337,18 +338,18 @@ export function shortWay(call) {
 export function reasonOf(table, k, w, time = table.time[k]) {
   if (k === 0) return w.fastest;
   const more = time - table.time[0],
-    way = more < 0 ? -1 : 1,
+    sign = more < 0 ? -1 : 1,
     names = w.parts(insideOf(table, k)),
     changed = table.parts[k].map((value, i) => [value - table.parts[0][i], names[i]]),
-    most = changed.sort((a, b) => way * (b[0] - a[0])).slice(0, 2),
-    two = most.filter(([by]) => way * by > 0.005 * table.time[0]).map(([by, name]) => `${name} ${signed(by)}`);
+    most = changed.sort((a, b) => sign * (b[0] - a[0])).slice(0, 2),
+    two = most.filter(([by]) => sign * by > 0.005 * table.time[0]).map(([by, name]) => `${name} ${signed(by)}`);
   return `${signed(more)}${two.length ? w.colon : ""}${two.join(w.comma)}`;
 }
 
 /** "TP/EP": the ways inside a layer that this split or the fastest has. */
 function insideOf(table, k) {
-  const some = INSIDE.filter((way) => [0, k].some((row) => (table[way]?.[row] ?? 1) > 1));
-  return (some.length ? some : INSIDE).map((way) => way.toUpperCase()).join("/");
+  const some = INSIDE.filter((axis) => [0, k].some((row) => (table[axis]?.[row] ?? 1) > 1));
+  return (some.length ? some : INSIDE).map((axis) => axis.toUpperCase()).join("/");
 }
 
 function dotUnder(ui, ev) {

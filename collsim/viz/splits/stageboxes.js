@@ -73,9 +73,9 @@ function stageRow(ctx, row, top, part, view) {
   const net = top + PASS_HIGH + 3;
   ctx.fillStyle = colors.grid;
   ctx.fillRect(part.left, net, part.right - part.left, NET_HIGH);
-  for (const [a, b, way] of row.network) {
-    ctx.fillStyle = colors[fills[way]];
-    const y = net + (INSIDE_LAYERS.includes(way) ? 0 : NET_HIGH / 2);
+  for (const [a, b, axis] of row.network) {
+    ctx.fillStyle = colors[fills[axis]];
+    const y = net + (INSIDE_LAYERS.includes(axis) ? 0 : NET_HIGH / 2);
     ctx.fillRect(at(a), y, Math.max(0.7, at(b) - at(a)), NET_HIGH / 2);
   }
   heldArea(ctx, row.held, at, part, net + NET_HIGH + 4, view);
