@@ -55,7 +55,9 @@ class Bound:
     @property
     def limit(self) -> str:
         """`latency` or `bandwidth`: which of the two it is."""
-        return "latency" if self.latency > self.bandwidth else "bandwidth"
+        if self.latency > self.bandwidth:
+            return "latency"
+        return "bandwidth"
 
 
 @check_keywords
@@ -97,7 +99,10 @@ def lower_bound(
         kind = collective(kind)
     topology = resolve_topology(topology, "lower_bound")
     nbytes = parse_bytes(nbytes)
-    n = topology.ranks if ranks is None else parse_count(ranks, "ranks")
+    if ranks is None:
+        n = topology.ranks
+    else:
+        n = parse_count(ranks, "ranks")
     if n > topology.ranks:
         raise TopologyError(
             "{n} ranks do not fit on {name}, which has {ranks}", n=n, name=topology.name, ranks=topology.ranks
@@ -132,7 +137,10 @@ def _bound_by_rank_links(
     with np.errstate(divide="ignore", invalid="ignore"):
         send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
     alone = float(max(send.max(), receive.max()))
-    together = 0.0 if helpers or not out.sum() else total / min(out.sum(), into.sum())
+    if helpers or not out.sum():
+        together = 0.0
+    else:
+        together = total / min(out.sum(), into.sum())
     if together > alone or not alone:
         return float(together), None
     receives = bool(receive.max() >= send.max())
@@ -208,11 +216,17 @@ def compute_required_bytes(
         to_all = kind.after == "all"
         send = (whole if to_all else rest) * ~others
         receive = (whole if to_all else block) * others
-        total = (n - 1.0) * nbytes if to_all else float(rest[root])
+        if to_all:
+            total = (n - 1.0) * nbytes
+        else:
+            total = float(rest[root])
     else:
         to_all = kind.after == "all"
         send, receive = (block, rest) if to_all else (block * others, rest * ~others)
-        total = (n - 1.0) * nbytes if to_all else float(rest[root])
+        if to_all:
+            total = (n - 1.0) * nbytes
+        else:
+            total = float(rest[root])
     return send, receive, total
 
 
@@ -224,7 +238,9 @@ def _compute_latency(kind: Collective, topology: Topology, n: int, root: int) ->
         return float(links.alpha.min(initial=0.0))
     src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
     far = _compute_distances(src, dst, links.alpha, int(topology.endpoint_device[root if kind.rooted else 0]))
-    waiting = [1] if kind.after == "neighbour" else range(n)
+    waiting = range(n)
+    if kind.after == "neighbour":
+        waiting = range(1, 2)
     return float(max(far.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
 
 

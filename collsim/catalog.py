@@ -105,4 +105,6 @@ def format_cell(value: object) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _WIDEST_CELL else f"{text[: _WIDEST_CELL - 1]}…"
+    if len(text) <= _WIDEST_CELL:
+        return text
+    return f"{text[: _WIDEST_CELL - 1]}…"

@@ -65,7 +65,9 @@ class Collective:
     def slots(self, chunks: int) -> int:
         """Slots that the conditions speak of: alltoall and sendrecv have their result in slots of its own, after those
         they send."""
-        return 2 * chunks if self.has_separate_result else chunks
+        if self.has_separate_result:
+            return 2 * chunks
+        return chunks
 
     def mark_initial_slots(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
         """(ranks, slots): the slots that hold a rank's data before the first step."""

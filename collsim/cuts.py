@@ -66,13 +66,19 @@ class Cut:
     @property
     def time(self) -> float:
         """Seconds that the links need for what must cross them."""
-        return self.nbytes / self.bandwidth if self.bandwidth else float("inf")
+        if self.bandwidth:
+            return self.nbytes / self.bandwidth
+        return float("inf")
 
     def describe(self, topology: Topology) -> str:
         """A sentence: what must cross, which ranks, which cables."""
-        way = "into" if self.into else "out of"
+        way = "out of"
+        if self.into:
+            way = "into"
         named = [topology.link_name(link) for link in self.links[:_MOST_NAMED]]
-        more = f" and {len(self.links) - len(named)} more" if len(self.links) > len(named) else ""
+        more = ""
+        if len(self.links) > len(named):
+            more = f" and {len(self.links) - len(named)} more"
         rate = format_bandwidth(self.bandwidth)
         needed = f"{format_bytes(round(self.nbytes))} must get {way} {_format_ranks(self.ranks)}"
         return f"{needed} over {rate}: {', '.join(named)}{more}"
@@ -82,7 +88,9 @@ def _format_ranks(ranks: tuple[int, ...]) -> str:
     """`rank 3`, `ranks 0-7` or `ranks 0, 2, 5`."""
     if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"ranks {ranks[0]}-{ranks[-1]}"
-    more = f" and {len(ranks) - _MOST_NAMED} more" if len(ranks) > _MOST_NAMED else ""
+    more = ""
+    if len(ranks) > _MOST_NAMED:
+        more = f" and {len(ranks) - _MOST_NAMED} more"
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MOST_NAMED]))}{more}"
 
 
@@ -136,7 +144,10 @@ def find_worst_cut(
 
     With `reverse` links are turned round, and so is the side: it is the one that receives.
     """
-    n = topology.ranks if ranks is None else ranks
+    if ranks is None:
+        n = topology.ranks
+    else:
+        n = ranks
     known = _cached_cuts.setdefault(topology, {})
     key = (what, n, root, reverse)
     if key not in known:
@@ -149,7 +160,10 @@ def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reve
     inside = side[topology.endpoint_device[:ranks]]
     src, dst = side[topology.links.src], side[topology.links.dst]
     links = np.flatnonzero(~src & dst if reverse else src & ~dst)
-    smaller = inside if 2 * inside.sum() <= ranks else ~inside
+    if 2 * inside.sum() <= ranks:
+        smaller = inside
+    else:
+        smaller = ~inside
     into = (smaller is inside) == reverse
     members = tuple(int(r) for r in np.flatnonzero(smaller))
     rate = _find_usable_bandwidth(topology, ranks)
@@ -201,7 +215,10 @@ def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool)
     links, others = topology.links, np.delete(np.arange(ranks), rank)
     here = np.full(len(others), rank)
     try:
-        routes = topology.routes(here, others) if leaving else topology.routes(others, here)
+        if leaving:
+            routes = topology.routes(here, others)
+        else:
+            routes = topology.routes(others, here)
     except TopologyError:  # some cannot reach each other: then this says nothing
         return np.inf, ()
     used = np.flatnonzero(np.bincount(routes.link))
@@ -253,7 +270,9 @@ class _Search:
         if (inside := int(side[self.device].sum())) in (0, self.n):
             return 0.0
         out = float(self.bandwidth[self.leaving(side)].sum())
-        return inside / out if out else np.inf
+        if out:
+            return inside / out
+        return np.inf
 
     def leaving(self, side: Side) -> Side:
         crossing: Side = side[self.src] & ~side[self.dst]
@@ -261,7 +280,9 @@ class _Search:
 
     def count(self, side: Side | None) -> tuple[int, int]:
         """Ranks on one side and the rate out of it in whole units; (0, 0) for None."""
-        return (0, 0) if side is None else (int(side[self.device].sum()), int(self.rate[self.leaving(side)].sum()))
+        if side is None:
+            return (0, 0)
+        return (int(side[self.device].sum()), int(self.rate[self.leaving(side)].sum()))
 
     def without(self, rank: int) -> Side:
         """All devices but that of one rank."""
@@ -288,12 +309,17 @@ def _find_best_side(search: _Search, sides: Iterable[Side]) -> tuple[float, Side
 def _find_largest(rated: Iterable[tuple[float, Side]]) -> tuple[float, Side | None]:
     """The first side of the largest ratio above 0."""
     best: tuple[float, Side | None] = max(rated, key=lambda one: one[0], default=(0.0, None))
-    return best if best[0] > 0 else (0.0, None)
+    if best[0] > 0:
+        return best
+    return (0.0, None)
 
 
 def _search_allgather(search: _Search, root: int | None) -> tuple[float, Side | None]:
     best = _find_best_side(search, search.simple_sides())
-    sinks = range(search.n) if search.exact else range(0, search.n, max(1, search.n // 8))
+    if search.exact:
+        sinks = range(search.n)
+    else:
+        sinks = range(0, search.n, max(1, search.n // 8))
     return _refine_cut(search, best, list(sinks) if search.feasible else [])
 
 
@@ -339,7 +365,10 @@ def _search_flow(search: _Search, root: int | None) -> tuple[float, Side | None]
     narrow, best = min(rates), sides[int(np.argmin(rates))]
     graph = search.graph()
     capacity = graph.capacity
-    others = [r for r in range(search.n) if r != start] if search.exact else []
+    if search.exact:
+        others = [r for r in range(search.n) if r != start]
+    else:
+        others = []
     directions = [(start, r) for r in others] + ([(r, start) for r in others] if root is None else [])
     for a, b in directions:
         if not narrow:

@@ -305,12 +305,17 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return Sentence("a number of {bits:,} bits", bits=value.bit_length())
     try:
-        text = repr(value[:longest]) if isinstance(value, str) else repr(value)
+        if isinstance(value, str):
+            text = repr(value[:longest])
+        else:
+            text = repr(value)
     except Exception:  # long numbers or deep lists inside, or whatever the class of the value does
         return Sentence("a {kind}", kind=type(value).__name__)
     if isinstance(value, str) and len(value) > longest:
         return Sentence("{start}…' of {length:,} characters", start=repr(value[: longest - 1])[:-1], length=len(value))
-    return text if len(text) <= max(longest, _LONGEST_VALUE) + 2 else f"{text[:longest]}…"
+    if len(text) <= max(longest, _LONGEST_VALUE) + 2:
+        return text
+    return f"{text[:longest]}…"
 
 
 def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentence:
@@ -331,7 +336,10 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
     """
     names = sorted(known)
     values = {"what": Sentence.from_words(what), "name": format_value(name, _LONGEST_NAME)}
-    text = name if isinstance(name, str) else str(format_value(name))
+    if isinstance(name, str):
+        text = name
+    else:
+        text = str(format_value(name))
     if len(text) <= _LONGEST_NAME:  # a search for names near a longer one, of a damaged file, would take its square
         close = _find_close_names(text, names)
         if close:

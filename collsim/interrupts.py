@@ -33,7 +33,9 @@ def is_command() -> bool:
     """Whether this process is `collsim ...` or `python -m collsim ...`."""
     words = sys.orig_argv
     if sys.argv[:1] == ["-m"]:  # while Python imports the package that it is going to run
-        return words[words.index("-m") + 1 :][:1] == ["collsim"] if "-m" in words else False
+        if "-m" in words:
+            return words[words.index("-m") + 1 :][:1] == ["collsim"]
+        return False
     return os.path.basename(sys.argv[0] if sys.argv else "") in ("collsim", "collsim.exe")
 
 

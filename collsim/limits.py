@@ -75,7 +75,9 @@ def find_memory_limit(usual: int | None = None) -> int:
     limit = _memory_limit.get()
     if limit is not None:
         return limit
-    return MEMORY if usual is None else usual
+    if usual is None:
+        return MEMORY
+    return usual
 
 
 def find_row_limit() -> int:
@@ -177,7 +179,9 @@ def require_few(what: Words, count: int, most: int, advice: Words) -> None:
 
 
 def _format_count(count: int) -> Words:
-    return f"{count:,}" if count < 10**15 else Sentence("more than 10^15")
+    if count < 10**15:
+        return f"{count:,}"
+    return Sentence("more than 10^15")
 
 
 def _format_memory(memory: int) -> str:

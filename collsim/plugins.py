@@ -68,7 +68,9 @@ def list_entries(value: object) -> Sequence[object]:
     """What an entry names: the things of a list, or one by itself; none of a module, which registers its own."""
     if inspect.ismodule(value):
         return ()
-    return value if isinstance(value, (list, tuple)) else (value,)
+    if isinstance(value, (list, tuple)):
+        return value
+    return (value,)
 
 
 def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], object]], None]) -> None:
@@ -76,7 +78,9 @@ def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], object]], None])
         with contextlib.redirect_stdout(sys.stderr):  # what a package prints must not stand in a JSON document
             take(entry.load)
     except (Exception, SystemExit) as error:
-        package = entry.dist.name if entry.dist is not None else "unknown"
+        package = "unknown"
+        if entry.dist is not None:
+            package = entry.dist.name
         reason = format_in_line(error)
         warnings.warn(
             f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {reason}",
@@ -91,7 +95,9 @@ def format_in_line(error: BaseException) -> str:
         words = " ".join(str(error).split())[:_LONGEST]
     except Exception:
         return kind
-    return words if isinstance(error, CollsimError) else f"{kind}: {words}"
+    if isinstance(error, CollsimError):
+        return words
+    return f"{kind}: {words}"
 
 
 def register_into(registry: MutableMapping[str, Entry], add: Callable[[], Added]) -> Added:

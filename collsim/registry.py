@@ -180,7 +180,9 @@ class Algorithm:
         given."""
         if (self.function.__module__ or "").startswith("collsim."):
             known = self.name in str(error)
-            return error if known else CollsimError("{name}({n}): {error}", name=self.name, n=n, error=error)
+            if known:
+                return error
+            return CollsimError("{name}({n}): {error}", name=self.name, n=n, error=error)
         where = _locate_error(error, self.function)
         position = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
         if not where:
@@ -202,16 +204,18 @@ class Algorithm:
     def _evaluate_count(self, what: str, n: int, options: Options, least: int) -> int | None:
         """The same where it must be a whole number."""
         value = self._evaluate_claim(what, n, options)
-        return (
-            None if value is None else parse_count(value, Sentence("{name}: {what}", name=self.name, what=what), least)
-        )
+        if value is None:
+            return None
+        return parse_count(value, Sentence("{name}: {what}", name=self.name, what=what), least)
 
     def _evaluate_number(self, what: str, n: int, options: Options) -> float | None:
         """The same where it must be a number."""
         if (value := self._evaluate_claim(what, n, options)) is not None and not isinstance(value, Real):
             message = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
             raise CollsimError(message, name=self.name, what=what, value=value, n=n)
-        return None if value is None else float(value)
+        if value is None:
+            return None
+        return float(value)
 
     def __repr__(self) -> str:
         options = "".join(f", {o.name}={o.default!r}" for o in self.options.values())
@@ -262,7 +266,9 @@ class Algorithm:
         if option is None or option.kind != "count" or "channels" in options or not hasattr(topology, "orders"):
             return options
         usual = choose_channels(topology, n)  # type: ignore[arg-type]  # it has ring orders
-        return {**options, "channels": usual} if usual > 1 else options
+        if usual > 1:
+            return {**options, "channels": usual}
+        return options
 
     def _complete_options(self, n: int, options: Options) -> dict[str, Any]:
         options = self._add_channels(n, options)
@@ -319,7 +325,9 @@ def _locate_error(error: BaseException, function: StepFunction) -> Words:
     """The user's own line, not ours."""
     code: Any = getattr(function, "__code__", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
-    return Sentence(" at line {line} of {file}", line=lines[-1], file=Path(code.co_filename).name) if lines else ""
+    if lines:
+        return Sentence(" at line {line} of {file}", line=lines[-1], file=Path(code.co_filename).name)
+    return ""
 
 
 #: The package's own algorithms by name, with the module that is imported when one is first asked for.
@@ -343,7 +351,9 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
 
     def __getitem__(self, name: str) -> Algorithm:
         entry = self._users.get(name)
-        return self._lasting[name] if entry is None else entry
+        if entry is None:
+            return self._lasting[name]
+        return entry
 
     def __setitem__(self, name: str, entry: Algorithm) -> None:
         if is_from_package(entry):
@@ -545,7 +555,10 @@ def registered(*entries: Algorithm) -> Iterator[None]:
 
 
 def _check_phases(phases: object) -> tuple[str, str]:
-    names = tuple(phases) if isinstance(phases, (tuple, list)) else ()
+    if isinstance(phases, (tuple, list)):
+        names = tuple(phases)
+    else:
+        names = ()
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
         raise CollsimError(
             "algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for "
@@ -680,7 +693,9 @@ def find_schedule_algorithm(schedule: Schedule) -> Algorithm | None:
     a file."""
     _import_built_in(schedule.name)
     entry = _REGISTRY.get(schedule.name)
-    return entry if entry is not None and entry.collective == schedule.collective else None
+    if entry is not None and entry.collective == schedule.collective:
+        return entry
+    return None
 
 
 def schedule(
@@ -708,7 +723,10 @@ def schedule(
         >>> cs.schedule("allreduce_ring", ranks=3)
         <Schedule allreduce_ring(3): 3 chunks, 4 steps, 12 transfers>
     """
-    entry = name if isinstance(name, Algorithm) else get_algorithm(name)
+    if isinstance(name, Algorithm):
+        entry = name
+    else:
+        entry = get_algorithm(name)
     require_keywords("schedule", options, ("ranks", "topology", *entry.options), takes_any=True)
     if topology is not None:
         topology = resolve_topology(topology, "schedule")

@@ -81,8 +81,14 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
     whole, has_own_result = _lay_out_buffers(schedule, kind, array, layout)
     average = op == "avg" and kind.reduces
     integers = array.dtype.kind in "iu"
-    work = (whole * array.dtype.type(1 / schedule.ranks)).astype(array.dtype) if average and not integers else whole
-    out = np.zeros_like(whole) if has_own_result else whole.copy()
+    if average and not integers:
+        work = (whole * array.dtype.type(1 / schedule.ranks)).astype(array.dtype)
+    else:
+        work = whole
+    if has_own_result:
+        out = np.zeros_like(whole)
+    else:
+        out = whole.copy()
     if not kind.reduces:
         combine = np.add
     for elements, (ranks, values) in _collect_results(schedule, kind, work, combine, mover):

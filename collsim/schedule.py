@@ -336,7 +336,10 @@ class Schedule:
             seen = step.dst < rows
             columns = (column[seen].tolist() for column in (step.src, step.dst, step.chunk, step.into, step.reduce))
             for s, d, c, i, r in zip(*columns, strict=True):
-                slot = f"{c}" if c == i else f"{c}→{i}"
+                if c == i:
+                    slot = f"{c}"
+                else:
+                    slot = f"{c}→{i}"
                 received.setdefault(d, []).append(("+" if r else "=", s, slot))
             for row in range(rows):
                 cells[row].append(_format_cell(received.get(row, [])))
@@ -425,8 +428,14 @@ def freeze(
     endpoints = ranks + helpers
     patterns = tuple(_collect(label, steps))
     used = 1 + max((_find_last_slot(p) for p in patterns), default=-1)
-    chunks = max(1, -(-used // block)) * block if chunks is None else parse_count(chunks, "chunks")
-    slots = max(chunks, used) if slots is None else parse_count(slots, "slots", chunks)
+    if chunks is None:
+        chunks = max(1, -(-used // block)) * block
+    else:
+        chunks = parse_count(chunks, "chunks")
+    if slots is None:
+        slots = max(chunks, used)
+    else:
+        slots = parse_count(slots, "slots", chunks)
     steps_in_all = sum(pattern.times for pattern in patterns)
     numbers = endpoints + _NUMBERS_PER_SLOT * slots + _NUMBERS_PER_STEP * steps_in_all
     extent = Extent(rows=sum(map(len, patterns)), numbers=numbers)
@@ -457,7 +466,10 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
         if number >= _MOST_STEPS:
             message = "{label} yields more than {most:,} steps and has not ended; does a loop never stop?"
             raise ScheduleError(message, label=label, most=_MOST_STEPS)
-        step = item if isinstance(item, Step) else join_steps(label, item)
+        if isinstance(item, Step):
+            step = item
+        else:
+            step = join_steps(label, item)
         if len(step) == 0 or step.times == 0:
             continue
         if step.width > 1 and step.times > 1:
@@ -474,7 +486,9 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
 def _find_last_slot(p: Step) -> int:
     """Largest slot that any row reaches in any repetition."""
     top = max(int(p.chunk.max()), int(p.into.max())) + p.width - 1
-    return top // p.modulus * p.modulus + p.modulus - 1 if p.times > 1 and p.shift else top
+    if p.times > 1 and p.shift:
+        return top // p.modulus * p.modulus + p.modulus - 1
+    return top
 
 
 def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
@@ -555,7 +569,9 @@ def _refuse(
 
     def describe(endpoint: int) -> Sentence:
         exists = endpoints is None or 0 <= endpoint < endpoints
-        return format_endpoint(ranks, endpoint) if exists else Sentence("rank {rank}", rank=endpoint)
+        if exists:
+            return format_endpoint(ranks, endpoint)
+        return Sentence("rank {rank}", rank=endpoint)
 
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
     many = Sentence("chunks {first} to {last}", first=c, last=c + step.width - 1)

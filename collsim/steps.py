@@ -72,7 +72,9 @@ class Step:
     def repetition(self, k: int) -> Step:
         """Repetition k of the pattern, as a single step with a row for every transfer."""
         if self.times == 1:
-            return self if self.width == 1 else self._expand_ranges()
+            if self.width == 1:
+                return self
+            return self._expand_ranges()
         return replace(self, chunk=self._shift_slots(self.chunk, k), into=self._shift_slots(self.into, k), times=1)
 
     def _expand_ranges(self) -> Step:
@@ -98,7 +100,8 @@ class Step:
         if self.width != 1:
             return self.repetition(0).map_to(ranks, chunks, channel)
         rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
-        slot = slot[:, None] if slot.ndim == 1 else slot
+        if slot.ndim == 1:
+            slot = slot[:, None]
         slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
         src, dst, reduces = rank[:, self.src, None], rank[:, self.dst, None], self.reduce[None, :, None]
         lane = np.broadcast_to(channel, len(rank))[:, None, None]
@@ -291,7 +294,10 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
         ([1, 2], [0, 0], [True, True])
     """
     for item in reversed(list(_iterate_steps("reverse", steps))):
-        step = item if isinstance(item, Step) else join_steps("reverse", item)
+        if isinstance(item, Step):
+            step = item
+        else:
+            step = join_steps("reverse", item)
         chunk, into = step._shift_slots(step.chunk, step.times - 1), step._shift_slots(step.into, step.times - 1)
         yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
 
@@ -321,7 +327,10 @@ def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """The steps one at a time, a row for every transfer: lists joined, repetitions and ranges written out."""
     for item in _iterate_steps("a sequence of steps", steps):
-        step = item if isinstance(item, Step) else join_steps("a sequence of steps", item)
+        if isinstance(item, Step):
+            step = item
+        else:
+            step = join_steps("a sequence of steps", item)
         for k in range(step.times):
             yield step.repetition(k)
 
@@ -371,7 +380,10 @@ def _parse_whole_numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        example = array.ravel()[0] if array.size else value
+        if array.size:
+            example = array.ravel()[0]
+        else:
+            example = value
         message = "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /"
         raise ScheduleError(message, name=name, shown=example, dtype=array.dtype)
     if array.max() > 2**31 - 1 or array.min() < -(2**31):

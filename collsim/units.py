@@ -358,7 +358,9 @@ def _find_byte_factor(unit: str, text: object, what: Words, b_is_bit: bool = Fal
         )
     match = _BYTES.fullmatch(unit)
     if match is None or (match[2] == "b" and not b_is_bit):
-        hint = Sentence(" (for bits write 'bit')") if match else ""
+        hint: Words = ""
+        if match:
+            hint = Sentence(" (for bits write 'bit')")
         message = "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
         raise CollsimError(message, what=what, text=format_value(text), unit=format_value(unit), hint=hint)
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
@@ -399,4 +401,6 @@ def _format_three_digits(number: float) -> str:
         return {"inf": "∞", "-inf": "-∞"}.get(f"{number}", "NaN")
     digits = max(0, 2 - math.floor(math.log10(abs(number)) + 1e-12))
     text = f"{number:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if "." in text:
+        return text.rstrip("0").rstrip(".")
+    return text

@@ -22,7 +22,9 @@ def _build_trees(n, per_node, topology, pattern, channels):
 
 def _count_steps(n, chunks, per_node, topology, pattern):
     deepest = max(int(trees.measure_depths(tree).max()) for tree in _build_trees(n, per_node, topology, pattern, 1))
-    return 2 * deepest + chunks - 1 if n > 1 else 0
+    if n > 1:
+        return 2 * deepest + chunks - 1
+    return 0
 
 
 def _count_busiest(n, per_node, topology, pattern, channels):

@@ -18,7 +18,9 @@ def reverse_bits(p):
         p: a power of two; the numbers are 0 to p - 1.
     """
     bits = p.bit_length() - 1
-    return sum(((np.arange(p) >> k) & 1) << (bits - 1 - k) for k in range(bits)) if bits else np.zeros(1, int)
+    if bits:
+        return sum(((np.arange(p) >> k) & 1) << (bits - 1 - k) for k in range(bits))
+    return np.zeros(1, int)
 
 
 def _count_sent(n):

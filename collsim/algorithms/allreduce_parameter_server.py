@@ -42,7 +42,9 @@ def allreduce_parameter_server(n, server: Literal["rank", "helper"] = "rank", ch
         server: where it is: on `rank` 0, or a `helper`, a host of its own.
         chunks: pieces of the buffer that follow one another in a pipeline.
     """
-    home = n if server == "helper" else 0
+    home = 0
+    if server == "helper":
+        home = n
     workers = np.arange(n)[np.arange(n) != home]
     if len(workers):
         yield from pipeline_chunks([reduce(workers, home, chunk=0), copy(home, workers, chunk=0)], chunks)

@@ -11,7 +11,9 @@ from collsim.schedule import copy, reduce
 
 def _count_sent(n, servers, server):
     k = servers or n
-    return max(1, n / k) if server == "helper" else (n + k - 2) / k
+    if server == "helper":
+        return max(1, n / k)
+    return (n + k - 2) / k
 
 
 @algorithm(
@@ -53,7 +55,10 @@ def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Li
     if server == "rank" and len(shards) > n:
         why = "servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own"
         raise CollsimError(why, servers=servers, n=n)
-    home = shards + n if server == "helper" else shards
+    if server == "helper":
+        home = shards + n
+    else:
+        home = shards
     worker, shard = (a.ravel() for a in np.meshgrid(np.arange(n), shards, indexing="ij"))
     away = worker != home[shard]
     worker, shard = worker[away], shard[away]

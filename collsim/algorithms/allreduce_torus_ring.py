@@ -71,7 +71,10 @@ def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
         topology: torus whose sides are used.
     """
     side = _find_sides(n, dims, topology)
-    parts = [(turn, sign) for turn in range(len(side)) for sign in (1, -1)] if all_ports else [(0, 1)]
+    if all_ports:
+        parts = [(turn, sign) for turn in range(len(side)) for sign in (1, -1)]
+    else:
+        parts = [(0, 1)]
     orders = [tuple(np.roll(np.arange(len(side)), -turn)) for turn, _ in parts]
     ways = enumerate(zip(orders, parts, strict=True))
     steps = list(together(*(_reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in ways)))

@@ -43,7 +43,10 @@ def calibrate(
     from ..io import load
     from ..nccl import fit_calibration
 
-    table: pd.DataFrame = load(log) if isinstance(log, (str, os.PathLike)) else log
+    if isinstance(log, (str, os.PathLike)):
+        table: pd.DataFrame = load(log)
+    else:
+        table = log
     topology = resolve_topology(topology, "calibrate")
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)

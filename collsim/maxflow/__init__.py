@@ -78,7 +78,9 @@ def max_flow(
 
     level, path, queue = np.empty((3, graph.nodes), np.int64)
     value = int(augment(graph.start, graph.order, graph.head, capacity, source, sink, limit, level, path, queue))
-    return (value, None) if value >= limit else (value, level < 0)
+    if value >= limit:
+        return (value, None)
+    return (value, level < 0)
 
 
 def _is_loaded() -> bool:
@@ -94,4 +96,6 @@ def _run_uncompiled(
     start, order, head = graph.start.tolist(), graph.order.tolist(), graph.head.tolist()
     value = int(loops.augment(start, order, head, left, source, sink, limit, level, path, queue))
     capacity[:] = left
-    return (value, None) if value >= limit else (value, np.array(level) < 0)
+    if value >= limit:
+        return (value, None)
+    return (value, np.array(level) < 0)

@@ -108,7 +108,10 @@ def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> npt.NDA
         raise CollsimError(message, name=name, value=value) from error
     if array.size and array.dtype.kind not in "iu":
         raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
-    bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
+    if array.size:
+        bad = array[(array < 0) | (array >= topology.ranks)]
+    else:
+        bad = array
     if bad.size:
         message = "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}"
         raise CollsimError(
@@ -178,7 +181,10 @@ def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     rates = {name: parse_cable_bandwidth(options[name], name) for name in ("gamma", "injection") if name in options}
     delays = {name: options.get(name, 0.0) for name in ("launch", "overhead", "jitter")}
     moments = {name: parse_moment(name, parse_cable_alpha(value, name)) for name, value in delays.items()}
-    seed = {"seed": parse_count(options["seed"], "seed", least=0)} if "seed" in options else {}
+    if "seed" in options:
+        seed = {"seed": parse_count(options["seed"], "seed", least=0)}
+    else:
+        seed = {}
     return {**rates, **moments, **seed}
 
 
@@ -188,7 +194,10 @@ def _parse_rank_options(options: Mapping[str, object], topology: Topology) -> di
         r: parse_moment(f"late[{r}]", v) for r, v in _parse_by_rank("late", options.get("late", {}), topology).items()
     }
     slow = {r: _parse_factor(r, v) for r, v in _parse_by_rank("slow", options.get("slow", {}), topology).items()}
-    traffic = {"background": _parse_background(topology, options["background"])} if "background" in options else {}
+    if "background" in options:
+        traffic = {"background": _parse_background(topology, options["background"])}
+    else:
+        traffic = {}
     return {"late": late, "slow": slow, **traffic}
 
 

@@ -140,11 +140,10 @@ def _require_memory(jobs: Sequence[Job], row_bytes: int) -> None:
     need = rows * row_bytes + slots * 8 + queues * _QUEUE_BYTES
     if rows >= 2**31 or need > (have := min(_read_memory(), find_memory_limit(_ENDLESS))):
         wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
-        limit = (
-            Sentence("more than 2,147,483,647 do not fit its tables")
-            if rows >= 2**31
-            else Sentence("there is {have:.3g} GiB", have=have / 2**30)
-        )
+        if rows >= 2**31:
+            limit = Sentence("more than 2,147,483,647 do not fit its tables")
+        else:
+            limit = Sentence("there is {have:.3g} GiB", have=have / 2**30)
         message = "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'"
         raise CollsimError(message, wanted=wanted, limit=limit)
 
@@ -169,7 +168,10 @@ class _Run:
         self.edges = build_edges(plan)
         self.parts = [build_parts(plan, number) for number in range(len(plan.jobs))]
         random = np.random.default_rng(conditions.seed)
-        self.delay = random.exponential(conditions.jitter, plan.rows) if conditions.jitter else np.zeros(0)
+        if conditions.jitter:
+            self.delay = random.exponential(conditions.jitter, plan.rows)
+        else:
+            self.delay = np.zeros(0)
         self.sharing, self.gamma = SHARING.index(conditions.sharing), conditions.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
         self.rows = np.empty(plan.rows, ROW)
@@ -181,7 +183,10 @@ class _Run:
         rows, start = self.rows, 0.0 if self.conditions.eager else -1.0
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
-            sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
+            if job.schedule is not None:
+                sizes = job.slot_bytes.astype(np.float64)
+            else:
+                sizes = np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
                 walk.lay_out(part, *get_repetition(p), p.times, row, sizes, start, self.delay, rows)
                 row += p.times * len(p)
@@ -263,7 +268,9 @@ class _Run:
                 counters[tables.LOGGED] = 0
         if counters[tables.DONE] < self.plan.rows:
             raise _explain_circle(self.plan, self.edges, waits >= tables.ONE_GATE)
-        return np.concatenate(written) if log else changes
+        if log:
+            return np.concatenate(written)
+        return changes
 
     @cached_property
     def changes(self) -> Records:
@@ -334,7 +341,9 @@ def _explain_circle(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bo
                 **{name: int(t[name]) + (name == "step") for name in ("step", "src", "dst", "chunk")},
             )
         )
-    more = Sentence(", and {more} more", more=len(circle) - 6) if len(circle) > 6 else ""
+    more: Words = ""
+    if len(circle) > 6:
+        more = Sentence(", and {more} more", more=len(circle) - 6)
     first = schedule.transfers[circle[0] - plan.bases[number].row]
     return ScheduleError(
         "{label} cannot end: {names}{more}, which waits for the first of them",
@@ -405,7 +414,9 @@ def _build_even_segments(run: _Run, base: int, last: int) -> Segments:
     row = np.arange(base, last)
     row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]
     route = run.net.routes[run.rows["route"][row]]
-    extra = run.delay[row] if len(run.delay) else 0.0
+    extra = 0.0
+    if len(run.delay):
+        extra = run.delay[row]
     begin = run.rows["start"][row] + (route["latency"] + extra)
     end = begin + run.rows["nbytes"][row] / route["narrow"]
     return Segments(row - base, np.full(len(row), -1), begin, end, route["narrow"])

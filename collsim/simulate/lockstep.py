@@ -114,8 +114,14 @@ def run_lockstep(
             if progress is not None:
                 done += patterns[number].transfers // patterns[number].times * len(lasts)
                 progress(done, len(schedule))
-    end = np.cumsum(np.concatenate(lengths)) if lengths else np.zeros(0)
-    start = np.concatenate([[0.0], end[:-1]]) if len(end) else end
+    if lengths:
+        end = np.cumsum(np.concatenate(lengths))
+    else:
+        end = np.zeros(0)
+    if len(end):
+        start = np.concatenate([[0.0], end[:-1]])
+    else:
+        start = end
     return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, seconds))
 
 
@@ -136,7 +142,8 @@ def _time_steps(
             continue
         nbytes = slots.count_bytes(step)
         if isinstance(nbytes, float):
-            crossings = paths.count_crossings(space) if crossings is None else crossings
+            if crossings is None:
+                crossings = paths.count_crossings(space)
             even += nbytes * step.times
             seconds = paths.alpha + crossings[1] * nbytes
         else:
@@ -160,7 +167,10 @@ def _transfer_times(
     for pattern, seconds in zip(schedule.patterns, known, strict=True):
         m = len(pattern) * pattern.width
         for k in range(pattern.times):
-            lasts = seconds.load(slots.count_bytes(pattern.repetition(k)))[1] if isinstance(seconds, Paths) else seconds
+            if isinstance(seconds, Paths):
+                lasts = seconds.load(slots.count_bytes(pattern.repetition(k)))[1]
+            else:
+                lasts = seconds
             start[row : row + m] = step_start[number]
             finish[row : row + m] = step_start[number] + (lasts if len(lasts) == 1 else np.repeat(lasts, pattern.width))
             row, number = row + m, number + 1

@@ -110,7 +110,10 @@ def simulate_ordered(
             job = len(jobs) - 1
         pieces.append((pause, job))
     conditions = parse_conditions(placement.topology, {"background": background, "eager": eager})
-    other = [] if conditions.background is None else [build_flow_job(conditions.background)]
+    if conditions.background is None:
+        other = []
+    else:
+        other = [build_flow_job(conditions.background)]
     start, finish = find_spans([*jobs, *other], placement.topology, replace(conditions, shortcuts=False))
     begin = start[[pause for pause, _ in pieces]]
     end = finish[[pause if job is None else job for pause, job in pieces]]
@@ -119,7 +122,10 @@ def simulate_ordered(
 
 def _parse_ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:
     """The ranks of the topology that an entry's schedule is on. Raises CollsimError."""
-    ranks = np.arange(schedule.ranks) if entry.ranks is None else np.array(entry.ranks, np.int64)
+    if entry.ranks is None:
+        ranks = np.arange(schedule.ranks)
+    else:
+        ranks = np.array(entry.ranks, np.int64)
     if (
         len(ranks) != schedule.ranks
         or len(np.unique(ranks)) != len(ranks)

@@ -35,8 +35,13 @@ class Slots:
         if self.is_uniform:
             return float(self.size[0] * step.width)
         chunk = step.chunk
-        nbytes: Floats = self.size[chunk] if step.width == 1 else self.before[chunk + step.width] - self.before[chunk]
-        return float(nbytes[0]) if (nbytes == nbytes[0]).all() else nbytes
+        if step.width == 1:
+            nbytes: Floats = self.size[chunk]
+        else:
+            nbytes = self.before[chunk + step.width] - self.before[chunk]
+        if (nbytes == nbytes[0]).all():
+            return float(nbytes[0])
+        return nbytes
 
     def has_equal_repetitions(self, step: Step) -> bool:
         """Do all repetitions of a step carry the same bytes? They do where all slots that they can reach are of one
@@ -44,7 +49,10 @@ class Slots:
         if step.times == 1 or step.shift == 0 or self.is_uniform:
             return True
         groups = np.unique(step.chunk // step.modulus)
-        reached = self.size.reshape(-1, step.modulus)[groups] if len(self.size) % step.modulus == 0 else self.size
+        if len(self.size) % step.modulus == 0:
+            reached = self.size.reshape(-1, step.modulus)[groups]
+        else:
+            reached = self.size
         return bool((reached == reached.flat[0]).all())
 
 

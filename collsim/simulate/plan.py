@@ -334,7 +334,9 @@ def build_edges(plan: NumberedJobs) -> Edges:
 
 def _check_dependencies(depends: Any, job: Job) -> tuple[Longs, Longs]:
     start, rows = np.asarray(depends[0], np.int64), np.asarray(depends[1], np.int64)
-    label = job.schedule.label if job.schedule is not None else "flows"
+    label = "flows"
+    if job.schedule is not None:
+        label = job.schedule.label
     if len(start) != job.rows + 1 or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 0).any():
         message = "{label}: depends needs {offsets} rising offsets, from 0 to the number of dependencies ({count})"
         raise ScheduleError(message, label=label, offsets=job.rows + 1, count=len(rows))

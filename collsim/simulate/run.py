@@ -213,7 +213,9 @@ def _parse_request(
             message = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
             raise CollsimError(message, who=who, one=entry)
     if engine is None:
-        engine = "event" if many else "lockstep"
+        engine = "lockstep"
+        if many:
+            engine = "event"
     else:
         engine = require_word("engine", engine, ENGINES)
     if not schedules:
@@ -283,7 +285,8 @@ def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[i
 
 def _spread(name: str, value: object, n: int) -> list[object]:
     """One value for each schedule."""
-    value = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if not isinstance(value, (list, tuple)):
         return [value] * n
     if len(value) != n:
@@ -374,7 +377,10 @@ def _run_event(
         traces.append(
             Trace(*ran, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])
         )
-    background = None if other is None else _build_flow_trace(other, work.topology, conditions.sharing, timings[-1])
+    if other is None:
+        background = None
+    else:
+        background = _build_flow_trace(other, work.topology, conditions.sharing, timings[-1])
     return traces, background
 
 
@@ -390,8 +396,14 @@ def _run_again(
     """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow),
     without bytes, or with one of its schedules alone."""
     work = replace(_remove_bytes(work, dtype) if no_bytes else work, topology=topology)
-    again = work if only is None else _select_schedule(work, only)
-    run_options = options if only is None and not no_bytes else {**options, "background": None}
+    if only is None:
+        again = work
+    else:
+        again = _select_schedule(work, only)
+    if only is None and not no_bytes:
+        run_options = options
+    else:
+        run_options = {**options, "background": None}
     return _run_event(
         again, dtype, parse_conditions(topology, run_options), bar, partial(_run_again, again, dtype, run_options, bar)
     )[0]

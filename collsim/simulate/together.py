@@ -170,7 +170,9 @@ class Together:
     def link_bytes(self) -> Longs:
         """(links,) bytes of all of them, and of the background, over each directed link."""
         total = sum((t.link_bytes for t in self.traces), np.zeros(len(self.topology.links), np.int64))
-        return total + self.background.link_bytes if self.background is not None else total
+        if self.background is not None:
+            return total + self.background.link_bytes
+        return total
 
     @property
     def links(self) -> pd.DataFrame:

@@ -74,8 +74,12 @@ class Bottleneck:
         others = [
             f"doubling {kind} saves {_format_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind
         ]
-        tail = f"; {', '.join(others)}" if others else ""
-        turns = ", and others like it at other times" if self.has_alternating_links else ""
+        tail = ""
+        if others:
+            tail = f"; {', '.join(others)}"
+        turns = ""
+        if self.has_alternating_links:
+            turns = ", and others like it at other times"
         busy = f"{self.name} ({self.label}) is busy {_format_percent(self.share)} of the run{turns}"
         return f"{busy}; doubling {self.kind} saves {_format_percent(self.saves[self.kind])}{tail}{self._busier}"
 
@@ -83,7 +87,9 @@ class Bottleneck:
     def _busier(self) -> str:
         """That another kind of link has a busier one, where it has."""
         busier = f"; the busiest link, of another kind, is busy {_format_percent(self.most)} of the run"
-        return busier if self.most > self.share * (1 + SMALL) else ""
+        if self.most > self.share * (1 + SMALL):
+            return busier
+        return ""
 
 
 def _freeze_array(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
@@ -150,7 +156,9 @@ class Trace:
     @property
     def algbw(self) -> float:
         """nbytes / spent, B/s (nccl-tests doc/PERFORMANCE.md); 0 where nothing had to move."""
-        return self.nbytes / self.spent if self.spent else 0.0
+        if self.spent:
+            return self.nbytes / self.spent
+        return 0.0
 
     @property
     def busbw(self) -> float:
@@ -171,7 +179,9 @@ class Trace:
     def gap(self) -> float:
         """spent / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can.
         `close_gap` finds the schedule that comes nearest."""
-        return self.spent / self.bound.time if self.bound.time else 1.0
+        if self.bound.time:
+            return self.spent / self.bound.time
+        return 1.0
 
     @cached_property
     def error(self) -> Sentence | None:
@@ -248,9 +258,15 @@ class Trace:
         total = np.zeros(self.schedule.endpoints)
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
-            turns = 1 if slots.has_equal_repetitions(pattern) else pattern.times
+            if slots.has_equal_repetitions(pattern):
+                turns = 1
+            else:
+                turns = pattern.times
             for k in range(turns):
-                step = pattern if turns == 1 else pattern.repetition(k)
+                if turns == 1:
+                    step = pattern
+                else:
+                    step = pattern.repetition(k)
                 away = step.src != step.dst
                 moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
                 total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
@@ -354,9 +370,15 @@ class Trace:
         moved: list[float] = []
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
-            turns = 1 if slots.has_equal_repetitions(pattern) else pattern.times
+            if slots.has_equal_repetitions(pattern):
+                turns = 1
+            else:
+                turns = pattern.times
             for k in range(turns):
-                step = pattern if turns == 1 else pattern.repetition(k)
+                if turns == 1:
+                    step = pattern
+                else:
+                    step = pattern.repetition(k)
                 moved += [float(np.broadcast_to(slots.count_bytes(step), len(step)).sum())] * (pattern.times // turns)
         return np.array(moved)
 
@@ -452,8 +474,12 @@ class Trace:
         neck = self.bottleneck
         if neck is None:
             return "Nothing had to move."
-        alike = f", and {len(neck.links) - 1} links like it" if len(neck.links) > 1 else ""
-        turns = ", and others of its kind at other times" if neck.has_alternating_links else ""
+        alike = ""
+        if len(neck.links) > 1:
+            alike = f", and {len(neck.links) - 1} links like it"
+        turns = ""
+        if neck.has_alternating_links:
+            turns = ", and others of its kind at other times"
         if neck.latency > 0.5:
             busiest = (
                 f"the busiest link, {self.topology.link_name(neck.busiest)}, is used {_format_percent(neck.most)} of it"
@@ -472,7 +498,9 @@ class Trace:
     @property
     def _against_bound(self) -> str:
         times = f"{self.gap:.3g}"
-        return "reaches it" if times == "1" else f"takes {times} × that"
+        if times == "1":
+            return "reaches it"
+        return f"takes {times} × that"
 
     def close_gap(self, **options: Any) -> Any:
         """The schedule synthesized for this machine and size, raced against this run, ring and tree, with the sentences
@@ -518,7 +546,9 @@ class Trace:
         return [str(describe_ranks(self.topology, self.placement[: self.schedule.ranks]))]
 
     def __str__(self) -> str:
-        launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}" if self.begin else ""
+        launched = ""
+        if self.begin:
+            launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}"
         lines = [
             f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine "
             f"{self._engine_text}",
@@ -558,8 +588,12 @@ def _require_countable(total: Floats) -> Floats:
 def _find_largest_saving(saves: dict[str, float], busiest: str) -> str:
     """The kind of link whose doubling saves most; where others save hardly less, the busiest link's."""
     most = max(saves.values())
-    return busiest if saves[busiest] >= most - SMALL else max(saves, key=lambda kind: saves[kind])
+    if saves[busiest] >= most - SMALL:
+        return busiest
+    return max(saves, key=lambda kind: saves[kind])
 
 
 def _format_percent(share: float) -> str:
-    return "nothing" if share < SMALL else f"{100 * share:.3g} %"
+    if share < SMALL:
+        return "nothing"
+    return f"{100 * share:.3g} %"

@@ -36,12 +36,16 @@ class Usage:
     @property
     def nbytes(self) -> float:
         """Bytes carried in all: the integral of the rate."""
-        return float((np.diff(self.time) * self.rate[:-1]).sum()) if len(self.time) else 0.0
+        if len(self.time):
+            return float((np.diff(self.time) * self.rate[:-1]).sum())
+        return 0.0
 
     @property
     def busy(self) -> float:
         """Seconds in which anything flows."""
-        return float(np.diff(self.time)[self.rate[:-1] > 0].sum()) if len(self.time) else 0.0
+        if len(self.time):
+            return float(np.diff(self.time)[self.rate[:-1] > 0].sum())
+        return 0.0
 
 
 def require_link(link: object, topology: Topology) -> int:

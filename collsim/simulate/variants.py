@@ -51,5 +51,8 @@ class VariantSearch:
     def __str__(self) -> str:
         """`1 × 1, 8 × {1, 4, 16}`: channels × chunks."""
         *fewer, most = self.channels
-        chunks = str(self.chunks[0]) if len(self.chunks) == 1 else f"{{{', '.join(map(str, self.chunks))}}}"
+        if len(self.chunks) == 1:
+            chunks = str(self.chunks[0])
+        else:
+            chunks = f"{{{', '.join(map(str, self.chunks))}}}"
         return ", ".join([*(f"{few} × {self.chunks[0]}" for few in fewer), f"{most} × {chunks}"])

@@ -82,7 +82,10 @@ def plan_forests(
         "reduce": [True],
         "allreduce": [True, False],
     }[kind.name]
-    tree_root = root if kind.rooted else None
+    if kind.rooted:
+        tree_root = root
+    else:
+        tree_root = None
     planned = [_plan_forest(pairs, tree_root, reverse, "high" if finer else effort, report) for reverse in reversals]
     times = sum(1 / reached for _, reached, _ in planned), sum(1 / most for _, _, most in planned)
     return ForestPlan(tuple(f for f, _, _ in planned), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
@@ -92,8 +95,14 @@ def _plan_forest(
     pairs: Pairs, root: int | None, reverse: bool, effort: str, report: Callable[..., None] | None
 ) -> tuple[Forest, float, float]:
     most_trees, enough, _ = EFFORT[effort]
-    directed = pairs.reversed if reverse else pairs
-    phase = phases.REDUCING_TREES if reverse else phases.TREES
+    if reverse:
+        directed = pairs.reversed
+    else:
+        directed = pairs
+    if reverse:
+        phase = phases.REDUCING_TREES
+    else:
+        phase = phases.TREES
     tick = (lambda: report(0, 1, phases.RATES)) if report is not None else None
     rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:
@@ -154,5 +163,7 @@ def build_schedule(
                 yield from order_by_lane(f, parts, nbytes / plan.shares, lanes) if lanes else pipeline_trees(f, parts)
 
     chunks, name = plan.shares * plan.trees * pieces, f"synthesized_{kind.name}"
-    block = ranks if kind.has_blocks else 1
+    block = 1
+    if kind.has_blocks:
+        block = ranks
     return freeze(name, kind.name, ranks, yield_steps(), chunks=chunks, block=block, root=root, options=options)

@@ -85,7 +85,10 @@ def match_chunks(
         held_before.copy(),
         _build_queue(len(src), seed),
     )
-    total = int((wanted & ~held_before).sum()) if (goal < 0).all() else _count_hops(n, src, dst, held_before, goal)
+    if (goal < 0).all():
+        total = int((wanted & ~held_before).sum())
+    else:
+        total = _count_hops(n, src, dst, held_before, goal)
     holders, state = holding.sum(axis=0).astype(np.int64), queue[1]
     if distance.size > 1:  # what has farthest to go moves first
         holders[:] = -np.rint(distance[held_before.argmax(axis=0), goal] / distance.max() * 1e6)
@@ -174,8 +177,14 @@ def synthesize_by_matching(
         raise CollsimError(message, ranks=ranks, chunks=total)
     matchings: list[tuple[Matching, bool]] = []
     for name, reverse in SEARCHED_AS[kind.name]:
-        directed = pairs.reversed if reverse else pairs
-        tree_root = None if name == "allgather" else root
+        if reverse:
+            directed = pairs.reversed
+        else:
+            directed = pairs
+        if name == "allgather":
+            tree_root = None
+        else:
+            tree_root = root
         rate = _compute_rates(pairs, name, tree_root, reverse)
         size = nbytes / chunks
         matchings.append((match_chunks(directed, rate, collective(name), root, chunks, size, seed, report), reverse))
@@ -204,7 +213,10 @@ def _freeze_matchings(
     def steps() -> Iterator[Step]:
         for matching, reverse in matchings:
             last = int(matching.step.max(initial=-1))
-            moment = last - matching.step if reverse else matching.step
+            if reverse:
+                moment = last - matching.step
+            else:
+                moment = matching.step
             ends = pairs.src[matching.pair], pairs.dst[matching.pair]
             read, written = assign_slots(kind, ranks, chunks // ranks, *ends, np.stack([matching.chunk, matching.step]))
             order = np.argsort(moment, kind="stable")
@@ -216,6 +228,8 @@ def _freeze_matchings(
                 )
 
     src, dst = pairs.src.astype(np.int32), pairs.dst.astype(np.int32)
-    block = ranks if kind.has_blocks else 1
+    block = 1
+    if kind.has_blocks:
+        block = ranks
     name = f"synthesized_{kind.name}"
     return freeze(name, kind.name, ranks, steps(), chunks=chunks, block=block, root=root, options=options)

@@ -98,7 +98,10 @@ def find_fastest_run(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
     for other, trace in runs.items():
         if trace.time < best.time * (1 - 1e-9):
             name, best = other, trace
-    switches: Any = _SWITCH if best.schedule.endpoints > best.schedule.ranks else ""
+    if best.schedule.endpoints > best.schedule.ranks:
+        switches: Any = _SWITCH
+    else:
+        switches = ""
     sentence = Sentence(
         "Of all that was timed the library's {name} is the fastest{helped}; no trees and no matching beat it.",
         name=name,
@@ -138,7 +141,10 @@ def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) 
 
 def _build_schedules(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:
     """Its schedules over channels and chunks, as far as they are small enough to time."""
-    root_option = {"root": root} if "root" in entry.options else {}
+    if "root" in entry.options:
+        root_option = {"root": root}
+    else:
+        root_option = {}
     for options in VariantSearch.for_topology(topology).list_variants(entry):
         try:
             plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)

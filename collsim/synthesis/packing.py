@@ -207,7 +207,10 @@ class _Grower:
         """
         n = self.ranks
         unbegun = np.zeros(n, np.int64)
-        begun = batches if growing else [b for b in batches if len(b.inside) > 1]
+        if growing:
+            begun = batches
+        else:
+            begun = [b for b in batches if len(b.inside) > 1]
         for b in [] if growing else batches:
             if len(b.inside) == 1:
                 unbegun[b.root] += b.count

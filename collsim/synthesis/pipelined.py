@@ -53,7 +53,9 @@ class Forest:
     @property
     def ends(self) -> tuple[Longs, Longs]:
         """Of each edge the rank that sends and the one that receives."""
-        return (self.dst, self.src) if self.reverse else (self.src, self.dst)
+        if self.reverse:
+            return (self.dst, self.src)
+        return (self.src, self.dst)
 
 
 def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
@@ -122,7 +124,10 @@ def color_pairs(src: Longs, dst: Longs) -> Longs:
 def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:
     """`height + pieces - 1` steps; chunk `unit * pieces + piece`."""
     src, dst = forest.ends
-    level = forest.height - forest.depth if forest.reverse else forest.depth - 1
+    if forest.reverse:
+        level = forest.height - forest.depth
+    else:
+        level = forest.depth - 1
     order = np.argsort(level, kind="stable")
     src, dst, level, unit = (a[order] for a in (src, dst, level, forest.unit))
     channel = color_pairs(src, dst).astype(np.int32)

@@ -128,10 +128,15 @@ def find_highest_rate(pairs: Pairs, root: int | None, reverse: bool) -> float:
         root: trees grow at this rank only; at every rank when None.
         reverse: trees that reduce: data run towards the root.
     """
-    what = "allgather" if root is None else "flow"
+    what = "flow"
+    if root is None:
+        what = "allgather"
     ratio, _ = find_worst_cut(what, pairs.topology, pairs.ranks, root=root, reverse=reverse)
     out, into = compute_route_rates(pairs.topology, pairs.ranks)
-    ends = (into, out) if reverse else (out, into)
+    if reverse:
+        ends = (into, out)
+    else:
+        ends = (out, into)
     need = build_demand(pairs.ranks, root)
     with np.errstate(divide="ignore"):
         limits = [1 / ratio if ratio else np.inf, (ends[0] / need).min(), (ends[1] / (need.sum() - need)).min()]
@@ -181,7 +186,10 @@ def find_rates(
         (pairs,) B/s, and the B/s per unit of demand that they allow.
     """
     highest = find_highest_rate(pairs, root, reverse)
-    directed = pairs.reversed if reverse else pairs
+    if reverse:
+        directed = pairs.reversed
+    else:
+        directed = pairs
     if (pairs.routes.hops == 1).all() and len(np.unique(pairs.routes.link)) == len(pairs.routes.link):
         rate = pairs.topology.links.bandwidth[pairs.routes.link].copy()
         return rate, find_narrowest_cut(directed, rate, root)[0]
@@ -231,7 +239,9 @@ def find_group_size(pairs: Pairs) -> int:
     while (count := int(near.sum())) != before:
         before = count
         near[pairs.dst[wide & near[pairs.src]]] = True
-    return count if near[:count].all() and pairs.ranks % count == 0 else pairs.ranks
+    if near[:count].all() and pairs.ranks % count == 0:
+        return count
+    return pairs.ranks
 
 
 def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[float, npt.NDArray[np.bool_]]:

@@ -95,7 +95,10 @@ def find_least_steps(
         >>> cs.synthesis.find_least_steps(cs.collective("broadcast"), cs.topology.ring(6))[0]
         3
     """
-    n = topology.ranks if ranks is None else ranks
+    if ranks is None:
+        n = topology.ranks
+    else:
+        n = ranks
     pairs = find_pairs(topology, n)
     hops = _count_hops(n, pairs.src, pairs.dst)
     if not kind.rooted:
@@ -155,10 +158,14 @@ def solve_exactly(
             number of steps or rounds, or there would be too many variables.
     """
     require_solver()
-    kind = collective(kind) if isinstance(kind, str) else kind
+    if isinstance(kind, str):
+        kind = collective(kind)
     if kind.name not in SEARCHED_AS:
         raise CollsimError("exact synthesis knows {known}; got {name!r}", known=", ".join(SEARCHED_AS), name=kind.name)
-    n = topology.ranks if ranks is None else ranks
+    if ranks is None:
+        n = topology.ranks
+    else:
+        n = ranks
     pairs, parts = find_pairs(topology, n), SEARCHED_AS[kind.name]
     if steps % len(parts) or rounds % len(parts):
         message = "an allreduce is two halves: steps={steps} and rounds={rounds} must be even"
@@ -315,7 +322,10 @@ def _freeze_answers(
 
     def yield_steps() -> Iterator[Step]:
         for rows, reverse in answers:
-            moment = steps - 1 - rows[:, 2] if reverse else rows[:, 2]
+            if reverse:
+                moment = steps - 1 - rows[:, 2]
+            else:
+                moment = rows[:, 2]
             read, written = assign_slots(
                 kind, n, per_block, pairs.src[rows[:, 0]], pairs.dst[rows[:, 0]], rows[:, 1:].T
             )
@@ -357,7 +367,9 @@ def find_fewest_steps(
         CollsimError: where the solver does not find one in time.
     """
     least, proof = find_least_steps(kind, topology, ranks, root)
-    parts = len(SEARCHED_AS[kind.name]) if kind.name in SEARCHED_AS else 1
+    parts = 1
+    if kind.name in SEARCHED_AS:
+        parts = len(SEARCHED_AS[kind.name])
     least *= parts
     refused: Words = ""
     for rounds in range(least, _MOST_ROUNDS, parts):

@@ -172,7 +172,10 @@ def search_schedule(
     if method is not None:
         require_word("method", method, METHODS)
     n, root = _parse_ranks(topology, ranks, root)
-    pieces = None if pieces is None else parse_count(pieces, "pieces")
+    if pieces is None:
+        pieces = None
+    else:
+        pieces = parse_count(pieces, "pieces")
     if objective not in ("bandwidth", "latency"):
         objective = parse_bytes(objective)
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
@@ -185,7 +188,10 @@ def search_schedule(
 
 def _parse_ranks(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
     """How many ranks take part, and the root. Raises CollsimError for what the topology does not have."""
-    n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
+    if ranks is None:
+        n = topology.ranks
+    else:
+        n = parse_count(ranks, "ranks", least=1)
     if n > topology.ranks or n < 2:
         message = "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2"
         raise CollsimError(message, n=n, name=topology.name, ranks=topology.ranks)
@@ -225,7 +231,10 @@ class _Search:
 
     def run(self, method: Method | None) -> _Found:
         """The best schedule, by the method that was asked for or by all that fit the objective."""
-        methods: list[Method] = self.choose_methods() if method is None else [method]
+        if method is None:
+            methods: list[Method] = self.choose_methods()
+        else:
+            methods = [method]
         if method is not None:
             return self.run_method(method)
         if methods == ["exact"] or methods == ["trees"]:
@@ -332,7 +341,9 @@ class _Search:
     @property
     def nbytes(self) -> int:
         """The size that is timed: the objective, or one so large that only bandwidth counts."""
-        return self.objective if isinstance(self.objective, int) else LARGE
+        if isinstance(self.objective, int):
+            return self.objective
+        return LARGE
 
     def describe(self, method: str) -> dict[str, Any]:
         """The options that say of a schedule how it was found."""

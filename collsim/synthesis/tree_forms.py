@@ -140,4 +140,7 @@ def find_fastest_form(
 def _choose_first_pieces(forms: TimedForms, pieces: int) -> int:
     """Where to begin: at the best number of pieces of the lanes before, or at a quarter of the pieces in steps."""
     known = [(time, p) for (p, lanes), time in forms.seconds.items() if lanes > 0]
-    return min(known)[1] if known else 2 ** round(np.log2(max(1, pieces / 4)))
+    if known:
+        return min(known)[1]
+    quarter: int = 2 ** round(np.log2(max(1, pieces / 4)))
+    return quarter

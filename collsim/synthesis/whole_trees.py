@@ -75,7 +75,10 @@ def _search_rate(
 ) -> WholeTrees | None:
     """The largest rate above `least` at which so many trees fit, or None."""
     high = value / trees
-    low = max(least, 0.7 * high) if least else 0.3 * high
+    if least:
+        low = max(least, 0.7 * high)
+    else:
+        low = 0.3 * high
     if (capacity := fit_trees(pairs, rate, high, root, trees)) is not None:
         return WholeTrees(trees, high, capacity)
     fitting = None

@@ -90,7 +90,10 @@ def verify(schedule: Schedule) -> None:
     values = np.zeros(filled.shape, np.uint64)
     values[filled] = draw_weights(schedule.ranks, int(filled.sum()))
     ranks = slice(schedule.ranks)
-    weights = values[ranks].sum(axis=0, dtype=np.uint64) if kind.reduces else values[ranks].copy()
+    if kind.reduces:
+        weights = values[ranks].sum(axis=0, dtype=np.uint64)
+    else:
+        weights = values[ranks].copy()
     try:
         run(schedule, values, filled, add_counts)
     except ScheduleError as error:
@@ -98,7 +101,10 @@ def verify(schedule: Schedule) -> None:
 
     contributor, chunk = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
     columns = slice(contributor.shape[1])
-    want = weights[chunk] if kind.reduces else weights[np.maximum(contributor, 0), chunk]
+    if kind.reduces:
+        want = weights[chunk]
+    else:
+        want = weights[np.maximum(contributor, 0), chunk]
     wrong = (values[ranks, columns] != want) | ~filled[ranks, columns]
     wrong &= contributor != NOTHING
     if wrong.any():
@@ -134,7 +140,10 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
     else:
         last = writes[rank, slot][-1]
         has = Sentence.from_words(format_terms(last.terms, slot))
-        how = Sentence("No step writes it.") if last.step < 0 else Sentence("It was never replaced.")
+        if last.step < 0:
+            how = Sentence("No step writes it.")
+        else:
+            how = Sentence("It was never replaced.")
         if start is None:
             start = find_origin_of_cell(schedule, (rank, slot), want, writes)
         from_start = start is None

@@ -119,7 +119,9 @@ def _format_term(rank: int, slot: int, count: int, chunk: int | None) -> str:
         times = ""
     elif count >= MANY:
         times = ">2^63·"
-    return f"{times}r{rank}" if slot == chunk else f"{times}r{rank}[chunk {slot}]"
+    if slot == chunk:
+        return f"{times}r{rank}"
+    return f"{times}r{rank}[chunk {slot}]"
 
 
 def find_expected_terms(schedule: Schedule, rank: int, slot: int) -> Terms:

@@ -78,7 +78,9 @@ def find_origin(schedule: Schedule) -> Origin | None:
     if schedule.original is not None:
         return _find_first_difference(schedule, schedule.original)
     similar = _find_similar(schedule)
-    return None if similar is None else _find_first_difference(schedule, similar)
+    if similar is None:
+        return None
+    return _find_first_difference(schedule, similar)
 
 
 def _find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
@@ -119,7 +121,10 @@ def _find_similar(schedule: Schedule) -> Schedule | None:
     if schedule.ranks > _MOST_RANKS or not 0 < len(schedule) <= _MOST_TRANSFERS:
         return None
     steps, best, most = [_count_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
-    root = schedule.root if collective(schedule.collective).rooted else None
+    if collective(schedule.collective).rooted:
+        root = schedule.root
+    else:
+        root = None
     for other, rows in _list_library(schedule.collective, schedule.ranks, root):
         fits = (other.chunks, other.endpoints) == (schedule.chunks, schedule.endpoints)
         if not fits or min(len(schedule), len(other)) < _ALIKE * max(len(schedule), len(other)):
@@ -187,8 +192,12 @@ def find_origin_of_cell(
         return _find_doubled(schedule, cell, writes)
     if not final.keys() <= want.keys():
         step = next(write.step for write in writes[cell] if not write.terms.keys() <= want.keys())
-        return None if step < 0 else Origin("changed", step, *cell, _find_writer(schedule, step, cell))
-    return _find_incomplete(schedule, cell, writes) if final else None
+        if step < 0:
+            return None
+        return Origin("changed", step, *cell, _find_writer(schedule, step, cell))
+    if final:
+        return _find_incomplete(schedule, cell, writes)
+    return None
 
 
 def _is_doubled(terms: Terms) -> bool:
