@@ -31,6 +31,7 @@ check: install lint  ## what CI runs: format, lint, types, lowest versions and a
 	$(MAKE) --no-print-directory --output-sync --jobs 2 types lowest  # one core each
 	$(MAKE) --no-print-directory test
 
+SELECTED ?= not slow
 check-all:       ## the same with the slow tests: before a release, and before you say that a change is done
 	$(MAKE) --no-print-directory check SELECTED=
 
@@ -41,13 +42,12 @@ lint: install    ## format and lint
 types: install   ## static types
 	$(PYTHON) -m mypy
 
-SELECTED ?= not slow
 test: install    ## tests: Python, JavaScript, browser, notebooks (all of them with SELECTED=)
 	node --test tests/js
 	$(PYTHON) -m pytest -n 2 --dist worksteal -m "$(SELECTED)"
 
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
-	$(PYTHON) .ci/lowest.py
+	$(PYTHON) .ci/lowest.py -m "$(SELECTED)"
 
 MEASURED ?= ../shared/data/measured
 SECONDS ?= 3600

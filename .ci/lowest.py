@@ -1,6 +1,6 @@
 """Do the oldest versions that pyproject.toml allows work? Install them beside the others, run a part of the tests.
 
-    python .ci/lowest.py
+    python .ci/lowest.py [OPTIONS OF PYTEST]
 
 Direct dependencies at their lower bounds, theirs at the newest that fit (`uv --resolution lowest-direct`), as in an old
 installation that pip updates in part. Needs uv and a package registry; without the registry it says that nothing was
@@ -54,7 +54,7 @@ def main() -> int:
             return _give_up(done.stderr)
     print("oldest versions:", ", ".join(_list_direct(listed.read_text(encoding="utf-8"))), flush=True)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *sys.argv[1:], *TESTS]
     return subprocess.run(command, cwd=ROOT, env=env).returncode
 
 
