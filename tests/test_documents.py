@@ -2,7 +2,10 @@
 
 import importlib.util
 import json
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -53,6 +56,23 @@ def test_what_is_generated_is_made_by_one_command_and_held_by_a_test():
     assert makers == set(re.findall(r"docs/(make_\w+\.py)", recipe))
     tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
     assert {name for name in makers if any(name.removesuffix(".py") in text for text in tests)} == makers
+
+
+def commands_of(target):
+    """What make would run for a target, from a shell that no other make started."""
+    shell = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "SELECTED"}
+    command = ["make", "--dry-run", "--always-make", target]
+    return subprocess.run(command, cwd=ROOT, env=shell, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_check_leaves_out_the_slow_tests_only_and_check_all_leaves_out_none():
+    selections = {
+        target: re.findall(r'(lowest\.py|-m pytest).* -m "(.*)"', commands_of(target))
+        for target in ("check", "check-all")
+    }
+    assert sorted(selections["check"]) == [("-m pytest", "not slow"), ("lowest.py", "not slow")]
+    assert sorted(selections["check-all"]) == [("-m pytest", ""), ("lowest.py", "")]
 
 
 def test_the_workflow_runs_what_ci_runs():
