@@ -1,5 +1,7 @@
 """Questions about a step of training: answers by closed form where there is one, wrong choices that are wrong."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -21,17 +23,23 @@ def split(parallel, **options):
 
 
 STEPS = {
-    "ddp": step(cs.ddp()),
-    "one bucket": step(cs.ddp(bucket="1GB")),
-    "first": step(cs.ddp(), step=1),
-    "after": step(cs.ddp(overlap=False)),
-    "hub": step(cs.data_parallel(), network=cs.machine("dgx-1v")),
-    "copies": step(cs.data_parallel(False), network=cs.machine("dgx-1v")),
-    "server": step(cs.parameter_server()),
-    "vgg": step(cs.ddp(bucket="1MiB"), "vgg16"),
-    "sharded": split(cs.fsdp()),
-    "stages": split(cs.tensor(2) * cs.pipeline(4), recompute="full"),
+    "ddp": lambda: step(cs.ddp()),
+    "one bucket": lambda: step(cs.ddp(bucket="1GB")),
+    "first": lambda: step(cs.ddp(), step=1),
+    "after": lambda: step(cs.ddp(overlap=False)),
+    "hub": lambda: step(cs.data_parallel(), network=cs.machine("dgx-1v")),
+    "copies": lambda: step(cs.data_parallel(False), network=cs.machine("dgx-1v")),
+    "server": lambda: step(cs.parameter_server()),
+    "vgg": lambda: step(cs.ddp(bucket="1MiB"), "vgg16"),
+    "sharded": lambda: split(cs.fsdp()),
+    "stages": lambda: split(cs.tensor(2) * cs.pipeline(4), recompute="full"),
 }
+
+
+@cache
+def get_step(name):
+    """Computed when a test needs it: every worker imports this file."""
+    return STEPS[name]()
 
 
 def size(text):
@@ -41,7 +49,7 @@ def size(text):
 
 def ask_by_topic(name, topic):
     for asker in (*STEP_ASKERS, *SPLIT_ASKERS):
-        one = asker(QuestionStep(STEPS[name]), np.random.default_rng(0))
+        one = asker(QuestionStep(get_step(name)), np.random.default_rng(0))
         if one is not None and one.topic == topic:
             return one
     return None
@@ -50,7 +58,7 @@ def ask_by_topic(name, topic):
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, lang):
-    made = questions(STEPS[name], seed=3, count=20, lang=lang)
+    made = questions(get_step(name), seed=3, count=20, lang=lang)
     assert len(made) >= 3
     assert len({q.topic for q in made}) == len(made)
     for q in made:
@@ -63,7 +71,7 @@ def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, la
 
 
 def test_every_kind_is_asked_of_some_step():
-    topics = {q.topic for t in STEPS.values() for q in questions(t, count=20)}
+    topics = {q.topic for t in map(get_step, STEPS) for q in questions(t, count=20)}
     known = {"waits", "buckets", "overlap", "exposed", "hub", "network", "first", "no_sync", "memory"}
     assert topics == known | {"sharded", "prefetch", "bubble", "held", "crossings", "straggler"}
 
@@ -75,7 +83,7 @@ def test_buckets_of_1_mib_are_those_that_torch_makes():
 
 
 def test_the_bucket_that_is_waited_for_is_the_one_with_the_longest_wait():
-    t = STEPS["ddp"]
+    t = get_step("ddp")
     waits = {task.bucket: t.waits[i] for i, task in enumerate(t.step.tasks) if task.bucket >= 0 and not task.is_compute}
     assert ask_by_topic("ddp", "exposed").answer_text.startswith(f"bucket {max(waits, key=waits.get)} ")
 
@@ -114,7 +122,7 @@ def test_the_first_of_four_stages_holds_four_microbatches_in_1f1b():
 
 
 def test_a_straggler_delays_the_step_by_more_than_its_share_and_less_than_by_itself():
-    t = STEPS["stages"]
+    t = get_step("stages")
     late = t.what_if(slow={0: 1.5}).time
     assert ask_by_topic("stages", "straggler").answer_text == cs.format_time(late)
     assert t.time * (1 + 0.5 / 8) < late < 1.5 * t.time
@@ -122,12 +130,12 @@ def test_a_straggler_delays_the_step_by_more_than_its_share_and_less_than_by_its
 
 def test_the_bubble_of_twice_as_many_microbatches_is_more_than_half():
     q = ask_by_topic("stages", "bubble")
-    t = STEPS["stages"]
+    t = get_step("stages")
     assert 0.5 * t.bubble / t.time < float(q.answer_text.removesuffix(" %")) / 100 < t.bubble / t.time
 
 
 def test_the_same_seed_asks_the_same_and_a_step_that_sends_nothing_is_refused():
-    assert [str(q) for q in questions(STEPS["ddp"], 5)] == [str(q) for q in questions(STEPS["ddp"], 5)]
+    assert [str(q) for q in questions(get_step("ddp"), 5)] == [str(q) for q in questions(get_step("ddp"), 5)]
     alone = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), micro_batch=8, ranks=[0])
     with pytest.raises(cs.CollsimError, match="nothing is sent"):
         questions(alone)
