@@ -12,6 +12,7 @@ import pytest
 
 from collsim.lessons.chapters import LESSONS
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n# (collsim/\S+)\n(.*?)```", re.DOTALL)
 NUMBER = max(LESSONS) + 1

@@ -112,6 +112,7 @@ def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answer.py", "home"]
 
 
+@pytest.mark.slow
 def test_the_site_is_built_from_the_wheel(installed, tmp_path):
     """A part of it (all of it takes half a minute); what it reads from the package is the same."""
     code = (

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """\
 import collsim as cs
 
@@ -22,6 +24,7 @@ cs.lower_bound("allreduce", two, nbytes=None)  # wrong: no size
 """
 
 
+@pytest.mark.slow
 def test_a_type_checker_finds_each_mistake_of_a_script_and_nothing_else(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

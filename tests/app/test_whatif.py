@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_machines import SMI
 from test_pages import address, explore, fine, messages, players, unfolded
@@ -369,8 +370,7 @@ def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     assert found.after.time == found.several.rows[0][3]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("what", ["again", "tensor", "data"])
+@pytest.mark.parametrize(("what", "language"), cross(["again", "tensor", "data"], LANGUAGES))
 def test_another_collective_beside_has_an_address_a_player_and_code(what, language):
     query = {"machine": "pcie-8gpu", "nodes": "2", "nbytes": "64KiB", "channels": "1", "beside": what}
     at = fine(opened(lang=language, **query))
@@ -395,8 +395,7 @@ def test_what_costs_nothing_beside_a_run_takes_as_long_as_alone():
     assert "1 times" not in said
 
 
-@pytest.mark.parametrize("jitter", ["", "1us"])
-@pytest.mark.parametrize("what", ["again", "tensor", "data"])
+@pytest.mark.parametrize(("what", "jitter"), cross(["again", "tensor", "data"], ["", "1us"]))
 def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_page(what, jitter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     choice = Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))

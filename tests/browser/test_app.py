@@ -31,6 +31,7 @@ def test_the_first_page_answers_to_its_name(page, app_url):
     assert "lang=zh" in page.url
 
 
+@pytest.mark.slow
 def test_a_pressed_button_can_be_read_in_the_dark(page, app_url):
     page.emulate_media(color_scheme="dark")
     page.goto(f"{app_url}/?network=ring&ranks=4&break=lose-0")
@@ -99,6 +100,7 @@ def test_playing_goes_on_while_a_table_is_opened_and_starts_again_only_for_anoth
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_a_typed_size_that_is_ambiguous_leaves_a_sentence_and_the_picture(page, app_url):
     page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB")
     box = player(page, 24)
@@ -140,6 +142,7 @@ def test_leaving_for_another_page_and_coming_back_keeps_the_run_and_the_moment(p
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_the_theme_can_be_switched_and_stays(page, app_url, turn):
     page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB")
     player(page)
@@ -163,6 +166,7 @@ def test_the_back_button_brings_the_last_choice_back(page, app_url):
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_the_comparison_has_two_charts_and_a_table_to_download(page, app_url):
     page.goto(app_url + "/compare?network=switch&ranks=8&sizes=1KiB:64MiB:8")
     page.locator("[data-testid=stVegaLiteChart]").nth(1).wait_for(timeout=SLOW)
@@ -199,6 +203,7 @@ def test_scrubbing_moves_the_clock_to_where_the_pointer_is_and_back(page, app_ur
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_moment_is_saved_as_a_png_that_opens(page, app_url):
     page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB")
     box = player(page, 24)
@@ -211,6 +216,7 @@ def test_the_picture_of_the_moment_is_saved_as_a_png_that_opens(page, app_url):
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_a_page_that_is_loaded_again_keeps_the_moment_and_the_view(page, app_url):
     page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB&mode=full")
     box = player(page, 24)

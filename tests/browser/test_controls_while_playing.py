@@ -240,7 +240,7 @@ MOST_ALIKE = int(os.environ.get("MOST_ALIKE", "2"))
 HEAD = ".st-key-switches *"
 
 
-@pytest.mark.parametrize("name", keep_fast(PAGES, ["first", "lessons", "pipeline", "machines"]))
+@pytest.mark.parametrize("name", keep_fast(PAGES, ["first", "lessons", "pipeline"]))
 def test_every_control_takes_effect_while_the_run_plays_on(page, app_url, name):
     tab = Tab(page, app_url, name)
     tab.open()
@@ -272,6 +272,7 @@ def darken(tab):
     return lambda: expect(dark).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
 def test_a_run_waits_where_it_was_while_another_page_is_open(page, app_url, turn):
     tab = Tab(page, app_url, "explore")
     tab.open()

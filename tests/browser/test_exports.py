@@ -43,6 +43,7 @@ def label_of(entry):
     return f"{say('en', f'files.{entry.holds}')}: {about} ({entry.suffixes[0]})"
 
 
+@pytest.mark.slow
 def test_a_film_is_made_in_the_app_and_is_one(page, app_url, tmp_path):
     if not shutil.which("ffprobe"):
         pytest.skip("ffmpeg and ffprobe are not installed here: no MP4 can be made or looked at")

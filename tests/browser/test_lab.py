@@ -22,6 +22,7 @@ def test_a_click_runs_processes_and_shows_measured_below_predicted(page, app_url
     assert page.off_site == []
 
 
+@pytest.mark.slow
 def test_a_step_of_ddp_is_measured_with_every_bucket_size(page, app_url):
     page.goto(f"{app_url}/lab?sheet=step&backward=5ms&lang=zh&{SMALL}")
     drawn = page.locator(".lb[data-predicted]")

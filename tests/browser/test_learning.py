@@ -55,6 +55,7 @@ def test_tab_indents_and_enter_keeps_the_indentation(page, app_url):
     assert page.evaluate("document.activeElement.tagName") != "TEXTAREA"
 
 
+@pytest.mark.slow
 def test_answering_does_not_stop_the_player(page, app_url):
     page.goto(app_url + "/lessons?lesson=ring")
     box = player(page, 112)

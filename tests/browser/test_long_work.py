@@ -42,6 +42,7 @@ def used():
     return {one: sum(one.cpu_times()[:2]) for one in workers()}
 
 
+@pytest.mark.slow
 def test_a_long_run_shows_a_bar_can_be_stopped_and_can_be_run_after_all(page, app_url):
     page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB")
     page.locator('.cs[data-transfers="24"]').wait_for(timeout=SLOW)

@@ -96,6 +96,7 @@ def test_the_trace_processor_reads_a_timeline_without_a_warning(perfetto, case):
     assert found["length"] == pytest.approx(trace.time * 1e9, rel=1e-3), "nanoseconds"
 
 
+@pytest.mark.slow
 def test_the_trace_processor_reads_a_step_of_training(perfetto):
     step = cs.training_step("resnet18", "dgx-a100", parallel=cs.data_parallel(), batch=64)
     found = perfetto(step)

@@ -65,6 +65,7 @@ def test_a_race_opens_at_the_moment_in_the_address_and_follows_keys_and_language
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_the_run_of_explore_is_the_run_of_what_if_and_comes_back(page, app_url, turn):
     page.goto(app_url + "/?network=switch&ranks=4&nbytes=1MiB")
     page.locator('.cs[data-transfers="24"]').wait_for(timeout=SLOW)

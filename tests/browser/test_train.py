@@ -4,6 +4,7 @@ and views go into the address."""
 import re
 
 import pytest
+from sampling import sample
 
 import collsim as cs
 from collsim.viz.training.document import build_step_document
@@ -95,6 +96,7 @@ def test_a_switch_recalculates_the_step_and_goes_into_the_address(page, app_url)
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_the_curve_is_a_slider_for_the_size_of_buckets(page, app_url):
     page.goto(app_url + "/train?bucket=4MiB")
     step(page, page.locator(".ts[data-opened]:not([data-opened=''])").get_attribute("data-opened", timeout=SLOW))
@@ -107,6 +109,7 @@ def test_the_curve_is_a_slider_for_the_size_of_buckets(page, app_url):
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_three_ways_run_on_one_clock_and_finish_in_order(page, app_url):
     page.goto(app_url + "/train?show=race&network=switch&ranks=8")
     race = page.locator('.rv[data-runners="ddp,data_parallel,copies,parameter_server"]')
@@ -126,7 +129,7 @@ def test_three_ways_run_on_one_clock_and_finish_in_order(page, app_url):
     assert page.errors == []
 
 
-@pytest.mark.parametrize("view", ["step", "race"])
+@pytest.mark.parametrize("view", sample(["step", "race"], 1))
 def test_a_phone_shows_everything_without_scrolling_the_page_sideways(view, page, app_url):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{app_url}/train?show={view}")

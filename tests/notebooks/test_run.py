@@ -9,6 +9,7 @@ import pytest
 from books import CHECKED, NAMES, ROOT, cells, code, text
 from in_process import MODULE, CellError, run_cells
 from make_numbers import ran, renewed, unlike
+from sampling import keep_fast
 from solved import solved
 
 from collsim.teach import exercise
@@ -17,7 +18,11 @@ HERE = Path(__file__).parent
 PATHS = [str(HERE), str(HERE.parent / "teach")]
 
 
-@pytest.mark.parametrize("name", NAMES)
+#: Starts processes and measures them, which takes longer than all others together.
+MEASURING = "13-do-it-for-real.ipynb"
+
+
+@pytest.mark.parametrize("name", keep_fast(NAMES, [name for name in NAMES if name != MEASURING]))
 def test_a_notebook_runs_its_numbers_are_those_of_the_run_and_nothing_in_it_solves_its_exercise(
     name, tmp_path, monkeypatch
 ):

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import make_reference
 import pytest
 import yaml
+from sampling import keep_fast
 from sybil import Sybil
 from sybil.example import SybilFailure
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
@@ -92,7 +93,12 @@ SAME = [page for page in PAGES if ".zh." in page and code(page) == code(page.rep
 ELSEWHERE = ["studies.md"]  # tests/test_studies.py
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in (*SAME, *ELSEWHERE)])
+#: Pages with examples that are run here, and those of them that measure processes or sweep for seconds.
+EXAMPLES = [page for page in PAGES if page not in (*SAME, *ELSEWHERE)]
+LONG = ["real.md", "sweeps.md"]
+
+
+@pytest.mark.parametrize("page", keep_fast(EXAMPLES, [page for page in EXAMPLES if page not in LONG]))
 def test_every_example_of_a_page_runs_and_says_what_stands_there(page, folder):
     parsers = [PythonCodeBlockParser(doctest_optionflags=doctest.NORMALIZE_WHITESPACE), SkipParser()]
     with contextlib.chdir(folder), warnings.catch_warnings():
@@ -186,6 +192,7 @@ def site(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_the_site_asks_nothing_of_the_network_and_every_link_in_it_leads_somewhere(site):
     pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
     assert len(pages) >= 60
@@ -201,6 +208,7 @@ def test_the_site_asks_nothing_of_the_network_and_every_link_in_it_leads_somewhe
     assert lost == set()
 
 
+@pytest.mark.slow
 def test_the_site_says_what_the_docstrings_say_in_both_languages(site):
     said = (site / "reference" / "units.html").read_text("utf-8")
     assert "more than 1 EiB, or ambiguous as" in said

@@ -114,6 +114,7 @@ def test_questions_are_answered_and_counted(visit):
     assert number.locator(".reply").inner_text().startswith("Right."), f"the printed answer {told!r} is not accepted"
 
 
+@pytest.mark.slow
 def test_every_printed_answer_is_accepted_by_its_own_question(visit):
     page = visit("zh/questions.html").page
     page.wait_for_selector(".question")

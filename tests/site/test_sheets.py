@@ -4,6 +4,7 @@ import re
 import resource
 
 import pytest
+from sampling import cross
 
 import collsim as cs
 from collsim.site import write_worksheet
@@ -25,8 +26,7 @@ def test_without_a_chinese_font_the_way_out_is_said(tmp_path, monkeypatch):
         write_worksheet(TRACE, tmp_path / "x.pdf", lang="zh")
 
 
-@pytest.mark.parametrize("suffix", [".md", ".pdf"])
-@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(("suffix", "lang"), cross([".md", ".pdf"], ["en", "zh"]))
 def test_a_sheet_and_its_key_are_written(tmp_path, suffix, lang):
     if (suffix, lang) == (".pdf", "zh") and not has_chinese():
         with pytest.raises(cs.CollsimError, match="no font on this machine has Chinese"):
@@ -40,6 +40,7 @@ def test_a_sheet_and_its_key_are_written(tmp_path, suffix, lang):
         assert sheet.read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_pdf_and_another_seed_another(tmp_path):
     a, b, c = (
         write_worksheet(TRACE, tmp_path / f"{k}.pdf", seed=s)[0].read_bytes() for k, s in (("a", 1), ("b", 1), ("c", 2))
