@@ -175,7 +175,16 @@ def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: in
 
 
 def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]:
-    """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes."""
+    """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes.
+
+    Args:
+        nbytes: bytes of the whole array.
+        n: number of ranks.
+        item: bytes of an element.
+
+    Returns:
+        (n,) bytes.
+    """
     elements = -(-nbytes // item)
     blocks = split_evenly(elements, n) * item
     if missing := elements * item - nbytes:

@@ -81,6 +81,14 @@ class Collective:
         """Two arrays (ranks, slots): whose contribution each slot must hold afterwards, and of which chunk.
 
         The first is a rank, EVERY (each rank exactly once) or NOTHING (anything may be there).
+
+        Args:
+            ranks: number of ranks.
+            chunks: pieces of the buffer.
+            root: the root rank, where the collective has one.
+
+        Returns:
+            Contributors and chunks, shape (ranks, slots) each.
         """
         slot = np.arange(self.slots(chunks), dtype=np.int32)
         contributor = np.full((ranks, len(slot)), NOTHING, np.int32)
@@ -108,6 +116,14 @@ class Collective:
         """Elements of each of `chunks` chunks when the whole buffer has `total`: as even as whole elements allow.
 
         Where the buffer is n blocks it is cut into blocks first, then each block into its chunks.
+
+        Args:
+            total: elements of the whole buffer.
+            ranks: number of ranks.
+            chunks: pieces that the buffer is cut in.
+
+        Returns:
+            (chunks,) elements.
         """
         if self.has_blocks and chunks % ranks == 0:
             return np.concatenate([split_evenly(int(b), chunks // ranks) for b in split_evenly(total, ranks)])
@@ -118,6 +134,14 @@ class Collective:
 
         Where the buffer is divided among ranks the count is rounded down to a multiple of 16 bytes (nccl-tests
         src/*.cu).
+
+        Args:
+            nbytes: the requested size, bytes.
+            ranks: number of ranks.
+            itemsize: bytes of an element.
+
+        Returns:
+            The count, in elements, and bytes.
         """
         if not self.has_blocks:
             return nbytes // itemsize, nbytes // itemsize * itemsize
@@ -143,6 +167,13 @@ def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
 
     >>> split_evenly(10, 4).tolist()
     [3, 3, 2, 2]
+
+    Args:
+        total: what is split, 0 or more.
+        parts: how many, 1 or more.
+
+    Returns:
+        (parts,) whole numbers, whose sum is `total`.
     """
     size, more = divmod(int(total), parts)
     return size + (np.arange(parts) < more).astype(np.int64)

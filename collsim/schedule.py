@@ -224,19 +224,49 @@ class Schedule:
         return table
 
     def by_step(self, step: int) -> Transfers:
-        """The transfers of one step."""
+        """The transfers of one step.
+
+        Args:
+            step: its number, from 0.
+
+        Returns:
+            The records of the transfers.
+
+        Raises:
+            ScheduleError: For a step that there is not.
+        """
         rows: Transfers = self.transfers[self.transfers["step"] == self._require_index("step", step, self.steps)]
         return rows
 
     def by_rank(self, rank: int) -> Transfers:
-        """The transfers that one endpoint sends or receives."""
+        """The transfers that one endpoint sends or receives.
+
+        Args:
+            rank: an endpoint, from 0; helpers follow the ranks.
+
+        Returns:
+            The records of the transfers, in order.
+
+        Raises:
+            ScheduleError: For an endpoint that there is not.
+        """
         t = self.transfers
         rank = self._require_index("rank", rank, self.endpoints)
         rows: Transfers = t[(t["src"] == rank) | (t["dst"] == rank)]
         return rows
 
     def by_chunk(self, chunk: int) -> Transfers:
-        """The transfers that read or write one slot number."""
+        """The transfers that read or write one slot number.
+
+        Args:
+            chunk: a slot, from 0; scratch slots follow the chunks.
+
+        Returns:
+            The records of the transfers, in order.
+
+        Raises:
+            ScheduleError: For a slot that there is not.
+        """
         t = self.transfers
         chunk = self._require_index("chunk", chunk, self.slots)
         rows: Transfers = t[(t["chunk"] == chunk) | (t["into"] == chunk)]
@@ -303,6 +333,13 @@ class Schedule:
         copies it.
 
         Rows and columns beyond the limits are left out and counted in the last line.
+
+        Args:
+            most_ranks: rows, at most.
+            most_steps: columns, at most.
+
+        Returns:
+            Lines of text.
         """
         most_ranks, most_steps = (
             parse_count(most_ranks, "most_ranks", least=0),
@@ -325,7 +362,15 @@ class Schedule:
         return "\n".join(text)
 
     def diagram_cells(self, most_ranks: int, most_steps: int) -> tuple[list[str], list[list[str]]]:
-        """Row names and cells of `diagram`: what each endpoint receives in each step."""
+        """Row names and cells of `diagram`: what each endpoint receives in each step.
+
+        Args:
+            most_ranks: rows, at most.
+            most_steps: columns, at most.
+
+        Returns:
+            Names of the rows, and for each row a text for each step.
+        """
         rows = min(self.endpoints, most_ranks)
         names = [self.who(r) for r in range(rows)]
         cells: list[list[str]] = [[] for _ in range(rows)]

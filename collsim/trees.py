@@ -24,6 +24,13 @@ def build_kary_tree(n: int, arity: int) -> Parents:
 
     >>> build_kary_tree(7, 2).tolist()
     [-1, 0, 0, 1, 1, 2, 2]
+
+    Args:
+        n: number of ranks.
+        arity: children of a rank, 1 or more.
+
+    Returns:
+        Parents; -1 for rank 0, the root.
     """
     return np.where(np.arange(n) == 0, -1, (np.arange(n) - 1) // arity)
 
@@ -67,7 +74,13 @@ def measure_depths(parent: Parents) -> npt.NDArray[np.int64]:
 
 
 def broadcast_down(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
-    """Broadcast rounds: every parent sends to all its children at once, the root first."""
+    """Broadcast rounds: every parent sends to all its children at once, the root first.
+
+    Args:
+        parent: the tree.
+        chunk: the chunk that goes down.
+        channel: the channel that it uses.
+    """
     depth = measure_depths(parent)
     for level in range(1, int(depth.max(initial=0)) + 1):
         children = np.flatnonzero(depth == level)
@@ -75,7 +88,13 @@ def broadcast_down(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterato
 
 
 def reduce_up(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
-    """Reduce rounds: every child sends to its parent, the deepest first."""
+    """Reduce rounds: every child sends to its parent, the deepest first.
+
+    Args:
+        parent: the tree.
+        chunk: the chunk that goes up.
+        channel: the channel that it uses.
+    """
     depth = measure_depths(parent)
     for level in range(int(depth.max(initial=0)), 0, -1):
         children = np.flatnonzero(depth == level)
@@ -86,6 +105,14 @@ def count_nodes(n: int, per_node: int, topology: Topology | None = None) -> int:
     """Number of nodes: that of the topology, where ranks sit in several machines of as many each; else n / per_node.
 
     Where per_node does not divide n, the largest divisor of n below it is taken.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where the topology does not say it.
+        topology: the machine; None for none.
+
+    Returns:
+        A number that divides n.
     """
     if topology is not None and topology.ranks == n:
         node = topology.devices.node[topology.endpoint_device[:n]]
@@ -101,6 +128,14 @@ def build_node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parent
     The link to the parent node is at the first rank of the chain. A child node whose role has the smaller number hangs
     at the first rank for pattern `tree`, else at the second; one with the larger number at the second for `split`, else
     at the first.
+
+    Args:
+        n: number of ranks, the same in every node.
+        nodes: number of nodes.
+        pattern: `tree`, `balanced` or `split`.
+
+    Returns:
+        The parents in either tree.
     """
     each = n // nodes
     start = np.arange(nodes, dtype=np.int64) * each

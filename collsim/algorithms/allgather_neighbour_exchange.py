@@ -10,8 +10,8 @@ from collsim.schedule import copy
 def _require_even(n):
     if n % 2 == 0 or n == 1:
         return None
-    why = "it needs an even number; use {below} or {above}, or allgather_ring (as Open MPI does)"
-    return Sentence(why, below=n - 1, above=n + 1)
+    message = "it needs an even number; use {below} or {above}, or allgather_ring (as Open MPI does)"
+    return Sentence(message, below=n - 1, above=n + 1)
 
 
 @algorithm(

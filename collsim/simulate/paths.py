@@ -153,7 +153,16 @@ def group_by_pairs(steps: Iterable[Step]) -> list[list[int]]:
 
 
 def find_paths(topology: Topology, src: Longs, dst: Longs) -> Paths:
-    """Routes of a step's pairs. Raises TopologyError where two cannot reach each other."""
+    """Routes of a step's pairs.
+
+    Args:
+        topology: the network.
+        src: endpoints that send.
+        dst: endpoints that receive, one for each.
+
+    Raises:
+        TopologyError: Where two cannot reach each other.
+    """
     columns = topology.columns(src, dst)
     alpha = np.zeros(len(src))
     for pair, link in columns:

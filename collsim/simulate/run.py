@@ -473,6 +473,14 @@ def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     for.
 
     A size that is not a whole number of elements keeps its last, partial element: no byte vanishes.
+
+    Args:
+        schedule: whose slots are sized.
+        nbytes: nccl-tests' size.
+        item: bytes of an element.
+
+    Returns:
+        (slots,) bytes.
     """
     kind = collective(schedule.collective)
     elements = -(-nbytes // item)

@@ -461,7 +461,15 @@ class Trace:
 
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without
-        any bytes."""
+        any bytes.
+
+        Args:
+            topology: an edit of this Trace's topology, with the same devices.
+            no_bytes: transfers cost their latency only.
+
+        Returns:
+            The Trace of the new run.
+        """
         if self.rerun is not None:
             return self.rerun(topology, no_bytes)
         from .run import simulate
@@ -504,7 +512,11 @@ class Trace:
 
     def close_gap(self, **options: Any) -> Any:
         """The schedule synthesized for this machine and size, raced against this run, ring and tree, with the sentences
-        where the gain comes from and what gap remains (`effort`, `progress`)."""
+        where the gain comes from and what gap remains (`effort`, `progress`).
+
+        Args:
+            options: `effort` and `progress`, as `synthesize` takes them.
+        """
         return views["close_gap"](self, **options)
 
     # ---- showing
@@ -518,8 +530,15 @@ class Trace:
         return views["animate"](self, **options)
 
     def save(self, path: str | Path, **options: Any) -> Any:
-        """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix. Raises CollsimError
-        for others."""
+        """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix.
+
+        Args:
+            path: the file; its suffix says the format.
+            options: keywords of the writer of that format.
+
+        Raises:
+            CollsimError: For another suffix.
+        """
         return views["save"](self, path, **options)
 
     def _repr_html_(self) -> str | None:

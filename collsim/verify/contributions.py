@@ -137,6 +137,11 @@ def list_contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[i
     """What one endpoint's slot holds over time: `(step, terms)`, an entry for the start (step -1) and one for each step
     that writes the slot.
 
+    Args:
+        schedule: what is followed.
+        rank: the endpoint.
+        slot: the slot at that endpoint.
+
     Raises:
         ScheduleError: As `trace_contributions` does.
     """
@@ -212,6 +217,9 @@ def _find_arrivals(
 
 def count_contributions(schedule: Schedule) -> Iterator[tuple[Step, Counts, Counts, Counts, Counts]]:
     """Each step with how many contributions there are, every rank counted as often as it was added.
+
+    Args:
+        schedule: what is followed.
 
     Yields:
         The step; the numbers in the slots that it sends, and in those that it writes before and after it (one a

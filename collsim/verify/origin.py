@@ -74,7 +74,14 @@ class Origin:
 
 
 def find_origin(schedule: Schedule) -> Origin | None:
-    """The first difference from the right schedule that it is a copy of, or resembles; None where there is none."""
+    """The first difference from the right schedule that it is a copy of, or resembles; None where there is none.
+
+    Args:
+        schedule: one that does not do what its collective promises.
+
+    Returns:
+        The place; None where the schedule is right, or no place can be named.
+    """
     if schedule.original is not None:
         return _find_first_difference(schedule, schedule.original)
     similar = _find_similar(schedule)
