@@ -37,5 +37,7 @@ def test_each_page_is_in_its_language():
     made = maker()
     assert not re.search("[\u4e00-\u9fff]", made.build_page(0))
     assert [entry.name for entry in cs.algorithms().values() if not entry.doc.endswith((".", ")"))] == []
-    words = {word for entry in cs.algorithms().values() for word in re.findall("[A-Za-z]{3,}", made.formula(entry, 1))}
+    words = {
+        word for entry in cs.algorithms().values() for word in re.findall("[A-Za-z]{3,}", made.format_formula(entry, 1))
+    }
     assert words <= {"allreduce", "chunk", "log", "max", "GPU", "rank", "ring", "root", "torus", "NVLink", "worker"}
