@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -168,7 +168,7 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
     parts = [RunningStep(t.step, _list_task_seconds(t), t.interference) for t in alone]
     ran = time_shared(parts, get_collective_model(traces[0].request), None)
-    shared: list[Any] = [
+    shared: list[StepTrace] = [
         replace(t, begin=r.begin, end=r.end, link_bytes=r.link_bytes, previous=None)
         for t, r in zip(alone, ran, strict=True)
     ]

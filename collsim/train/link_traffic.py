@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepReques
         CollectiveModel(topology, request.collectives, request.algorithm),
         {rank: 0 for lane in step.lanes for rank in lane},
     )
-    often: dict[Any, tuple[StepTask, int]] = {}
+    often: dict[Hashable, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
         key = network.make_key(step, task)
@@ -74,7 +75,7 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
     sent_bytes: dict[tuple[int, str, str], float] = {}
     seconds: dict[tuple[int, str], float] = {}
     took = trace.end - trace.begin
-    often: dict[Any, tuple[StepTask, int]] = {}
+    often: dict[Hashable, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
         key = task.stream, CollectiveModel.make_key(step, task)
@@ -110,7 +111,7 @@ class _LinkByteCounter:
         self.topology: Topology = trace.topology
         self.network = get_collective_model(trace.request)
         self.ranks_per_node = self.topology.ranks // self.topology.facts.nodes
-        self.counted: dict[Any, list[tuple[int, str, float]]] = {}
+        self.counted: dict[Hashable, list[tuple[int, str, float]]] = {}
         self.bandwidth: dict[str, float] = {}
 
     def count_member_bytes(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:

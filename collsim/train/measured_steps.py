@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, reduce
 from operator import mul
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def _time_call(call: tuple[tuple[str, Any], ...]) -> float:
     return training_step(**dict(call)).time
 
 
-def predict_measured_steps(path: Any, out: Any) -> Path:
+def predict_measured_steps(path: str | PathLike[str], out: str | PathLike[str]) -> Path:
     """Write a table of measured steps again, with what `training_step` says of each.
 
     Args:
@@ -134,16 +135,17 @@ def predict_measured_steps(path: Any, out: Any) -> Path:
     return target
 
 
-def _format_cell(value: Any) -> Any:
+def _format_cell(value: float | str) -> float | str:
     """As `guard_cell`; a number of the table is a text here, and stays as it is."""
     try:
         float(value)
     except ValueError:
-        return guard_cell(value)
+        cell: float | str = guard_cell(value)
+        return cell
     return value
 
 
-def _read_table(path: Any) -> tuple[list[str], list[list[str]]]:
+def _read_table(path: str | PathLike[str]) -> tuple[list[str], list[list[str]]]:
     """Columns and rows, whatever their names are, without answers that are there already."""
     reader = open_csv(path)
     rows: list[list[str]] = []
@@ -169,7 +171,7 @@ def _read_table(path: Any) -> tuple[list[str], list[list[str]]]:
     return [columns[i] for i in positions], rows
 
 
-def _predict_row(row: dict[str, str]) -> tuple[Any, Any, str]:
+def _predict_row(row: dict[str, str]) -> tuple[float | str, float | str, str]:
     """Seconds as predicted and as measured, and why there are none."""
     try:
         measured = parse_row(row)

@@ -3,7 +3,7 @@ loses to one slow GPU or one broken cable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +111,12 @@ def _build_machine(machine: str | MachineFactory, nodes: int) -> Topology:
 
 
 def _time_row(
-    model: Any, topology: Any, batch: int, nodes: int, parallel: ParallelStrategy, options: Any
+    model: Model | str,
+    topology: Topology,
+    batch: int,
+    nodes: int,
+    parallel: ParallelStrategy,
+    options: Mapping[str, Any],
 ) -> tuple[dict[str, Any], CollsimError | None]:
     """A row, and why there is none of its figures."""
     row: dict[str, Any] = {"nodes": nodes, "gpus": topology.ranks, "batch": batch}
@@ -124,7 +129,9 @@ def _time_row(
     return {**row, **figures, "error": ""}, None
 
 
-def _measure_one_gpu(model: Any, machine: str | MachineFactory, samples: int, options: Any) -> float:
+def _measure_one_gpu(
+    model: Model | str, machine: str | MachineFactory, samples: int, options: Mapping[str, Any]
+) -> float:
     """Samples per second of one GPU; NaN where the step does not fit on it."""
     from .parallel import ddp
 

@@ -18,8 +18,8 @@ from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, require_list
-from ..units import format_bytes, parse_bytes, parse_count
-from .compute.compute_costs import find_gpu_speed
+from ..units import ByteSize, format_bytes, parse_bytes, parse_count
+from .compute.compute_costs import Compute, find_gpu_speed
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
 from .parallel.sharded_units import LayerPartition, build_units
 from .step_estimate import StepEstimator
@@ -44,7 +44,7 @@ _PARTS = {
 _PARTS["data"] = "gradients and weights on the network"
 
 
-def build_search_request(first: dict[str, Any], compute: Any) -> StepRequest:
+def build_search_request(first: dict[str, Any], compute: Compute) -> StepRequest:
     """Check what a search is asked, on one split that is always legal to ask for.
 
     Args:
@@ -64,13 +64,13 @@ def build_search_request(first: dict[str, Any], compute: Any) -> StepRequest:
     return replace(request, batch=batch)
 
 
-def parse_sizes(name: str, values: Any) -> tuple[int, ...]:
+def parse_sizes(name: str, values: Sequence[int]) -> tuple[int, ...]:
     """GPUs along a way, as they are to be tried. Raises CollsimError for what is no list of numbers from 1 on."""
     require_list(name, values, "(1, 2, 4)")
     return tuple(dict.fromkeys(parse_count(value, name) for value in values)) or (1,)
 
 
-def get_memory_limit(request: StepRequest, memory: Any) -> float:
+def get_memory_limit(request: StepRequest, memory: ByteSize | None) -> float:
     """Get the memory that a GPU may use.
 
     Args:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from .workload.step_graph import StepTask
 _TYPES = {"allreduce": 0, "allgather": 2, "broadcast": 5, "alltoall": 6, "reduce_scatter": 7}
 
 
-def write_chakra(trace: StepTrace, path: Any) -> list[Path]:
+def write_chakra(trace: StepTrace, path: str | PathLike[str]) -> list[Path]:
     """Write a step as `name.0.et`, `name.1.et` ... beside `path`: its GPUs in order, then its servers.
 
     Args:

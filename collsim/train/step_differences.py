@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import CollsimError
 from .step_explanation import describe_change
@@ -77,7 +77,7 @@ def _describe_step(trace: StepTrace) -> str:
     return f"{trace.step.model.name}, {trace.step.label} on {trace.topology.name}"
 
 
-def compare_steps(a: Any, b: Any) -> StepComparison:
+def compare_steps(a: StepTrace, b: StepTrace) -> StepComparison:
     """Compare two steps of training.
 
     Args:

@@ -7,7 +7,7 @@ Computing, collectives and memory are those of the step itself; tests hold the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -80,8 +80,8 @@ class StepEstimator:
             fast: The GPU.
         """
         self.network, self.fast = network, fast
-        self.units: dict[Any, _Unit] = {}
-        self.collectives: dict[Any, float] = {}
+        self.units: dict[Hashable, _Unit] = {}
+        self.collectives: dict[Hashable, float] = {}
         self.unit_keys: dict[int, Any] = {}
 
     def estimate(self, split: Split, workload: Workload) -> StepEstimate:
@@ -154,7 +154,7 @@ class StepEstimator:
             )
         return self.units[key]
 
-    def get_unit_key(self, unit: ModelUnit) -> Any:
+    def get_unit_key(self, unit: ModelUnit) -> int:
         """Get a key that units have in common whose layers differ in their names only.
 
         Args:
@@ -363,7 +363,7 @@ def _list_unit_passes(units: int, micros: int) -> _Passes:
     return np.tile(unit, micros), np.tile(~back, micros), np.tile(back, micros) & first
 
 
-def _compute_fsdp_bytes(pairs: _Stage, data: FsdpSync, micros: int) -> npt.NDArray[Any]:
+def _compute_fsdp_bytes(pairs: _Stage, data: FsdpSync, micros: int) -> npt.NDArray[np.float64]:
     """Bytes of gathered weights and of gradients not yet reduced, unit by unit as in `_list_unit_passes`: beside the
     root the block and the next one, or all that has been gathered; gradients of the root, of the block and of the one
     before."""
@@ -389,10 +389,10 @@ def _compute_fsdp_bytes(pairs: _Stage, data: FsdpSync, micros: int) -> npt.NDArr
 def _find_peak(
     stages: list[_Stage],
     data: ReplicaSync,
-    stage: npt.NDArray[Any],
-    forward: npt.NDArray[Any],
-    first: npt.NDArray[Any],
-    beside: Any = 0.0,
+    stage: npt.NDArray[np.int64],
+    forward: npt.NDArray[np.bool_],
+    first: npt.NDArray[np.bool_],
+    beside: float | npt.NDArray[np.float64] = 0.0,
 ) -> tuple[float, float]:
     """Most bytes of activations and gradients together, and what is `beside`, and of them activations. Activations come
     with the forward pass of a stage and go behind its backward pass, in which some are there again; gradients come with

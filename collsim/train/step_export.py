@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, Sentence, require_path
 from ..files import create_file, format_csv
@@ -18,11 +19,14 @@ from ..simulate.trace import views
 from .step_trace import StepTrace
 from .workload.step_graph import COMPUTE, NETWORK
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _US = 1e6
 _PICTURES = (".png", ".svg", ".pdf")
 
 
-def save_step(trace: StepTrace, path: Any) -> Path:
+def save_step(trace: StepTrace, path: str | PathLike[str]) -> Path:
     """Write a step to a file, by its suffix.
 
     Args:
@@ -80,13 +84,13 @@ def build_record(trace: StepTrace) -> dict[str, Any]:
     return {**figures, "tasks": tasks}
 
 
-def _replace_nan(value: Any) -> Any:
+def _replace_nan(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def _list_plain_tasks(trace: StepTrace) -> Any:
+def _list_plain_tasks(trace: StepTrace) -> pd.DataFrame:
     """Tasks with lists as texts."""
     frame = trace.tasks.drop(columns=["options", "lanes"])
     for column in ("dependencies", "ranks"):

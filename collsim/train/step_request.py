@@ -10,16 +10,18 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..keywords import check_keywords
+from ..simulate.conditions import Background
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..topology.plan import Machine
 from ..topology_names import TopologyLike, resolve_topology
-from ..units import format_bytes, format_time, parse_bytes, parse_count
+from ..units import ByteSize, RankSelection, format_bytes, format_time, parse_bytes, parse_count
 from .compute import estimate_compute_costs
-from .compute.compute_costs import ComputeCosts, resolve_interference
+from .compute.compute_costs import Compute, ComputeCosts, resolve_interference
 from .compute.gpu_speeds import DTYPES
 from .memory import MEMORY_KINDS
 from .model_families import model as model_named
@@ -51,15 +53,15 @@ class StepRequest:
     accumulate: int
     ranks: tuple[int, ...]
     network: str = "alone"
-    compute: Any = None
+    compute: Compute = None
     dtype: str = "float32"
     optimizer: str = "adam"
-    interference: Any = None
+    interference: float | None = None
     collectives: str = "nccl"
     algorithm: str | None = None
-    memory: Any = None
+    memory: ByteSize | None = None
     step: int = STEADY_STEP
-    background: Any = None
+    background: Background | None = None
     recompute: str = "none"
     slow: Mapping[int, float] = field(default_factory=dict)
     eager: bool = False
@@ -75,16 +77,16 @@ def training_step(
     batch: int | None = None,
     micro_batch: int | None = None,
     network: str = "alone",
-    compute: Any = None,
+    compute: Compute = None,
     dtype: str = "float32",
     optimizer: str = "adam",
     interference: float | None = None,
-    ranks: Any = None,
+    ranks: RankSelection | int | None = None,
     collectives: str = "nccl",
     algorithm: str | None = None,
-    memory: Any = None,
+    memory: ByteSize | None = None,
     step: int = STEADY_STEP,
-    background: Any = None,
+    background: Background | None = None,
     recompute: str = "none",
     slow: Mapping[int, float] | None = None,
     eager: bool = False,
@@ -194,7 +196,7 @@ def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
     )
 
 
-def _parse_eager(value: Any, network: str) -> bool:
+def _parse_eager(value: object, network: str) -> bool:
     """The rule of sending, checked."""
     if _require_flag("eager", value) and network != "shared":
         raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
@@ -253,7 +255,7 @@ def _list_even_counts(nodes: int, per: int) -> str:
     return ", ".join(str(nodes * k) for k in range(1, per + 1) if per % k == 0)
 
 
-def _resolve_batch(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tuple[int, int, int]:
+def _resolve_batch(batch: int | None, micro: int | None, accumulate: int | None, ranks: int) -> tuple[int, int, int]:
     """Samples of the step, of a microbatch, and how many microbatches; any that was not given follows from the
     others."""
     many = accumulate or 1
@@ -338,7 +340,7 @@ def get_collective_model(request: StepRequest) -> CollectiveModel:
     return known[key]
 
 
-_NETWORKS: WeakKeyDictionary[Topology, dict[Any, CollectiveModel]] = WeakKeyDictionary()
+_NETWORKS: WeakKeyDictionary[Topology, dict[str, CollectiveModel]] = WeakKeyDictionary()
 
 
 def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace:
@@ -362,7 +364,7 @@ def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace
     return trace
 
 
-def _parse_stragglers(factors: Any, ranks: tuple[int, ...]) -> dict[int, float]:
+def _parse_stragglers(factors: Mapping[int, float] | None, ranks: tuple[int, ...]) -> dict[int, float]:
     """Stragglers, checked. Raises CollsimError for ranks that take no part, and for factors below 1."""
     out: dict[int, float] = {}
     if factors is None:
@@ -385,7 +387,7 @@ def _parse_stragglers(factors: Any, ranks: tuple[int, ...]) -> dict[int, float]:
     return out
 
 
-def _compute_slowdowns(step: TrainingStep, slow: Mapping[int, float]) -> Any:
+def _compute_slowdowns(step: TrainingStep, slow: Mapping[int, float]) -> npt.NDArray[np.float64]:
     """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
     lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
     return np.array([max(lanes[lane] for lane in task.lanes) if task.is_compute else 1.0 for task in step.tasks])
@@ -550,20 +552,20 @@ def _scale_links(topology: Topology, factor: float) -> Topology:
 _SCALED_TOPOLOGIES: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
 
 
-def _parse_factor(value: Any) -> float:
+def _parse_factor(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 1e-6 < value < 1e6:
         message = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
         raise CollsimError(message, value=value, networks=", ".join(NETWORKS))
     return float(value)
 
 
-def _require_flag(name: str, value: Any) -> bool:
+def _require_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     return value
 
 
-def _list_options(parallel: Any) -> list[str]:
+def _list_options(parallel: ParallelStrategy) -> list[str]:
     """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
     if isinstance(parallel, Split):
         return [name for part in parallel.parts for name in _list_options(part)]

@@ -27,6 +27,9 @@ from .timing import (
 from .workload.step_graph import Spans, TrainingStep, list_busy_spans
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     import pandas as pd
 
     from .step_request import StepRequest
@@ -360,7 +363,7 @@ class StepTrace:
 
         return write_launch_lines(self, init)
 
-    def save(self, path: Any) -> Any:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the step to a file.
 
         Args:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
-from ...units import parse_time
+from ...units import Duration, parse_time
 from ..workload.model import Model
 from ..workload.step_graph import StepTask, TrainingStep
 from .eager_speed import EagerSpeed, get_eager_speed, has_measured_operations
@@ -20,6 +20,12 @@ from .gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
 from .torch_profile import TorchProfile, read_profile
 
 Floats = npt.NDArray[np.float64]
+#: Measured time of a layer or a pass: forward and backward, or the forward alone.
+LayerTime: TypeAlias = Duration | Sequence[Duration]
+#: How fast GPUs compute, or how long it took; see `estimate_compute_costs`.
+Compute: TypeAlias = (
+    Duration | GpuSpeed | TorchProfile | os.PathLike[str] | Mapping[str, LayerTime] | Sequence[LayerTime] | None
+)
 PASSES = ("forward", "backward", "optimizer")
 #: What counts as each of them: a backward pass may come in halves.
 _KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "optimizer": ("optimizer",)}
@@ -38,7 +44,7 @@ class ComputeCosts:
     has_measured_passes: bool = False
 
 
-def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any = None) -> ComputeCosts:
+def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Compute = None) -> ComputeCosts:
     """Estimate how long the compute tasks of a step take.
 
     Args:
@@ -58,9 +64,9 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
         CollsimError: A layer or a GPU is unknown, or nothing says how fast the GPU is.
     """
     fast = find_gpu_speed(topology, step.dtype, compute, is_alone=step.ranks == 1)
-    compute = _parse_measured(compute, step.model)
+    measured = _parse_measured(compute, step.model)
     modelled = _estimate_task_seconds(step, fast)
-    if compute is None or isinstance(compute, GpuSpeed):
+    if measured is None or isinstance(measured, GpuSpeed):
         if fast is None:
             message = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
             raise CollsimError(message, name=topology.name)
@@ -69,26 +75,26 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any 
         }.values()  # equal ones share one tuple of work
         waited = any(work.wait_count for box in boxes for work in box)
         return ComputeCosts(modelled, fast, fast.label, fast.wait_time * waited)
-    if isinstance(compute, float):
+    if isinstance(measured, float):
         return ComputeCosts(
-            _scale_seconds(step, modelled, fast, PASSES, compute),
+            _scale_seconds(step, modelled, fast, PASSES, measured),
             fast,
-            f"{compute:.6g} s, as measured",
+            f"{measured:.6g} s, as measured",
             has_measured_passes=True,
         )
-    if isinstance(compute, dict) and not set(compute) - set(PASSES):
+    if isinstance(measured, dict) and not set(measured) - set(PASSES):
         seconds = modelled
-        for kind, (spent, _) in compute.items():
+        for kind, (spent, _) in measured.items():
             seconds = _scale_seconds(step, seconds, fast, (kind,), spent)
         return ComputeCosts(seconds, fast, "seconds of passes, as measured", has_measured_passes=True)
-    if isinstance(compute, list):
-        layer_times = dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
+    if isinstance(measured, list):
+        layer_times = dict(zip([layer.name for layer in step.model.layers], measured, strict=True))
     else:
-        layer_times = compute
+        layer_times = measured
     return ComputeCosts(_apply_layer_times(step, modelled, fast, layer_times), fast, "seconds of layers, as measured")
 
 
-def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None, *, is_alone: bool = False) -> GpuSpeed | None:
+def find_gpu_speed(topology: Topology, dtype: str, compute: Compute = None, *, is_alone: bool = False) -> GpuSpeed | None:
     """Find the speed of the GPU that computes.
 
     Args:
@@ -102,9 +108,9 @@ def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None, *, is_al
     """
     if isinstance(compute, GpuSpeed):
         return compute
-    name, plan = compute, topology.facts.plan
-    if not isinstance(compute, str) or compute not in list_gpus():
-        name = getattr(plan, "gpu", "")
+    name = str(getattr(topology.facts.plan, "gpu", ""))
+    if isinstance(compute, str) and compute in list_gpus():
+        name = compute
     if name not in list_gpus():
         return None
     if is_alone and has_measured_operations(name):
@@ -112,7 +118,7 @@ def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None, *, is_al
     return get_gpu_speed(name, dtype)
 
 
-def _parse_measured(compute: Any, model: Model) -> Any:
+def _parse_measured(compute: Compute, model: Model) -> Any:
     """None, a Speed, a float, a list or a mapping of pairs."""
     if compute is None or isinstance(compute, GpuSpeed) or (isinstance(compute, str) and compute in list_gpus()):
         return None
@@ -136,7 +142,7 @@ def _parse_measured(compute: Any, model: Model) -> Any:
     return parse_time(compute, "compute")
 
 
-def _parse_layer_times(name: str, value: Any) -> tuple[float, float]:
+def _parse_layer_times(name: str, value: LayerTime) -> tuple[float, float]:
     """Forward and backward in s."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) != 2:
@@ -297,7 +303,7 @@ def _sum_box_seconds(
     return total
 
 
-def resolve_interference(fast: GpuSpeed | None, interference: Any) -> float:
+def resolve_interference(fast: GpuSpeed | None, interference: float | None) -> float:
     """Choose how much slower a GPU computes while it communicates.
 
     Args:

@@ -12,6 +12,7 @@ import statistics
 from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 from ...errors import Sentence, format_value
@@ -39,7 +40,7 @@ class TorchProfile:
     layer_seconds: dict[str, float] = field(default_factory=dict)
 
 
-def read_profile(path: Any, names: Collection[str] = ()) -> TorchProfile:
+def read_profile(path: str | PathLike[str], names: Collection[str] = ()) -> TorchProfile:
     """Read a trace of PyTorch's profiler (.json or .json.gz).
 
     Args:
@@ -104,7 +105,7 @@ def _group_by_step(steps: list[tuple[float, float]], kernels: list[_Kernel]) -> 
     return inside
 
 
-def _parse_span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, float, float]:
+def _parse_span(path: str | PathLike[str], number: int, event: dict[str, Any]) -> tuple[str, str, float, float]:
     """Name, category, begin and end in s."""
     ts, dur = event.get("ts"), event.get("dur", 0)
     for value in (ts, dur):

@@ -9,13 +9,12 @@ follows a synchronised one, and the forward pass waits.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
 from ...errors import CollsimError, require_word
 from ...keywords import check_keywords
-from ...units import parse_bytes, parse_count
+from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
 from ..workload.step_graph import StepBuilder, TrainingStep
 from .buckets import (
@@ -151,18 +150,19 @@ class DDP(ParallelStrategy):
 _UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
 
 
-def _format_option(name: str, value: Any) -> str:
+def _format_option(name: str, value: int | str | bool | None) -> str:
     """A size in the largest unit of which it is a whole number."""
-    for unit, factor in _UNITS if name in ("bucket", "first") else ():
-        if value % factor == 0:
-            return repr(f"{value // factor}{unit}")
+    if name in ("bucket", "first") and isinstance(value, int):
+        for unit, factor in _UNITS:
+            if value % factor == 0:
+                return repr(f"{value // factor}{unit}")
     return repr(value)
 
 
 @check_keywords
 def ddp(
-    bucket: Any = None,
-    first: Any = None,
+    bucket: ByteSize | None = None,
+    first: ByteSize | None = None,
     hook: str | None = None,
     view: bool = False,
     find_unused: bool = False,
@@ -225,14 +225,14 @@ def ddp(
     return DDP(cap, _parse_cap("first", first), hook, accumulate=many, **flags)
 
 
-def _convert_mebibytes(value: Any) -> int:
+def _convert_mebibytes(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 0 < value < 2**40:
         message = "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25"
         raise CollsimError(message, value=value)
     return int(value * 2**20)
 
 
-def _parse_cap(name: str, value: Any) -> int | None:
+def _parse_cap(name: str, value: ByteSize | None) -> int | None:
     if value is None:
         return None
     size = parse_bytes(value, name)

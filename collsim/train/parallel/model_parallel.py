@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...errors import CollsimError, Sentence, require_list, require_word
 from ...keywords import check_keywords
 from ...limits import MOST_TASKS, require_few
-from ...units import parse_count, parse_time
+from ...units import Duration, parse_count, parse_time
 from ..pipelines import (
     SCHEDULES,
     PassOrder,
@@ -150,7 +149,12 @@ class Pipeline(_Part):
         return assign_stages(self.schedule, self.size, self.interleave)
 
     def time_passes(
-        self, microbatches: int, forward: Any = 1.0, backward: Any = 2.0, hop: Any = 0.0, weight: Any = None
+        self,
+        microbatches: int,
+        forward: Duration = 1.0,
+        backward: Duration = 2.0,
+        hop: Duration = 0.0,
+        weight: Duration | None = None,
     ) -> PipelineTiming:
         """When its passes run.
 
@@ -308,9 +312,9 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
 def time_schedules(
     p: int,
     microbatches: int,
-    forward: Any = 1.0,
-    backward: Any = 2.0,
-    hop: Any = 0.0,
+    forward: Duration = 1.0,
+    backward: Duration = 2.0,
+    hop: Duration = 0.0,
     *,
     interleave: int = 2,
     schedules: Sequence[str] = SCHEDULES,

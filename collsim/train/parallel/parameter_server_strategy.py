@@ -11,11 +11,10 @@ Asynchronous workers do not wait for one another: in the long run a step lasts a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import CollsimError, require_word
 from ...keywords import check_keywords
-from ...units import parse_bytes, parse_count
+from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
 from .buckets import BUCKET_BYTES, rebuild_buckets
 from .strategy import (
@@ -62,7 +61,7 @@ class ParameterServer(ParallelStrategy):
         return f"parameter_server({', '.join(f'{k}={v!r}' for k, v in values.items() if v != getattr(usual, k))})"
 
     @property
-    def algorithm(self) -> tuple[str, tuple[tuple[str, Any], ...]]:
+    def algorithm(self) -> tuple[str, tuple[tuple[str, int | str], ...]]:
         """The schedule of a push with its pull, and its options."""
         server = ("server", "helper" if self.on == "host" else "rank")
         if self.servers == 1:
@@ -179,7 +178,7 @@ def parameter_server(
     *,
     synchronous: bool = True,
     on: str = "host",
-    bucket: Any = BUCKET_BYTES,
+    bucket: ByteSize = BUCKET_BYTES,
     accumulate: int | None = None,
 ) -> ParameterServer:
     """Workers push gradients to servers and pull weights.

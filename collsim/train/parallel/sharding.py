@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
@@ -23,7 +22,7 @@ from .strategy import ParallelStrategy, Workload, get_optimizer_bytes
 ZERO_BUCKET_ELEMENTS = 500_000_000
 
 
-def format_call(value: Any, name: str, first: tuple[Any, ...] = ()) -> str:
+def format_call(value: Zero | FSDP, name: str, first: tuple[int, ...] = ()) -> str:
     """The call that makes a way of splitting: what differs from its defaults."""
     usual = {f.name: f.default for f in fields(value)}
     options = [f"{k}={v!r}" for k, v in vars(value).items() if v != usual[k] and k not in ("stage", "parts")]
@@ -63,7 +62,7 @@ class Zero(ParallelStrategy):
         """Are gathered weights kept for the backward pass?"""
         return self.stage < 3
 
-    def count_sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
+    def count_sent_bytes(self, params: float, ranks: int, dtype: str = "bfloat16") -> float:
         """Count the bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in
         stage 3 twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings.
 
@@ -78,7 +77,7 @@ class Zero(ParallelStrategy):
         n, size = parse_count(ranks, "ranks"), parse_count(params, "params") * find_itemsize(dtype)
         return (3 if self.stage == 3 else 2) * size * (n - 1) / n
 
-    def count_state_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
+    def count_state_bytes(self, params: float, ranks: int, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
         """Count the bytes of weights, gradients and optimizer on a rank (Rajbhandari et al. 2020, figure 1): in 16 bits
         with Adam 2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all.
 
@@ -110,7 +109,7 @@ class Zero(ParallelStrategy):
 def zero(
     stage: int,
     *,
-    bucket: Any = ZERO_BUCKET_ELEMENTS,
+    bucket: int = ZERO_BUCKET_ELEMENTS,
     overlap: bool = True,
     reduce_dtype: str | None = None,
     accumulate: int | None = None,
@@ -228,13 +227,13 @@ def fsdp(
     return FSDP(reshard_after_forward, prefetch, replicas, no_sync, _parse_dtype(reduce_dtype), many)
 
 
-def _require_flags(**flags: Any) -> None:
+def _require_flags(**flags: object) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
 
 
-def _parse_dtype(dtype: Any) -> str | None:
+def _parse_dtype(dtype: str | None) -> str | None:
     if dtype is None:
         return None
     return find_dtype_name(dtype)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
-from ...units import parse_count
+from ...units import DataType, parse_count
 from ..workload.model import Layer, Model
 from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
 
@@ -19,7 +18,7 @@ from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
 OPTIMIZERS = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
 
 
-def get_optimizer_bytes(optimizer: Any) -> int:
+def get_optimizer_bytes(optimizer: str) -> int:
     """Bytes per parameter that an optimizer holds. Raises CollsimError for unknown ones."""
     return OPTIMIZERS[require_word("optimizer", optimizer, OPTIMIZERS)][0]
 
@@ -234,7 +233,9 @@ def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[
     return resident
 
 
-def count_state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam", shards: Any = 1) -> float:
+def count_state_bytes(
+    parameters: float, dtype: DataType = "bfloat16", optimizer: str = "adam", shards: int = 1
+) -> float:
     """Bytes of weights, gradients and optimizer of so many parameters on one GPU.
 
     18 each with Adam in 16 bits, 16 in float32; with the optimizer's part (and the weights in float32, where there are

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,7 @@ class Footprints:
         )
         self.placement = HelperPlacement.build(network.topology, list(placed))
         self.link_count = len(self.placement.topology.links)
-        self._known: dict[Any, Footprint] = {}
+        self._known: dict[Hashable, Footprint] = {}
         self._pairs: dict[int, tuple[Longs, Longs]] = {}
 
     def get(self, step: TrainingStep, task: StepTask) -> Footprint:

@@ -10,17 +10,17 @@ interference, which is found by running again until nothing moves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
 from ...limits import Extent, require_extent
+from ...schedule import Schedule
 from ...simulate import Launch, OrderedRun, simulate, simulate_ordered
-from ...simulate.conditions import parse_conditions
+from ...simulate.conditions import Background, parse_conditions
 from ..workload.collective_model import CollectiveModel
 from ..workload.step_graph import StepTask, TrainingStep
 from .isolated_timing import time_alone
@@ -55,7 +55,7 @@ class SharedTiming:
 
 
 def time_shared(
-    parts: Sequence[RunningStep], network: CollectiveModel, background: Any = None, eager: bool = False
+    parts: Sequence[RunningStep], network: CollectiveModel, background: Background | None = None, eager: bool = False
 ) -> list[SharedTiming]:
     """Run steps at the same time, under either rule of sending.
 
@@ -119,7 +119,7 @@ class _Entry:
     """A collective as the engine runs it: a pause, then its schedule with so many bytes."""
 
     pause: float
-    schedule: Any
+    schedule: Schedule | None
     nbytes: int
 
 
@@ -159,14 +159,16 @@ class _SharedRun:
         expanded: collectives that are run transfer by transfer, since they meet another.
     """
 
-    def __init__(self, parts: Sequence[RunningStep], network: CollectiveModel, background: Any, eager: bool):
+    def __init__(
+        self, parts: Sequence[RunningStep], network: CollectiveModel, background: Background | None, eager: bool
+    ):
         self.parts, self.network, self.background, self.eager = parts, network, background, eager
         steps = [part.step for part in parts]
         self.footprints = Footprints(steps, network)
         self.meeting = LinkContention(steps, self.footprints)
         self.expanded: set[CollectiveId] = set()
         self._entries: list[dict[int, _Entries]] = [{} for _ in parts]
-        self._known: dict[Any, _Entry] = {}
+        self._known: dict[Hashable, _Entry] = {}
         every = set(self.meeting.collectives)
         self.expand(
             every if eager else self.meeting.find_permanent(self._find_background_links())
@@ -183,7 +185,7 @@ class _SharedRun:
         """Seconds of each task with nothing beside it."""
         out = []
         for part in self.parts:
-            seconds, known = part.seconds.copy(), dict[Any, float]()
+            seconds, known = part.seconds.copy(), dict[Hashable, float]()
             for i in part.step.collectives:
                 task = part.step.tasks[i]
                 key = self.network.make_key(part.step, task)
