@@ -94,7 +94,9 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     return ComputeCosts(_apply_layer_times(step, modelled, fast, layer_times), fast, "seconds of layers, as measured")
 
 
-def find_gpu_speed(topology: Topology, dtype: str, compute: Compute = None, *, is_alone: bool = False) -> GpuSpeed | None:
+def find_gpu_speed(
+    topology: Topology, dtype: str, compute: Compute = None, *, is_alone: bool = False
+) -> GpuSpeed | None:
     """Find the speed of the GPU that computes.
 
     Args:
