@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import streamlit as st
 
@@ -15,34 +16,45 @@ from ...server import listens_on_loopback
 from ...shell.address import get_remembered, remember
 from ...shell.notes import format_verdict
 from ...shell.session import t
-from .drafts import Draft
 
-_PAGE = "write"
 _AGREED = threading.Event()  # one for the server: it listens only to this computer, which is one person's
 
 
-def ask_consent(draft: Draft) -> Draft | None:
+class _LinkedDraft(Protocol):
+    """Code that may have come in a link, and where it runs."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def linked(self) -> bool: ...
+
+
+DraftT = TypeVar("DraftT", bound=_LinkedDraft)
+
+
+def ask_consent(page: str, draft: DraftT) -> DraftT | None:
     """The draft as it may run now, or None where something is asked first; what is asked is drawn.
 
     Args:
+        page: Name of the page that remembers it.
         draft: The code and the machine that it is tried on.
     """
     if detect_isolation() is Isolation.NONE and not (_AGREED.is_set() and listens_on_loopback()):
         _ask_for_consent()
         return None
-    ran: set[str] = st.session_state.setdefault("write_ran", set())
+    ran: set[str] = st.session_state.setdefault(f"{page}_ran", set())
     mark = hashlib.sha256(draft.code.encode("utf-8", "replace")).hexdigest()
     if draft.linked and mark not in ran:
         _note(t("write.link"))
-        st.button(t("write.link.run"), key="write_run_link", type="primary", on_click=_run_it)
+        st.button(t("write.link.run"), key=f"{page}_run_link", type="primary", on_click=_run_it, args=(page,))
         return None
     ran.add(mark)
-    return replace(draft, turn=0, linked=False, allow_unsandboxed=detect_isolation() is Isolation.NONE)
+    return replace(draft, turn=0, linked=False, allow_unsandboxed=detect_isolation() is Isolation.NONE)  # type: ignore[type-var]
 
 
-def _run_it() -> None:
+def _run_it(page: str) -> None:
     """Somebody has read the code of the link, and what they type into it is theirs."""
-    remember(_PAGE, replace(get_remembered(_PAGE), linked=False))
+    remember(page, replace(get_remembered(page), linked=False))
 
 
 def _ask_for_consent() -> None:

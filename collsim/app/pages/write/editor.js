@@ -75,6 +75,7 @@ export default function ({ data, parentElement, setStateValue }) {
   if (!s) { s = build(parentElement); MOUNTS.set(parentElement, s); }
   s.send = setStateValue;
   s.area.setAttribute("aria-label", data.label);
+  s.box.classList.toggle("tall", Boolean(data.tall));
   if (s.turn !== data.turn) { s.turn = data.turn; s.area.value = data.code; }
   s.line = s.area.value === data.code ? data.line : s.line;
   s.box.dataset.line = s.line ?? "";

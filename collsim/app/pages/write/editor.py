@@ -41,6 +41,8 @@ textarea{width:100%;height:100%;border:0;outline:0;background:none;color:transpa
 .note{color:NOTE}.text{color:TEXT}.word{color:WORD}.number{color:NUMBER}.step{color:STEP;font-weight:700}
 @media(max-width:1400px){.lines,.paint,textarea{font-size:13px}.editor{height:264px}
  .inner{grid-template-columns:40px minmax(max-content,1fr)}}
+.editor.tall{height:484px}
+@media(max-width:700px){.editor.tall{height:320px}}
 """
 
 
@@ -57,15 +59,16 @@ def _read_source() -> str:
     return (Path(__file__).parent / "editor.js").read_text(encoding="utf-8")
 
 
-def get_typed_code(code: str, turn: int) -> str:
+def get_typed_code(code: str, turn: int, key: str = "editor") -> str:
     """The code as it was last typed, or `code` where nothing was typed since the editor showed it.
 
     Args:
         code: The code.
         turn: Number of the measurement, which tells it from the one before.
+        key: Of the editor, one for each page.
     """
     try:
-        typed_text = st.session_state["editor"]["code"]
+        typed_text = st.session_state[key]["code"]
     except (KeyError, TypeError):
         return code
     if isinstance(typed_text, dict) and typed_text.get("turn") == turn and isinstance(typed_text.get("text"), str):
@@ -73,7 +76,7 @@ def get_typed_code(code: str, turn: int) -> str:
     return code
 
 
-def draw_editor(code: str, turn: int, label: str, line: int | None) -> None:
+def draw_editor(code: str, turn: int, label: str, line: int | None, key: str = "editor", is_tall: bool = False) -> None:
     """Draw the editor.
 
     Args:
@@ -81,6 +84,9 @@ def draw_editor(code: str, turn: int, label: str, line: int | None) -> None:
         turn: Number of the code's source; when it changes, the editor shows `code` and forgets what was typed.
         label: What screen readers call the editor.
         line: The line that is marked as wrong; None for none.
+        key: Of the editor, one for each page.
+        is_tall: Whether it shows some twenty lines at once.
     """
     mount = st.components.v2.component("collsim_editor", html=_HTML, css=_read_css(), js=_read_source())
-    mount(key="editor", data={"code": code, "turn": turn, "label": label, "line": line}, on_code_change=lambda: None)
+    data = {"code": code, "turn": turn, "label": label, "line": line, "tall": is_tall}
+    mount(key=key, data=data, on_code_change=lambda: None)

@@ -51,7 +51,7 @@ def draw() -> None:
     with text, st.container(key="write_text"):
         left, right = st.columns([12, 10], gap="medium")
     with right:
-        wanted = ask_consent(draft)
+        wanted = ask_consent(PAGE, draft)
         if wanted is None:
             latest_result = None
         else:

@@ -1,0 +1,1 @@
+"""Bring your program: what one rank runs, run for all ranks and drawn."""

@@ -1,0 +1,266 @@
+"""Bring your program: an editor, the verdict, when each rank waited for whom, and changes that help."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from dataclasses import replace
+
+import streamlit as st
+
+from collsim.markup import escape_text
+from collsim.rank_engine.start import MOST_RANKS
+from collsim.units import format_bytes, format_time
+from collsim.viz.hosts.page import build_player_source
+from collsim.viz.program import read_lanes_source
+
+from ...scenario.mistakes import write_sentence
+from ...shell.address import get_remembered, leave, remember
+from ...shell.controls import choose, choose_quantity, label_machine, number
+from ...shell.notes import complain, draw_note, draw_title, format_verdict
+from ...shell.page import register_page
+from ...shell.results import get_latest
+from ...shell.session import get_language, get_session, is_dark, t
+from ..write.consent import ask_consent
+from ..write.editor import draw_editor, get_typed_code
+from . import program_drafts as drafts
+from .program_drafts import ProgramDraft
+from .program_verdict import MendedProgram, ProgramVerdict, estimate_program, judge_program
+
+PAGE = "program"
+_EDITOR = "program_editor"
+_SIZES = ("96B", "4KiB", "64KiB", "1MiB", "4MiB")
+_TOKENS = {"right": "done", "ends": "done", "race": "near"}
+
+
+@register_page(PAGE, 62, address=drafts.ADDRESS)
+def draw() -> None:
+    """Draw the page: controls at the side, editor and verdict, lanes of the ranks, what follows."""
+    draft: ProgramDraft = get_remembered(PAGE)
+    draft = replace(draft, code=get_typed_code(draft.code, draft.turn, _EDITOR))
+    complaints = list(get_session().complaints)
+    draft = _draw_controls(draft)
+    st.html(f"<style>{_STYLE}</style>{draw_title(t('program.title'), t('program.below'))}")
+    complain(complaints)
+    leave(draft)
+    with st.container(key="program_stage"):
+        left, right = st.columns([5, 8], gap="medium")
+    with right:
+        wanted = ask_consent(PAGE, draft)
+        result = None
+        if wanted is not None:
+            result = get_latest(judge_program, wanted, expected=estimate_program, in_worker=True)
+    verdict = None
+    if result is not None:
+        verdict = result[0]
+    line = None
+    if verdict is not None and result is not None and result[1] == (wanted,):
+        line = verdict.line
+    with left, st.container(key="program_text"):
+        draw_editor(draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True)
+        draw_note(t("program.how"))
+        if verdict is not None:
+            _draw_mends(verdict.mends)
+    if verdict is not None and result is not None:
+        with right, st.container(key="program_run"):
+            _draw_run(result[1][0], verdict)
+
+
+# ---- controls
+
+
+def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
+    with st.sidebar:
+        st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
+        st.session_state["w_program_start"] = draft.example or "own"
+        names = list(drafts.EXAMPLES)
+        if not draft.example:
+            names.append("own")
+        labels = {name: t(f"program.start.{name}") for name in names}
+        st.selectbox(
+            t("program.start"), names, format_func=labels.__getitem__, key="w_program_start", on_change=_on_start_picked
+        )
+        expected = {name: name for name in drafts.COLLECTIVES} | {"none": t("program.none")}
+        collective = choose("program_collective", t("program.collective"), expected, draft.collective)
+        ranks = number("program_ranks", draft.ranks, 1, MOST_RANKS, t("ranks"))
+        nbytes = choose_quantity("nbytes", _SIZES, draft.nbytes, t("program.nbytes"), prefix="program_")
+        st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
+        places = {name: _label_place(name) for name in drafts.PLACES}
+        place = choose("program_place", t("program.place"), places, draft.place)
+        late = {drafts.NOBODY: t("program.nobody")}
+        late |= {str(rank): t("program.late.rank", rank=rank) for rank in range(ranks)}
+        current = draft.late
+        if current not in late:
+            current = drafts.NOBODY
+        late_rank = choose("program_late", t("program.late"), late, current)
+        limits = {
+            limit: limit.replace("B", " B").replace("Ki ", " Ki").replace("Gi ", " Gi") for limit in drafts.BUFFERED
+        }
+        limits |= {"library": t("program.library"), "0B": t("program.unbuffered"), "1GiB": t("program.all")}
+        buffered = choose("program_buffered", t("program.buffered"), limits, draft.buffered)
+    return replace(
+        draft, collective=collective, ranks=ranks, nbytes=nbytes, place=place, late=late_rank, buffered=buffered
+    )
+
+
+def _label_place(name: str) -> str:
+    if name == drafts.PLAIN:
+        return t("program.plain")
+    return label_machine(name)
+
+
+def _on_start_picked() -> None:
+    """An example was picked: its source, and what it should do."""
+    name = st.session_state["w_program_start"]
+    if name in drafts.EXAMPLES:
+        remember(PAGE, drafts.start_example(get_remembered(PAGE), name))
+        st.session_state.pop("w_program_collective", None)
+
+
+# ---- what came of it
+
+
+def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
+    """The verdict, the picture, figures by rank, and the schedule."""
+    if verdict.error is not None:
+        st.html(format_verdict(t("program.notrun"), write_sentence(verdict.error, get_language()), status=True))
+        return
+    assert verdict.reason is not None
+    reason = verdict.reason.text(get_language())
+    token = _TOKENS.get(verdict.verdict, "full")
+    head = t(f"program.verdict.{verdict.verdict}")
+    st.html(format_verdict(head, reason, *_list_facts(verdict), token=token, status=True))
+    if verdict.messages or verdict.verdict == "hangs":
+        wide, narrow = verdict.pictures
+        with st.container(key="card_program", border=True):
+            mount = st.components.v2.component(
+                "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_lanes_source()
+            )
+            mount(key="program_lanes", data={"wide": wide, "narrow": narrow})
+            st.html(_build_legend(verdict))
+            with st.expander(t("program.table")):
+                st.html(_build_table(verdict))
+    else:
+        draw_note(t("program.single"))
+    _draw_outputs(verdict)
+    if verdict.timeline is not None:
+        _draw_schedule(draft, verdict)
+    elif verdict.no_schedule is not None and verdict.messages:
+        draw_note(t("program.noschedule", reason=verdict.no_schedule.text(get_language())))
+
+
+def _list_facts(verdict: ProgramVerdict) -> list[str]:
+    """Sentences with the time and the bytes of the run."""
+    if not verdict.messages:
+        return []
+    key = "program.facts"
+    if verdict.verdict == "hangs":
+        key = "program.facts.hangs"
+        if not verdict.time:
+            key = "program.facts.never"
+    facts = [
+        t(
+            key,
+            time=format_time(verdict.time),
+            messages=f"{verdict.messages:,}",
+            sent=format_bytes(max(verdict.sent, default=0)),
+        )
+    ]
+    if verdict.library_time:
+        share = verdict.time / verdict.library_time
+        facts.append(t("program.compare", share=f"{share:.3g}", time=format_time(verdict.library_time)))
+    return facts
+
+
+def _build_legend(verdict: ProgramVerdict) -> str:
+    marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
+    if verdict.verdict == "hangs":
+        marks.append(("plf", "program.legend.ever"))
+    parts = "".join(f'<span><i class="{mark}"></i>{escape_text(t(key))}</span>' for mark, key in marks)
+    return f'<div class="pl-legend">{parts}</div>'
+
+
+def _build_table(verdict: ProgramVerdict) -> str:
+    heads = [t("program.rank"), t("program.sent"), t("program.received"), t("program.waited")]
+    rows = [f"<tr>{''.join(f'<th>{escape_text(head)}</th>' for head in heads)}</tr>"]
+    for rank, waited in enumerate(verdict.waited):
+        wait = t("program.ever")
+        if waited is not None:
+            wait = format_time(waited)
+        cells = [f"rank {rank}", format_bytes(verdict.sent[rank]), format_bytes(verdict.received[rank]), wait]
+        rows.append(f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in cells)}</tr>")
+    return f'<table class="pl-table">{"".join(rows)}</table>'
+
+
+def _draw_outputs(verdict: ProgramVerdict) -> None:
+    """What ranks printed and returned."""
+    lines = [f"rank {rank}: {text.rstrip()}" for rank, text in enumerate(verdict.printed) if text.strip()]
+    if lines:
+        st.html(f'<div class="cs-note">{escape_text(t("program.printed"))}</div>{_build_block(lines)}')
+    lines = [f"rank {rank}: {text}" for rank, text in enumerate(verdict.results) if text != "None"]
+    if lines:
+        st.html(f'<div class="cs-note">{escape_text(t("program.results"))}</div>{_build_block(lines)}')
+
+
+def _build_block(lines: list[str]) -> str:
+    return f'<pre class="pl-block">{html.escape(chr(10).join(lines)[:2_000])}</pre>'
+
+
+def _draw_mends(mends: tuple[MendedProgram, ...]) -> None:
+    """Changed programs that were run: a button for each."""
+    if not mends:
+        return
+    with st.container(key="card_mends", border=True):
+        st.html(f'<h2 class="cs-part">{escape_text(t("program.mend"))}</h2>')
+        for position, mend in enumerate(mends):
+            label = mend.label.text(get_language())
+            st.button(label, key=f"program_mend_{position}", on_click=_on_mend, args=(mend.source,))
+        ranks, times = ", ".join(map(str, mends[0].ranks)), ", ".join(format_time(mend.time) for mend in mends)
+        draw_note(t("program.mend.note", ranks=ranks, times=times))
+
+
+def _on_mend(source: str) -> None:
+    remember(PAGE, drafts.change_source(get_remembered(PAGE), source))
+
+
+def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
+    """The schedule that the messages make, in the player."""
+    st.html(f'<h2 class="cs-part next">{escape_text(t("program.schedule"))}</h2>')
+    draw_note(t("program.schedule.note", steps=verdict.steps, transfers=f"{verdict.transfers:,}"))
+    mark = f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}"
+    view = "physical"
+    if draft.place == drafts.PLAIN:
+        view = "logical"
+    data: dict[str, object] = {
+        "id": hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:12],
+        "timeline": verdict.timeline,
+        "lang": get_language(),
+        "theme": {True: "dark", False: "light"}[is_dark()],
+        "view": view,
+    }
+    mount = st.components.v2.component("collsim_player", js=build_player_source())
+    mount(key="player_program", data=data)
+
+
+_PICTURES = '<div class="wide"></div><div class="narrow"></div>'
+_PICTURE_STYLE = """
+:host,.wide,.narrow{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
+ --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
+.narrow{display:none}
+@media(max-width:700px){.wide{display:none}.narrow{display:block}}
+"""
+_STYLE = """
+@media(max-width:1000px){.st-key-program_stage [data-testid=stHorizontalBlock]{flex-direction:column-reverse}
+ .st-key-program_stage [data-testid=stColumn]{width:100%;flex:none}}
+.pl-legend{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
+ --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
+.pl-legend{display:flex;flex-wrap:wrap;gap:4px 22px;font-size:14px;line-height:20px;color:var(--cs-ink2)}
+.pl-legend i{display:inline-block;width:20px;height:11px;margin-right:7px;border:1px solid var(--cs-ink2)}
+.pl-legend .plw{background:repeating-linear-gradient(45deg,var(--cs-ink2) 0 1.5px,var(--cs-card) 1.5px 5px)}
+.pl-legend .plf{background:repeating-linear-gradient(45deg,var(--cs-full) 0 2.5px,var(--cs-fulltint) 2.5px 6px)}
+.pl-legend .band{background:var(--cs-sumfill);border-color:var(--cs-sum2)}
+.pl-table{border-collapse:collapse;font-size:14px;line-height:22px;color:var(--cs-ink)}
+.pl-table th{color:var(--cs-ink2);font-weight:400;text-align:left}.pl-table :is(td,th){padding:1px 22px 1px 0}
+.pl-block{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
+ font:13px/19px ui-monospace,Menlo,monospace;color:var(--cs-ink);max-height:200px;overflow:auto;white-space:pre-wrap}
+"""

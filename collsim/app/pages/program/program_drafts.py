@@ -1,0 +1,199 @@
+"""What the page remembers of a program: its source, how it is run, and its address."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import collsim as cs
+from collsim.programs.program import LONGEST_PROGRAM
+from collsim.rank_engine.start import MOST_RANKS
+
+from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.choice import WORDS, count, create_name_reader
+from ..write.drafts import MACHINES, pack_code, unpack_code
+
+PLAIN = "ethernet"  # computers on one switch
+PLACES = (PLAIN, *MACHINES)
+COLLECTIVES = ("allreduce", "broadcast", "reduce", "none")
+NOBODY = "nobody"
+DELAY = "300us"
+BUFFERED = ("library", "0B", "4KiB", "8KiB", "64KiB", "1GiB")
+#: Programs to begin with, by name: what each should do, and its source.
+EXAMPLES: dict[str, tuple[str, str]] = {
+    "ring": (
+        "allreduce",
+        """import torch.distributed as dist
+
+def allreduce(send, recv):
+    rank = dist.get_rank()
+    size = dist.get_world_size()
+    right = (rank + 1) % size
+    left = (rank - 1) % size
+    send_buff = send.clone()
+    recv_buff = send.clone()
+    accum = send.clone()
+    for i in range(size - 1):
+        if i % 2 == 0:
+            req = dist.isend(send_buff, right)
+            dist.recv(recv_buff, left)
+            accum += recv_buff
+        else:
+            req = dist.isend(recv_buff, right)
+            dist.recv(send_buff, left)
+            accum += send_buff
+        req.wait()
+    recv[:] = accum
+""",
+    ),
+    "send": (
+        "allreduce",
+        """import torch.distributed as dist
+
+def allreduce(send, recv):
+    rank = dist.get_rank()
+    size = dist.get_world_size()
+    right = (rank + 1) % size
+    left = (rank - 1) % size
+    buf = send.clone()
+    got = send.clone()
+    recv[:] = send
+    for step in range(size - 1):
+        dist.send(buf, right)
+        dist.recv(got, left)
+        recv += got
+        buf, got = got, buf
+""",
+    ),
+    "farm": (
+        "none",
+        """from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    result = []
+    for _ in range(comm.size - 1):
+        result.append(comm.recv(source=MPI.ANY_SOURCE))
+else:
+    comm.send(comm.rank ** 2, dest=0)
+""",
+    ),
+}
+_turns = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class ProgramDraft:
+    """A program and how it is run.
+
+    Attributes:
+        collective: what it should do, or `none`.
+        place: name of a machine, or `ethernet`.
+        late: the rank that begins later, as text, or `nobody`.
+        buffered: messages up to so many bytes are buffered; `library`: as the library does.
+        turn: changes when the source comes from elsewhere than the editor, which then shows it.
+        linked: the source came in an address, and nobody has said yet that it may run.
+        allow_unsandboxed: it runs also where the system cannot isolate it.
+    """
+
+    code: str = EXAMPLES["ring"][1]
+    collective: str = "allreduce"
+    ranks: int = 4
+    nbytes: str = "1MiB"
+    place: str = PLAIN
+    late: str = NOBODY
+    buffered: str = BUFFERED[0]
+    turn: int = 0
+    linked: bool = False
+    allow_unsandboxed: bool = False
+
+    @property
+    def example(self) -> str | None:
+        """The example whose source this is."""
+        return next((name for name, (_, code) in EXAMPLES.items() if code == self.code), None)
+
+    @property
+    def late_rank(self) -> int | None:
+        """The rank that begins later, where it is one of the program's."""
+        if self.late.isdigit() and int(self.late) < self.ranks:
+            return int(self.late)
+        return None
+
+
+def start_example(draft: ProgramDraft, name: str) -> ProgramDraft:
+    """The draft with an example in the editor.
+
+    Args:
+        draft: The program and how it is run.
+        name: Name of the example.
+    """
+    collective, code = EXAMPLES[name]
+    return replace(draft, code=code, collective=collective, turn=next(_turns), linked=False)
+
+
+def change_source(draft: ProgramDraft, code: str) -> ProgramDraft:
+    """The draft with another source in the editor.
+
+    Args:
+        draft: The program and how it is run.
+        code: The source.
+    """
+    return replace(draft, code=code, turn=next(_turns), linked=False)
+
+
+def build_machine(draft: ProgramDraft) -> cs.Topology | None:
+    """What gives the times: as many machines as the ranks take; None for plain computers.
+
+    Args:
+        draft: The program and how it is run.
+    """
+    if draft.place == PLAIN:
+        return None
+    single: cs.Topology = cs.machine(draft.place)
+    if draft.ranks <= single.ranks:
+        return single
+    return cs.machine(draft.place, nodes=-(-draft.ranks // single.ranks))
+
+
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> ProgramDraft:
+    draft = ProgramDraft(turn=next(_turns))
+    if example := fields.pop("start", None):
+        draft = start_example(draft, example)
+    draft = replace(draft, **fields)
+    return replace(draft, linked="code" in fields and draft.example is None)
+
+
+def _adapt_address(draft: ProgramDraft, query: dict[str, str]) -> dict[str, str]:
+    """An example by its name, any other source packed; the collective where it is not that of the example."""
+    example, words = draft.example, dict(query)
+    words.pop("code", None)
+    words.pop("collective", None)
+    usual = ProgramDraft().collective
+    if example is None:
+        words["code"] = pack_code(draft.code)
+    else:
+        usual = EXAMPLES[example][0]
+        if example != "ring":
+            words["start"] = example
+    if draft.collective != usual:
+        words["collective"] = draft.collective
+    return words
+
+
+ADDRESS = PageAddress(
+    ProgramDraft(),
+    (
+        Word("start", create_name_reader("start", lambda: EXAMPLES), instead="ring"),
+        Word("code", lambda text: unpack_code(text), limit=LONGEST_PROGRAM, write=pack_code, instead="ring"),
+        Word("collective", create_name_reader("collective", lambda: COLLECTIVES)),
+        Word("ranks", count("ranks", MOST_RANKS, least=1)),
+        WORDS["nbytes"],
+        Word("place", create_name_reader("machine", lambda: PLACES)),
+        Word("late", create_name_reader("rank", lambda: [NOBODY, *map(str, range(MOST_RANKS))])),
+        Word("buffered", create_name_reader("limit", lambda: BUFFERED)),
+    ),
+    _reconcile,
+    _adapt_address,
+)

@@ -1,0 +1,7 @@
+"""Pictures of rank programs: a lane for each rank, a band for each message, and who waits for whom for ever."""
+
+from __future__ import annotations
+
+from .lanes import draw_program_lanes, read_lanes_source
+
+__all__ = ["draw_program_lanes", "read_lanes_source"]

@@ -1,0 +1,106 @@
+"""Bring your program: from an empty page to a verdict, a picture, a mend and the schedule, on a screen and a phone."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+SCREENS = {"1366": (1366, 768), "390": (390, 844)}
+SEED_1 = """import numpy as np
+def scatter_reduce(data, num_nodes):
+    # 假设data是每个节点上的初始数组
+    local_blocks = np.array_split(data, num_nodes)
+    for i in range(num_nodes):
+        other_blocks = [local_blocks[j] for j in range(num_nodes) if j != i]
+        local_blocks[i] += np.sum(other_blocks, axis=0)
+    final_result = np.sum(local_blocks, axis=0)
+    return final_result
+
+data = np.random.randint(0, 10, 20)
+result = scatter_reduce(data, 4)
+print("最终结果:", result)
+"""
+SEED_2 = """import numpy as np
+def allgather(local_blocks, num_nodes):
+    all_blocks = [np.empty_like(local_blocks) for _ in range(num_nodes)]
+    for i in range(num_nodes):
+        all_blocks[i][:] = local_blocks[i]
+    for _ in range(num_nodes - 1):
+        for i in range(num_nodes):
+            target_node = (i + 1) % num_nodes
+            np.copyto(all_blocks[target_node], local_blocks[i])
+            np.copyto(local_blocks[i], all_blocks[target_node])
+    return all_blocks
+
+print(allgather(np.random.randint(0, 10, (4, 5)), 4))
+"""
+
+
+def paste(page, source):
+    """Replace what is in the editor, and run it."""
+    area = page.locator(".editor textarea")
+    area.fill(source)
+    area.press("Control+Enter")
+
+
+def verdict(page):
+    return page.locator(".st-key-program_stage .cs-why[role=status]")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_tutorials_ring_is_right_drawn_and_played(page, app_url, screen, tmp_path):
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{app_url}/program?lang=en&late=2")
+    expect(verdict(page)).to_contain_text("Every rank has the expected result")
+    expect(verdict(page)).to_contain_text("2.97 ms")
+    expect(verdict(page)).to_contain_text("1.6 times as long as the library's ring")
+    picture = page.locator("svg.pl:visible")
+    expect(picture).to_have_count(1)
+    expect(picture).to_have_attribute("data-messages", "12")
+    expect(picture.locator("polygon.band")).to_have_count(15)  # three messages leave below and come in above
+    expect(picture.locator("rect.wait")).to_have_count(13)
+    expect(page.locator(".cs[data-transfers='20']")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(path=tmp_path / f"ring-{screen}.png")
+    assert not page.errors
+    assert not page.off_site
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_hang_names_the_cycle_and_a_mend_ends_it(page, app_url, screen, tmp_path):
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{app_url}/program?lang=en&start=send")
+    expect(verdict(page)).to_contain_text("rank 0 waits in send (line 12) for rank 1")
+    picture = page.locator("svg.pl:visible")
+    expect(picture.locator("path.arrow")).to_have_count(4)
+    expect(page.locator(".editor")).to_have_attribute("data-line", "12")
+    page.screenshot(path=tmp_path / f"hang-{screen}.png")
+    page.get_by_role("button", name="isend, then recv").click()
+    expect(verdict(page)).to_contain_text("Every rank has the expected result")
+    expect(page.locator(".editor textarea")).to_have_value(re.compile(r"request = dist\.isend\(buf, right\)"))
+    assert "code=" in page.url
+
+
+def test_a_pasted_program_is_judged_in_chinese_too(page, app_url):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{app_url}/program?lang=zh&collective=none")
+    expect(verdict(page)).to_be_visible()
+    paste(page, SEED_1)
+    expect(page.locator(".pl-block").first).to_contain_text("最终结果")
+    expect(page.get_by_text("没有消息")).to_be_visible()
+    paste(page, SEED_2)
+    expect(verdict(page)).to_contain_text("ValueError")
+    expect(verdict(page)).to_contain_text("10")
+    paste(page, "import numpy as npdef scatter_reduce(data, num_nodes):# 假设")
+    expect(verdict(page)).to_contain_text("不是合法的 Python")
+
+
+def test_a_program_in_a_link_waits_for_a_click(page, app_url):
+    from collsim.app.pages.write.drafts import pack_code
+
+    source = "def run(rank, size, send, recv):\n    send((rank + 1) % size, rank)\n    recv((rank - 1) % size)\n"
+    page.goto(f"{app_url}/program?lang=en&collective=none&code={pack_code(source)}")
+    page.get_by_role("button", name="Run").first.click()
+    expect(verdict(page)).to_contain_text("waits in send (line 2)")
