@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -163,7 +163,7 @@ class ProgramRun:
         nbytes, begins = [message.nbytes for message, _ in moved], [begin for _, begin in moved]
         return simulate_flows(self.topology, src, dst, nbytes, begins)
 
-    def animate(self, **options: Any) -> object:
+    def animate(self, **options: object) -> object:
         """Play the schedule of the program.
 
         Args:

@@ -86,7 +86,7 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         nbytes = choose_quantity("nbytes", _SIZES, draft.nbytes, t("program.nbytes"), prefix="program_")
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
         places = {name: _label_place(name) for name in drafts.PLACES}
-        place = choose("program_place", t("program.place"), places, draft.place)
+        machine = choose("program_machine", t("program.place"), places, draft.machine)
         late = {drafts.NOBODY: t("program.nobody")}
         late |= {str(rank): t("program.late.rank", rank=rank) for rank in range(ranks)}
         current = draft.late
@@ -99,7 +99,7 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         limits |= {"library": t("program.library"), "0B": t("program.unbuffered"), "1GiB": t("program.all")}
         buffered = choose("program_buffered", t("program.buffered"), limits, draft.buffered)
     return replace(
-        draft, collective=collective, ranks=ranks, nbytes=nbytes, place=place, late=late_rank, buffered=buffered
+        draft, collective=collective, ranks=ranks, nbytes=nbytes, machine=machine, late=late_rank, buffered=buffered
     )
 
 
@@ -227,9 +227,9 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     """The schedule that the messages make, in the player."""
     st.html(f'<h2 class="cs-part next">{escape_text(t("program.schedule"))}</h2>')
     draw_note(t("program.schedule.note", steps=verdict.steps, transfers=f"{verdict.transfers:,}"))
-    mark = f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}"
+    mark = f"{draft.code}{draft.collective}{draft.ranks}{draft.machine}{draft.nbytes}"
     view = "physical"
-    if draft.place == drafts.PLAIN:
+    if draft.machine == drafts.PLAIN:
         view = "logical"
     data: dict[str, object] = {
         "id": hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:12],

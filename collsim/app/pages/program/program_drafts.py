@@ -90,7 +90,7 @@ class ProgramDraft:
 
     Attributes:
         collective: what it should do, or `none`.
-        place: name of a machine, or `ethernet`.
+        machine: name of one, or `ethernet`.
         late: the rank that begins later, as text, or `nobody`.
         buffered: messages up to so many bytes are buffered; `library`: as the library does.
         turn: changes when the source comes from elsewhere than the editor, which then shows it.
@@ -102,7 +102,7 @@ class ProgramDraft:
     collective: str = "allreduce"
     ranks: int = 4
     nbytes: str = "1MiB"
-    place: str = PLAIN
+    machine: str = PLAIN
     late: str = NOBODY
     buffered: str = BUFFERED[0]
     turn: int = 0
@@ -149,12 +149,12 @@ def build_machine(draft: ProgramDraft) -> cs.Topology | None:
     Args:
         draft: The program and how it is run.
     """
-    if draft.place == PLAIN:
+    if draft.machine == PLAIN:
         return None
-    single: cs.Topology = cs.machine(draft.place)
+    single: cs.Topology = cs.machine(draft.machine)
     if draft.ranks <= single.ranks:
         return single
-    return cs.machine(draft.place, nodes=-(-draft.ranks // single.ranks))
+    return cs.machine(draft.machine, nodes=-(-draft.ranks // single.ranks))
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> ProgramDraft:
@@ -190,7 +190,7 @@ ADDRESS = PageAddress(
         Word("collective", create_name_reader("collective", lambda: COLLECTIVES)),
         Word("ranks", count("ranks", MOST_RANKS, least=1)),
         WORDS["nbytes"],
-        Word("place", create_name_reader("machine", lambda: PLACES)),
+        Word("machine", create_name_reader("machine", lambda: PLACES)),
         Word("late", create_name_reader("rank", lambda: [NOBODY, *map(str, range(MOST_RANKS))])),
         Word("buffered", create_name_reader("limit", lambda: BUFFERED)),
     ),

@@ -49,7 +49,8 @@ def ask_consent(page: str, draft: DraftT) -> DraftT | None:
         st.button(t("write.link.run"), key=f"{page}_run_link", type="primary", on_click=_run_it, args=(page,))
         return None
     ran.add(mark)
-    return replace(draft, turn=0, linked=False, allow_unsandboxed=detect_isolation() is Isolation.NONE)  # type: ignore[type-var]
+    is_open = detect_isolation() is Isolation.NONE
+    return replace(draft, turn=0, linked=False, allow_unsandboxed=is_open)  # type: ignore[type-var]
 
 
 def _run_it(page: str) -> None:
