@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +16,24 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..keywords import check_keywords
 from ..registry import schedule as registered
-from ..replay import OPERATORS, mark_initial_slots, replay_with, require_schedule, run
+from ..replay import OPERATORS, Combine, mark_initial_slots, replay_with, require_schedule, run
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.conditions import parse_conditions
 from ..simulate.run import compute_slot_bytes
-from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
-from .launch import measure_runs
+from ..units import (
+    Bandwidth,
+    ByteSize,
+    DataType,
+    Duration,
+    format_bytes,
+    format_time,
+    parse_bandwidth,
+    parse_bytes,
+    parse_count,
+    parse_time,
+)
+from .launch import ReportProgress, measure_runs
 from .mpiexec import require_library
 from .prediction import MessageCost, build_imitated_topology, predict_run
 from .ranks.network import ImitatedNetwork
@@ -66,22 +77,22 @@ class RealRun:
 @check_keywords
 def run_for_real(
     schedule: Schedule,
-    nbytes: Any = None,
+    nbytes: ByteSize | None = None,
     *,
-    alpha: Any = ALPHA,
-    bandwidth: Any = BANDWIDTH,
+    alpha: Duration | None = ALPHA,
+    bandwidth: Bandwidth | None = BANDWIDTH,
     on: str = "here",
     repeat: int = 1,
-    dtype: Any = "float32",
+    dtype: DataType = "float32",
     op: str = "sum",
     eager: bool = True,
-    late: Mapping[int, Any] | None = None,
-    slow: Mapping[int, Any] | None = None,
+    late: Mapping[int, Duration] | None = None,
+    slow: Mapping[int, float] | None = None,
     buffers: npt.ArrayLike | None = None,
     layout: str | None = None,
-    time_limit: Any = TIME_LIMIT,
+    time_limit: Duration = TIME_LIMIT,
     calibrate: bool = False,
-    progress: Any = None,
+    progress: Callable[..., None] | bool | None = None,
 ) -> RealTrace:
     """Run a schedule on processes of this computer, a process for each rank and helper, and measure every transfer.
 
@@ -190,12 +201,12 @@ def _find_nbytes(schedule: Schedule, data: npt.NDArray[Any], layout: str | None)
 
 def check_request(
     schedule: Schedule,
-    nbytes: Any,
-    dtype: Any = "float32",
+    nbytes: ByteSize | None,
+    dtype: DataType = "float32",
     op: str = "sum",
     on: str = "here",
     repeat: int = 1,
-    time_limit: Any = TIME_LIMIT,
+    time_limit: Duration = TIME_LIMIT,
 ) -> RealRun:
     """What was asked for, within the limits; nothing is started. Raises CollsimError."""
     if schedule.endpoints > MOST_RANKS:
@@ -235,7 +246,7 @@ def parse_repeat(repeat: Any, limit: float) -> int:
     return runs
 
 
-def parse_dtype(dtype: Any) -> np.dtype[Any]:
+def parse_dtype(dtype: DataType) -> np.dtype[Any]:
     """The type of the elements; small floats as ml_dtypes has them. Raises CollsimError."""
     find_itemsize(dtype)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
@@ -245,7 +256,14 @@ def parse_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, small[name]) if name in small else name)
 
 
-def _parse_network(ranks: int, alpha: Any, bandwidth: Any, eager: bool, late: Any, slow: Any) -> ImitatedNetwork:
+def _parse_network(
+    ranks: int,
+    alpha: Duration | None,
+    bandwidth: Bandwidth | None,
+    eager: bool,
+    late: Mapping[int, Duration] | None,
+    slow: Mapping[int, float] | None,
+) -> ImitatedNetwork:
     """The network to imitate. Raises CollsimError for what none can be."""
     seconds = 0.0 if alpha is None else parse_time(alpha)
     rate = None if bandwidth is None else parse_bandwidth(bandwidth)
@@ -304,7 +322,7 @@ def draw_numbers(
     return values, has_data, expected
 
 
-def _find_operator(request: RealRun) -> Any:
+def _find_operator(request: RealRun) -> Combine:
     return OPERATORS[request.op] if collective(request.schedule.collective).reduces else np.add
 
 
@@ -314,7 +332,7 @@ def _run_processes(
     has_data: npt.NDArray[np.bool_],
     expected: dict[int, dict[int, npt.NDArray[Any]]],
     give: bool,
-    report_progress: Any,
+    report_progress: ReportProgress | None,
     use_library_allreduce: bool = False,
 ) -> list[list[RankOutcome]]:
     """Hand each process its part, and run them."""
@@ -352,12 +370,14 @@ def _require_correct(request: RealRun, runs: list[list[RankOutcome]]) -> list[li
 
 
 def _run_on_buffers(
-    request: RealRun, data: npt.NDArray[Any], layout: str | None, report_progress: Any
+    request: RealRun, data: npt.NDArray[Any], layout: str | None, report_progress: ReportProgress | None
 ) -> tuple[list[list[RankOutcome]], npt.NDArray[Any]]:
     """The same on somebody's data: processes move it in the place of replay, and replay's result is what it must be."""
     runs: list[list[RankOutcome]] = []
 
-    def by_processes(schedule: Schedule, values: Any, has_data: Any, combine: Any) -> None:
+    def by_processes(
+        schedule: Schedule, values: npt.NDArray[Any], has_data: npt.NDArray[np.bool_], combine: Combine
+    ) -> None:
         end, full = values.copy(), has_data.copy()
         run(schedule, end, full, combine)
         slots = {rank: dict(enumerate(end[rank])) for rank in range(schedule.ranks)}

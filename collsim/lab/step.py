@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..keywords import check_keywords
 from ..topology import Topology
 from ..train import ParallelStrategy, StepTrace, ddp, training_step
 from ..train.workload.model import Layer, Model
-from ..units import format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
+from ..units import Bandwidth, ByteSize, Duration, format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import lead_runs
 from .prediction import build_imitated_topology
 from .rank_steps import StepPlan
@@ -44,14 +44,14 @@ def training_step_for_real(
     parallel: ParallelStrategy | None = None,
     batch: int | None = None,
     compute: Any = _COMPUTE,
-    alpha: Any = ALPHA,
-    bandwidth: Any = BANDWIDTH,
+    alpha: Duration = ALPHA,
+    bandwidth: Bandwidth | None = BANDWIDTH,
     algorithm: str = "allreduce_ring",
     step: int = 2,
     slow: Mapping[int, float] | None = None,
     repeat: int = 1,
-    time_limit: Any = TIME_LIMIT,
-    progress: Any = None,
+    time_limit: Duration = TIME_LIMIT,
+    progress: Callable[..., None] | bool | None = None,
 ) -> RealStep:
     """Run one step of training on processes of this computer: computing sleeps, and every collective is sent.
 
@@ -101,7 +101,7 @@ def training_step_for_real(
     return RealStep(predicted, begin, sent, end, network, cores, checked)
 
 
-def build_equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
+def build_equal_layers(count: int | str, nbytes: ByteSize, activations: ByteSize = 0) -> Model:
     """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
 
     Raises:
@@ -128,8 +128,8 @@ def predict_step(
     ranks: int,
     parallel: ParallelStrategy,
     compute: Any,
-    alpha: Any = ALPHA,
-    bandwidth: Any = BANDWIDTH,
+    alpha: Duration = ALPHA,
+    bandwidth: Bandwidth | None = BANDWIDTH,
     algorithm: str = "allreduce_ring",
     step: int = 2,
     slow: Mapping[int, float] | None = None,
@@ -156,7 +156,7 @@ def predict_step(
     )
 
 
-def _build_network(ranks: int, alpha: Any, bandwidth: Any) -> Topology:
+def _build_network(ranks: int, alpha: Duration, bandwidth: Bandwidth | None) -> Topology:
     if isinstance(ranks, bool) or not isinstance(ranks, int) or not 2 <= ranks <= MOST_RANKS:
         raise CollsimError("ranks={ranks!r} must be from 2 to {most}", ranks=ranks, most=MOST_RANKS)
     if bandwidth is None:

@@ -70,6 +70,7 @@ def build_site(
     """Write the site into a folder, new or made by an earlier build; all of it or nothing.
 
     Args:
+        out: the folder; one that holds anything else than a site is refused.
         lang: languages of the pages, `en` and `zh`.
         places: the part of the gallery that is built.
         only: names of the algorithms that are built; all unless given.

@@ -98,7 +98,9 @@ def list_runs(
     """All runs that a page can show: algorithm by algorithm on every place; those that do not fit there are left out.
 
     Args:
+        places: the part of the gallery that is run.
         only: names of algorithms; all unless given.
+        nbytes: size of each run.
     """
     for gallery_place in places:
         for n in gallery_place.ranks:

@@ -28,8 +28,11 @@ def write_worksheet(
     their answers, one file, which is returned twice.
 
     Args:
+        trace: the run that is asked about.
         out: the worksheet's file; its suffix says what is written.
         seed: another seed, other questions.
+        count: how many questions, at most 60; fewer where the run has no more.
+        lang: `en` or `zh`.
 
     Raises:
         CollsimError: For another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese

@@ -42,6 +42,7 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
     """Write the slides of some lessons (all unless given) as one HTML file, whole or not at all.
 
     Args:
+        out: the HTML file; its suffix is .html.
         lessons: their numbers, in the order of the slides.
         lang: `en` or `zh`.
 

@@ -62,7 +62,9 @@ class Exercise(LocalizedTask):
         it can write, start and signal nothing either; where not, a warning says so once (see `collsim.sandbox.own`).
 
         Args:
+            function: takes the number of ranks, yields steps.
             record: note the outcome in the progress file (`collsim.teach.exercises.progress`).
+            limits: seconds and bytes for the function; the usual ones unless given.
         """
         attempt = try_own_function(function, self.task.wanted, limits)
         result = judge_attempt(self, attempt)
