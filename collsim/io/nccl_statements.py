@@ -20,7 +20,7 @@ _CARD = re.compile(r"\[\d{1,4}\](?:=\{\[\d{1,4}\] )?([^\s\[\]{}:/]{1,60})", re.A
 _CHANNELS = re.compile(r"(\d{1,4}) coll channels")
 _NVLS = re.compile(r"NVLS multicast support is (not )?available")
 _CLIQUE = re.compile(r"MNNVL busId \S{1,40} fabric UUID (\S{1,80}) cliqueId (0x[0-9a-f]{1,16})")
-_NODES = re.compile(r"nNodes (\d{1,7}) .*MNNVL (\d)")
+_NODES = re.compile(r"nNodes (\d{1,7}) .{0,80}?MNNVL (\d)")
 _WARNING = re.compile(r"NCCL WARN (.{1,300})")
 _MOST_WARNINGS = 20
 
