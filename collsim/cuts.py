@@ -308,7 +308,7 @@ def _find_best_side(search: _Search, sides: Iterable[Side]) -> tuple[float, Side
 
 def _find_largest(rated: Iterable[tuple[float, Side]]) -> tuple[float, Side | None]:
     """The first side of the largest ratio above 0."""
-    best: tuple[float, Side | None] = max(rated, key=lambda one: one[0], default=(0.0, None))
+    best: tuple[float, Side | None] = max(rated, key=lambda side: side[0], default=(0.0, None))
     if best[0] > 0:
         return best
     return (0.0, None)

@@ -463,8 +463,8 @@ def freeze(
     ranks, helpers, block = parse_count(ranks, "ranks"), parse_count(helpers, "helpers", 0), parse_count(block, "block")
     root = parse_count(root, "root", 0)
     if root >= ranks:
-        why = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
-        raise ScheduleError(why, root=root, n=ranks, last=ranks - 1)
+        message = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
+        raise ScheduleError(message, root=root, n=ranks, last=ranks - 1)
     require_word("helpers_on", helpers_on, HELPER_PLACES)
     if options is not None and not isinstance(options, Mapping):
         message = "options={options!r} must be a dict of an algorithm's options, for example {{'root': 0}}"

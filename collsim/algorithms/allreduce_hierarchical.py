@@ -67,7 +67,7 @@ def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_
     scatter, across, gather = (phase(size) for phase, size, _ in _find_parts(n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)
     piece = np.arange(scatter.chunks * across.chunks).reshape(scatter.chunks, -1)  # of inner chunk i, outer chunk j
-    own = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)
+    outer_chunks = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)
     yield from (step.map_to(rank, piece) for step in scatter.each_step())
-    yield from (step.map_to(rank.T, own) for step in across.each_step())
+    yield from (step.map_to(rank.T, outer_chunks) for step in across.each_step())
     yield from (step.map_to(rank, piece) for step in gather.each_step())

@@ -54,7 +54,7 @@ def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
     g = n // nodes
     rank, piece = (a.ravel() for a in np.indices((n, 2 * g)))
     mine = piece // 2 == rank % g  # head h has pieces 2h and 2h+1, one for each tree
-    head, own, switch = rank[mine], piece[mine], n + rank // g
+    head, head_piece, switch = rank[mine], piece[mine], n + rank // g
     first, second = build_double_binary_tree(nodes)
     members, slots = np.arange(n).reshape(nodes, g).T, np.arange(2 * g).reshape(g, 2, 1)
     trees = [
@@ -63,6 +63,6 @@ def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
             [*reduce_up(first, 0), *broadcast_down(first, 0)], [*reduce_up(second, 1), *broadcast_down(second, 1)]
         )
     ]
-    inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=own)]
-    back = [copy(head, n + head // g, chunk=own), copy(switch, rank, chunk=piece)]
+    inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=head_piece)]
+    back = [copy(head, n + head // g, chunk=head_piece), copy(switch, rank, chunk=piece)]
     yield from pipeline_chunks([*inside, *trees, *back], chunks, stride=2 * g)

@@ -32,7 +32,7 @@ def allreduce_ring(n, channels=1, topology=None):
     src, dst = order.ravel(), np.roll(order, -1, axis=1).ravel()
     channel, position = np.divmod(np.arange(channels * n), n)
     first = channel * n + position
-    own = channel * n + (position + 1) % n
+    finished = channel * n + (position + 1) % n
     if n > 1:
         yield repeat(reduce(src, dst, chunk=first, channel=channel), times=n - 1, shift=-1, modulus=n)
-        yield repeat(copy(src, dst, chunk=own, channel=channel), times=n - 1, shift=-1, modulus=n)
+        yield repeat(copy(src, dst, chunk=finished, channel=channel), times=n - 1, shift=-1, modulus=n)

@@ -53,8 +53,10 @@ def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Li
     """
     shards = np.arange(servers or n)
     if server == "rank" and len(shards) > n:
-        why = "servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own"
-        raise CollsimError(why, servers=servers, n=n)
+        message = (
+            "servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own"
+        )
+        raise CollsimError(message, servers=servers, n=n)
     if server == "helper":
         home = shards + n
     else:

@@ -9,34 +9,33 @@ from collsim.schedule import reduce, reverse, together
 
 
 def _find_sides(n, dims, topology):
-    """Sides of the torus: as told, from the topology, or the two most equal factors of n."""
-    given = dims or (getattr(topology.next_hop, "dims", None) if topology is not None and topology.ranks == n else None)
-    if given is None:
-        given = next((d, n // d) for d in range(int(n**0.5), 0, -1) if n % d == 0)
+    """Sides of the torus: those of `dims`, from the topology, or the two most equal factors of n."""
+    if not dims and topology is not None and topology.ranks == n:
+        dims = getattr(topology.next_hop, "dims", None)
+    if not dims:
+        dims = next((d, n // d) for d in range(int(n**0.5), 0, -1) if n % d == 0)
     try:
-        found = tuple(int(d) for d in (given.split("x") if isinstance(given, str) else given))
+        sides = tuple(int(d) for d in (dims.split("x") if isinstance(dims, str) else dims))
     except (TypeError, ValueError):
-        found = ()
-    if np.prod(found) != n or min(found, default=0) < 1:
-        raise CollsimError(
-            "dims={given!r} do not make {n} ranks; write for example dims='4x4' for 16", given=given, n=n
-        )
-    return found
+        sides = ()
+    if np.prod(sides) != n or min(sides, default=0) < 1:
+        raise CollsimError("dims={given!r} do not make {n} ranks; write for example dims='4x4' for 16", given=dims, n=n)
+    return sides
 
 
 def _reduce_scatters(side, order, sign, first):
     """Chunk first + c ends at rank c. In the phase of a dimension, those chunks move that agree with the rank in all
     earlier ones."""
     n = int(np.prod(side))
-    at = np.array(np.unravel_index(np.arange(n), side))
-    differ = at[:, :, None] != at[:, None, :]
+    coordinates = np.array(np.unravel_index(np.arange(n), side))
+    differ = coordinates[:, :, None] != coordinates[:, None, :]
     for turn, i in enumerate(order):
-        ahead = at.copy()
-        ahead[i] = (at[i] + sign) % side[i]
+        ahead = coordinates.copy()
+        ahead[i] = (coordinates[i] + sign) % side[i]
         following = np.ravel_multi_index(tuple(ahead), side)
         settled = ~differ[list(order[:turn])].any(axis=0)
         for k in range(1, side[i]):
-            rank, chunk = np.nonzero(settled & (at[i][None, :] == (at[i][:, None] - sign * k) % side[i]))
+            rank, chunk = np.nonzero(settled & (coordinates[i] == (coordinates[i][:, None] - sign * k) % side[i]))
             yield reduce(rank, following[rank], first + chunk, channel=first // n)
 
 

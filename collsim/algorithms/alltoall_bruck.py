@@ -37,12 +37,12 @@ def alltoall_bruck(n):
     slot and the last writes the received one, so no rotation is needed before or after.
     """
     rank, distance = (a.ravel() for a in np.indices((n, n)))
-    own = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))
+    self_copy = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))
     if n == 1:
-        yield own
+        yield self_copy
     for k in range((n - 1).bit_length()):
         r, i = rank[distance >> k & 1 == 1], distance[distance >> k & 1 == 1]
         chunk = np.where(i % 2**k == 0, (r + i) % n, 2 * n + i)
         into = np.where(i >> (k + 1) == 0, n + (r + 2**k - i) % n, 2 * n + i)
         step = copy(r, (r + 2**k) % n, chunk=chunk, into=into)
-        yield step + own if k == 0 else step
+        yield step + self_copy if k == 0 else step

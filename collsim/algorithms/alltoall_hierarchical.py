@@ -56,13 +56,13 @@ def alltoall_hierarchical(n, per_node=8, topology=None):
         topology: machine whose nodes say `per_node`; None: `per_node` counts.
     """
     nodes, g = _find_shape(n, per_node, topology)
-    home, place, to_node, to_place = (a.ravel() for a in np.indices((nodes, g, nodes, g)))
-    src, dst, via = home * g + place, to_node * g + to_place, home * g + to_place
-    scratch = 2 * n + to_node * g + place
+    home, local, to_node, to_local = (a.ravel() for a in np.indices((nodes, g, nodes, g)))
+    src, dst, via = home * g + local, to_node * g + to_local, home * g + to_local
+    scratch = 2 * n + to_node * g + local
     final = n + src
     hop = via != src
     leave = to_node != home
     inside = copy(src[hop], via[hop], chunk=dst[hop], into=np.where(leave, scratch, final)[hop])
     across = copy(via[leave], dst[leave], chunk=np.where(hop, scratch, dst)[leave], into=final[leave])
-    own = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))
-    yield from [inside, across + own] if len(inside) and len(across) else [inside + across + own]
+    self_copy = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))
+    yield from [inside, across + self_copy] if len(inside) and len(across) else [inside + across + self_copy]

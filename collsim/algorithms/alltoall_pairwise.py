@@ -26,9 +26,9 @@ from collsim.schedule import copy
 )
 def alltoall_pairwise(n):
     r = np.arange(n)
-    own = copy(r, r, chunk=r, into=n + r)
+    self_copy = copy(r, r, chunk=r, into=n + r)
     for k in range(1, n):
         step = copy(r, (r + k) % n, chunk=(r + k) % n, into=n + r)
-        yield step + own if k == 1 else step
+        yield step + self_copy if k == 1 else step
     if n == 1:
-        yield own
+        yield self_copy

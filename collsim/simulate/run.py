@@ -1,4 +1,4 @@
-"""The door to the engines: check what was given, size the chunks, run, and wrap the outcome in a Trace."""
+"""The entry point of the engines: check the arguments, size the chunks, run, and wrap the outcome in a Trace."""
 
 from __future__ import annotations
 
@@ -182,13 +182,13 @@ def simulate(
     }
     options = {name: value for name, value in options.items() if value is not None}
     require_progress(progress, *COUNTED)
-    work, given = _parse_request("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
-    if given is None:
+    work, conditions = _parse_request("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    if conditions is None:
         return _run_lockstep(work, dtype, progress)
     if not isinstance(schedule, Schedule):
         return _run_together(work, dtype, options, progress)
     rerun = partial(_run_again, work, dtype, options, progress is True)
-    traces, flows_behind = _run_event(work, dtype, given, progress, rerun)
+    traces, flows_behind = _run_event(work, dtype, conditions, progress, rerun)
     return replace(traces[0], background=flows_behind)
 
 

@@ -57,16 +57,16 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
 
 @compile_kernel()
 def choose(
-    u: int, v: int, held: Flags, coming: Flags, wanted: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
+    u: int, v: int, stored: Flags, coming: Flags, wanted: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
 ) -> int:
     """The chunk that the pair u, v should carry now, or -1."""
-    chunks = held.shape[1]
+    chunks = stored.shape[1]
     best, looked_at = -1, 0
     for i in range(chunks):
         c = begin + i
         if c >= chunks:
             c -= chunks
-        if not held[u, c] or coming[v, c]:
+        if not stored[u, c] or coming[v, c]:
             continue
         if goal[c] < 0:
             if not wanted[v, c]:
@@ -101,13 +101,13 @@ def shuffle(items: Longs, number: int, seed: int) -> int:
 def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Floats) -> None:
     """Pair e carries chunk c from now on: row `row` of the table."""
     src, dst, alpha, seconds, _, _ = pairs
-    held, coming, _, goal, _, holders, ready = chunks
+    stored, coming, _, goal, _, holders, ready = chunks
     _, _, key, _, carried, last_step = queue
     u, v = src[e], dst[e]
     coming[v, c] = True
     holders[c] += 1
     if goal[c] >= 0:
-        held[u, c] = False
+        stored[u, c] = False
     last_step[e] = max(ready[u, c], last_step[e]) + 1
     table[row, 0], table[row, 1], table[row, 2] = e, c, last_step[e]
     carried[e] = row
@@ -121,11 +121,11 @@ def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, que
     awake.
     """
     _, dst, _, _, out_start, out = pairs
-    held, ready = chunks[0], chunks[6]
+    stored, ready = chunks[0], chunks[6]
     awake, _, key, _, carried, _ = queue
     row = carried[e]
     v, c = dst[e], table[row, 1]
-    held[v, c] = True
+    stored[v, c] = True
     ready[v, c] = table[row, 2]
     carried[e] = -1
     awake[number] = e
@@ -146,13 +146,13 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
 
     Args:
         pairs: source, destination, alpha (s), s per chunk; and the pairs that leave each rank.
-        chunks: (ranks, chunks) held, coming, wanted; goal of each (-1: all who want it); distances; holders; step in
+        chunks: (ranks, chunks) stored, coming, wanted; goal of each (-1: all who want it); distances; holders; step in
             which each came.
         queue: pairs awake; rows written, heap size, pairs awake, seed; s at which each pair is free; the heap; the row
             that each carries (or IDLE); its last step.
     """
     src, dst, _, _, _, _ = pairs
-    held, coming, wanted, goal, far, holders, _ = chunks
+    stored, coming, wanted, goal, far, holders, _ = chunks
     awake, state, key, heap, carried, _ = queue
     row, size, number, seed = state[0], state[1], state[2], state[3]
     ended = 0
@@ -161,8 +161,8 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
         for i in range(number):
             e = awake[i]
             seed = draw_number(seed)
-            begin = (seed >> 33) % held.shape[1]
-            c = choose(src[e], dst[e], held, coming, wanted, holders, goal, far, begin)
+            begin = (seed >> 33) % stored.shape[1]
+            c = choose(src[e], dst[e], stored, coming, wanted, holders, goal, far, begin)
             if c < 0:
                 carried[e] = IDLE
                 continue

@@ -238,8 +238,8 @@ class _Search:
         if method is not None:
             return self.run_method(method)
         if methods == ["exact"] or methods == ["trees"]:
-            found = self.run_method(methods[0])
-            return self.find_shorter(found[0]) or found
+            result = self.run_method(methods[0])
+            return self.find_shorter(result[0]) or result
         candidates = self.run_methods(methods)
         if self.pieces is None:
             candidates += self.time_library()
@@ -381,8 +381,8 @@ class _Search:
         effort, orders = self.effort, len(tree_forms.LANES)
         if finer:
             effort, orders = "high", 0
-        found = tree_forms.find_fastest_form(plan, *request, self.nbytes, effort, options, orders, self.tell)
-        schedule, time = found
+        result = tree_forms.find_fastest_form(plan, *request, self.nbytes, effort, options, orders, self.tell)
+        schedule, time = result
         self.seconds[schedule], self.gaps[schedule] = time, time * plan.most * plan.shares / self.nbytes
         return plan, schedule
 
