@@ -135,7 +135,7 @@ class _YamlNode:
 
 def matches_format(text: str) -> bool:
     """Does the text say that it is collsim's?"""
-    return re.search(r"^[\s{]*['\"]?collsim['\"]?\s*:", text, re.MULTILINE) is not None
+    return re.search(r"^[ \t{]*['\"]?collsim['\"]?\s*:", text, re.MULTILINE) is not None
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:

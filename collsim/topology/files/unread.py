@@ -79,7 +79,7 @@ UNREAD = (
     ),
     _recognize(
         "amd-smi topology",
-        r"\bamd-smi topology\b|^\s*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW|CACHE COHERANCY|CACHE COHERENCY) TABLE:"
+        r"\bamd-smi topology\b|^[ \t]*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW|CACHE COHERANCY|CACHE COHERENCY) TABLE:"
         r"|\"link_type\"\s*:\s*\"(?:XGMI|PCIE)\"",
         _AMD,
     ),
@@ -88,14 +88,14 @@ UNREAD = (
         r"ROCm System Management Interface|(?:Link Type|Hops|Weight) between two GPUs",
         _AMD,
     ),
-    _recognize("npu-smi", r"^\s*NPU0\s+.*\bX\b|^\W*npu-smi\b|\bHCCS\b.*\bHCCS\b", _NPU),
+    _recognize("npu-smi", r"^[ \t]*NPU0\s+.*\bX\b|^[ \t$#>]*npu-smi\b|\bHCCS\b.*\bHCCS\b", _NPU),
     _recognize(
         Sentence("an execution plan of MSCCL++"), r"\"num_threads_per_block\"|\"remote_buffer_refs\"", _SCHEDULE
     ),
     _recognize(Sentence("a GOAL schedule"), r"\A(?:\s|//.*\n|/\*(?:[^*]|\*(?!/))*\*/)*num_ranks\s+\d+\s*$", _GOAL),
     _recognize(Sentence("a log of NCCL Inspector"), r"\"inspector_output_format_version\"", _TABLE),
     _recognize(Sentence("a dump of PyTorch's Flight Recorder"), r"\"pg_config\"\s*:", _TABLE),
-    _recognize("nvidia-smi nvlink", r"^\s*Link \d+: (?:[\d.]+ GB/s|<inactive>)", _LINKS),
+    _recognize("nvidia-smi nvlink", r"^[ \t]*Link \d+: (?:[\d.]+ GB/s|<inactive>)", _LINKS),
     _recognize("lspci", r"\bLnk(?:Cap|Sta):|\bACSCtl:|^-\[[\da-f]{4}:[\da-f]{2}\]-", _TOPOLOGY),
     _recognize(
         "lspci",

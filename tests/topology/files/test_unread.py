@@ -1,5 +1,7 @@
 """Outputs of other tools are called by their name, with what to give instead, by every function that reads files."""
 
+import time
+
 import pytest
 
 import collsim as cs
@@ -69,3 +71,10 @@ def test_our_own_yaml_may_mention_other_tools():
     text = "collsim: 1\nname: as in ibv_devinfo\n# hca_id: mlx5_0\nhca_id: x\n"
     with pytest.raises(cs.FormatError, match="unknown key 'hca_id'"):
         parse_topology_text(text)
+
+
+@pytest.mark.parametrize("text", ["\n", " ", "\t\n", "-", "NPU0 ", "//", "/*", "HCCS x "], ids=repr)
+def test_recognition_takes_no_longer_for_hostile_text(text):
+    begin = time.process_time()
+    find_unread_format(text * (2**20 // len(text)))
+    assert time.process_time() - begin < 5
