@@ -18,9 +18,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from numbers import Number
+from numbers import Number, Real
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from .errors import CollsimError, FormatError, Sentence, Words, format_value, require_path
 
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+#: Where a file is: a text or a Path.
+FilePath: TypeAlias = str | os.PathLike[str]
+
 MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
-def refuse(path: Any, where: Words, reason: Words | Exception, /, **values: object) -> NoReturn:
+def refuse(path: FilePath, where: Words, reason: Words | Exception, /, **values: object) -> NoReturn:
     """Raise the FormatError `file, place: reason`.
 
     Args:
@@ -57,7 +60,7 @@ def refuse(path: Any, where: Words, reason: Words | Exception, /, **values: obje
     raise FormatError("{file}, {where}: {reason}", file=file, where=Sentence.from_words(where), reason=sentence)
 
 
-def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: FilePath, most: int = MOST_BYTES) -> bytes:
     """Read a file, unzipped if it is gzip.
 
     Args:
@@ -76,7 +79,7 @@ def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
     return data
 
 
-def read_head(path: Any, most: int) -> bytes:
+def read_head(path: FilePath, most: int) -> bytes:
     """Read the first bytes of a file, unzipped if it is gzip, and no more than these.
 
     Args:
@@ -107,7 +110,7 @@ def read_head(path: Any, most: int) -> bytes:
     return data
 
 
-def read_text(path: Any, most: int = MOST_BYTES) -> str:
+def read_text(path: FilePath, most: int = MOST_BYTES) -> str:
     """Read a UTF-8 file, with or without a byte order mark.
 
     Args:
@@ -133,7 +136,7 @@ def read_text(path: Any, most: int = MOST_BYTES) -> str:
     return text
 
 
-def open_csv(path: Any) -> csv.DictReader[str]:
+def open_csv(path: FilePath) -> csv.DictReader[str]:
     """Open a CSV file with a header. Lines end where csv says so, not at every character that ends one in Unicode.
 
     Args:
@@ -148,7 +151,7 @@ def open_csv(path: Any) -> csv.DictReader[str]:
     return csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
 
 
-def read_csv_columns(path: Any, reader: csv.DictReader[str]) -> list[str]:
+def read_csv_columns(path: FilePath, reader: csv.DictReader[str]) -> list[str]:
     """Read the names of the columns.
 
     Args:
@@ -180,7 +183,7 @@ def locate_csv_line(reader: csv.DictReader[str]) -> Sentence:
     return Sentence("line {line}", line=reader.reader.line_num)
 
 
-def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
+def read_xml(path: FilePath, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
     """Walk an XML file. Elements are emptied after their end, so that a large file needs little memory.
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
@@ -249,7 +252,7 @@ class GrowingReader:
 
     _FIRST, _MOST = 2**16, 4 * 2**20
 
-    def __init__(self, path: Any, data: bytes | str):
+    def __init__(self, path: FilePath, data: bytes | str):
         self.path = path
         self.source: Any = io.BytesIO(data) if isinstance(data, bytes) else io.StringIO(data)
         self.piece = self._FIRST
@@ -276,7 +279,7 @@ class GrowingReader:
         self.piece = self._FIRST
 
 
-def read_json(path: Any, most: int = MOST_BYTES) -> Any:
+def read_json(path: FilePath, most: int = MOST_BYTES) -> Any:
     """Read a JSON file; NaN, infinities and deep nesting are refused.
 
     Args:
@@ -321,7 +324,9 @@ def _parse_bounded(text: str) -> int:
     return int(text)
 
 
-def parse_whole_number(path: Any, where: Words, name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
+def parse_whole_number(
+    path: FilePath, where: Words, name: str, value: object, least: int = 0, most: int = 2**31 - 1
+) -> int:
     """Read a whole number from a value of a file.
 
     Args:
@@ -352,7 +357,9 @@ def parse_whole_number(path: Any, where: Words, name: str, value: Any, least: in
     return value
 
 
-def parse_real_number(path: Any, where: Words, name: str, value: Any, least: float = 0.0, most: float = 1e18) -> float:
+def parse_real_number(
+    path: FilePath, where: Words, name: str, value: object, least: float = 0.0, most: float = 1e18
+) -> float:
     """Read a finite number from a value of a file.
 
     Args:
@@ -373,17 +380,17 @@ def parse_real_number(path: Any, where: Words, name: str, value: Any, least: flo
         >>> parse_real_number("a.csv", "line 3", "alpha", "1.5")
         1.5
     """
-    try:
-        number = math.nan if isinstance(value, bool) or value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = math.nan
+    if isinstance(value, str | Real) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            number = float(value)
     if not least <= number <= most:
         message = "{name}={value} is not a number from {least:g} to {most:g}"
         refuse(path, where, message, name=name, value=_shorten(value), least=least, most=most)
     return number
 
 
-def _shorten(value: Any) -> str:
+def _shorten(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
     if len(text) > 40:
         return repr(text[:40] + "...")
@@ -421,7 +428,7 @@ def require_writable_file(target: Path) -> None:
 
 
 @contextmanager
-def name_write_errors(path: Any) -> Iterator[None]:
+def name_write_errors(path: FilePath) -> Iterator[None]:
     """Turn every OSError of the body into a FormatError that names `path`.
 
     The system's own message names a temporary file or, as "No space left on device", no file.
@@ -435,7 +442,7 @@ def name_write_errors(path: Any) -> Iterator[None]:
 
 
 @contextmanager
-def replace_file(path: Any) -> Iterator[Path]:
+def replace_file(path: FilePath) -> Iterator[Path]:
     """Write a file under another name next to it; it takes its own name when the body ends well, and is gone otherwise.
 
     Args:
@@ -463,7 +470,7 @@ def replace_file(path: Any) -> Iterator[Path]:
 
 
 @contextmanager
-def create_file(path: Any) -> Iterator[IO[bytes]]:
+def create_file(path: FilePath) -> Iterator[IO[bytes]]:
     """Write a binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`.
 
     Args:
@@ -489,7 +496,7 @@ def _get_umask() -> int:
     return mask
 
 
-def write_text(path: Any, parts: str | Iterable[str]) -> None:
+def write_text(path: FilePath, parts: str | Iterable[str]) -> None:
     """Write a text as UTF-8: whole or not at all.
 
     Args:
@@ -517,7 +524,7 @@ _FORMULA_IN_JSON = re.compile(f"({_CELL_START}{_BLANKS})({_FORMULA_MARKS})")
 _JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def guard_cell(value: Any) -> Any:
+def guard_cell(value: object) -> Any:
     """Make a value safe for a table that a spreadsheet may open: no part of a text is taken for a formula.
 
     Args:
@@ -533,7 +540,7 @@ def guard_cell(value: Any) -> Any:
     return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
-def unguard_cell(value: Any) -> Any:
+def unguard_cell(value: object) -> Any:
     """Take away the apostrophes that `guard_cell` put into a text.
 
     Args:

@@ -132,7 +132,7 @@ def records(frame: Any) -> list[dict[str, Any]]:
 
 def show_race(race: SynthesisRace) -> None:
     """What was synthesized against ring and tree, and the sentences on gain and gap."""
-    print(race.found)
+    print(race.provenance)
     trace = race.trace
     rows = [
         {
@@ -152,7 +152,7 @@ def show_race(race: SynthesisRace) -> None:
 
 def build_race_record(race: SynthesisRace) -> dict[str, Any]:
     """The same for machines."""
-    return {"found": str(race.found), "says": [str(sentence) for sentence in race.says], "runs": race.rows()}
+    return {"found": str(race.provenance), "says": [str(sentence) for sentence in race.says], "runs": race.rows()}
 
 
 def plain(value: Any) -> Any:

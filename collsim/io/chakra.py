@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence
-from ..files import MOST_ELEMENTS, create_file, read_bytes, refuse
+from ..files import MOST_ELEMENTS, FilePath, create_file, read_bytes, refuse
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
@@ -76,15 +76,15 @@ def _build_message_classes() -> dict[str, Any]:
         raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
     file = descriptor_pb2.FileDescriptorProto(name="collsim_et_def.proto", package="ChakraProtoMsg", syntax="proto3")
     for message, fields in _SCHEMA.items():
-        made = file.message_type.add(name=message)
+        message_type = file.message_type.add(name=message)
         for name, number, kind, repeated in fields:
-            one = made.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
+            field = message_type.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
             if kind == _MESSAGE:
-                one.type_name = ".ChakraProtoMsg.AttributeProto"
+                field.type_name = ".ChakraProtoMsg.AttributeProto"
             elif message == "AttributeProto" and name != "name":
-                one.oneof_index = 0
+                field.oneof_index = 0
         if message == "AttributeProto":
-            made.oneof_decl.add(name="value")
+            message_type.oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
@@ -95,7 +95,7 @@ def _build_message_classes() -> dict[str, Any]:
 # ---- out -----------------------------------------------------------------------------------------------------------
 
 
-def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4) -> None:
+def write_chakra(schedule: Schedule, path: FilePath, *, nbytes: Any = None, itemsize: int = 4) -> None:
     """Write a schedule as Chakra traces `name.0.et`, `name.1.et` ... beside `path` (name.et), one per endpoint.
 
     Args:
@@ -140,8 +140,8 @@ class ChakraTrace:
             node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)), **times)
             node.attr.add(name="is_cpu_op", bool_val=False)
             for key, value in values.items():
-                one = node.attr.add(name=key)
-                setattr(one, _ATTRIBUTES.get(key, "int32_val"), value)
+                attribute = node.attr.add(name=key)
+                setattr(attribute, _ATTRIBUTES.get(key, "int32_val"), value)
         except ValueError as error:  # protobuf's, of a number beyond 64 bits
             message = "{name}: {figures} is more than a Chakra trace has room for; write it as .json"
             figures = ", ".join(f"{key}={value!r:.60}" for key, value in (times | values).items())
@@ -153,7 +153,7 @@ class ChakraTrace:
         self,
         schedule: Schedule,
         sizes: Sequence[int],
-        place: Sequence[int],
+        ranks: Sequence[int],
         before: Mapping[int, Iterable[int]] | None = None,
         tag: int = 0,
     ) -> list[set[int]]:
@@ -162,20 +162,20 @@ class ChakraTrace:
 
         Args:
             sizes: bytes of each slot.
-            place: where its endpoints sit.
+            ranks: the rank of the trace that each of its endpoints is.
             before: nodes that an endpoint waits for.
             tag: of the first step's messages.
         """
-        return _Messages(self, sizes, place, before or {}, tag).steps(schedule)
+        return _Messages(self, sizes, ranks, before or {}, tag).steps(schedule)
 
-    def write(self, path: Any) -> list[Path]:
+    def write(self, path: FilePath) -> list[Path]:
         """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files."""
         target = Path(path)
         stem = target.name.removesuffix(".et")
         files = [target.with_name(f"{stem}.{endpoint}.et") for endpoint in range(len(self.nodes))]
-        for place, own in zip(files, self.nodes, strict=True):
-            with create_file(place) as file:
-                for message in (self.kinds["GlobalMetadata"](version=_VERSION), *own):
+        for file_path, nodes in zip(files, self.nodes, strict=True):
+            with create_file(file_path) as file:
+                for message in (self.kinds["GlobalMetadata"](version=_VERSION), *nodes):
                     data = message.SerializeToString()
                     file.write(_encode_varint(len(data)) + data)
         return files
@@ -203,20 +203,20 @@ class _Messages:
         self,
         trace: ChakraTrace,
         sizes: Sequence[int],
-        place: Sequence[int],
+        ranks: Sequence[int],
         before: Mapping[int, Iterable[int]],
         tag: int,
     ):
-        self.trace, self.sizes, self.place, self.tag = trace, sizes, place, tag
+        self.trace, self.sizes, self.ranks, self.tag = trace, sizes, ranks, tag
         self.before = {end: tuple(nodes) for end, nodes in before.items()}
         self.wrote: dict[tuple[int, int], list[int]] = {}
         self.read: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self.open: list[set[int]] = [set() for _ in place]  # nodes that nothing of the schedule waits for
+        self.open: list[set[int]] = [set() for _ in ranks]  # nodes that nothing of the schedule waits for
 
     def add(self, end: int, kind: int, name: str, deps: Iterable[int], **values: int) -> int:
         waits = set(deps)
         self.open[end] -= waits
-        number = self.trace.add(self.place[end], kind, name, waits or self.before.get(end, ()), **values)
+        number = self.trace.add(self.ranks[end], kind, name, waits or self.before.get(end, ()), **values)
         self.open[end].add(number)
         return number
 
@@ -238,24 +238,24 @@ class _Messages:
             if src != dst:
                 done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.message(src, dst, chunk, tag))
             if src == dst or adds:
-                held = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
+                previous = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
                 name = f"{'add' if adds else 'copy'} into {into}"
                 size = self.sizes[chunk]  # an addition reads two and writes one, four bytes an element
                 more = compute_roofline(size / 4, 3 * size) if adds else compute_roofline(0, 2 * size)
-                done = self.add(dst, COMP, name, [*deps, *held, *([done] if src != dst else [])], **more)
+                done = self.add(dst, COMP, name, [*deps, *previous, *([done] if src != dst else [])], **more)
             written[dst, into] = [done]
         for key, last in written.items():
             self.wrote[key], self.read[key] = last, []
 
     def message(self, src: int, dst: int, chunk: int, tag: int) -> dict[str, int]:
-        ends = {"comm_src": self.place[src], "comm_dst": self.place[dst], "comm_tag": tag}
+        ends = {"comm_src": self.ranks[src], "comm_dst": self.ranks[dst], "comm_tag": tag}
         return {"comm_size": self.sizes[chunk], **ends}
 
 
 # ---- back ------------------------------------------------------------------------------------------------------------
 
 
-def read_chakra(path: Any) -> list[dict[str, Any]]:
+def read_chakra(path: FilePath) -> list[dict[str, Any]]:
     """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
     duration_micros and every attribute by its name.
 
@@ -264,7 +264,7 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
     """
     kinds = _build_message_classes()
     data = read_bytes(path)
-    found = []
+    rows = []
     for number, part in enumerate(_split_messages(path, data)):
         node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
         try:
@@ -280,35 +280,35 @@ def read_chakra(path: Any) -> list[dict[str, Any]]:
         if number:
             values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
             plain = {"id": node.id, "name": node.name, "type": node.type, **{key: getattr(node, key) for key in _TIMES}}
-            found.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
-    return found
+            rows.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
+    return rows
 
 
-def _split_messages(path: Any, data: bytes) -> Iterator[bytes]:
-    at = count = 0
-    while at < len(data):
+def _split_messages(path: FilePath, data: bytes) -> Iterator[bytes]:
+    offset = count = 0
+    while offset < len(data):
         length = shift = 0
         while True:
-            if at >= len(data) or shift > 28:
-                refuse(path, Sentence("byte {at}", at=at), "the length of a message is cut or too large")
-            length |= (data[at] & 0x7F) << shift
+            if offset >= len(data) or shift > 28:
+                refuse(path, Sentence("byte {at}", at=offset), "the length of a message is cut or too large")
+            length |= (data[offset] & 0x7F) << shift
             shift += 7
-            at += 1
-            if not data[at - 1] & 0x80:
+            offset += 1
+            if not data[offset - 1] & 0x80:
                 break
-        if at + length > len(data):
+        if offset + length > len(data):
             refuse(
                 path,
-                Sentence("byte {at}", at=at),
+                Sentence("byte {at}", at=offset),
                 "a message of {length} bytes, but only {left} are left; is the file cut?",
                 length=length,
-                left=len(data) - at,
+                left=len(data) - offset,
             )
         count += 1
         if count > MOST_ELEMENTS:
             refuse(path, "", "more than {most:,} messages", most=MOST_ELEMENTS)
-        yield data[at : at + length]
-        at += length
+        yield data[offset : offset + length]
+        offset += length
     if not count:
         refuse(path, "", "empty; expected GlobalMetadata and nodes")
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError
-from ..files import create_file
+from ..files import FilePath, create_file
 from ..simulate import Trace
 from .file_formats import Format, register
 
@@ -28,7 +27,7 @@ _US = 1e6
 
 
 def write_chrome_trace(
-    trace: Trace, path: Any, *, counters: int = 32, flows: bool = True, limit: int = 5_000_000
+    trace: Trace, path: FilePath, *, counters: int = 32, flows: bool = True, limit: int = 5_000_000
 ) -> None:
     """Write a trace for Perfetto.
 
@@ -56,7 +55,7 @@ def write_chrome_trace(
         file.write(b"\n]}\n")
 
 
-def _list_events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, Any]]:
+def _list_events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str, object]]:
     table = trace.schedule.transfers
     start, finish = trace.start, trace.finish
     away = np.flatnonzero(table["src"] != table["dst"])
@@ -76,7 +75,7 @@ def _list_events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str,
     yield from _list_counters(trace, away, counters)
 
 
-def _list_names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[dict[str, Any]]:
+def _list_names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[dict[str, object]]:
     """Metadata: what processes and threads are called, and their order."""
     s = trace.schedule
     for pid in range(s.endpoints):
@@ -88,7 +87,7 @@ def _list_names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[d
         yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid}}
 
 
-def _assign_lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
+def _assign_lanes(endpoint: Longs, channel: Longs, start: Floats, finish: Floats) -> Longs:
     """The lane of each transfer: those of one endpoint and channel that overlap get different ones."""
     lane = np.zeros(len(start), np.int64)
     busy: dict[tuple[int, int], list[tuple[float, int]]] = {}
@@ -103,7 +102,7 @@ def _assign_lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) ->
     return lane
 
 
-def _list_slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, Any]]:
+def _list_slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, object]]:
     for word, (rows, thread) in sides.items():
         for k, tid in zip(rows.tolist(), thread.tolist(), strict=True):
             yield (event := _slice(trace, word, k, tid))
@@ -111,9 +110,9 @@ def _list_slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: boo
                 yield _build_arrow(trace, word, k, event)
 
 
-def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, Any]:
+def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, object]:
     row = trace.schedule.transfers[k]
-    own, other = ("dst", "src") if word == "receive" else ("src", "dst")
+    rank_column, other = ("dst", "src") if word == "receive" else ("src", "dst")
     chunk, into, adds, peer = int(row["chunk"]), int(row["into"]), bool(row["reduce"]), int(row[other])
     slot = f"{chunk}" if chunk == into else f"{chunk}→{into}"
     facts = {"step": int(row["step"]), "chunk": chunk, "into": into, "peer": peer}
@@ -121,7 +120,7 @@ def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, Any]:
         "ph": "X",
         "name": f"{'+' if adds else '='}{slot} {'from' if word == 'receive' else 'to'} {peer}",
         "cat": "reduce" if adds else "copy",
-        "pid": int(row[own]),
+        "pid": int(row[rank_column]),
         "tid": tid,
         "ts": _round_microseconds(trace.start[k] * _US),
         "dur": _round_microseconds((trace.finish[k] - trace.start[k]) * _US),
@@ -129,7 +128,7 @@ def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, Any]:
     }
 
 
-def _build_arrow(trace: Trace, word: str, k: int, event: dict[str, Any]) -> dict[str, Any]:
+def _build_arrow(trace: Trace, word: str, k: int, event: dict[str, object]) -> dict[str, object]:
     """The beginning of a transfer's arrow in its send, or the end of it in the middle of its receive."""
     about = {"id": k, "name": "transfer", "cat": "transfer", "pid": event["pid"], "tid": event["tid"]}
     if word == "send":
@@ -142,7 +141,7 @@ def _build_arrow(trace: Trace, word: str, k: int, event: dict[str, Any]) -> dict
     }
 
 
-def _list_counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
+def _list_counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, object]]:
     """The rate of the busiest links over time: each transfer spreads its bytes evenly over the time that it takes."""
     used = np.flatnonzero(trace.link_bytes > 0)
     chosen = used[np.argsort(-trace.link_busy[used], kind="stable")][: max(0, most)]
@@ -163,10 +162,10 @@ def _list_counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, A
         rate = size[on] / (end[on] - begin[on]) / 1e9
         moments = np.concatenate([begin[on], end[on]])
         change = np.concatenate([rate, -rate])
-        at, where = np.unique(moments, return_inverse=True)
-        total = np.cumsum(np.bincount(where.ravel(), weights=change, minlength=len(at)))
+        changes, where = np.unique(moments, return_inverse=True)
+        total = np.cumsum(np.bincount(where.ravel(), weights=change, minlength=len(changes)))
         name = f"{names[links.src[link]]} → {names[links.dst[link]]}"
-        for ts, value in zip(at.tolist(), total.tolist(), strict=True):
+        for ts, value in zip(changes.tolist(), total.tolist(), strict=True):
             yield {
                 "ph": "C",
                 "name": name,

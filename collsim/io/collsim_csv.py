@@ -17,10 +17,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import MOST_ELEMENTS, guard_json, parse_whole_number, read_text, refuse, write_text
+from ..files import MOST_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
 from ..schedule import MOST_CHANNEL, Schedule, Step, freeze
 from ..steps import HELPER_PLACES
 from .file_formats import Format, register
@@ -34,12 +35,12 @@ _MOST_ROWS = 5 * MOST_ELEMENTS
 
 def build_facts(schedule: Schedule) -> dict[str, Any]:
     """What a schedule is besides its transfers; options that JSON cannot hold are left out."""
-    found = {name: getattr(schedule, name) for name in FACTS}
-    found["options"] = {k: v for k, v in schedule.options.items() if isinstance(v, (str, int, float, bool, type(None)))}
-    return found
+    facts = {name: getattr(schedule, name) for name in FACTS}
+    facts["options"] = {k: v for k, v in schedule.options.items() if isinstance(v, (str, int, float, bool, type(None)))}
+    return facts
 
 
-def freeze_rows(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
+def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
     """A Schedule from facts and steps. Raises FormatError for facts that cannot be, and for steps that freeze
     refuses."""
     name, what = facts.get("name", "imported"), facts.get("collective")
@@ -65,9 +66,9 @@ def freeze_rows(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     try:
         kind = find_collective(what)
         if kind.has_blocks and chunks is not None and chunks % ranks:
-            why = "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs"
-            refuse(path, "", why, chunks=chunks, ranks=ranks, what=what)
-        made = freeze(
+            message = "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs"
+            refuse(path, "", message, chunks=chunks, ranks=ranks, what=what)
+        schedule = freeze(
             name[:200],
             what,
             ranks,
@@ -84,7 +85,7 @@ def freeze_rows(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
         raise
     except CollsimError as error:
         refuse(path, "", error)
-    return made
+    return schedule
 
 
 def list_waits(schedule: Schedule) -> list[list[int]]:
@@ -94,7 +95,7 @@ def list_waits(schedule: Schedule) -> list[list[int]]:
     return [row[a:b] for a, b in pairwise(start)]
 
 
-def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
+def with_waits(path: FilePath, schedule: Schedule, waits: Any) -> Schedule:
     """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each
     transfer."""
     if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
@@ -113,7 +114,7 @@ def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
 
 
 def read_csv(
-    path: Any, *, collective: str | None = None, ranks: int | None = None, root: int | None = None
+    path: FilePath, *, collective: str | None = None, ranks: int | None = None, root: int | None = None
 ) -> Schedule:
     """The schedule of a CSV file. Raises FormatError with the line and what was expected there."""
     text = read_text(path)
@@ -127,11 +128,11 @@ def read_csv(
     if "collective" not in facts:
         refuse(path, "", "no line of facts, so say what it is for: collective='allreduce'")
     facts.setdefault("ranks", int(max(table[:, 1:3].max(initial=0) + 1, 1)))
-    made = freeze_rows(path, facts, _build_steps(path, table, lines))
-    return made if waits is None else with_waits(path, made, waits)
+    schedule = freeze_rows(path, facts, _build_steps(path, table, lines))
+    return schedule if waits is None else with_waits(path, schedule, waits)
 
 
-def _parse_facts(path: Any, line: str) -> dict[str, Any]:
+def _parse_facts(path: FilePath, line: str) -> dict[str, Any]:
     try:
         facts = json.loads(line.lstrip("# "))
     except (ValueError, RecursionError):
@@ -144,8 +145,8 @@ def _parse_facts(path: Any, line: str) -> dict[str, Any]:
 
 
 def _parse_table(
-    path: Any, text: str, offset: int
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[int], list[list[str]] | None]:
+    path: FilePath, text: str, offset: int
+) -> tuple[npt.NDArray[np.int64], list[int], list[list[str]] | None]:
     """(rows, 7): step, src, dst, chunk, into, reduce, channel; the line of each row; and its `after`, where there is
     such a column."""
     rows: list[int] = []
@@ -155,23 +156,23 @@ def _parse_table(
     try:
         header = [c.strip().lower() for c in next(reader, [])]
         _check_header(path, header, offset + 1)
-        place = {name: header.index(name) for name in header}
+        columns = {name: header.index(name) for name in header}
         for cells in reader:
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(lines) >= _MOST_ROWS:
                 message = "more than {most:,} transfers"
                 refuse(path, Sentence("line {line}", line=reader.line_num + offset), message, most=_MOST_ROWS)
-            rows.extend(_parse_row(path, cells, place, reader.line_num + offset))
+            rows.extend(_parse_row(path, cells, columns, reader.line_num + offset))
             lines.append(reader.line_num + offset)
-            if "after" in place:
-                waits.append([x for x in cells[place["after"]].split(";") if x.strip()])
+            if "after" in columns:
+                waits.append([x for x in cells[columns["after"]].split(";") if x.strip()])
     except csv.Error as error:
         refuse(path, Sentence("line {line}", line=reader.line_num + offset), "not CSV: {error}", error=error)
-    return np.array(rows, np.int64).reshape(-1, 7), lines, waits if "after" in place else None
+    return np.array(rows, np.int64).reshape(-1, 7), lines, waits if "after" in columns else None
 
 
-def _check_header(path: Any, header: list[str], line: int) -> None:
+def _check_header(path: FilePath, header: list[str], line: int) -> None:
     missing = [name for name in COLUMNS[:6] if name not in header and name != "into"]
     if missing or set(header) - set(COLUMNS) or len(set(header)) != len(header):
         message = "the header is {header!r}; expected {columns}"
@@ -180,23 +181,23 @@ def _check_header(path: Any, header: list[str], line: int) -> None:
         )
 
 
-def _parse_row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[int]:
+def _parse_row(path: FilePath, cells: list[str], columns: dict[str, int], line: int) -> list[int]:
     """The numbers of a row in the order of the table."""
     where = Sentence("line {line}", line=line)
-    if len(cells) == len(place) >= 6 and cells[place["op"]] in _OPS:
-        numbers = [cells[place[name]] if name in place else "0" for name in _NUMBERS]
+    if len(cells) == len(columns) >= 6 and cells[columns["op"]] in _OPS:
+        numbers = [cells[columns[name]] if name in columns else "0" for name in _NUMBERS]
         if all(x.isdigit() and x.isascii() and len(x) < 10 for x in numbers):
             step, src, dst, chunk, into, channel = map(int, numbers)
             if channel <= MOST_CHANNEL:
-                return [step, src, dst, chunk, into, _OPS[cells[place["op"]]], channel]
-    return list(_parse_row_carefully(path, cells, place, where))
+                return [step, src, dst, chunk, into, _OPS[cells[columns["op"]]], channel]
+    return list(_parse_row_carefully(path, cells, columns, where))
 
 
-def _parse_row_carefully(path: Any, cells: list[str], place: dict[str, int], where: Words) -> Iterator[int]:
+def _parse_row_carefully(path: FilePath, cells: list[str], columns: dict[str, int], where: Words) -> Iterator[int]:
     """The same for a row with blanks, empty cells, capital letters or mistakes."""
-    if len(cells) != len(place):
-        refuse(path, where, "{cells} values; the header has {columns}", cells=len(cells), columns=len(place))
-    cell = {name: cells[at].strip() for name, at in place.items()}
+    if len(cells) != len(columns):
+        refuse(path, where, "{cells} values; the header has {columns}", cells=len(cells), columns=len(columns))
+    cell = {name: cells[column].strip() for name, column in columns.items()}
     for name in ("step", "src", "dst", "chunk"):
         yield parse_whole_number(path, where, name, cell[name])
     yield parse_whole_number(path, where, "into", cell["into"]) if cell.get("into") else int(cell["chunk"])
@@ -207,7 +208,7 @@ def _parse_row_carefully(path: Any, cells: list[str], place: dict[str, int], whe
     yield parse_whole_number(path, where, "channel", cell["channel"], 0, MOST_CHANNEL) if cell.get("channel") else 0
 
 
-def _build_steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:
+def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int]) -> Iterator[Step]:
     number = table[:, 0]
     jump = np.diff(number, prepend=-1)
     bad = np.flatnonzero((jump < 0) | (jump > 1))
@@ -224,7 +225,7 @@ def _build_steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: l
         yield Step(src, dst, chunk, into, adds.astype(bool), channel)
 
 
-def write_csv(schedule: Schedule, path: Any) -> None:
+def write_csv(schedule: Schedule, path: FilePath) -> None:
     """Write a schedule as CSV: facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
     if len(schedule) > _MOST_ROWS:
         message = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError, Sentence
-from ..files import MOST_ELEMENTS, parse_whole_number, read_json, refuse, write_text
+from ..files import MOST_ELEMENTS, FilePath, parse_whole_number, read_json, refuse, write_text
 from ..schedule import Schedule, Step
 from .collsim_csv import build_facts, freeze_rows, list_waits, with_waits
 from .file_formats import Format, register
@@ -27,7 +27,7 @@ _COUNTS = (("times", 0), ("width", 1), ("modulus", 1))  # of a pattern, with the
 _NAME, _VERSION = "collsim-schedule", 1
 
 
-def read_collsim_json(path: Any) -> Schedule:
+def read_collsim_json(path: FilePath) -> Schedule:
     """The schedule of a JSON file. Raises FormatError with the step and row and what was expected."""
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != _NAME:
@@ -38,13 +38,13 @@ def read_collsim_json(path: Any) -> Schedule:
     columns, steps = data.get("columns", _COLUMNS), data.get("steps")
     if columns != _COLUMNS or not isinstance(steps, list):
         refuse(path, "", "expected columns {columns} and a list of steps", columns=_COLUMNS)
-    made = freeze_rows(path, data, (_build_step(path, number, step) for number, step in enumerate(steps)))
-    return with_waits(path, made, data["depends"]) if data.get("depends") is not None else made
+    schedule = freeze_rows(path, data, (_build_step(path, number, step) for number, step in enumerate(steps)))
+    return with_waits(path, schedule, data["depends"]) if data.get("depends") is not None else schedule
 
 
-def _build_step(path: Any, number: int, given: Any) -> Step:
+def _build_step(path: FilePath, number: int, entry: Any) -> Step:
     where = Sentence("step {number}", number=number + 1)
-    pattern = given if isinstance(given, dict) else {"transfers": given}
+    pattern = entry if isinstance(entry, dict) else {"transfers": entry}
     rows = _build_rows(path, where, pattern.get("transfers"))
     columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
@@ -56,7 +56,7 @@ def _build_step(path: Any, number: int, given: Any) -> Step:
     return Step(src, dst, chunk, into, adds, channel, times, shift, modulus, width)
 
 
-def _build_rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
+def _build_rows(path: FilePath, where: Sentence, rows: Any) -> list[list[Any]]:
     """The transfers of a step, every value in its range. Raises FormatError naming the step and the row."""
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
         message = "expected rows of {count} values: {columns}"
@@ -72,7 +72,7 @@ def _build_rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
     return rows
 
 
-def write_collsim_json(schedule: Schedule, path: Any) -> None:
+def write_collsim_json(schedule: Schedule, path: FilePath) -> None:
     """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:

@@ -6,17 +6,16 @@ Source: graphviz.org/doc/info/lang.html. Time runs from left to right; the row o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..errors import CollsimError
-from ..files import write_text
+from ..files import FilePath, write_text
 from ..schedule import Schedule
 from .file_formats import Format, register
 
 _MOST_TRANSFERS = 20_000
 
 
-def write_dot(schedule: Schedule, path: Any) -> None:
+def write_dot(schedule: Schedule, path: FilePath) -> None:
     """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, too many for a picture."""
     if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
         message = "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks"

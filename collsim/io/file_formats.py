@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
-from ..files import read_head, require_writable_file
+from ..files import FilePath, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
 from ..plugins import format_in_line, list_entries, register_into
 from ..plugins import load as load_plugins
@@ -120,7 +120,7 @@ def _describe_format(entry: Format) -> Row:
     }
 
 
-def load(path: Any, format: str | None = None, **options: Any) -> Any:
+def load(path: FilePath, format: str | None = None, **options: Any) -> Any:
     """Load a file. The suffix says which format it is; where several share one, the beginning of the file does.
 
     Args:
@@ -153,7 +153,7 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
         return entry.read(path, **options)
 
 
-def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Path:
+def save(thing: Any, path: FilePath, format: str | None = None, **options: Any) -> Path:
     """Write a thing to a file, whole or not at all.
 
     Args:
@@ -177,7 +177,7 @@ def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Pa
     return target
 
 
-def require_writable(holds: str, path: Any) -> Path:
+def require_writable(holds: str, path: FilePath) -> Path:
     """Check that something can be written to a file, before there is anything to write.
 
     Args:
@@ -196,7 +196,7 @@ def require_writable(holds: str, path: Any) -> Path:
     return target
 
 
-def _find_writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
+def _find_writer(holds: str, path: FilePath, format: str | None) -> Callable[..., None]:
     if format is not None:
         entry = _find_format(format)
         if entry.write is None or entry.holds != holds:
@@ -244,7 +244,7 @@ def convert(
     return thing
 
 
-def to_text(path: Any) -> str:
+def to_text(path: FilePath) -> str:
     """A path as text."""
     return str(path)
 
@@ -266,14 +266,14 @@ def _find_format(name: str) -> Format:
     return _load_formats()[require_word("format", name, _load_formats())]
 
 
-def _list_by_suffix(path: Any) -> list[Format]:
+def _list_by_suffix(path: FilePath) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
     name = Path(to_text(path)).name.lower().removesuffix(".gz")
     entries = [entry for entry in _load_formats().values() if name.endswith(entry.suffixes)]
     return sorted(entries, key=lambda entry: -max(len(s) for s in entry.suffixes if name.endswith(s)))
 
 
-def _guess(path: Any) -> Format:
+def _guess(path: FilePath) -> Format:
     text = read_head(path, _HEAD).decode("utf-8-sig", "replace")
     sharing = [e for e in _list_by_suffix(path) if e.read is not None]
     fitting = [e for e in sharing if _is_like(e, text)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import CollsimError, Sentence, Words
-from ..files import MOST_ELEMENTS, parse_whole_number, read_text, refuse, write_text
+from ..files import MOST_ELEMENTS, FilePath, parse_whole_number, read_text, refuse, write_text
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
@@ -40,7 +40,7 @@ class GoalTask:
 
 
 def write_goal(
-    schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize: int = 4, reduce_rate: float | None = None
+    schedule: Schedule, path: FilePath, *, nbytes: Any = None, itemsize: int = 4, reduce_rate: float | None = None
 ) -> None:
     """Write a schedule as GOAL, its dependencies explicit: what sends a chunk waits for what wrote it.
 
@@ -66,8 +66,8 @@ def write_goal(
 
 def _build_document(schedule: Schedule, lines: list[list[str]]) -> Iterator[str]:
     yield f"// {schedule.label}, {schedule.collective}, by collsim\nnum_ranks {schedule.endpoints}\n"
-    for rank, own in enumerate(lines):
-        yield f"\nrank {rank} {{\n" + "".join(f"{line}\n" for line in own) + "}\n"
+    for rank, rank_lines in enumerate(lines):
+        yield f"\nrank {rank} {{\n" + "".join(f"{line}\n" for line in rank_lines) + "}\n"
 
 
 class _Writer:
@@ -141,7 +141,7 @@ _TASK = re.compile(
 _NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za-z0-9_]{0,63})", re.ASCII)
 
 
-def read_goal(path: Any) -> list[GoalTask]:
+def read_goal(path: FilePath) -> list[GoalTask]:
     """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do
     not match."""
     text = _strip_comments(path, read_text(path))
@@ -179,7 +179,7 @@ def read_goal(path: Any) -> list[GoalTask]:
     return _with_needs(path, tasks, needs)
 
 
-def _strip_comments(path: Any, text: str) -> str:
+def _strip_comments(path: FilePath, text: str) -> str:
     """The same lines without `/* */`. Raises FormatError for half a million of them."""
     if text.count("/*") > _MOST_COMMENTS:
         refuse(path, "", "more than {most:,} comments", most=_MOST_COMMENTS)
@@ -188,9 +188,9 @@ def _strip_comments(path: Any, text: str) -> str:
 
 
 def _keep(
-    path: Any, where: Words, tasks: dict[tuple[int, str], GoalTask], rank: int, found: re.Match[str], ranks: int
+    path: FilePath, where: Words, tasks: dict[tuple[int, str], GoalTask], rank: int, match: re.Match[str], ranks: int
 ) -> None:
-    label, kind, nbytes, peer, tag, calc = found.groups()
+    label, kind, nbytes, peer, tag, calc = match.groups()
     if (rank, label) in tasks:
         refuse(path, where, "label {label!r} is there twice in rank {rank}", label=label, rank=rank)
     if kind:
@@ -200,7 +200,7 @@ def _keep(
         tasks[rank, label] = GoalTask(rank, label, "calc", int(calc))
 
 
-def _match(path: Any, tasks: dict[tuple[int, str], GoalTask]) -> None:
+def _match(path: FilePath, tasks: dict[tuple[int, str], GoalTask]) -> None:
     """Every send has its receive, of as many bytes, in order of source and tag."""
     ends: dict[str, dict[tuple[int, int, int], list[GoalTask]]] = {"send": defaultdict(list), "recv": defaultdict(list)}
     for t in tasks.values():
@@ -217,7 +217,7 @@ def _match(path: Any, tasks: dict[tuple[int, str], GoalTask]) -> None:
 
 
 def _with_needs(
-    path: Any, tasks: dict[tuple[int, str], GoalTask], needs: dict[tuple[int, str], list[str]]
+    path: FilePath, tasks: dict[tuple[int, str], GoalTask], needs: dict[tuple[int, str], list[str]]
 ) -> list[GoalTask]:
     for (rank, label), others in needs.items():
         lost = next((x for x in (label, *others) if (rank, x) not in tasks), None)

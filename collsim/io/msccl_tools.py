@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Sentence, Words
-from ..files import parse_whole_number, read_json, refuse
+from ..files import FilePath, parse_whole_number, read_json, refuse
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
 from .collsim_csv import freeze_rows
@@ -43,17 +43,17 @@ class Address:
 class AddressMap:
     """The collective that the addresses make up, and the slot that each address reads and writes.
 
-    `chunks` per buffer. For alltoall, `place[address]` is the slot at the source, at the target, and on the way; else
+    `chunks` per buffer. For alltoall, `slots[address]` is the slot at the source, at the target, and on the way; else
     the same three times.
     """
 
     collective: str
     root: int
     chunks: int
-    place: list[tuple[int, int, int]]
+    slots: list[tuple[int, int, int]]
 
 
-def read_msccl_tools(path: Any) -> Schedule:
+def read_msccl_tools(path: FilePath) -> Schedule:
     """The schedule of a synthesized algorithm. Raises FormatError with the step and the send that cannot be."""
     data = read_json(path)
     if not isinstance(data, dict) or _get_type(data) != "algorithm":
@@ -75,14 +75,14 @@ def _get_type(data: Any) -> Any:
     return (data.get("msccl_type") or data.get("sccl_type")) if isinstance(data, dict) else type(data).__name__
 
 
-def _parse_object(path: Any, data: dict[str, Any], key: str) -> dict[str, Any]:
+def _parse_object(path: FilePath, data: dict[str, Any], key: str) -> dict[str, Any]:
     value = data.get(key)
     if not isinstance(value, dict):
         refuse(path, key, "expected an object")
     return value
 
 
-def _list(path: Any, where: Words, value: Any) -> list[Any]:
+def _list(path: FilePath, where: Words, value: Any) -> list[Any]:
     if not isinstance(value, list):
         refuse(path, where, "expected a list")
     return value
@@ -91,34 +91,34 @@ def _list(path: Any, where: Words, value: Any) -> list[Any]:
 # ---- the collective
 
 
-def _parse_addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
+def _parse_addresses(path: FilePath, data: dict[str, Any]) -> tuple[int, list[Address]]:
     """(ranks, addresses in order), every address cut into the instance's pieces."""
-    given = _parse_object(path, data, "collective")
-    ranks = parse_whole_number(path, "collective", "nodes", given.get("nodes"), 2, _MOST_RANKS)
+    collective = _parse_object(path, data, "collective")
+    ranks = parse_whole_number(path, "collective", "nodes", collective.get("nodes"), 2, _MOST_RANKS)
     pieces = parse_whole_number(
         path, "instance", "chunks", _parse_object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES
     )
-    found: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
-    for i, chunk in enumerate(_list(path, "collective, chunks", given.get("chunks"))):
+    conditions: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
+    for i, chunk in enumerate(_list(path, "collective, chunks", collective.get("chunks"))):
         where = Sentence("collective, chunk {i}", i=i)
         if not isinstance(chunk, dict):
             refuse(path, where, "expected an object with pre, post and addr")
         before, after = (_parse_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
-        found[parse_whole_number(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
-    if sorted(found) != list(range(len(found))) or not found:
-        refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(found)[:8])
-    if len(found) * pieces * ranks > _MOST_CELLS:
+        conditions[parse_whole_number(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
+    if sorted(conditions) != list(range(len(conditions))) or not conditions:
+        refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(conditions)[:8])
+    if len(conditions) * pieces * ranks > _MOST_CELLS:
         message = "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
-        refuse(path, "", message, found=len(found) * pieces, ranks=ranks, most=_MOST_CELLS)
-    return ranks, [_parse_address(path, a, found[a]) for a in range(len(found)) for _ in range(pieces)]
+        refuse(path, "", message, found=len(conditions) * pieces, ranks=ranks, most=_MOST_CELLS)
+    return ranks, [_parse_address(path, a, conditions[a]) for a in range(len(conditions)) for _ in range(pieces)]
 
 
-def _parse_ranks(path: Any, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
+def _parse_ranks(path: FilePath, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
     listed = _list(path, Sentence("{where}, {key}", where=where, key=key), value)
     return tuple(sorted({parse_whole_number(path, where, key, r, 0, ranks - 1) for r in listed}))
 
 
-def _parse_address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
+def _parse_address(path: FilePath, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
     """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same
     ranks."""
     where, after = Sentence("address {number}", number=number), chunks[0][1]
@@ -130,7 +130,7 @@ def _parse_address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], t
     return Address(before, after, len(chunks) > 1)
 
 
-def _build_address_map(path: Any, addresses: list[Address], ranks: int) -> AddressMap:
+def _build_address_map(path: FilePath, addresses: list[Address], ranks: int) -> AddressMap:
     """Which collective has these conditions, and where its addresses lie in our buffers."""
     everyone = tuple(range(ranks))
     sums = any(a.sums for a in addresses)
@@ -158,7 +158,7 @@ def _build_address_map(path: Any, addresses: list[Address], ranks: int) -> Addre
     return _map_pairs(path, sources, targets, ranks)
 
 
-def _map_unknown(path: Any) -> AddressMap:
+def _map_unknown(path: FilePath) -> AddressMap:
     refuse(
         path, "collective", "its conditions are those of no collective that is known here (a scan, or one made by hand)"
     )
@@ -168,33 +168,33 @@ def _map_in_order(name: str, root: int, count: int) -> AddressMap:
     return AddressMap(name, root, count, [(a, a, a) for a in range(count)])
 
 
-def _map_blocks(path: Any, name: str, root: int, owner: list[int], ranks: int) -> AddressMap:
+def _map_blocks(path: FilePath, name: str, root: int, owner: list[int], ranks: int) -> AddressMap:
     """Each rank owns as many addresses as any other; its block holds them in their order."""
     per, rest = divmod(len(owner), ranks)
     seen = [0] * ranks
-    place = []
+    slots = []
     for rank in owner:
-        place.append((rank * per + seen[rank],) * 3)
+        slots.append((rank * per + seen[rank],) * 3)
         seen[rank] += 1
     if rest or set(seen) != {per}:
         message = "{name} with {least} to {most} addresses per rank; expected as many on each"
         refuse(path, "collective", message, name=name, least=min(seen), most=max(seen))
-    return AddressMap(name, root, len(owner), place)
+    return AddressMap(name, root, len(owner), slots)
 
 
-def _map_pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> AddressMap:
+def _map_pairs(path: FilePath, sources: list[int], targets: list[int], ranks: int) -> AddressMap:
     """alltoall: read in the target's block at the source, written into the source's block after all that is sent,
     relayed after both."""
     per, rest = divmod(len(sources), ranks * ranks)
     seen = [[0] * ranks for _ in range(ranks)]
-    chunks, place = ranks * per, []
+    chunks, slots = ranks * per, []
     for address, (source, target) in enumerate(zip(sources, targets, strict=True)):
         k = seen[source][target]
         seen[source][target] += 1
-        place.append((target * per + k, chunks + source * per + k, 2 * chunks + address))
+        slots.append((target * per + k, chunks + source * per + k, 2 * chunks + address))
     if rest or {count for row in seen for count in row} != {per}:
         refuse(path, "collective", "alltoall with more addresses between some ranks than between others")
-    return AddressMap("alltoall", 0, chunks, place)
+    return AddressMap("alltoall", 0, chunks, slots)
 
 
 # ---- the sends
@@ -203,12 +203,12 @@ def _map_pairs(path: Any, sources: list[int], targets: list[int], ranks: int) ->
 class _Sends:
     """The steps, followed with what every rank holds at every address: a set of contributing ranks, as bits."""
 
-    def __init__(self, path: Any, addresses: list[Address], layout: AddressMap, ranks: int) -> None:
+    def __init__(self, path: FilePath, addresses: list[Address], layout: AddressMap, ranks: int) -> None:
         self.path, self.addresses, self.layout, self.ranks = path, addresses, layout, ranks
         self.held = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
 
     def steps(self, data: dict[str, Any]) -> list[list[Step]]:
-        found: list[list[Step]] = []
+        steps: list[list[Step]] = []
         total = 0
         for number, step in enumerate(_list(self.path, "steps", data.get("steps"))):
             sends = _list(
@@ -223,16 +223,16 @@ class _Sends:
                 )
             rows = self._step(number, sends)
             if number == 0 and self.layout.collective == "alltoall":
-                own = [
-                    (a.before[0], place)
-                    for a, place in zip(self.addresses, self.layout.place, strict=True)
+                kept_blocks = [
+                    (a.before[0], slots)
+                    for a, slots in zip(self.addresses, self.layout.slots, strict=True)
                     if a.before == a.after
                 ]
-                rows["copy"] += [(rank, rank, place[0], place[1]) for rank, place in own]
-            made = [make(*map(list, zip(*rows[name], strict=True))) for name, make in _MAKERS.items() if rows[name]]
-            if made:
-                found.append(made)
-        return found
+                rows["copy"] += [(rank, rank, slots[0], slots[1]) for rank, slots in kept_blocks]
+            built = [make(*map(list, zip(*rows[name], strict=True))) for name, make in _MAKERS.items() if rows[name]]
+            if built:
+                steps.append(built)
+        return steps
 
     def _step(self, number: int, sends: list[Any]) -> dict[str, list[tuple[int, int, int, int]]]:
         """(src, dst, slot read, slot written) of each transfer, by what it does."""
@@ -281,7 +281,7 @@ class _Sends:
         return address, src, dst
 
     def _slot(self, rank: int, address: int) -> int:
-        at_source, at_target, on_the_way = self.layout.place[address]
+        at_source, at_target, on_the_way = self.layout.slots[address]
         wanted = self.addresses[address]
         if self.layout.collective != "alltoall" or rank == wanted.before[0]:
             return at_source

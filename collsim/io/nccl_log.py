@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, describe_unknown
-from ..files import read_text, refuse
+from ..files import FilePath, read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
 from ..topology.files.unread import find_unread_format
 from ..trees import measure_depths
@@ -148,23 +149,23 @@ def _build_channel(
     return _build_ring(name, np.array(order), channels, c)
 
 
-def _build_ring(name: str, order: np.ndarray[Any, Any], channels: int, c: int) -> Iterator[Step]:
+def _build_ring(name: str, order: npt.NDArray[np.int64], channels: int, c: int) -> Iterator[Step]:
     """Reduce-scatter and allgather around a ring: block b of the buffer belongs to rank b, the channel's part of it is
     b * channels + c.
 
     (NVIDIA/nccl src/device/all_reduce.h, all_gather.h, reduce_scatter.h.)
     """
     n = len(order)
-    place = np.arange(n)
+    position = np.arange(n)
     after = np.roll(order, -1)
     # after its reduce-scatter, the rank at a place holds its own block, so that the allgather starts from there
     for k in range(n - 1) if name != "allgather" else ():
-        yield reduce(order, after, order[(place - k - 1) % n] * channels + c, channel=c)
+        yield reduce(order, after, order[(position - k - 1) % n] * channels + c, channel=c)
     for k in range(n - 1) if name != "reduce_scatter" else ():
-        yield copy(order, after, order[(place - k) % n] * channels + c, channel=c)
+        yield copy(order, after, order[(position - k) % n] * channels + c, channel=c)
 
 
-def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
+def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: npt.NDArray[np.int64], c: int) -> Iterator[Step]:
     """Broadcast from the root around the ring; reduce towards it (src/device/broadcast.h, reduce.h)."""
     ranks = np.roll(np.array(order), -order.index(root) - (name == "reduce"))
     make = reduce if name == "reduce" else copy
@@ -172,13 +173,13 @@ def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarra
     yield from pipeline_chunks(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
 
-def _build_tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
+def _build_tree(parent: tuple[int, ...], chunks: npt.NDArray[np.int64], c: int) -> Iterator[Step]:
     """Up the tree with sums, down with results (src/device/all_reduce.h runTreeUpDown)."""
     rank, above = np.arange(len(parent)), np.array(parent)
     depth = measure_depths(above)
     levels = [depth == d for d in range(1, int(depth.max()) + 1)]
-    up = [reduce(rank[at], above[at], chunks[0], channel=c) for at in reversed(levels)]
-    down = [copy(above[at], rank[at], chunks[0], channel=c) for at in levels]
+    up = [reduce(rank[level], above[level], chunks[0], channel=c) for level in reversed(levels)]
+    down = [copy(above[level], rank[level], chunks[0], channel=c) for level in levels]
     yield from pipeline_chunks([*up, *down], len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
 
@@ -221,7 +222,7 @@ class _Communicators:
         return max([*self.unnamed, *self.named.values()], key=lambda job: (_parse_size(job), len(job.rings)))
 
 
-def read_nccl_log(path: str | Path) -> NcclJob:
+def read_nccl_log(path: FilePath) -> NcclJob:
     """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not
     close."""
     version, nodes, sizes = "", 0, [0]
@@ -230,8 +231,8 @@ def read_nccl_log(path: str | Path) -> NcclJob:
     for number, line in enumerate(text.splitlines(), 1):
         if "CCL " not in line:
             continue
-        found = _VERSION.search(line)
-        version = version or (found[2] if found else "")
+        match = _VERSION.search(line)
+        version = version or (match[2] if match else "")
         head, info, words = line[:4096].partition("NCCL INFO ")
         if not info:
             continue
@@ -266,7 +267,7 @@ def _parse_size(job: _Lines) -> int:
     return max(members, default=-1) + 1
 
 
-def _note(path: Any, number: int, text: str, job: _Lines) -> None:
+def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
     """Take what one line says."""
     if (ring := _RING.search(text)) is not None:
         channel, order = int(ring[1]), [int(r) for r in ring[3].split()]
@@ -291,9 +292,9 @@ def _find_largest(text: str) -> int:
     return max((int(x) for x in re.findall(r"\d{1,8}", plain)), default=0)
 
 
-def _list_rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
+def _list_rings(path: FilePath, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
     """Every ring whole: as printed, or from every rank's neighbours where the line was cut."""
-    found = {}
+    rings = {}
     for channel in sorted({*job.rings, *job.next}):
         order = job.rings.get(channel, [])
         if channel in job.cut or not order:
@@ -306,8 +307,8 @@ def _list_rings(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]
                 Sentence(" (not {missing})", missing=", ".join(map(str, missing))) if missing else ""
             )
             refuse(path, Sentence("ring of channel {channel}", channel=channel), message)
-        found[channel] = tuple(order)
-    return found
+        rings[channel] = tuple(order)
+    return rings
 
 
 def _walk(after: dict[int, int]) -> list[int]:
@@ -318,9 +319,9 @@ def _walk(after: dict[int, int]) -> list[int]:
     return order
 
 
-def _list_trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
+def _list_trees(path: FilePath, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:
     """Every tree whole; trees that not all ranks logged are left out."""
-    found = {}
+    trees = {}
     for channel, parents in sorted(job.trees.items()):
         if len(parents) < ranks:
             continue
@@ -328,17 +329,17 @@ def _list_trees(path: Any, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]
         if min(parent) < -1 or sum(p == -1 for p in parent) != 1 or not _has_path_to_root(parent):
             message = "is not a tree: one rank has no parent, and every other one leads there"
             refuse(path, Sentence("tree of channel {channel}", channel=channel), message)
-        found[channel] = parent
-    return found
+        trees[channel] = parent
+    return trees
 
 
 def _has_path_to_root(parent: tuple[int, ...]) -> bool:
     above = np.array(parent)
     if (above >= len(parent)).any():
         return False
-    at = np.arange(len(parent))
+    current = np.arange(len(parent))
     for _ in range(len(parent).bit_length() + 1):  # pointer doubling: 2^k ancestors up
-        at = np.where(at >= 0, above[at], -1)
+        current = np.where(current >= 0, above[current], -1)
         above = np.where(above >= 0, above[above], -1)
     return bool((above < 0).all())
 

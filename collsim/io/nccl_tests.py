@@ -22,7 +22,7 @@ from ..collective import collective as find_collective
 from ..collective import collectives
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
+from ..files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
 from ..topology.files.unread import find_unread_format
 from .file_formats import Format, register
 
@@ -82,7 +82,7 @@ _HALF = ("time", "algbw", "busbw", "wrong")
 # ---- text in -------------------------------------------------------------------------------------------------------
 
 
-def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
+def read_nccl_tests(path: FilePath, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
     """Read the tables of a log of nccl-tests.
 
     Args:
@@ -186,7 +186,7 @@ class _Header:
         return {"table": self.table, "collective": self.collective, "ranks": self.given_ranks or self.ranks or None}
 
 
-def _parse_row(path: Any, number: int, line: str) -> Row | None:
+def _parse_row(path: FilePath, number: int, line: str) -> Row | None:
     """A data row, or None for any other line."""
     tokens = [t for t in line.split()[:64] if not _STAMP.fullmatch(t)]
     if len(tokens) < 4 or not (tokens[0].isdigit() and tokens[1].isdigit()) or tokens[2] not in TYPES:
@@ -216,11 +216,13 @@ def _parse_row(path: Any, number: int, line: str) -> Row | None:
     return {**row, **_parse_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
 
 
-def _parse_half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
+def _parse_half(path: FilePath, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
     *figures, wrong = tokens
     columns = zip(("time", "algbw", "busbw"), figures, (_US, _GB, _GB), strict=True)
-    found = {f"{prefix}{column}": parse_real_number(path, where, column, text) * unit for column, text, unit in columns}
-    return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else parse_real_number(path, where, "#wrong", wrong)}
+    values = {
+        f"{prefix}{column}": parse_real_number(path, where, column, text) * unit for column, text, unit in columns
+    }
+    return {**values, f"{prefix}wrong": math.nan if wrong == "N/A" else parse_real_number(path, where, "#wrong", wrong)}
 
 
 def _build_frame(rows: list[Row]) -> pd.DataFrame:
@@ -244,7 +246,7 @@ def _build_frame(rows: list[Row]) -> pd.DataFrame:
 # ---- JSON in -------------------------------------------------------------------------------------------------------
 
 
-def read_nccl_tests_json(path: Any) -> pd.DataFrame:
+def read_nccl_tests_json(path: FilePath) -> pd.DataFrame:
     """The results of `-J file`, in SI units. Raises FormatError naming the result and key that is not as expected."""
     data = read_json(path)
     if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
@@ -267,7 +269,7 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
     return _build_frame(rows)
 
 
-def _build_result(path: Any, where: Words, result: Any) -> Row:
+def _build_result(path: FilePath, where: Words, result: Any) -> Row:
     if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
         message = "expected an object with size, count, type (one of {types}) and out_of_place"
         refuse(path, where, message, types=", ".join(TYPES))
@@ -282,7 +284,7 @@ def _build_result(path: Any, where: Words, result: Any) -> Row:
     return row if result.get("in_place") is None else row | _build_half(path, where, result, "in_place", "in_place_")
 
 
-def _build_half(path: Any, where: Words, result: Row, key: str, prefix: str) -> dict[str, float]:
+def _build_half(path: FilePath, where: Words, result: Row, key: str, prefix: str) -> dict[str, float]:
     half = result.get(key)
     if not isinstance(half, dict):
         refuse(path, where, "expected {key} to be an object with time, alg_bw, bus_bw", key=key)
@@ -305,7 +307,7 @@ def number(value: float, width: int) -> str:
     return f"{value:{width}.{1 if width >= 7 else 0}e}"
 
 
-def write_nccl_tests(table: pd.DataFrame, path: Any) -> None:
+def write_nccl_tests(table: pd.DataFrame, path: FilePath) -> None:
     """Print a sweep (or what `load` made of a log) in the columns of all_reduce_perf and its siblings; a table per
     algorithm and topology.
 
@@ -429,7 +431,7 @@ def _compute_bandwidths(row: Row, prefix: str = "") -> tuple[float, float]:
     )
 
 
-def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
+def write_nccl_tests_json(table: pd.DataFrame, path: FilePath) -> None:
     """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for several algorithms or topologies."""
     if len(groups := list(_group_rows(_select_measured_rows(table)))) > 1:
         message = (

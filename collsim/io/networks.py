@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import CollsimError, Sentence
-from ..files import read_text, refuse, write_text
+from ..files import FilePath, read_text, refuse, write_text
 from ..topology import Topology
 from ..topology.files import load_topology
 from ..topology.files.astra import build
@@ -30,12 +30,12 @@ _ONE_DIMENSION: dict[str, tuple[str, Callable[[int], int]]] = {
 }
 
 
-def read_topology(path: Any, **options: Any) -> Topology:
+def read_topology(path: FilePath, **options: Any) -> Topology:
     """A topology file of any kind that `load_topology` knows."""
     return load_topology(path, **options)
 
 
-def read_yaml(path: Any, **options: Any) -> Topology:
+def read_yaml(path: FilePath, **options: Any) -> Topology:
     """The same for YAML. Raises FormatError beyond 10 MiB or 64 levels of brackets, before the text is parsed."""
     depth = 0
     for number, line in enumerate(read_text(path, most=10 * 2**20).splitlines(), 1):
@@ -47,7 +47,7 @@ def read_yaml(path: Any, **options: Any) -> Topology:
     return load_topology(path, **options)
 
 
-def write_yaml(topology: Topology, path: Any) -> None:
+def write_yaml(topology: Topology, path: FilePath) -> None:
     """Write a topology as our own YAML."""
     write_text(path, topology.to_yaml())
 
@@ -55,7 +55,7 @@ def write_yaml(topology: Topology, path: Any) -> None:
 # ---- ASTRA-sim
 
 
-def write_astra(topology: Topology, path: Any) -> None:
+def write_astra(topology: Topology, path: FilePath) -> None:
     """Write a network of ASTRA-sim's, or a ring, switch, fully connected network, torus or hypercube of equal cables,
     as its network YAML.
 
@@ -133,7 +133,7 @@ def _find_uniform(topology: Topology) -> tuple[float, float]:
 # ---- SimGrid
 
 
-def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
+def write_simgrid(topology: Topology, path: FilePath, *, speed: str = "1Gf") -> None:
     """Write a topology as a SimGrid platform: a host per endpoint, a link per direction of each cable, a route per pair
     of endpoints.
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
 from ..errors import Sentence
-from ..files import parse_real_number, parse_whole_number, read_text, refuse
+from ..files import FilePath, parse_real_number, parse_whole_number, read_text, refuse
 from ..units import parse_count
 from .file_formats import Format, register
 
@@ -86,7 +86,7 @@ class _Table:
     columns: tuple[str, ...] = ()
 
 
-def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
+def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
     """Read the tables of a log of the OSU micro-benchmarks.
 
     Args:
@@ -114,47 +114,47 @@ def read_osu(path: Any, *, collective: str | None = None, ranks: int | None = No
     return _build_frame(rows)
 
 
-def _parse_rows(path: Any, seen: _Table, given: str | None, ranks: int | None) -> Iterator[dict[str, Any]]:
-    found = 0
+def _parse_rows(path: FilePath, seen: _Table, collective: str | None, ranks: int | None) -> Iterator[dict[str, Any]]:
+    count = 0
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = raw.strip()
         if not (seen.columns and _ROW.match(line)):
-            _note(path, number, line[:_LONGEST], seen, given)
+            _note(path, number, line[:_LONGEST], seen, collective)
             continue
         yield _parse_row(path, number, line, seen, ranks)
-        found += 1
-        if found > _MOST_ROWS:
+        count += 1
+        if count > _MOST_ROWS:
             refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
 
 
-def _note(path: Any, number: int, line: str, seen: _Table, given: str | None) -> None:
+def _note(path: FilePath, number: int, line: str, seen: _Table, collective: str | None) -> None:
     """Take over a title or a line of columns; any other line says nothing."""
     if (title := _TITLE.match(line)) is not None:
         name = re.sub(r"[\s_-]|non.?blocking|persistent", "", title[1].lower())
         seen.number, seen.test, seen.columns = seen.number + 1, " ".join(f"{title[1]} {title[2]}".split()), ()
-        seen.collective = given or TESTS.get(name)
+        seen.collective = collective or TESTS.get(name)
     elif _COLUMNS.match(line):
         seen.number = max(seen.number, 0)
         seen.columns = _parse_columns(path, number, line)
 
 
-def _parse_columns(path: Any, number: int, line: str) -> tuple[str, ...]:
+def _parse_columns(path: FilePath, number: int, line: str) -> tuple[str, ...]:
     """What the columns after the size hold; a column of no use to us is ''."""
     heads = re.split(r"\s{2,}|(?<=\))\s+|\t", re.sub(r"^#?\s*Size\s", "", line, flags=re.I).strip())
-    found = []
+    columns = []
     for head in heads[:32]:
         kind = next((kind for word, kind in _KINDS if head.lower().startswith(word)), "")
-        found.append("algbw" if head.upper().startswith("MB/S") else kind)
-    if "time" not in found and "algbw" not in found:
+        columns.append("algbw" if head.upper().startswith("MB/S") else kind)
+    if "time" not in columns and "algbw" not in columns:
         refuse(
             path,
             Sentence("line {line}", line=number),
             "a line of columns without a latency or a bandwidth; expected for example '# Size  Avg Latency(us)'",
         )
-    return tuple(found)
+    return tuple(columns)
 
 
-def _parse_row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
+def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
     where, tokens = Sentence("line {line}", line=number), line.split()[:64]
     if len(tokens) <= len(seen.columns):
         message = "{count} values, but the table has {columns} columns; is the file truncated?"
@@ -169,7 +169,7 @@ def _parse_row(path: Any, number: int, line: str, seen: _Table, ranks: int | Non
     return {**facts, "nbytes": nbytes, "block": block, **values, "algbw": algbw, "busbw": algbw * factor}
 
 
-def _parse_values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict[str, float]:
+def _parse_values(path: FilePath, where: Sentence, seen: _Table, tokens: list[str]) -> dict[str, float]:
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens, strict=False):
         if kind:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
-from ..files import write_text
+from ..files import FilePath, write_text
 from ..markup import bind_units
 from ..units import format_bandwidth, format_bytes, format_time
 from .file_formats import Format, register
@@ -64,7 +64,7 @@ def _has_content(value: Any) -> bool:
     return value is not None and value not in ({}, "{}") and value == value
 
 
-def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None) -> None:
+def write_markdown(table: pd.DataFrame, path: FilePath, *, columns: list[str] | None = None) -> None:
     """Write a table as Markdown. Raises CollsimError for columns that it does not have."""
     names, rows = _format_cells(table, columns)
     texts = [[c.replace("\\", "\\\\").replace("|", "\\|") for c in row] for row in [names, *rows]]
@@ -75,7 +75,7 @@ def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None 
 
 
 def write_latex(
-    table: pd.DataFrame, path: Any, *, columns: list[str] | None = None, caption: str = "", label: str = ""
+    table: pd.DataFrame, path: FilePath, *, columns: list[str] | None = None, caption: str = "", label: str = ""
 ) -> None:
     """Write a table as LaTeX (needs the booktabs package). Raises CollsimError for columns that it does not have."""
     names, rows = _format_cells(table, columns)

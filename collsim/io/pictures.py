@@ -6,12 +6,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ..files import FilePath
 from ..simulate import Trace
 from ..simulate.trace import views
 from .file_formats import Format, register
 
 
-def write_picture(trace: Trace, path: Any, **options: Any) -> None:
+def write_picture(trace: Trace, path: FilePath, **options: Any) -> None:
     """Write a run as what the suffix says. Raises CollsimError for unknown options, and `.mp4` where ffmpeg is
     missing."""
     views["picture"](trace, path, **options)

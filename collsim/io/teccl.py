@@ -20,7 +20,7 @@ from math import lcm
 from typing import Any
 
 from ..errors import Sentence
-from ..files import read_json, refuse
+from ..files import FilePath, read_json, refuse
 from ..schedule import Schedule, Step, copy
 from .collsim_csv import freeze_rows
 from .file_formats import Format, register
@@ -51,7 +51,7 @@ class Flow:
     volume: Fraction
 
 
-def read_teccl(path: Any, *, collective: str | None = None) -> Schedule:
+def read_teccl(path: FilePath, *, collective: str | None = None) -> Schedule:
     """The schedule of a TE-CCL file: an allgather where every chunk goes to all other ranks, an alltoall where it goes
     to one.
 
@@ -78,8 +78,8 @@ def _find_value(data: dict[str, Any], word: str, kind: type) -> Any:
     return next((v for k, v in data.items() if word in k.lower() and isinstance(v, kind)), kind())
 
 
-def _parse_flows(path: Any, data: dict[str, Any]) -> list[Flow]:
-    found = []
+def _parse_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
+    flows = []
     for line in _find_value(data, "flow", list):
         match = _FLOW.fullmatch(line) if isinstance(line, str) else None
         if match is None:
@@ -92,11 +92,11 @@ def _parse_flows(path: Any, data: dict[str, Any]) -> list[Flow]:
             part = Fraction(0)
         if not 0 < part <= 1000:
             refuse(path, Sentence("flow {line!r}", line=line[:80]), "expected a volume above 0")
-        found.append(Flow(int(epoch), int(source), int(chunk), int(a), int(b), part))
-    return sorted(found)
+        flows.append(Flow(int(epoch), int(source), int(chunk), int(a), int(b), part))
+    return sorted(flows)
 
 
-def _parse_demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]:
+def _parse_demands(path: FilePath, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]:
     """(source, chunk) -> the nodes that want it."""
     wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
     for key in _find_value(data, "path", dict):
@@ -104,14 +104,14 @@ def _parse_demands(path: Any, data: dict[str, Any]) -> dict[tuple[int, int], set
         if match is None:
             message = "expected 'Demand at D for chunk C from S met by epoch E'"
             refuse(path, Sentence("demand {key!r}", key=key[:80]), message)
-        at, chunk, source, _ = (int(x) for x in match.groups())
-        wanted[source, chunk].add(at)
+        node, chunk, source, _ = (int(x) for x in match.groups())
+        wanted[source, chunk].add(node)
     return wanted
 
 
-def _list_path_flows(path: Any, data: dict[str, Any]) -> list[Flow]:
+def _list_path_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
     """The flows that the paths of the demands use, each once."""
-    found = set()
+    flows = set()
     for key, hops in _find_value(data, "path", dict).items():
         match = _DEMAND.fullmatch(key)
         assert match is not None  # _demands has looked
@@ -121,8 +121,8 @@ def _list_path_flows(path: Any, data: dict[str, Any]) -> list[Flow]:
                 message = "hop {hop!r}; expected 'A->B in epoch E'"
                 refuse(path, Sentence("demand {key!r}", key=key), message, hop=str(hop)[:60])
             a, b, epoch = (int(x) for x in step.groups())
-            found.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
-    return sorted(found)
+            flows.add(Flow(epoch, int(match[3]), int(match[2]), a, b, Fraction(1)))
+    return sorted(flows)
 
 
 def _find_final_nodes(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
@@ -143,14 +143,14 @@ def _find_final_nodes(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
     return wanted
 
 
-def _find_collective(path: Any, wanted: dict[tuple[int, int], set[int]], n: int) -> str:
+def _find_collective(path: FilePath, wanted: dict[tuple[int, int], set[int]], n: int) -> str:
     counts = {len(nodes) for nodes in wanted.values()}
     if counts == {n - 1}:
         return "allgather"
     if counts != {1}:
-        asked = Sentence("chunks are wanted by {counts} nodes of {n}", counts=sorted(counts)[:5], n=n)
+        demand = Sentence("chunks are wanted by {counts} nodes of {n}", counts=sorted(counts)[:5], n=n)
         refuse(
-            path, "", "{asked}; expected {last} (allgather) or 1 (alltoall); give collective=", asked=asked, last=n - 1
+            path, "", "{asked}; expected {last} (allgather) or 1 (alltoall); give collective=", asked=demand, last=n - 1
         )
     return "alltoall"
 
@@ -171,7 +171,7 @@ class _Steps:
         return [copy(src, dst, chunk, into) for src, dst, chunk, into in columns]
 
 
-def _build_allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule:
+def _build_allgather(path: FilePath, flows: list[Flow], nodes: list[int]) -> Schedule:
     rank = {node: r for r, node in enumerate(nodes)}
     per = 1 + max(f.chunk for f in flows)
     _require_room(path, len(nodes) ** 2 * per)
@@ -191,7 +191,7 @@ def _build_allgather(path: Any, flows: list[Flow], nodes: list[int]) -> Schedule
 
 
 def _build_alltoall(
-    path: Any, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]
+    path: FilePath, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]
 ) -> Schedule:
     rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
     pieces = lcm(*(f.volume.denominator for f in flows))
@@ -205,11 +205,11 @@ def _build_alltoall(
         refuse(path, "", message, pieces=pieces, most=_MOST_PIECES)
     _require_room(path, n * (2 * n * per + n * n * per))
     first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in places.items() for k, c in enumerate(cs)}
-    target = {(s, c, p): at + p for (s, c), at in first.items() for p in range(pieces)}
+    target = {(s, c, p): slot + p for (s, c), slot in first.items() for p in range(pieces)}
     return _move_chunks(path, flows, rank, pieces, per, target, goal_of)
 
 
-def _find_goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int, int]) -> int:
+def _find_goal(path: FilePath, key: tuple[int, int], goals: set[int], rank: dict[int, int]) -> int:
     """The node that wants a chunk."""
     where = Sentence("chunk {chunk} from {source}", chunk=key[1], source=key[0])
     if len(goals) != 1:
@@ -221,7 +221,7 @@ def _find_goal(path: Any, key: tuple[int, int], goals: set[int], rank: dict[int,
 
 
 def _move_chunks(
-    path: Any,
+    path: FilePath,
     flows: list[Flow],
     rank: dict[int, int],
     pieces: int,
@@ -233,14 +233,14 @@ def _move_chunks(
     n = len(rank)
     chunks = n * per
     relay = {piece: 2 * chunks + k for k, piece in enumerate(sorted(target))}
-    held: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(
+    stored: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(
         list
     )  # (source, chunk, node) -> (epoch, piece, step)
     for source, chunk, piece in sorted(target):
-        held[source, chunk, source].append((-1, piece, 0))
+        stored[source, chunk, source].append((-1, piece, 0))
     steps = _Steps()
     for f in flows:
-        here = held[f.source, f.chunk, f.a]
+        here = stored[f.source, f.chunk, f.a]
         ready = [entry for entry in here if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
@@ -249,10 +249,10 @@ def _move_chunks(
         for entry in ready[: int(count)]:
             here.remove(entry)
             key = f.source, f.chunk, entry[1]
-            at_goal, own = f.b == goal_of.get((f.source, f.chunk)), f.a == f.source
+            at_goal, is_at_source = f.b == goal_of.get((f.source, f.chunk)), f.a == f.source
             into = chunks + rank[f.source] * per + target[key] % per if at_goal else relay[key]
-            steps.add(entry[2], rank[f.a], rank[f.b], target[key] if own else relay[key], into)
-            held[f.source, f.chunk, f.b].append((f.epoch, entry[1], entry[2] + 1))
+            steps.add(entry[2], rank[f.a], rank[f.b], target[key] if is_at_source else relay[key], into)
+            stored[f.source, f.chunk, f.b].append((f.epoch, entry[1], entry[2] + 1))
     for r in range(n):
         for k in range(per):
             steps.add(0, r, r, r * per + k, chunks + r * per + k)
@@ -260,7 +260,7 @@ def _move_chunks(
     return freeze_rows(path, facts, steps.steps())
 
 
-def _require_room(path: Any, slots: int) -> None:
+def _require_room(path: FilePath, slots: int) -> None:
     if slots > _MOST_SLOTS:
         refuse(path, "", "{slots:,} slots in all; at most {most:,} are made", slots=slots, most=_MOST_SLOTS)
 

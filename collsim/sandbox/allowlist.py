@@ -165,19 +165,19 @@ def _parse_tree(text: str) -> ast.Module:
 
 def _check_imports(tree: ast.Module) -> dict[str, frozenset[str]]:
     """Modules by the names under which the code knows them."""
-    found: dict[str, frozenset[str]] = {}
+    modules: dict[str, frozenset[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name not in _MODULES:
                     raise Forbidden("write.import", node.lineno, name=alias.name[:40])
-                found[alias.asname or alias.name] = _MODULES[alias.name]
+                modules[alias.asname or alias.name] = _MODULES[alias.name]
         elif isinstance(node, ast.ImportFrom):
             known = _MODULES.get(node.module or "", frozenset()) if not node.level else frozenset()
             for alias in node.names:
                 if alias.name not in known:
                     raise Forbidden("write.import", node.lineno, name=f"{node.module or '.'}.{alias.name}"[:60])
-    return found
+    return modules
 
 
 def _check_module_names(tree: ast.Module, modules: dict[str, frozenset[str]]) -> None:

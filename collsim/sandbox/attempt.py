@@ -64,7 +64,7 @@ class Attempt:
     printed: str = ""
 
 
-def read_attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
+def read_attempt(ended: Ended, wanted: Wanted, limits: Limits) -> Attempt:
     """Read schedules from the frames of a job. Nothing is raised, whatever the frames hold.
 
     Args:
@@ -76,7 +76,7 @@ def read_attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
     printed, done = "", False
     error: ScheduleError | None = None
     failed: int | None = None
-    for kind, body in split(made.data):
+    for kind, body in split(ended.data):
         if kind == Kind.DONE:
             printed, done = read_text(body, MOST_PRINTED), True
         elif error is None:
@@ -87,7 +87,7 @@ def read_attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
                 error = wrong
     missing = next((n for n in wanted.ranks if n not in schedules), None)
     if error is None and (not done or missing is not None):
-        failed, error = missing or wanted.ranks[-1], ScheduleError(describe_ending(made.how, limits))
+        failed, error = missing or wanted.ranks[-1], ScheduleError(describe_ending(ended.how, limits))
     return Attempt(schedules, None if error is None else failed, error, printed)
 
 
@@ -118,8 +118,8 @@ def read_failure(body: memoryview) -> Translated:
     Returns:
         The sentence, in both languages.
     """
-    (*_, length), said = read_numbers(body, 5)
-    return Translated(read_text(said[:length], MOST_PRINTED), read_text(said[length:], MOST_PRINTED))
+    (*_, length), texts = read_numbers(body, 5)
+    return Translated(read_text(texts[:length], MOST_PRINTED), read_text(texts[length:], MOST_PRINTED))
 
 
 def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
@@ -131,8 +131,8 @@ def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
 def _read_schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
-        (_, *place, _), _ = read_numbers(body, 5)
-        step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
+        (_, *position, _), _ = read_numbers(body, 5)
+        step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in position)
         raise ScheduleError(read_failure(body), step=step, rank=rank, chunk=chunk)
     (said_n, chunks, slots, count), rest = read_numbers(body, 4)
     if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
@@ -162,17 +162,17 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
 
 
 def _build_too_much(limits: Limits) -> ScheduleError:
-    why = (
+    message = (
         "more than {transfers:,} transfers or {steps:,} steps, which is what is left of what may be yielded for "
         "all numbers of ranks together"
     )
-    return ScheduleError(why, transfers=limits.transfers, steps=limits.steps)
+    return ScheduleError(message, transfers=limits.transfers, steps=limits.steps)
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
     if slots * endpoints > MOST_SLOTS:
-        why = "chunk {last:,} is used; with {endpoints} ranks at most {most:,} chunks are checked"
-        raise ScheduleError(why, last=slots - 1, endpoints=endpoints, most=MOST_SLOTS // endpoints)
+        message = "chunk {last:,} is used; with {endpoints} ranks at most {most:,} chunks are checked"
+        raise ScheduleError(message, last=slots - 1, endpoints=endpoints, most=MOST_SLOTS // endpoints)
 
 
 def _freeze_schedule(
@@ -180,8 +180,8 @@ def _freeze_schedule(
 ) -> Schedule:
     kind = find_collective(wanted.collective)
     if chunks < 1 or (kind.has_blocks and chunks % n):
-        why = "{chunks} chunks do not fit {collective} with {n} ranks"
-        raise ScheduleError(why, chunks=chunks, collective=wanted.collective, n=n)
+        message = "{chunks} chunks do not fit {collective} with {n} ranks"
+        raise ScheduleError(message, chunks=chunks, collective=wanted.collective, n=n)
     rows = sum(shape[0] for shape in shapes)
     size = 4 * rows * len(COLUMNS)
     if len(rest) < size:
@@ -191,10 +191,12 @@ def _freeze_schedule(
         raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MOST_CHANNEL)
     block = n if kind.has_blocks else 1
     name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
-    made = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
-    made = replace(made, slots=max(made.slots, slots, kind.slots(chunks)))  # what a repeated pattern reaches counts
-    _refuse_too_many_slots(made.slots, made.endpoints)
-    return made
+    schedule = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
+    schedule = replace(
+        schedule, slots=max(schedule.slots, slots, kind.slots(chunks))
+    )  # what a repeated pattern reaches counts
+    _refuse_too_many_slots(schedule.slots, schedule.endpoints)
+    return schedule
 
 
 def _read_steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:

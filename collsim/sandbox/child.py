@@ -39,18 +39,18 @@ def main() -> None:
     os.dup2(0, 1)
     files = [File(name, base64.b64decode(data)) for name, data in job["files"]]
     limits, isolation = Limits(**job["limits"]), Isolation(job["isolation"])
-    tasks = [_read_task(held) for held in job["tasks"]]
-    for number, made in run_all(
+    tasks = [_read_task(task) for task in job["tasks"]]
+    for number, ended in run_all(
         files, tasks, job["find"], limits, lambda run: run_in_child(run, limits, isolation, job["places"])
     ):
-        left = memoryview(build_ending(number, made.how, made.data))
+        left = memoryview(build_ending(number, ended.how, ended.data))
         while left:
             left = left[os.write(answers_to, left) :]
 
 
-def _read_task(held: dict[str, Any]) -> BoxTask:
-    said = held.pop("wanted")
-    wanted = Wanted(said["collective"], tuple(said["ranks"]), said["helpers"], said["own"])
-    if (request := held.pop("program")) is not None:
-        held["program"] = ProgramRequest(**request)
-    return BoxTask(wanted=wanted, **held)
+def _read_task(task: dict[str, Any]) -> BoxTask:
+    conditions = task.pop("wanted")
+    wanted = Wanted(conditions["collective"], tuple(conditions["ranks"]), conditions["helpers"], conditions["is_new"])
+    if (request := task.pop("program")) is not None:
+        task["program"] = ProgramRequest(**request)
+    return BoxTask(wanted=wanted, **task)

@@ -52,16 +52,16 @@ def split(data: bytes) -> list[tuple[int, memoryview]]:
     Returns:
         Pairs of a kind and what follows, not copied; what is not whole at the end is left out.
     """
-    found: list[tuple[int, memoryview]] = []
-    whole, at = memoryview(data), 0
-    while at + _HEAD.size <= len(data) and len(found) < MOST_FRAMES:
-        kind, size = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
-        if size < 0 or size > len(data) - at:
+    frames: list[tuple[int, memoryview]] = []
+    whole, offset = memoryview(data), 0
+    while offset + _HEAD.size <= len(data) and len(frames) < MOST_FRAMES:
+        kind, size = _HEAD.unpack_from(data, offset)
+        offset += _HEAD.size
+        if size < 0 or size > len(data) - offset:
             break
-        found.append((kind, whole[at : at + size]))
-        at += size
-    return found
+        frames.append((kind, whole[offset : offset + size]))
+        offset += size
+    return frames
 
 
 def read_numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryview]:
@@ -74,8 +74,8 @@ def read_numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryv
     Returns:
         The integers, zeros where there are fewer, and the rest.
     """
-    held = min(count, len(body) // 8)
-    return (*struct.unpack_from(f"<{held}q", body), *([0] * (count - held))), body[8 * held :]
+    available = min(count, len(body) // 8)
+    return (*struct.unpack_from(f"<{available}q", body), *([0] * (count - available))), body[8 * available :]
 
 
 def read_text(body: memoryview, most: int) -> str:

@@ -60,8 +60,8 @@ def find(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
     send(build_frame(Kind.DONE))
 
 
-def _build_problem(number: int, why: str) -> bytes:
-    return build_frame(Kind.PROBLEM, (number,), why[:MOST_PRINTED].encode("utf-8", "replace"))
+def _build_problem(number: int, message: str) -> bytes:
+    return build_frame(Kind.PROBLEM, (number,), message[:MOST_PRINTED].encode("utf-8", "replace"))
 
 
 def load_function(file: File, exercise: str) -> object:
@@ -78,20 +78,20 @@ def load_function(file: File, exercise: str) -> object:
     return load_from_text(answer.code, answer.function, file.name.rpartition(".")[0] + ".py")
 
 
-def load_from_text(code: str, name: str, shown: str) -> object:
+def load_from_text(code: str, name: str, file_name: str) -> object:
     """Load a function of a module that is made from its text.
 
     Args:
         code: the text of the module; it is run.
         name: of the function.
-        shown: the file that tracebacks name.
+        file_name: the file that tracebacks name.
     """
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
-    linecache.cache[shown] = (len(code), None, code.splitlines(True), shown)
-    exec(compile(code, shown, "exec"), module.__dict__)
-    found = getattr(module, name)
-    return found.function if isinstance(found, Algorithm) else found
+    linecache.cache[file_name] = (len(code), None, code.splitlines(True), file_name)
+    exec(compile(code, file_name, "exec"), module.__dict__)
+    function = getattr(module, name)
+    return function.function if isinstance(function, Algorithm) else function
 
 
 def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
@@ -110,8 +110,10 @@ def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
     text = file.data.decode("utf-8")
     if file.name.endswith(".json"):
         entries = _read_progress(text)
-        made = {name: _find_last_function(str(entries[name].get("code", ""))) for name in exercises if name in entries}
-        return {name: answer for name, answer in made.items() if answer is not None}
+        answers = {
+            name: _find_last_function(str(entries[name].get("code", ""))) for name in exercises if name in entries
+        }
+        return {name: answer for name, answer in answers.items() if answer is not None}
     code = _read_notebook(text) if file.name.endswith(".ipynb") else text
     body = ast.parse(code).body
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
@@ -123,10 +125,10 @@ def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
 
 def _read_progress(text: str) -> Mapping[str, Mapping[str, Any]]:
     try:
-        held = json.loads(text)
-        if held["schema"] != PROGRESS:
-            raise ValueError(f"schema {held['schema']!r}")
-        return {str(name): dict(entry) for name, entry in held["exercises"].items()}
+        progress = json.loads(text)
+        if progress["schema"] != PROGRESS:
+            raise ValueError(f"schema {progress['schema']!r}")
+        return {str(name): dict(entry) for name, entry in progress["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError("it is not a progress file of collsim: {error}", error=error) from error
 
@@ -144,15 +146,15 @@ def _read_notebook(text: str) -> str:
         sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
     except (KeyError, TypeError) as error:
         raise FormatError("it is not a notebook: {error}", error=error) from error
-    kept = []
+    statements = []
     for source in sources:
         try:
             body = ast.parse(source).body
         except SyntaxError:  # a magic, or a cell that is not finished
             continue
         wanted = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-        kept += [ast.unparse(node) for node in body if isinstance(node, wanted) or _is_plain_assignment(node)]
-    return "\n".join(kept)
+        statements += [ast.unparse(node) for node in body if isinstance(node, wanted) or _is_plain_assignment(node)]
+    return "\n".join(statements)
 
 
 def _is_plain_assignment(node: ast.stmt) -> bool:

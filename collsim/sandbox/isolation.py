@@ -102,19 +102,19 @@ def build_bubblewrap_command(isolation: Isolation) -> list[str]:
     alone = ["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"]
     words = [shutil.which("bwrap") or "bwrap", *alone, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += [*_build_tmpfs_options(), "--dev-bind", "/dev/null", "/dev/null"]
-    for place in list_readable_paths():
-        if os.path.islink(place):
-            words += ["--symlink", os.readlink(place), place]
+    for path in list_readable_paths():
+        if os.path.islink(path):
+            words += ["--symlink", os.readlink(path), path]
         else:
-            words += ["--ro-bind-try", place, place]
+            words += ["--ro-bind-try", path, path]
     return [*words, "--remount-ro", "/", "--chdir", "/", "--"]
 
 
 @lru_cache(maxsize=1)
 def _build_tmpfs_options() -> tuple[str, ...]:
     """An empty folder with a size, as far as this bubblewrap (0.5 and later) knows sizes."""
-    told = subprocess.run([shutil.which("bwrap") or "bwrap", "--help"], capture_output=True, text=True, timeout=20)
-    sized = ("--size", str(_TEMPORARY_BYTES)) if "--size" in told.stdout + told.stderr else ()
+    help_text = subprocess.run([shutil.which("bwrap") or "bwrap", "--help"], capture_output=True, text=True, timeout=20)
+    sized = ("--size", str(_TEMPORARY_BYTES)) if "--size" in help_text.stdout + help_text.stderr else ()
     return (*sized, "--tmpfs", TEMPORARY_FOLDER)
 
 
@@ -122,15 +122,15 @@ def _build_tmpfs_options() -> tuple[str, ...]:
 def list_readable_paths() -> tuple[str, ...]:
     """Return files and folders that a process may read which runs Python, numpy and collsim, shorter paths first."""
     paths = sysconfig.get_paths()
-    own = [sys.prefix, sys.base_prefix, str(_PACKAGE), os.path.realpath(sys.executable)]
-    own += [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    own += [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    wanted = {os.path.abspath(place) for place in (*own, *_SYSTEM) if os.path.exists(place)}
-    kept: list[str] = []
-    for place in sorted(wanted, key=lambda place: (place.count("/"), place)):
-        if not any(place.startswith(above + "/") and not os.path.islink(above) for above in kept):
-            kept.append(place)
-    return tuple(kept)
+    python_paths = [sys.prefix, sys.base_prefix, str(_PACKAGE), os.path.realpath(sys.executable)]
+    python_paths += [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    python_paths += [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    wanted = {os.path.abspath(path) for path in (*python_paths, *_SYSTEM) if os.path.exists(path)}
+    readable: list[str] = []
+    for path in sorted(wanted, key=lambda path: (path.count("/"), path)):
+        if not any(path.startswith(above + "/") and not os.path.islink(above) for above in readable):
+            readable.append(path)
+    return tuple(readable)
 
 
 # ---- inside

@@ -46,21 +46,21 @@ def run_all(
     left = dict(enumerate(tasks))
     if finds:
         exercises = [task.exercise for task in tasks]
-        made = run_job(lambda send: find(files, exercises, send))
-        yield FINDING, made
-        left = _select_tasks(made, len(files), tasks)
+        ended = run_job(lambda send: find(files, exercises, send))
+        yield FINDING, ended
+        left = _select_tasks(ended, len(files), tasks)
     for number, task in left.items():
         yield number, run_job(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
 
 
-def _select_tasks(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:
+def _select_tasks(ended: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:
     """The tasks that a file answers, by position; a later file goes before an earlier one."""
-    found: dict[int, int] = {}
-    for kind, body in split(made.data):
+    file_of: dict[int, int] = {}
+    for kind, body in split(ended.data):
         (file, exercise), _ = read_numbers(body, 2)
         if kind == Kind.FOUND and 0 <= file < files and 0 <= exercise < len(tasks):
-            found[exercise] = file
-    return {number: replace(tasks[number], file=found[number]) for number in sorted(found)}
+            file_of[exercise] = file
+    return {number: replace(tasks[number], file=file_of[number]) for number in sorted(file_of)}
 
 
 def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:

@@ -43,17 +43,17 @@ def restrict_files(places: Iterable[str]) -> None:
     rules = struct.pack("QQQ", rights, _TCP if known >= 4 else 0, _SCOPED if known >= 6 else 0)
     ruleset = system.call(_CREATE, rules, 8 * (1 + (known >= 4) + (known >= 6)), 0)
     try:
-        for place in places:
-            _allow(ruleset, place)
+        for path in places:
+            _allow(ruleset, path)
         system.call_prctl(system.NO_NEW_PRIVILEGES, 1)
         system.call(_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, place: str) -> None:
+def _allow(ruleset: int, path: str) -> None:
     try:
-        handle = os.open(place, os.O_PATH | os.O_CLOEXEC)
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:

@@ -37,12 +37,12 @@ def try_own_function(function: Callable[..., Any], wanted: Wanted, limits: Limit
     there = syscalls.has_seccomp()
     if not there:
         _warn_once()
-    made = run_in_child(
+    ended = run_in_child(
         lambda send: produce(lambda: function, wanted, limits, send),
         limits,
         Isolation.LANDLOCK if there else Isolation.NONE,
     )
-    return read_attempt(made, wanted, limits)
+    return read_attempt(ended, wanted, limits)
 
 
 @lru_cache(maxsize=1)

@@ -103,9 +103,9 @@ def _build_command(isolation: Isolation) -> list[str]:
 def _build_environment(isolation: Isolation) -> dict[str, str]:
     """Nothing of this process's but what Windows asks for; one thread for each library, as no more can be started."""
     room = TEMPORARY_FOLDER if isolation is not Isolation.NONE else tempfile.gettempdir()
-    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "PATH") if os.name == "nt" and name in os.environ}
+    inherited = {name: os.environ[name] for name in ("SYSTEMROOT", "PATH") if os.name == "nt" and name in os.environ}
     single = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
-    return {**kept, **single, "HOME": room, "TMPDIR": room, "MPLCONFIGDIR": room, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**inherited, **single, "HOME": room, "TMPDIR": room, "MPLCONFIGDIR": room, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _run_process(isolation: Isolation, job: bytes, limits: Limits, many: int) -> Iterator[tuple[int, Ended]]:

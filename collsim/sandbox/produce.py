@@ -40,12 +40,13 @@ class Late(BaseException):
 @dataclass(frozen=True)
 class Wanted:
     """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these;
-    `own`: its steps must be its own and not those of an algorithm of the library."""
+    `is_new`: its steps must
+    be its own and not those of an algorithm of the library."""
 
     collective: str
     ranks: tuple[int, ...]
     helpers: int = 0
-    own: bool = False
+    is_new: bool = False
 
 
 def produce(find: Callable[[], object], wanted: Wanted, limits: Limits, send: Send) -> None:
@@ -82,12 +83,12 @@ def _watch_borrowing(wanted: Wanted, function: object) -> Iterator[None]:
     """Notice where a function that shall find its steps itself takes them from the library: runs one of its algorithms,
     however it came by it, or reads a schedule that was made before. A help to the honest: what another process judges
     are the steps."""
-    if not wanted.own:
+    if not wanted.is_new:
         yield
         return
-    if made := _find_earlier_steps(function):
-        why = "{name} holds steps of a schedule that was made before; write the steps yourself"
-        raise ScheduleError(why, name=made)
+    if earlier := _find_earlier_steps(function):
+        message = "{name} holds steps of a schedule that was made before; write the steps yourself"
+        raise ScheduleError(message, name=earlier)
     borrowed: list[Sentence] = []
 
     def watch(running: Any, event: str, what: object) -> None:
@@ -116,10 +117,10 @@ def _watch_borrowing(wanted: Wanted, function: object) -> Iterator[None]:
     try:
         yield
     finally:
-        found = borrowed[:1]
+        first = borrowed[:1]
         sys.setprofile(before)
-    if found:
-        raise ScheduleError(found[0])
+    if first:
+        raise ScheduleError(first[0])
 
 
 def _find_earlier_steps(function: object, seen: frozenset[int] = frozenset()) -> str | None:
@@ -135,8 +136,8 @@ def _find_earlier_steps(function: object, seen: frozenset[int] = frozenset()) ->
 
 
 def _list_reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
-    kept = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
-    for name, cell in kept.items():
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+    for name, cell in cells.items():
         with contextlib.suppress(ValueError):  # not filled yet
             yield name, cell.cell_contents
     first = code.co_argcount - len(function.__defaults__ or ())
@@ -144,9 +145,9 @@ def _list_reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
     yield from (function.__kwdefaults__ or {}).items()
     codes = [code]
     while codes:
-        one = codes.pop()
-        codes += [c for c in one.co_consts if hasattr(c, "co_code")]
-        names = {str(i.argval) for i in dis.get_instructions(one) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+        inner = codes.pop()
+        codes += [c for c in inner.co_consts if hasattr(c, "co_code")]
+        names = {str(i.argval) for i in dis.get_instructions(inner) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         yield from ((name, function.__globals__[name]) for name in sorted(names) if name in function.__globals__)
 
 
@@ -186,8 +187,8 @@ def _build_entry(function: object, wanted: Wanted, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
-        why = "check() wants a function of n that yields steps, got {function}; give its name without calling it"
-        raise ScheduleError(why, function=_shorten(function))
+        message = "check() wants a function of n that yields steps, got {function}; give its name without calling it"
+        raise ScheduleError(message, function=_shorten(function))
     helping = (lambda n: wanted.helpers) if wanted.helpers else None
     return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
 
@@ -196,8 +197,8 @@ def _count_steps(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
     if isinstance(steps, Step):
         steps = [steps]
     if isinstance(steps, str) or not hasattr(steps, "__iter__"):
-        why = "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)"
-        raise ScheduleError(why, label=label, steps=_shorten(steps))
+        message = "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)"
+        raise ScheduleError(message, label=label, steps=_shorten(steps))
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]
@@ -208,8 +209,8 @@ def _count_steps(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
                 if number >= limits.steps
                 else Sentence("{transfers:,} transfers", transfers=limits.transfers)
             )
-            why = "{label} yields more than {what} and has not ended; does a loop never stop?"
-            raise ScheduleError(why, label=label, what=what)
+            message = "{label} yields more than {what} and has not ended; does a loop never stop?"
+            raise ScheduleError(message, label=label, what=what)
         yield item
 
 
@@ -231,18 +232,18 @@ def _pack_schedule(n: int, s: Schedule) -> bytes:
 
 
 def build_failure(n: int, error: BaseException) -> bytes:
-    said: Sentence | CollsimError
+    sentence: Sentence | CollsimError
     if isinstance(error, MemoryError):
-        said = Sentence("the function needs more memory than it may use; how many transfers does it yield?")
+        sentence = Sentence("the function needs more memory than it may use; how many transfers does it yield?")
     elif isinstance(error, SystemExit):
-        said = Sentence("the function ends the program (exit); it should only yield steps")
+        sentence = Sentence("the function ends the program (exit); it should only yield steps")
     elif isinstance(error, CollsimError):
-        said = error
+        sentence = error
     else:
-        said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_shorten(error))
-    place = [_read_position(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    words, chinese = (said.text(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
-    return build_frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
+        sentence = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_shorten(error))
+    position = [_read_position(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
+    words, chinese = (sentence.text(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
+    return build_frame(Kind.FAILED, (n, *position, len(words)), words + chinese)
 
 
 def _read_position(value: object) -> int:

@@ -131,7 +131,7 @@ def build_filter(kind: str) -> list[bytes]:
         Its instructions, of eight bytes each.
     """
     column, architecture, _ = _MACHINES[kind]
-    made = [
+    instructions = [
         _build_instruction(_LOAD, _KIND),
         _build_instruction(_EQUAL, architecture, 1, 0),
         _build_instruction(_RETURN, _KILL),
@@ -141,11 +141,11 @@ def build_filter(kind: str) -> list[bytes]:
     ]
     for numbers in _FREE.values():
         if numbers[column] is not None:
-            made += [_build_instruction(_EQUAL, numbers[column], 0, 1), _build_instruction(_RETURN, _ALLOW)]
+            instructions += [_build_instruction(_EQUAL, numbers[column], 0, 1), _build_instruction(_RETURN, _ALLOW)]
     for pair, conditions in _WHERE.values():
         if pair[column] is not None:
-            made += _build_conditional(pair[column], conditions)
-    return [*made, _build_instruction(_RETURN, _REFUSE)]
+            instructions += _build_conditional(pair[column], conditions)
+    return [*instructions, _build_instruction(_RETURN, _REFUSE)]
 
 
 def _build_conditional(number: int | None, conditions: Iterable[tuple[int, int, tuple[int, ...]]]) -> list[bytes]:
@@ -154,7 +154,7 @@ def _build_conditional(number: int | None, conditions: Iterable[tuple[int, int, 
     for argument, mask, values in conditions:
         half = 4 if argument < 0 else 0  # -2: the upper half of argument 2
         block += [_build_instruction(_LOAD, _ARGUMENTS + 8 * abs(argument) + half), _build_instruction(_AND, mask)]
-        block += [_build_instruction(_EQUAL, value, len(values) - at, 0) for at, value in enumerate(values)]
+        block += [_build_instruction(_EQUAL, value, len(values) - index, 0) for index, value in enumerate(values)]
         block.append(_build_instruction(_RETURN, _REFUSE))
     block.append(_build_instruction(_RETURN, _ALLOW))
     return [_build_instruction(_EQUAL, number, 0, len(block)), *block]
@@ -170,8 +170,8 @@ def restrict_calls() -> None:
     Raises:
         OSError: The system refuses the filter.
     """
-    made = b"".join(build_filter(system.get_machine()))
-    held = ctypes.create_string_buffer(made, len(made))
+    program = b"".join(build_filter(system.get_machine()))
+    buffer = ctypes.create_string_buffer(program, len(program))
     system.call_prctl(system.NO_NEW_PRIVILEGES, 1)
-    pointed = struct.pack("@HP", len(made) // 8, ctypes.addressof(held))
+    pointed = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
     system.call(_MACHINES[system.get_machine()][2], _SET_FILTER, _ALL_THREADS, pointed)

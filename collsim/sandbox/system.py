@@ -38,10 +38,10 @@ def call(number: int, *arguments: object) -> int:
     """
     if _libc is None:
         raise OSError("this is not Linux")
-    found = int(_libc.syscall(number, *arguments))
-    if found < 0:
+    result = int(_libc.syscall(number, *arguments))
+    if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return found
+    return result
 
 
 def call_prctl(what: int, value: int = 0) -> None:

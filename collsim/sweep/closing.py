@@ -98,12 +98,12 @@ class SynthesisRace:
         runs: `synthesized`, then `ring` and `tree` as far as the collective has them, each at its best channels and
             chunks, and `run`, the run that it is to beat, where there is one.
         parts: where the time of each beyond the bound goes.
-        found: how the schedule was found, and what is proved.
+        provenance: how the schedule was found, and what is proved.
     """
 
     runs: dict[str, Trace]
     parts: dict[str, GapParts]
-    found: Sentence
+    provenance: Sentence
 
     @property
     def trace(self) -> Trace:

@@ -127,7 +127,7 @@ def _run_and_store(
     keys = [key for piece in work for key in piece.keys]
     store = Store(out)
     try:
-        known = store.known()
+        known = store.list_done()
         todo = [rest for piece in work if (rest := _drop_stored(piece, known)) is not None]
         with open_progress(progress, "scenarios", *_COUNTED) as tell:
             _run(todo, store, executor, _build_counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))

@@ -139,7 +139,7 @@ class _StoredFigures:
     def estimate(self, listed: Sequence[Candidate], tell: Callable[..., None] | None) -> list[dict[str, float]]:
         """Of each split what was estimated."""
         keys = [self._build_key("estimate", candidate) for candidate in listed]
-        known = self.store.known()
+        known = self.store.list_done()
         todo = [(key, candidate) for key, candidate in zip(keys, listed, strict=True) if key not in known]
         done = len(listed) - len(todo)
         pieces = [todo[i : i + _PIECE] for i in range(0, len(todo), _PIECE)]
@@ -156,7 +156,7 @@ class _StoredFigures:
         """Of each of these rows the seconds of its step, run."""
         listed = [(row["split"], row["micro_batch"], row["recompute"]) for row in rows]
         keys = [self._build_key("step", candidate) for candidate in listed]
-        known = self.store.known()
+        known = self.store.list_done()
         todo = [(key, candidate) for key, candidate in zip(keys, listed, strict=True) if key not in known]
         for key, time in self._run(_time_candidate, [candidate for _, candidate in todo], [key for key, _ in todo]):
             self.store.add([(key, {"time": time})])

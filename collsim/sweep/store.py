@@ -84,7 +84,7 @@ class Store:
         except _UNREADABLE as error:
             raise self._damaged(error) from error
 
-    def known(self) -> set[str]:
+    def list_done(self) -> set[str]:
         """Ids of scenarios that are done."""
         try:
             return {key for (key,) in self._db.execute("SELECT id FROM rows")}

@@ -378,11 +378,11 @@ def merge_columns(columns: Sequence[Column], pairs: int) -> Routes:
         hops[slice(None) if pair is None else pair] += 1
     start = np.concatenate([[0], np.cumsum(hops)]).astype(np.int64)
     link = np.empty(start[-1], np.int32)
-    at = start[:-1].copy()
+    position = start[:-1].copy()
     for pair, crossed in columns:
         here = slice(None) if pair is None else pair
-        link[at[here]] = crossed
-        at[here] += 1
+        link[position[here]] = crossed
+        position[here] += 1
     return Routes(start, link)
 
 

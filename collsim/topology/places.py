@@ -55,8 +55,8 @@ class _JoinedNames(Sequence[str]):
     def __getitem__(self, i):  # type: ignore[no-untyped-def]
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
-        at = int(i) + (len(self) if i < 0 else 0)
-        return self.first[at] if at < len(self.first) else self.second[at - len(self.first)]
+        index = int(i) + (len(self) if i < 0 else 0)
+        return self.first[index] if index < len(self.first) else self.second[index - len(self.first)]
 
 
 def with_helpers(

@@ -150,12 +150,12 @@ class MachinePaths:
     def neighbours(self) -> list[list[tuple[int, int, Cable]]]:
         """Per device: (device, local link, cable)."""
         number = {name: i for i, name in enumerate(self.machine.devices)}
-        found: list[list[tuple[int, int, Cable]]] = [[] for _ in number]
+        neighbours: list[list[tuple[int, int, Cable]]] = [[] for _ in number]
         for i, (a, b, cable) in enumerate(self.machine.joints):
             for link, x, y in ((2 * i, number[a], number[b]), (2 * i + 1, number[b], number[a])):
                 if link not in self.lost:
-                    found[x].append((y, link, cable))
-        return found
+                    neighbours[x].append((y, link, cable))
+        return neighbours
 
     def best(self, a: int, b: int) -> Path | None:
         """The best path from local device a to b, or None."""
@@ -190,10 +190,10 @@ class MachinePaths:
 
     def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
         """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty if none is."""
-        found = [
+        candidates = [
             (path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))
         ]
-        return [goal for *key, goal in found if key == list(min(found)[:3])]
+        return [goal for *key, goal in candidates if key == list(min(candidates)[:3])]
 
 
 def _can_pass(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:

@@ -31,9 +31,9 @@ def _order_by_tree(plan: Machine) -> tuple[int, ...]:
 def _find_link_rings(plan: Machine) -> list[tuple[int, ...]]:
     rank = {plan.devices[device]: r for r, device in enumerate(plan.ranks)}
     free: dict[tuple[int, int], int] = {}
-    for one, two, cable in plan.joints:
-        if cable.kind in ("nvlink", "xgmi", "ici") and one in rank and two in rank:
-            free[rank[one], rank[two]] = free[rank[two], rank[one]] = cable.width
+    for a, b, cable in plan.joints:
+        if cable.kind in ("nvlink", "xgmi", "ici") and a in rank and b in rank:
+            free[rank[a], rank[b]] = free[rank[b], rank[a]] = cable.width
     rings: list[tuple[int, ...]] = []
     while len(rings) < 32 and (ring := _find_one_ring(len(rank), free)):
         back = (ring[0], *ring[:0:-1])

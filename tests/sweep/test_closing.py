@@ -90,7 +90,7 @@ def test_where_the_ring_is_the_best_that_was_found_that_is_said_too():
     assert race.rival == "ring"
     assert race.runs["ring"].time == pytest.approx(race.trace.time)
     assert "ring takes as long" in str(race)
-    assert "allreduce_ring is the fastest" in str(race.found)
+    assert "allreduce_ring is the fastest" in str(race.provenance)
     assert "over ring" not in str(race)
     assert "over double binary tree" in str(race)
     assert "It stays at" in str(race)

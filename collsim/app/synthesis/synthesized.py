@@ -151,7 +151,7 @@ def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress =
         pieces = [run.schedule.options["pieces"] for run in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
     runners = {name: build_runner(run) for name, run in runs.items() if len(run.schedule) <= MOST_PLAYED}
-    return Synthesized(write_both(race.found), write_sentences(race), race.rows(), runners, thinned)
+    return Synthesized(write_both(race.provenance), write_sentences(race), race.rows(), runners, thinned)
 
 
 def _create_reporter(report_progress: ReportProgress) -> Callable[[int, int, str], None]:

@@ -9,17 +9,16 @@ from __future__ import annotations
 import random
 import warnings
 from pathlib import Path
-from typing import Any
 
 from ...collective import Collective
 from ...errors import CollsimError, FormatError, ScheduleError
-from ...files import refuse
+from ...files import FilePath, refuse
 from ...schedule import Schedule
 from ..file_formats import Format, register
 from .compile import compile_schedule
 from .interpreter import InterpretedRun, Meaning, Order, find_meaning, interpret
 from .lowering import lower
-from .program import Program, at, describe_excess, parse, write
+from .program import Program, describe_excess, format_position, parse, write
 
 __all__ = ["read_msccl", "write_msccl"]
 
@@ -27,7 +26,9 @@ _MOST_RACED = 100_000  # instructions of a program that is searched for races
 _MOST_WORK = 10_000_000  # instructions run to find a root
 
 
-def read_msccl(path: Any, *, collective: str | None = None, root: int | None = None, strict: bool = False) -> Schedule:
+def read_msccl(
+    path: FilePath, *, collective: str | None = None, root: int | None = None, strict: bool = False
+) -> Schedule:
     """Read the schedule of an MSCCL XML file; it verifies, or the file is refused.
 
     Args:
@@ -62,7 +63,7 @@ def read_msccl(path: Any, *, collective: str | None = None, root: int | None = N
     return _lower_program(program, path, run)
 
 
-def _parse_file(path: Any, strict: bool) -> Program:
+def _parse_file(path: FilePath, strict: bool) -> Program:
     program = parse(path)
     if strict and (excess := describe_excess(program)) is not None:
         refuse(path, "", excess)
@@ -75,7 +76,7 @@ def _require_rank(program: Program, root: int | None) -> None:
         raise CollsimError(message, root=root, ranks=program.ranks, last=program.ranks - 1)
 
 
-def _run_of_layouts(program: Program, path: Any, kind: Collective, root: int | None) -> InterpretedRun:
+def _run_of_layouts(program: Program, path: FilePath, kind: Collective, root: int | None) -> InterpretedRun:
     """The run in the first placement that the program is meant for; it has to be right in each of them."""
     known: int | None = 0
     if kind.rooted:
@@ -95,7 +96,7 @@ def _run_of_layouts(program: Program, path: Any, kind: Collective, root: int | N
     return runs[0]
 
 
-def _lower_program(program: Program, path: Any, run: InterpretedRun) -> Schedule:
+def _lower_program(program: Program, path: FilePath, run: InterpretedRun) -> Schedule:
     try:
         return lower(program, run)
     except FormatError as error:
@@ -106,14 +107,14 @@ def _count_instructions(program: Program) -> int:
     return sum(len(block.steps) for gpu in program.gpus for block in gpu.blocks)
 
 
-def _find_roots(program: Program, path: Any, known: int | None) -> list[int]:
+def _find_roots(program: Program, path: FilePath, known: int | None) -> list[int]:
     """The root if it is known, else every rank: MSCCL files do not say."""
     if known is None and program.ranks * _count_instructions(program) > _MOST_WORK:
         refuse(path, "", "too large to find its root by trying all {ranks} ranks; give root=", ranks=program.ranks)
     return list(range(program.ranks)) if known is None else [known]
 
 
-def _run(program: Program, path: Any, meanings: list[Meaning]) -> InterpretedRun:
+def _run(program: Program, path: FilePath, meanings: list[Meaning]) -> InterpretedRun:
     """The run under the first meaning that is right. Raises what is wrong under the first of all."""
     first: FormatError | None = None
     for meaning in meanings:
@@ -127,7 +128,7 @@ def _run(program: Program, path: Any, meanings: list[Meaning]) -> InterpretedRun
     raise first
 
 
-def _warn_of_silence(program: Program, path: Any) -> None:
+def _warn_of_silence(program: Program, path: FilePath) -> None:
     for g, gpu in enumerate(program.gpus):
         last = [max((s for s, step in enumerate(block.steps) if step.signals), default=-1) for block in gpu.blocks]
         for b, block in enumerate(gpu.blocks):
@@ -140,11 +141,11 @@ def _warn_of_silence(program: Program, path: Any) -> None:
                         f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the "
                         "runtime would hang"
                     )
-                    warnings.warn(f"{Path(path).name}, {at(g, b, s)} {message}", stacklevel=3)
+                    warnings.warn(f"{Path(path).name}, {format_position(g, b, s)} {message}", stacklevel=3)
                     return
 
 
-def _warn_of_races(program: Program, path: Any, meaning: Meaning) -> None:
+def _warn_of_races(program: Program, path: FilePath, meaning: Meaning) -> None:
     """Run it again in other orders: a program whose result depends on which thread block is faster lacks a
     dependency."""
     for first in _list_orders(program):
@@ -178,7 +179,12 @@ def _list_orders(program: Program) -> tuple[Order, ...]:
 
 
 def write_msccl(
-    schedule: Schedule, path: Any, *, name: str | None = None, protocol: str | None = None, inplace: bool | None = None
+    schedule: Schedule,
+    path: FilePath,
+    *,
+    name: str | None = None,
+    protocol: str | None = None,
+    inplace: bool | None = None,
 ) -> None:
     """Write a schedule as MSCCL XML, so that GPUs can run it: `MSCCL_XML_FILES=my.xml NCCL_ALGO=MSCCL,RING,TREE`.
 

@@ -175,18 +175,18 @@ def _list_copies(moves: Iterator[tuple[int, Span, Span]], number: int) -> Iterat
 
 def _split_runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span, Span, int]]:
     """Neighbouring moves of the same key joined, up to the runtime's largest count."""
-    at = 0
-    while at < len(moves):
-        key, (a, i), (b, j) = moves[at]
+    start = 0
+    while start < len(moves):
+        key, (a, i), (b, j) = moves[start]
         count = 1
         while (
-            at + count < len(moves)
+            start + count < len(moves)
             and count < ProgramLimits().count
-            and moves[at + count] == (key, (a, i + count), (b, j + count))
+            and moves[start + count] == (key, (a, i + count), (b, j + count))
         ):
             count += 1
         yield key, (a, i), (b, j), count
-        at += count
+        start += count
 
 
 def _merge_messages(step: Step, memory: _Memory) -> Iterator[tuple[int, int, int, Span, Span, int, bool]]:
@@ -280,13 +280,13 @@ def _assemble(schedule: Schedule, operations: list[Operation], pairing: bool) ->
     for op in operations:
         _place(gpus[op.gpu], op)
     sizes = [_list_sizes(operations, g) for g in range(schedule.ranks)]
-    made = [GpuProgram(size, gpu.blocks) for size, gpu in zip(sizes, gpus, strict=True)]
-    for part in made:
+    programs = [GpuProgram(size, gpu.blocks) for size, gpu in zip(sizes, gpus, strict=True)]
+    for part in programs:
         for block in part.blocks:
             for step in block.steps:
                 if step.waits is not None:
                     part.blocks[step.waits[0]].steps[step.waits[1]].signals = True
-    return Program("", schedule.collective, schedule.chunks, made, root=schedule.root)
+    return Program("", schedule.collective, schedule.chunks, programs, root=schedule.root)
 
 
 def _list_sizes(operations: list[Operation], gpu: int) -> dict[str, int]:
@@ -349,16 +349,16 @@ def _place(gpu: _Assembly, op: Operation) -> None:
     before = _list_predecessors(gpu, op)
     previous = gpu.last.get(number)
     if op.type == "s" and previous is not None and _is_fitting(previous, op, before):
-        received, place = previous
-        gpu.blocks[number].steps[place.step].type = "rcs" if received.type == "r" else "rrcs"
+        received, position = previous
+        gpu.blocks[number].steps[position.step].type = "rcs" if received.type == "r" else "rrcs"
         gpu.last.pop(number)
     else:
-        place = _append(gpu, op, number, before)
-        gpu.last[number] = (op, place)
+        position = _append(gpu, op, number, before)
+        gpu.last[number] = (op, position)
     for span in op.reads():
-        gpu.readers[span].append(place)
+        gpu.readers[span].append(position)
     for span in op.writes():
-        gpu.writer[span] = place
+        gpu.writer[span] = position
         gpu.readers[span] = []
 
 
@@ -374,33 +374,35 @@ def _append(gpu: _Assembly, op: Operation, number: int, before: list[_Place]) ->
 
 def _list_predecessors(gpu: _Assembly, op: Operation) -> list[_Place]:
     """What must be finished before an operation: who wrote what it reads or overwrites, who read what it overwrites."""
-    found = [gpu.writer[span] for span in op.reads() + op.writes() if span in gpu.writer]
+    predecessors = [gpu.writer[span] for span in op.reads() + op.writes() if span in gpu.writer]
     for span in op.writes():
-        found += gpu.readers[span]
-    return found
+        predecessors += gpu.readers[span]
+    return predecessors
 
 
 def _is_fitting(previous: tuple[Operation, _Place], op: Operation, before: list[_Place]) -> bool:
     """Does a send pass on exactly what its thread block's last instruction received?"""
-    received, place = previous
+    received, position = previous
     same = (received.dst, received.count) == (op.src, op.count)
-    return received.type in ("r", "rrc") and same and all(p is place for p in before)
+    return received.type in ("r", "rrc") and same and all(p is position for p in before)
 
 
-def _list_missing(before: list[_Place], knows: dict[int, int], own: int) -> list[tuple[int, int]]:
+def _list_missing(before: list[_Place], knows: dict[int, int], block_number: int) -> list[tuple[int, int]]:
     """(thread block, step) to wait for that a thread block does not know to be finished; what follows from another one
     is left out."""
     wanted: dict[int, _Place] = {}
-    for place in before:
-        if place.block != own and knows.get(place.block, -1) < place.step:
-            known = wanted.get(place.block)
-            if known is None or known.step < place.step:
-                wanted[place.block] = place
+    for predecessor in before:
+        if predecessor.block != block_number and knows.get(predecessor.block, -1) < predecessor.step:
+            known = wanted.get(predecessor.block)
+            if known is None or known.step < predecessor.step:
+                wanted[predecessor.block] = predecessor
     needed = []
-    for block, place in wanted.items():
-        if not any(other is not place and other.knows.get(block, -1) >= place.step for other in wanted.values()):
-            needed.append((block, place.step))
-    for block, place in wanted.items():
-        for other, step in {**place.knows, block: place.step}.items():
+    for block, predecessor in wanted.items():
+        if not any(
+            other is not predecessor and other.knows.get(block, -1) >= predecessor.step for other in wanted.values()
+        ):
+            needed.append((block, predecessor.step))
+    for block, predecessor in wanted.items():
+        for other, step in {**predecessor.knows, block: predecessor.step}.items():
             knows[other] = max(knows.get(other, -1), step)
     return sorted(needed)

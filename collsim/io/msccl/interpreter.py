@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 
 from ...collective import EVERY, NOTHING, Collective, collective
 from ...errors import FormatError, Sentence, Words, join_words
-from ...files import refuse
+from ...files import FilePath, refuse
 from ...verify.contributions import MANY, Terms, add_terms, draw_weights, format_terms
-from .program import BUFFERS, Block, Instruction, Program, at
+from .program import BUFFERS, Block, Instruction, Program, format_position
 
 #: A place in a gpu's memory, after in-place buffers became one: (gpu, buffer, offset).
 Cell = tuple[int, str, int]
@@ -77,8 +77,8 @@ class Meaning:
 
     def start(self) -> Iterator[tuple[Cell, int, int]]:
         """(cell, rank, slot) of everything that is there before the first step."""
-        held = self.kind.mark_initial_slots(self.ranks, self.chunks, self.root)
-        for rank, slot in zip(*held.nonzero(), strict=True):
+        initial = self.kind.mark_initial_slots(self.ranks, self.chunks, self.root)
+        for rank, slot in zip(*initial.nonzero(), strict=True):
             offset = int(slot) - (int(rank) * self.per if self.kind.before == "own" else 0)
             yield self.cell(int(rank), "i", offset), int(rank), int(slot)
 
@@ -100,7 +100,7 @@ class InterpretedRun:
     order: list[tuple[Spot, Spot | None]]
 
 
-def find_meaning(program: Program, path: Any, name: str | None = None) -> Collective:
+def find_meaning(program: Program, path: FilePath, name: str | None = None) -> Collective:
     """The collective that a program is for. Raises FormatError for `custom` and others that say nothing about a
     result."""
     word = (name or program.collective).lower()
@@ -116,7 +116,7 @@ def find_meaning(program: Program, path: Any, name: str | None = None) -> Collec
 
 
 def interpret(
-    program: Program, path: Any, meaning: Meaning, depth: int | None = None, first: Order | None = None
+    program: Program, path: FilePath, meaning: Meaning, depth: int | None = None, first: Order | None = None
 ) -> InterpretedRun:
     """Run a program once.
 
@@ -142,7 +142,7 @@ def interpret(
 
 
 class _Machine:
-    def __init__(self, program: Program, path: Any, meaning: Meaning, depth: int | None):
+    def __init__(self, program: Program, path: FilePath, meaning: Meaning, depth: int | None):
         self.program, self.path, self.meaning, self.depth = program, path, meaning, depth
         self.blocks: dict[tuple[int, int], Block] = {
             (g, b): tb for g, gpu in enumerate(program.gpus) for b, tb in enumerate(gpu.blocks)
@@ -235,7 +235,14 @@ class _Machine:
         count = tb.steps[spot[2]].count
         if len(moving) != count:
             message = "receives {count} chunks, but {sender} sends {sent}"
-            refuse(self.path, at(*spot), message, count=count, sender=at(*sender), sent=len(moving))
+            refuse(
+                self.path,
+                format_position(*spot),
+                message,
+                count=count,
+                sender=format_position(*sender),
+                sent=len(moving),
+            )
         return sender, moving
 
     def cells(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[Cell]:
@@ -250,22 +257,22 @@ class _Machine:
                 buffer=BUFFERS[buffer],
                 size=size,
             )
-            refuse(self.path, at(*spot), message)
+            refuse(self.path, format_position(*spot), message)
         return [self.meaning.cell(spot[0], buffer, offset + k) for k in range(step.count)]
 
     def read(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[int]:
         cells = self.cells(spot, step, operand, name)
         missing = next((k for k, cell in enumerate(cells) if cell not in self.value), None)
         if missing is not None:
-            self.refuse_unwritten(spot, step, self.named(operand[0], operand[1] + missing))
+            self.refuse_unwritten(spot, step, self.name_chunk(operand[0], operand[1] + missing))
         return [self.value[cell] for cell in cells]
 
     def refuse_unwritten(self, spot: Spot, step: Instruction, where: Words) -> NoReturn:
         message = "undefined read: {type} reads {where}, in which nothing was written yet"
-        refuse(self.path, at(*spot), message, type=step.type, where=where)
+        refuse(self.path, format_position(*spot), message, type=step.type, where=where)
 
     @staticmethod
-    def named(buffer: str, chunk: int) -> Sentence:
+    def name_chunk(buffer: str, chunk: int) -> Sentence:
         return Sentence("chunk {chunk} of the {buffer} buffer", chunk=chunk, buffer=BUFFERS[buffer])
 
     # ---- what can be wrong
@@ -274,8 +281,10 @@ class _Machine:
         stuck = next((key for key, tb in self.blocks.items() if self.now[key] < len(tb.steps)), None)
         if stuck is not None:
             self.explain(stuck)
-        for (_, peer, channel), queue in filter(lambda one: one[1], self.flying.items()):
-            refuse(self.path, at(*queue[0][0]), _UNMATCHED, peer=peer, channel=channel)
+        for (_, peer, channel), queue in self.flying.items():
+            if not queue:
+                continue
+            refuse(self.path, format_position(*queue[0][0]), _UNMATCHED, peer=peer, channel=channel)
 
     def explain(self, stuck: tuple[int, int]) -> None:
         """Follow who waits for whom until somebody waits for nothing, or for one who was there before."""
@@ -286,13 +295,17 @@ class _Machine:
             chain[key] = len(chain)
             spot = (*key, self.now[key])
             message, key = self.waits_for(spot)
-            says.append(Sentence("{at} ({type}) waits for {why}", at=at(*spot), type=self.step(spot).type, why=message))
+            says.append(
+                Sentence(
+                    "{at} ({type}) waits for {why}", at=format_position(*spot), type=self.step(spot).type, why=message
+                )
+            )
         circle = says[chain[key] :]
-        shown = circle if len(circle) <= 6 else [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
+        lines = circle if len(circle) <= 6 else [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
         raise FormatError(
             "{path}: deadlock: {shown}; and so round in a circle",
             path=_name_file(self.path),
-            shown=join_words(shown, "{first}; {then}"),
+            shown=join_words(lines, "{first}; {then}"),
         )
 
     def waits_for(self, spot: Spot) -> tuple[Sentence, tuple[int, int]]:
@@ -307,7 +320,7 @@ class _Machine:
             )
         receiver = self.unfinished(b, a, c, "recv")
         if receiver is None:
-            refuse(self.path, at(*spot), _UNMATCHED, peer=b, channel=c)
+            refuse(self.path, format_position(*spot), _UNMATCHED, peer=b, channel=c)
         room = "room on channel {channel} to gpu {gpu}, which holds {depth} messages"
         return Sentence(room, channel=c, gpu=b, depth=self.depth), receiver
 
@@ -315,7 +328,7 @@ class _Machine:
         """The thread block of `gpu` that should send what an instruction waits for."""
         if (sender := self.unfinished(gpu, receiver, channel, "send")) is None:
             message = "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}"
-            refuse(self.path, at(*spot), message, type=self.step(spot).type, gpu=gpu, channel=channel)
+            refuse(self.path, format_position(*spot), message, type=self.step(spot).type, gpu=gpu, channel=channel)
         return sender
 
     def unfinished(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
@@ -343,22 +356,22 @@ class _Machine:
 
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
-        of = Sentence("every gpu, added") if contributor == EVERY else at(contributor)
-        what = self.named(buffer, offset)
+        of = Sentence("every gpu, added") if contributor == EVERY else format_position(contributor)
+        what = self.name_chunk(buffer, offset)
         wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of)
         last = self.writer.get(cell)
         if cell not in self.value:
             message = "wrong result: nothing writes {what}; {wants} there"
-            refuse(self.path, at(gpu), message, what=what, wants=wants)
+            refuse(self.path, format_position(gpu), message, what=what, wants=wants)
         has = _count_contributions(self.program, self.meaning, self.order, cell)
-        where = at(gpu) if last is None else at(*last)
+        where = format_position(gpu) if last is None else format_position(*last)
         by = Sentence("no step writes it") if last is None else Sentence("this step writes it last")
         message = "wrong result: {what} ends as {has}, but {wants}; {by}"
         refuse(self.path, where, message, what=what, has=has, wants=wants, by=by)
 
 
 def _count_contributions(
-    program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell
+    program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], target: Cell
 ) -> Words:
     """What a cell holds at the end, exactly: `2·r0 + r1`; only the values that can reach it are followed."""
     value: dict[Cell, Terms] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
@@ -372,7 +385,7 @@ def _count_contributions(
         if step.reads:
             parts.append([value.get(meaning.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
         parts += [[value.get(c, {}) for c in dst]] if step.type in ("re", "ra") else []
-        moving = [add_terms(one) for one in zip(*parts, strict=True)] if parts else []
+        moving = [add_terms(terms) for terms in zip(*parts, strict=True)] if parts else []
         work += sum(map(len, moving))
         if work > 5_000_000:
             return Sentence("something else")
@@ -380,12 +393,12 @@ def _count_contributions(
             value.update(zip(dst, moving, strict=True))
         if step.sends:
             sent[spot] = moving
-    return format_terms(value[asked])
+    return format_terms(value[target])
 
 
 def _add_contributions(a: list[int], b: list[int]) -> list[int]:
     return [min(MANY, x + y) for x, y in zip(a, b, strict=True)]
 
 
-def _name_file(path: Any) -> str:
+def _name_file(path: FilePath) -> str:
     return Path(path).name

@@ -19,6 +19,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule, Step, freeze
@@ -27,7 +28,7 @@ from .interpreter import InterpretedRun, Meaning, Spot
 from .program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
-Depends = tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]
+Depends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 _MOST_SLOTS = 32_000_000
 _MOST_WAITS = 10_000_000
 _MOST_EDGES = 4_000_000
@@ -80,18 +81,18 @@ def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
         if inputs and buffer == "i":
             return natural + offset
         base = chunks if apart and buffer == "o" else 0
-        _, placed, at = meaning.cell(gpu, buffer, offset)
+        _, placed, position = meaning.cell(gpu, buffer, offset)
         if not meaning.inplace and not apart and placed == "o" and kind.after == "own":
-            at += gpu * meaning.per
-        over = at >= chunks
-        return natural + inputs + (at - chunks) * 2 + (buffer == "o") if over else base + at
+            position += gpu * meaning.per
+        over = position >= chunks
+        return natural + inputs + (position - chunks) * 2 + (buffer == "o") if over else base + position
 
     layout = SlotNumbers(slot, scratch + largest["s"])
     if inputs:
         used = {
             (g, s.src[1] + k) for g, s in _list_steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)
         }
-        starts = {(g, offset): at for (g, _, offset), _, at in meaning.start()}
+        starts = {(g, offset): position for (g, _, offset), _, position in meaning.start()}
         layout.first = [((g, starts[g, o]), natural + o) for g, o in sorted(used) if (g, o) in starts]
     if kind.has_separate_result and meaning.inplace:
         layout.last = [((g, c), chunks + c) for g in range(meaning.ranks) for c in range(chunks)]
@@ -252,12 +253,12 @@ class _Lowering:
         return self.spare[key]
 
     def walk(self) -> None:
-        self.moved(self.layout.first)
+        self.add_copies(self.layout.first)
         for spot, sender in self.run.order:
-            self.one(spot, sender)
-        self.moved(self.layout.last)
+            self.add_instruction(spot, sender)
+        self.add_copies(self.layout.last)
 
-    def moved(self, copies: list[tuple[Slot, int]]) -> None:
+    def add_copies(self, copies: list[tuple[Slot, int]]) -> None:
         for (gpu, source), into in copies:
             self.local([(gpu, source)], [(gpu, into)], False, 0)
 
@@ -273,7 +274,7 @@ class _Lowering:
             (self.graph.reduces if reduce else self.graph.copies)(node, b)
         return node
 
-    def one(self, spot: Spot, sender: Spot | None) -> None:
+    def add_instruction(self, spot: Spot, sender: Spot | None) -> None:
         step, tb = self.instruction(spot), self.program.gpus[spot[0]].blocks[spot[1]]
         past = self.blocks.setdefault(spot[:2], _Past())
         if step.waits is not None:
@@ -386,7 +387,7 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
         raise CollsimError(message, name=program.name)
     meaning = run.meaning
     rows, depends = _build_rows(lowering.graph, steps)
-    made = freeze(
+    schedule = freeze(
         _build_identifier(program.name),
         meaning.kind.name,
         meaning.ranks,
@@ -398,7 +399,7 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
     )
     for array in depends or ():
         array.setflags(write=False)
-    return replace(made, depends=depends)
+    return replace(schedule, depends=depends)
 
 
 def _build_identifier(name: str) -> str:
@@ -436,7 +437,7 @@ def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | 
     first = np.zeros(len(steps), np.int64)
     first[order] = np.cumsum(size[order]) - size[order]
     counts: list[int] = []
-    parts: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+    parts: list[npt.NDArray[np.int64]] = []
     for k in order:
         node = graph.nodes[k]
         table[steps[k]] += [

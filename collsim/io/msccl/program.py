@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ...errors import Sentence, Words
-from ...files import MOST_ELEMENTS, parse_whole_number, read_xml, refuse, write_text
+from ...files import MOST_ELEMENTS, FilePath, parse_whole_number, read_xml, refuse, write_text
 
 #: type -> (receives, reads its source, writes its destination, reduces into it, sends)
 TYPES = {
@@ -125,7 +124,7 @@ class Program:
         return 1 + max((b.channel for g in self.gpus for b in g.blocks), default=0)
 
 
-def at(gpu: int, block: int | None = None, step: int | None = None) -> Sentence:
+def format_position(gpu: int, block: int | None = None, step: int | None = None) -> Sentence:
     """`gpu 0, thread block 3, step 2`: how a place is named everywhere."""
     if block is None:
         return Sentence("gpu {gpu}", gpu=gpu)
@@ -137,7 +136,7 @@ def at(gpu: int, block: int | None = None, step: int | None = None) -> Sentence:
 # ---- reading
 
 
-def parse(path: Any) -> Program:
+def parse(path: FilePath) -> Program:
     """The program of a file, checked for form: ranges, peers, contiguous ids. What it does is checked by
     `interpret`."""
     builder = _Builder(path)
@@ -152,7 +151,7 @@ class _Builder:
 
     ORDER = ("algo", "gpu", "tb", "step")
 
-    def __init__(self, path: Any):
+    def __init__(self, path: FilePath):
         self.path = path
         self.program: Program | None = None
         self.ranks = 0
@@ -204,14 +203,14 @@ class _Builder:
     def _gpu(self, a: dict[str, str]) -> None:
         number = self._number(a, "id", 0, self.ranks - 1, "<gpu>")
         if number in self.gpus:
-            refuse(self.path, at(number), "a second gpu of this id")
-        sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, at(number), 0) for b in BUFFERS}
+            refuse(self.path, format_position(number), "a second gpu of this id")
+        sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, format_position(number), 0) for b in BUFFERS}
         self.gpus[number], self.blocks[number], self.place = GpuProgram(sizes), {}, (number, -1)
 
     def _tb(self, a: dict[str, str]) -> None:
         gpu = self.place[0]
         number = self._number(a, "id", 0, MOST_ELEMENTS, Sentence("gpu {gpu}, <tb>", gpu=gpu))
-        where = at(gpu, number)
+        where = format_position(gpu, number)
         if number in self.blocks[gpu]:
             refuse(self.path, where, "a second thread block of this id")
         send, recv = (self._number(a, k, -1, self.ranks - 1, where) for k in ("send", "recv"))
@@ -223,8 +222,8 @@ class _Builder:
     def _step(self, a: dict[str, str]) -> None:
         gpu, block = self.place
         tb = self.blocks[gpu][block]
-        number = self._number(a, "s", 0, MOST_ELEMENTS, Sentence("{at}, <step>", at=at(gpu, block)))
-        where = at(gpu, block, number)
+        number = self._number(a, "s", 0, MOST_ELEMENTS, Sentence("{at}, <step>", at=format_position(gpu, block)))
+        where = format_position(gpu, block, number)
         if number != len(tb.steps):
             refuse(self.path, where, "steps are numbered from 0 without gaps; expected s={steps}", steps=len(tb.steps))
         step = self._instruction(a, where)
@@ -288,7 +287,12 @@ class _Builder:
         blocks = self.blocks[gpu]
         gap = next((k for k in range(len(blocks)) if k not in blocks), None)
         if gap is not None:
-            refuse(self.path, at(gpu), "thread blocks are numbered from 0 without gaps; there is no {gap}", gap=gap)
+            refuse(
+                self.path,
+                format_position(gpu),
+                "thread blocks are numbered from 0 without gaps; there is no {gap}",
+                gap=gap,
+            )
         return [blocks[k] for k in range(len(blocks))]
 
     def _require_connections(self, g: int, gpu: GpuProgram) -> None:
@@ -298,7 +302,7 @@ class _Builder:
             for side, peer in block.ends():
                 other = seen.setdefault((side, peer, block.channel), b)
                 if other != b:
-                    self._refuse_second(at(g, b), side, peer, block.channel, other)
+                    self._refuse_second(format_position(g, b), side, peer, block.channel, other)
             self._require_dependencies(g, b, gpu.blocks)
 
     def _refuse_second(self, where: Words, side: str, peer: int, channel: int, other: int) -> None:
@@ -310,13 +314,13 @@ class _Builder:
             tb, number = step.waits or (block, -1)
             if tb >= len(blocks) or number >= len(blocks[tb].steps):
                 message = "waits for step {number} of thread block {block}, which does not exist"
-                refuse(self.path, at(gpu, block, s), message, number=number, block=tb)
+                refuse(self.path, format_position(gpu, block, s), message, number=number, block=tb)
 
 
 # ---- writing
 
 
-def write(program: Program, path: Any) -> None:
+def write(program: Program, path: FilePath) -> None:
     """Write a program as XML, attributes in the order of msccl-tools."""
     write_text(path, (f"{line}\n" for line in _list_lines(program)))
 
@@ -377,7 +381,7 @@ def _describe_gpu_excess(g: int, gpu: GpuProgram, most: ProgramLimits) -> Senten
             return Sentence(message, gpu=g, most=most.blocks_per_channel, channel=block.channel)
         if len(block.steps) > most.steps:
             message = "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels"
-            return Sentence(message, at=at(g, b), steps=len(block.steps), most=most.steps)
+            return Sentence(message, at=format_position(g, b), steps=len(block.steps), most=most.steps)
         if any(s.count > most.count for s in block.steps):
-            return Sentence("{at} moves more than {count} chunks at once", at=at(g, b), count=most.count)
+            return Sentence("{at} moves more than {count} chunks at once", at=format_position(g, b), count=most.count)
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from ...errors import FormatError, require_path
@@ -31,7 +31,7 @@ class FormatWarning(UserWarning):
     """
 
 
-def load_topology(path: str | Path, **options: Any) -> Topology:
+def load_topology(path: str | PathLike[str], **options: Any) -> Topology:
     """A topology from a file.
 
     Formats: `nvidia-smi topo -m` as pasted; NCCL topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE, also RCCL's with

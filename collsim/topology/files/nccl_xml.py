@@ -139,7 +139,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 
 
 def _complete(
-    plan: Machine, found: _Progress, root: Element, options: dict[str, Any], name: str
+    plan: Machine, progress: _Progress, root: Element, options: dict[str, Any], name: str
 ) -> tuple[Machine, Board | None]:
     """The machine with the NVLinks that its file leaves out, and the board that they are from.
 
@@ -148,29 +148,29 @@ def _complete(
     """
     word = parse_nvlink(options.get("nvlink"))
     has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in plan.joints)
-    if word == "none" or has_links or len(found.gpus) < 2:
+    if word == "none" or has_links or len(progress.gpus) < 2:
         return plan, None
-    devices = [pci for pci in root.iter("pci") if _read_bus(pci) in found.bus]
+    devices = [pci for pci in root.iter("pci") if _read_bus(pci) in progress.bus]
     gpu = find_module(pci.get("device", "") for pci in devices)
-    if not gpu and options.get("gpu") is not None and (word or not found.any_gpu):
+    if not gpu and options.get("gpu") is not None and (word or not progress.any_gpu):
         gpu = find_gpu_name(options["gpu"])
-    board = find_board_by_bus(found.bus)
+    board = find_board_by_bus(progress.bus)
     if board is None and gpu:
-        board = find_board(gpu, len(found.gpus))
+        board = find_board(gpu, len(progress.gpus))
     if board is not None:
-        found.notes.append(
+        progress.notes.append(
             f"the file leaves NVLink out, as clouds' files do, and NCCL adds it by itself: NVLinks as in "
             f"{board.label}; nvlink='none' leaves them out"
         )
         return add_nvlinks(plan, board), board
-    is_bare = not found.any_gpu and any(pci.get("class", "").startswith(_MODULE_CLASS) for pci in devices)
+    is_bare = not progress.any_gpu and any(pci.get("class", "").startswith(_MODULE_CLASS) for pci in devices)
     if word == "board" or (is_bare and (not gpu or GPUS[gpu].links)):
         raise FormatError(
             "{name} holds processors and PCIe alone, as clouds' files do: NCCL adds NVLink by itself, and no machine "
             "of the catalogue has {count} such GPUs; say gpu='H100' for the NVLinks of its usual board, or "
             "nvlink='none' for PCIe alone",
             name=name,
-            count=len(found.gpus),
+            count=len(progress.gpus),
         )
     return plan, None
 

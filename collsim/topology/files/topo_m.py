@@ -379,7 +379,7 @@ def _shares_switch(matrix: _Matrix, a: str, b: str) -> bool:
     switch."""
     seen = [(matrix.between(a, card), matrix.between(b, card)) for card in matrix.cards]
     hidden = matrix.between(a, b).startswith("NV")
-    return hidden and all(one == other for one, other in seen) and ("PXB", "PXB") in seen
+    return hidden and all(first == second for first, second in seen) and ("PXB", "PXB") in seen
 
 
 def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], slot: Cable, gpu_slot: Cable, cpu: str) -> None:

@@ -153,5 +153,5 @@ def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
 
 def _find_newest_before(model: int) -> str:
     """Of Intel's, by the number of the model, which rises with time but for Granite Rapids."""
-    found = {m: name for name, p in PROCESSORS.items() if p.vendor == "GenuineIntel" for m in p.models}
-    return found[max((m for m in found if m <= model), default=min(found))]
+    names = {m: name for name, p in PROCESSORS.items() if p.vendor == "GenuineIntel" for m in p.models}
+    return names[max((m for m in names if m <= model), default=min(names))]

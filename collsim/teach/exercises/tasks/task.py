@@ -84,4 +84,4 @@ class Task:
     @property
     def wanted(self) -> Wanted:
         """What a function is called for."""
-        return Wanted(self.collective, self.ranks, self.helpers, own=True)
+        return Wanted(self.collective, self.ranks, self.helpers, is_new=True)
