@@ -94,8 +94,12 @@ def read_head(path: FilePath, most: int) -> bytes:
     """
     try:
         with open(require_path(path), "rb") as file:
-            head = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
-            source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
+            head = b""
+            if isinstance(file, io.BufferedReader):
+                head = file.peek(2)[:2]
+            source: Any = file
+            if head == b"\x1f\x8b":
+                source = gzip.GzipFile(fileobj=file)
             data: bytes = source.read(most)
     except (FileNotFoundError, NotADirectoryError):
         raise FormatError("no file {path}", path=format_value(os.fspath(path))) from None
@@ -391,10 +395,15 @@ def parse_real_number(
 
 
 def _shorten(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        text = value
+    else:
+        text = repr(value)
     if len(text) > 40:
         return repr(text[:40] + "...")
-    return repr(text) if isinstance(value, str) else text
+    if isinstance(value, str):
+        return repr(text)
+    return text
 
 
 def _describe_os_error(error: BaseException) -> str:
@@ -537,7 +546,9 @@ def guard_cell(value: object) -> Any:
         >>> guard_cell("eve;=1+1;.py")
         "eve;'=1+1;.py"
     """
-    return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _FORMULA.sub(r"\1'", value)
+    return value
 
 
 def unguard_cell(value: object) -> Any:
@@ -553,7 +564,9 @@ def unguard_cell(value: object) -> Any:
         >>> unguard_cell("eve;'=1+1;.py")
         'eve;=1+1;.py'
     """
-    return _GUARDED_FORMULA.sub(r"\1", value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _GUARDED_FORMULA.sub(r"\1", value)
+    return value
 
 
 def guard_json(text: str) -> str:
@@ -588,6 +601,8 @@ def format_csv(frame: pd.DataFrame) -> str:
 
     def guard(value: Any) -> Any:
         is_text = not isinstance(value, Number) and not (pd.api.types.is_scalar(value) and pd.isna(value))
-        return guard_cell(str(value)) if is_text else value
+        if is_text:
+            return guard_cell(str(value))
+        return value
 
     return str(frame.map(guard).rename(columns=guard_cell).to_csv(index=False))

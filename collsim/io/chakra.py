@@ -238,10 +238,16 @@ class _Messages:
             if src != dst:
                 done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.message(src, dst, chunk, tag))
             if src == dst or adds:
-                previous = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
+                if adds:
+                    previous = [*self.wrote.get((dst, into), []), *written[dst, into]]
+                else:
+                    previous = []
                 name = f"{'add' if adds else 'copy'} into {into}"
                 size = self.sizes[chunk]  # an addition reads two and writes one, four bytes an element
-                more = compute_roofline(size / 4, 3 * size) if adds else compute_roofline(0, 2 * size)
+                if adds:
+                    more = compute_roofline(size / 4, 3 * size)
+                else:
+                    more = compute_roofline(0, 2 * size)
                 done = self.add(dst, COMP, name, [*deps, *previous, *([done] if src != dst else [])], **more)
             written[dst, into] = [done]
         for key, last in written.items():

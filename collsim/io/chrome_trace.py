@@ -79,7 +79,10 @@ def _list_names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[d
     """Metadata: what processes and threads are called, and their order."""
     s = trace.schedule
     for pid in range(s.endpoints):
-        name = f"rank {pid}" if pid < s.ranks else f"helper {pid - s.ranks}"
+        if pid < s.ranks:
+            name = f"rank {pid}"
+        else:
+            name = f"helper {pid - s.ranks}"
         yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
         yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
     for (pid, tid), name in sorted(threads.items()):
@@ -114,7 +117,10 @@ def _slice(trace: Trace, word: str, k: int, tid: int) -> dict[str, object]:
     row = trace.schedule.transfers[k]
     rank_column, other = ("dst", "src") if word == "receive" else ("src", "dst")
     chunk, into, adds, peer = int(row["chunk"]), int(row["into"]), bool(row["reduce"]), int(row[other])
-    slot = f"{chunk}" if chunk == into else f"{chunk}→{into}"
+    if chunk == into:
+        slot = f"{chunk}"
+    else:
+        slot = f"{chunk}→{into}"
     facts = {"step": int(row["step"]), "chunk": chunk, "into": into, "peer": peer}
     return {
         "ph": "X",

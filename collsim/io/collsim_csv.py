@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -56,12 +56,12 @@ def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
         refuse(path, "", message, known=known)
     ranks = parse_whole_number(path, "", "ranks", facts.get("ranks"), 1, 2**24)
     endpoints = parse_whole_number(path, "", "endpoints", facts.get("endpoints", ranks), ranks, 2**25)
-    chunks = None if facts.get("chunks") is None else parse_whole_number(path, "", "chunks", facts["chunks"], 1, 2**27)
-    slots = (
-        None
-        if facts.get("slots") is None
-        else parse_whole_number(path, "", "slots", facts["slots"], chunks or 1, 2**28)
-    )
+    chunks = None
+    if facts.get("chunks") is not None:
+        chunks = parse_whole_number(path, "", "chunks", facts["chunks"], 1, 2**27)
+    slots = None
+    if facts.get("slots") is not None:
+        slots = parse_whole_number(path, "", "slots", facts["slots"], chunks or 1, 2**28)
     root = parse_whole_number(path, "", "root", facts.get("root", 0), 0, ranks - 1)
     try:
         kind = find_collective(what)
@@ -129,7 +129,9 @@ def read_csv(
         refuse(path, "", "no line of facts, so say what it is for: collective='allreduce'")
     facts.setdefault("ranks", int(max(table[:, 1:3].max(initial=0) + 1, 1)))
     schedule = freeze_rows(path, facts, _build_steps(path, table, lines))
-    return schedule if waits is None else with_waits(path, schedule, waits)
+    if waits is None:
+        return schedule
+    return with_waits(path, schedule, waits)
 
 
 def _parse_facts(path: FilePath, line: str) -> dict[str, Any]:
@@ -219,7 +221,10 @@ def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int])
         row = int(bad[0])
         message = "step {number} after step {before}; steps rise from 0 without gaps"
         refuse(path, Sentence("line {line}", line=lines[row]), message, number=number[row], before=number[row - 1])
-    ends = [*np.flatnonzero(jump).tolist(), len(number)] if len(number) else []
+    if len(number):
+        ends = [*np.flatnonzero(jump).tolist(), len(number)]
+    else:
+        ends = []
     for begin, end in pairwise(ends):
         _, src, dst, chunk, into, adds, channel = table[begin:end].T.astype(np.int32)
         yield Step(src, dst, chunk, into, adds.astype(bool), channel)
@@ -234,14 +239,20 @@ def write_csv(schedule: Schedule, path: FilePath) -> None:
 
 
 def _list_lines(schedule: Schedule) -> Iterator[str]:
-    waits = None if schedule.depends is None else iter(list_waits(schedule))
-    columns = COLUMNS if waits is not None else COLUMNS[:-1]
+    waits = None
+    if schedule.depends is not None:
+        waits = iter(list_waits(schedule))
+    columns: Sequence[str] = COLUMNS
+    if waits is None:
+        columns = COLUMNS[:-1]
     facts = json.dumps({"collsim": 1, **build_facts(schedule)})
     yield f"# {guard_json(facts)}\n{','.join(columns)}\n"
     for number, step in enumerate(schedule.each_step()):
         table = [getattr(step, name).tolist() for name in ("src", "dst", "chunk", "into", "reduce", "channel")]
         for s, d, c, i, adds, ch in zip(*table, strict=True):
-            after = "" if waits is None else "," + ";".join(map(str, next(waits)))
+            after = ""
+            if waits is not None:
+                after = "," + ";".join(map(str, next(waits)))
             yield f"{number},{s},{d},{c},{i},{'reduce' if adds else 'copy'},{ch}{after}\n"
 
 

@@ -39,12 +39,17 @@ def read_collsim_json(path: FilePath) -> Schedule:
     if columns != _COLUMNS or not isinstance(steps, list):
         refuse(path, "", "expected columns {columns} and a list of steps", columns=_COLUMNS)
     schedule = freeze_rows(path, data, (_build_step(path, number, step) for number, step in enumerate(steps)))
-    return with_waits(path, schedule, data["depends"]) if data.get("depends") is not None else schedule
+    if data.get("depends") is not None:
+        return with_waits(path, schedule, data["depends"])
+    return schedule
 
 
 def _build_step(path: FilePath, number: int, entry: Any) -> Step:
     where = Sentence("step {number}", number=number + 1)
-    pattern = entry if isinstance(entry, dict) else {"transfers": entry}
+    if isinstance(entry, dict):
+        pattern = entry
+    else:
+        pattern = {"transfers": entry}
     rows = _build_rows(path, where, pattern.get("transfers"))
     columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)

@@ -29,7 +29,9 @@ def _list_lines(schedule: Schedule) -> Iterator[str]:
     yield '  rankdir=LR; node [shape=box, fontname="Helvetica", fontsize=10]; edge [fontname="Helvetica", fontsize=9];'
     for moment in range(schedule.steps + 1):
         names = [_name(schedule, r) if moment == 0 else "" for r in range(schedule.endpoints)]
-        shape = "" if moment == 0 else ", shape=point"
+        shape = ", shape=point"
+        if moment == 0:
+            shape = ""
         nodes = " ".join(f'n{r}_{moment} [label="{name}"{shape}];' for r, name in enumerate(names))
         yield f"  {{ rank=same; {nodes} }}"
     for r in range(schedule.endpoints):
@@ -38,15 +40,22 @@ def _list_lines(schedule: Schedule) -> Iterator[str]:
             "weight=100];"
         )
     for t in schedule.transfers:
-        slot = f"{t['chunk']}" if t["chunk"] == t["into"] else f"{t['chunk']}→{t['into']}"
-        look = "color=firebrick" if t["reduce"] else "color=steelblue"
+        if t["chunk"] == t["into"]:
+            slot = f"{t['chunk']}"
+        else:
+            slot = f"{t['chunk']}→{t['into']}"
+        look = "color=steelblue"
+        if t["reduce"]:
+            look = "color=firebrick"
         label = f"{'+' if t['reduce'] else '='}{slot}"
         yield f'  n{t["src"]}_{t["step"]} -> n{t["dst"]}_{t["step"] + 1} [label="{label}", {look}, constraint=false];'
     yield "}"
 
 
 def _name(schedule: Schedule, endpoint: int) -> str:
-    return f"rank {endpoint}" if endpoint < schedule.ranks else f"helper {endpoint - schedule.ranks}"
+    if endpoint < schedule.ranks:
+        return f"rank {endpoint}"
+    return f"helper {endpoint - schedule.ranks}"
 
 
 register(

@@ -95,7 +95,9 @@ def _list_lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None)
         reads = []
         for src, dst, chunk, _, _, _ in rows:
             before = w.wrote.get((src, chunk), [])
-            label = w.task(src, f"send {sizes[chunk]}b to {dst} tag {number}", before) if src != dst else ""
+            label = ""
+            if src != dst:
+                label = w.task(src, f"send {sizes[chunk]}b to {dst} tag {number}", before)
             reads.append((src, chunk, label, before))
         for src, chunk, label, _ in reads:
             if label:

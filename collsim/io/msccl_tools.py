@@ -72,7 +72,9 @@ def read_msccl_tools(path: FilePath) -> Schedule:
 
 
 def _get_type(data: Any) -> Any:
-    return (data.get("msccl_type") or data.get("sccl_type")) if isinstance(data, dict) else type(data).__name__
+    if isinstance(data, dict):
+        return data.get("msccl_type") or data.get("sccl_type")
+    return type(data).__name__
 
 
 def _parse_object(path: FilePath, data: dict[str, Any], key: str) -> dict[str, Any]:
@@ -256,11 +258,10 @@ class _Sends:
             written = there != before.get((dst, address), 0)
             if (dst, address) in copied or (not adds and (written or there & coming != there)):
                 both = [r for r in range(self.ranks) if (there & coming) >> r & 1]
-                counted = (
-                    Sentence("ranks {both} would count twice", both=both[:8])
-                    if both
-                    else Sentence("two sends of this step write the same place")
-                )
+                if both:
+                    counted = Sentence("ranks {both} would count twice", both=both[:8])
+                else:
+                    counted = Sentence("two sends of this step write the same place")
                 refuse(self.path, where, counted)
             if not adds:
                 copied.add((dst, address))
@@ -285,7 +286,9 @@ class _Sends:
         wanted = self.addresses[address]
         if self.layout.collective != "alltoall" or rank == wanted.before[0]:
             return at_source
-        return at_target if rank == wanted.after[0] else on_the_way
+        if rank == wanted.after[0]:
+            return at_target
+        return on_the_way
 
 
 register(

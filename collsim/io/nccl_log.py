@@ -168,7 +168,9 @@ def _build_ring(name: str, order: npt.NDArray[np.int64], channels: int, c: int) 
 def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: npt.NDArray[np.int64], c: int) -> Iterator[Step]:
     """Broadcast from the root around the ring; reduce towards it (src/device/broadcast.h, reduce.h)."""
     ranks = np.roll(np.array(order), -order.index(root) - (name == "reduce"))
-    make = reduce if name == "reduce" else copy
+    make = copy
+    if name == "reduce":
+        make = reduce
     hops = [make(a, b, chunks[0], channel=c) for a, b in pairwise(ranks)]
     yield from pipeline_chunks(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
@@ -257,7 +259,9 @@ def _find_thread(head: str) -> str:
     """`host:pid:tid` of what stands before `NCCL INFO`: it is followed by `[device]`, and MPI's tag may be glued to
     it."""
     words = head.split()
-    return words[-2].rpartition(">:")[2] if len(words) > 1 else ""
+    if len(words) > 1:
+        return words[-2].rpartition(">:")[2]
+    return ""
 
 
 def _parse_size(job: _Lines) -> int:
@@ -313,7 +317,10 @@ def _list_rings(path: FilePath, job: _Lines, ranks: int) -> dict[int, tuple[int,
 
 def _walk(after: dict[int, int]) -> list[int]:
     """The ring that starts at rank 0, or as much of it as is known."""
-    order = [0] if 0 in after else []
+    if 0 in after:
+        order = [0]
+    else:
+        order = []
     while order and len(order) < len(after) and after.get(order[-1], 0) not in (0, *order[-1:]):
         order.append(after[order[-1]])
     return order

@@ -193,10 +193,14 @@ def _parse_row(path: FilePath, number: int, line: str) -> Row | None:
         return None
     where = Sentence("line {line}", line=number)
     rest = tokens[3:]
-    redop = rest.pop(0) if rest[0].isalpha() and rest[0] not in ("nan", "inf") else None
+    redop = None
+    if rest[0].isalpha() and rest[0] not in ("nan", "inf"):
+        redop = rest.pop(0)
     if len(rest) % 4 == 2 and rest[-1].isdigit():  # a last column #iters behind root and the two halves
         rest.pop()
-    root = rest.pop(0) if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]) else None
+    root = None
+    if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]):
+        root = rest.pop(0)
     if len(rest) not in (4, 8, 16):
         refuse(
             path,
@@ -213,7 +217,9 @@ def _parse_row(path: FilePath, number: int, line: str) -> Row | None:
         "root": None if root is None else parse_whole_number(path, where, "root", root, -1),
         **_parse_half(path, where, rest[: min(4, half)], ""),
     }
-    return {**row, **_parse_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
+    if len(rest) > 4:
+        return {**row, **_parse_half(path, where, rest[half : half + 4], "in_place_")}
+    return row
 
 
 def _parse_half(path: FilePath, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
@@ -281,7 +287,9 @@ def _build_result(path: FilePath, where: Words, result: Any) -> Row:
         "root": parse_whole_number(path, where, "root", result.get("root", -1), -1),
     }
     row |= _build_half(path, where, result, "out_of_place", "")
-    return row if result.get("in_place") is None else row | _build_half(path, where, result, "in_place", "in_place_")
+    if result.get("in_place") is None:
+        return row
+    return row | _build_half(path, where, result, "in_place", "in_place_")
 
 
 def _build_half(path: FilePath, where: Words, result: Row, key: str, prefix: str) -> dict[str, float]:
@@ -300,7 +308,10 @@ def _build_half(path: FilePath, where: Words, result: Row, key: str, prefix: str
 def number(value: float, width: int) -> str:
     """A number as nccl-tests prints it (common.cu getFloatStr): two decimals if they fit, else one, else none, else
     1.2e+07."""
-    power = 0 if value < 1 else len(str(int(value)))
+    if value < 1:
+        power = 0
+    else:
+        power = len(str(int(value)))
     for decimals, most in ((2, width - 2), (1, width - 1), (0, width + 1)):
         if power < most:
             return f"{value:{width}.{decimals}f}"

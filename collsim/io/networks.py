@@ -86,9 +86,13 @@ def _load_dimensions(topology: Topology) -> list[tuple[str, int, float, float]]:
     for i, (kind, size) in enumerate(topology.facts.dimensions):
         first = int(np.argmax(links.cable == i))
         dims.append((kind, size, float(links.bandwidth[first]), float(links.alpha[first])))
-    again = build(dims, topology.name, []).links if dims else links
+    again = links
+    if dims:
+        again = build(dims, topology.name, []).links
     same = [np.array_equal(getattr(links, name), getattr(again, name)) for name in ("src", "dst", "bandwidth", "alpha")]
-    return dims if all(same) else []
+    if all(same):
+        return dims
+    return []
 
 
 def _list_dimensions(topology: Topology) -> list[tuple[str, int]]:
@@ -119,7 +123,9 @@ def _list_plain_dimensions(topology: Topology) -> tuple[list[tuple[str, int]], i
 
 def _build_torus(topology: Topology) -> list[int]:
     sizes = list(topology.facts.dims)
-    return sizes if sizes and int(np.prod(sizes)) == topology.ranks else []
+    if sizes and int(np.prod(sizes)) == topology.ranks:
+        return sizes
+    return []
 
 
 def _find_uniform(topology: Topology) -> tuple[float, float]:
@@ -182,7 +188,9 @@ def _list_simgrid_routes(topology: Topology, ids: list[str]) -> Iterator[str]:
 
 
 def _name_host(topology: Topology, endpoint: int) -> str:
-    return f"rank{endpoint}" if endpoint < topology.ranks else f"helper{endpoint - topology.ranks}"
+    if endpoint < topology.ranks:
+        return f"rank{endpoint}"
+    return f"helper{endpoint - topology.ranks}"
 
 
 # ---- the registry

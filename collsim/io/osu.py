@@ -161,10 +161,17 @@ def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int 
         refuse(path, where, message, count=len(tokens), columns=len(seen.columns) + 1)
     values = _parse_values(path, where, seen, tokens[1:])
     block = parse_whole_number(path, where, "size", tokens[0], 0, 2**60)
-    nbytes = block * ranks if ranks is not None and seen.collective in _PER_RANK else block
+    nbytes = block
+    if ranks is not None and seen.collective in _PER_RANK:
+        nbytes = block * ranks
     timed = values["time"] > 0
-    algbw = nbytes / values["time"] if timed else values["algbw"]
-    factor = find_collective(seen.collective).busbw(ranks) if seen.collective and ranks and timed else math.nan
+    if timed:
+        algbw = nbytes / values["time"]
+    else:
+        algbw = values["algbw"]
+    factor = math.nan
+    if seen.collective and ranks and timed:
+        factor = find_collective(seen.collective).busbw(ranks)
     facts = {"table": max(seen.number, 0), "test": seen.test, "collective": seen.collective, "ranks": ranks}
     return {**facts, "nbytes": nbytes, "block": block, **values, "algbw": algbw, "busbw": algbw * factor}
 

@@ -42,7 +42,9 @@ def format_page_cell(column: str, value: Any) -> str:
         return format_bandwidth(float(value))
     if column in _SIZES:
         return format_bytes(float(value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
 
 
 def _format_cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:

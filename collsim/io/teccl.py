@@ -70,7 +70,9 @@ def read_teccl(path: FilePath, *, collective: str | None = None) -> Schedule:
     what = collective or _find_collective(path, wanted, len(nodes))
     if what not in ("allgather", "alltoall"):
         refuse(path, "", "collective={what!r}; TE-CCL makes allgather and alltoall", what=what)
-    return _build_allgather(path, flows, nodes) if what == "allgather" else _build_alltoall(path, flows, nodes, wanted)
+    if what == "allgather":
+        return _build_allgather(path, flows, nodes)
+    return _build_alltoall(path, flows, nodes, wanted)
 
 
 def _find_value(data: dict[str, Any], word: str, kind: type) -> Any:
@@ -81,7 +83,9 @@ def _find_value(data: dict[str, Any], word: str, kind: type) -> Any:
 def _parse_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
     flows = []
     for line in _find_value(data, "flow", list):
-        match = _FLOW.fullmatch(line) if isinstance(line, str) else None
+        match = None
+        if isinstance(line, str):
+            match = _FLOW.fullmatch(line)
         if match is None:
             message = "expected 'Chunk C from S traveled over A->B in epoch E'"
             refuse(path, Sentence("flow {line!r}", line=str(line)[:80]), message)
@@ -116,7 +120,9 @@ def _list_path_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
         match = _DEMAND.fullmatch(key)
         assert match is not None  # _demands has looked
         for hop in hops if isinstance(hops, list) else [hops]:
-            step = _HOP.fullmatch(hop) if isinstance(hop, str) else None
+            step = None
+            if isinstance(hop, str):
+                step = _HOP.fullmatch(hop)
             if step is None:
                 message = "hop {hop!r}; expected 'A->B in epoch E'"
                 refuse(path, Sentence("demand {key!r}", key=key), message, hop=str(hop)[:60])
@@ -250,7 +256,10 @@ def _move_chunks(
             here.remove(entry)
             key = f.source, f.chunk, entry[1]
             at_goal, is_at_source = f.b == goal_of.get((f.source, f.chunk)), f.a == f.source
-            into = chunks + rank[f.source] * per + target[key] % per if at_goal else relay[key]
+            if at_goal:
+                into = chunks + rank[f.source] * per + target[key] % per
+            else:
+                into = relay[key]
             steps.add(entry[2], rank[f.a], rank[f.b], target[key] if is_at_source else relay[key], into)
             stored[f.source, f.chunk, f.b].append((f.epoch, entry[1], entry[2] + 1))
     for r in range(n):

@@ -173,7 +173,10 @@ def _check_imports(tree: ast.Module) -> dict[str, frozenset[str]]:
                     raise Forbidden("write.import", node.lineno, name=alias.name[:40])
                 modules[alias.asname or alias.name] = _MODULES[alias.name]
         elif isinstance(node, ast.ImportFrom):
-            known = _MODULES.get(node.module or "", frozenset()) if not node.level else frozenset()
+            if not node.level:
+                known = _MODULES.get(node.module or "", frozenset())
+            else:
+                known = frozenset()
             for alias in node.names:
                 if alias.name not in known:
                     raise Forbidden("write.import", node.lineno, name=f"{node.module or '.'}.{alias.name}"[:60])
@@ -203,7 +206,9 @@ def _check_node(node: ast.AST, modules: dict[str, frozenset[str]]) -> None:
         if name.startswith("_") and name != "_":
             raise Forbidden("write.underscore", line, name=name[:40])
     if isinstance(node, ast.Attribute):
-        module = modules.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        module = None
+        if isinstance(node.value, ast.Name):
+            module = modules.get(node.value.id)
         if node.attr not in (_METHODS if module is None else module):
             raise Forbidden("write.attribute", line, name=_write_attribute(node))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _REACHING:
@@ -232,7 +237,9 @@ def _list_names(node: ast.AST) -> list[str]:
         return [node.arg or ""]
     if isinstance(node, ast.alias):
         return [node.name, node.asname or ""]
-    return list(node.names) if isinstance(node, ast.Nonlocal) else []
+    if isinstance(node, ast.Nonlocal):
+        return list(node.names)
+    return []
 
 
 def _name_statement(node: ast.AST) -> str:

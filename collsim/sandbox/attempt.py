@@ -33,7 +33,9 @@ class Translated(Sentence):
         self.chinese = chinese
 
     def text(self, language: str = "en") -> str:
-        return self.chinese if language == "zh" else self.key
+        if language == "zh":
+            return self.chinese
+        return self.key
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Translated, (self.key, self.chinese)
@@ -189,7 +191,9 @@ def _freeze_schedule(
     table = np.frombuffer(rest[:size], "<i4").reshape(len(COLUMNS), rows)
     if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MOST_CHANNEL):
         raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MOST_CHANNEL)
-    block = n if kind.has_blocks else 1
+    block = 1
+    if kind.has_blocks:
+        block = n
     name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
     schedule = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
     schedule = replace(

@@ -91,7 +91,9 @@ def load_from_text(code: str, name: str, file_name: str) -> object:
     linecache.cache[file_name] = (len(code), None, code.splitlines(True), file_name)
     exec(compile(code, file_name, "exec"), module.__dict__)
     function = getattr(module, name)
-    return function.function if isinstance(function, Algorithm) else function
+    if isinstance(function, Algorithm):
+        return function.function
+    return function
 
 
 def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
@@ -114,7 +116,9 @@ def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
             name: _find_last_function(str(entries[name].get("code", ""))) for name in exercises if name in entries
         }
         return {name: answer for name, answer in answers.items() if answer is not None}
-    code = _read_notebook(text) if file.name.endswith(".ipynb") else text
+    code = text
+    if file.name.endswith(".ipynb"):
+        code = _read_notebook(text)
     body = ast.parse(code).body
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
     defined |= {
@@ -135,8 +139,13 @@ def _read_progress(text: str) -> Mapping[str, Mapping[str, Any]]:
 
 def _find_last_function(code: str) -> AnswerCode | None:
     """Code from a progress file: the last function is the answer."""
-    names = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)] if code.strip() else []
-    return AnswerCode("import numpy as np\nimport collsim as cs\n" + code, names[-1]) if names else None
+    if code.strip():
+        names = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+    else:
+        names = []
+    if names:
+        return AnswerCode("import numpy as np\nimport collsim as cs\n" + code, names[-1])
+    return None
 
 
 def _read_notebook(text: str) -> str:

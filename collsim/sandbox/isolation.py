@@ -72,7 +72,9 @@ def detect_isolation() -> Isolation:
         return Isolation.NONE
     if _can_run_bubblewrap():
         return Isolation.BUBBLEWRAP
-    return Isolation.LANDLOCK if landlock.get_version() else Isolation.NONE
+    if landlock.get_version():
+        return Isolation.LANDLOCK
+    return Isolation.NONE
 
 
 def _can_run_bubblewrap() -> bool:
@@ -114,7 +116,9 @@ def build_bubblewrap_command(isolation: Isolation) -> list[str]:
 def _build_tmpfs_options() -> tuple[str, ...]:
     """An empty folder with a size, as far as this bubblewrap (0.5 and later) knows sizes."""
     help_text = subprocess.run([shutil.which("bwrap") or "bwrap", "--help"], capture_output=True, text=True, timeout=20)
-    sized = ("--size", str(_TEMPORARY_BYTES)) if "--size" in help_text.stdout + help_text.stderr else ()
+    sized: tuple[str, ...] = ()
+    if "--size" in help_text.stdout + help_text.stderr:
+        sized = ("--size", str(_TEMPORARY_BYTES))
     return (*sized, "--tmpfs", TEMPORARY_FOLDER)
 
 

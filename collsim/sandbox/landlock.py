@@ -23,7 +23,9 @@ _TCP, _SCOPED = 0b11, 0b11  # bind and connect; abstract sockets and signals
 def get_version() -> int:
     """Return the version of Landlock that this system has; 0 where it has none."""
     try:
-        return system.call(_CREATE, None, 0, _VERSION) if system.get_machine() else 0
+        if system.get_machine():
+            return system.call(_CREATE, None, 0, _VERSION)
+        return 0
     except OSError:
         return 0
 

@@ -102,7 +102,9 @@ def _build_command(isolation: Isolation) -> list[str]:
 
 def _build_environment(isolation: Isolation) -> dict[str, str]:
     """Nothing of this process's but what Windows asks for; one thread for each library, as no more can be started."""
-    room = TEMPORARY_FOLDER if isolation is not Isolation.NONE else tempfile.gettempdir()
+    room = TEMPORARY_FOLDER
+    if isolation is Isolation.NONE:
+        room = tempfile.gettempdir()
     inherited = {name: os.environ[name] for name in ("SYSTEMROOT", "PATH") if os.name == "nt" and name in os.environ}
     single = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
     return {**inherited, **single, "HOME": room, "TMPDIR": room, "MPLCONFIGDIR": room, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -167,7 +169,9 @@ def run_in_child(job: Job, limits: Limits, isolation: Isolation, readable: Seque
     Returns:
         The frames that it sent, and how it ended.
     """
-    return run_forked(job, limits, isolation, readable) if hasattr(os, "fork") else _run_here(job, limits)
+    if hasattr(os, "fork"):
+        return run_forked(job, limits, isolation, readable)
+    return _run_here(job, limits)
 
 
 def run_forked(job: Job, limits: Limits, isolation: Isolation, readable: Sequence[str] | None = None) -> Ended:
@@ -258,7 +262,10 @@ def _restrict(limits: Limits) -> None:
             continue
         with contextlib.suppress(OSError, ValueError):
             hard = resource.getrlimit(kind)[1]
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            if hard == resource.RLIM_INFINITY:
+                most = most
+            else:
+                most = min(most, hard)
             resource.setrlimit(kind, (most, most))
 
 
@@ -329,7 +336,9 @@ def _read_status(status: int) -> int:
         number = os.WTERMSIG(status)
         endings: dict[int, int] = {signal.SIGXCPU: Ending.LATE, signal.SIGKILL: Ending.BADLY}
         return endings.get(number, -number)
-    return Ending.WELL if os.WEXITSTATUS(status) == 0 else Ending.BADLY
+    if os.WEXITSTATUS(status) == 0:
+        return Ending.WELL
+    return Ending.BADLY
 
 
 # ---- here

@@ -185,7 +185,9 @@ class _Watched(Algorithm):
 
 def _build_entry(function: object, wanted: Wanted, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
-    inner = function.function if isinstance(function, Algorithm) else function
+    inner = function
+    if isinstance(function, Algorithm):
+        inner = function.function
     if not callable(inner):
         message = "check() wants a function of n that yields steps, got {function}; give its name without calling it"
         raise ScheduleError(message, function=_shorten(function))
@@ -201,14 +203,16 @@ def _count_steps(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
         raise ScheduleError(message, label=label, steps=_shorten(steps))
     moved = 0
     for number, item in enumerate(steps):
-        parts = item if isinstance(item, (list, tuple)) else [item]
+        if isinstance(item, (list, tuple)):
+            parts = item
+        else:
+            parts = [item]
         moved += sum(p.transfers for p in parts if isinstance(p, Step))
         if number >= limits.steps or moved > limits.transfers:
-            what = (
-                Sentence("{steps:,} steps", steps=limits.steps)
-                if number >= limits.steps
-                else Sentence("{transfers:,} transfers", transfers=limits.transfers)
-            )
+            if number >= limits.steps:
+                what = Sentence("{steps:,} steps", steps=limits.steps)
+            else:
+                what = Sentence("{transfers:,} transfers", transfers=limits.transfers)
             message = "{label} yields more than {what} and has not ended; does a loop never stop?"
             raise ScheduleError(message, label=label, what=what)
         yield item
@@ -219,7 +223,9 @@ def _shorten(value: object) -> str:
         text = repr(value)
     except Exception:
         text = f"something of type {type(value).__name__}"
-    return text if len(text) <= 80 else text[:77] + "..."
+    if len(text) <= 80:
+        return text
+    return text[:77] + "..."
 
 
 def _pack_schedule(n: int, s: Schedule) -> bytes:
@@ -247,4 +253,6 @@ def build_failure(n: int, error: BaseException) -> bytes:
 
 
 def _read_position(value: object) -> int:
-    return int(value) if isinstance(value, (int, np.integer)) and 0 <= value < 2**62 else -1
+    if isinstance(value, (int, np.integer)) and 0 <= value < 2**62:
+        return int(value)
+    return -1

@@ -20,7 +20,9 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 def get_machine() -> str:
     """Return the kind of processor as Linux calls it; empty where this is not Linux, or Python not of its 64 bits."""
-    return platform.machine() if sys.platform == "linux" and struct.calcsize("P") == 8 else ""
+    if sys.platform == "linux" and struct.calcsize("P") == 8:
+        return platform.machine()
+    return ""
 
 
 def call(number: int, *arguments: object) -> int:

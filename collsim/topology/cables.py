@@ -183,8 +183,13 @@ def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
 def _describe_xgmi_source(what: str, nominal: float, rccl: float) -> str:
     known = what == "MI300"
     rough = f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
-    bandwidth = f"bandwidth spec: 64 GB/s per peer link ({_ML})" if known else f"bandwidth {rough}"
-    measured = f", measured 47.67 busbw between two GPUs ({_ML})" if known else ""
+    if known:
+        bandwidth = f"bandwidth spec: 64 GB/s per peer link ({_ML})"
+    else:
+        bandwidth = f"bandwidth {rough}"
+    measured = ""
+    if known:
+        measured = f", measured 47.67 busbw between two GPUs ({_ML})"
     plans = f"RCCL plans with {rccl / 1e9:g} per link of {what} (ROCm/rccl src/graph/topo.h; issue 1210){measured}"
     return f"{bandwidth}; effective: {plans}; alpha order of magnitude: as NVLink"
 
@@ -382,7 +387,9 @@ NICS: dict[str, Nic] = {
 
 def find_nic(name: object) -> Nic:
     """A network card by name. Raises TopologyError with the nearest names."""
-    return name if isinstance(name, Nic) else NICS[require_word("NIC", name, NICS, TopologyError)]
+    if isinstance(name, Nic):
+        return name
+    return NICS[require_word("NIC", name, NICS, TopologyError)]
 
 
 def apply_rates(cable: Cable, rates: str) -> Cable:

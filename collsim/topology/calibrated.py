@@ -29,7 +29,10 @@ class LinkFigures:
     def __post_init__(self) -> None:
         for name, value, above in (("carries", self.carries, 0.0), ("alpha", self.alpha, -1.0)):
             if isinstance(value, bool) or not isinstance(value, Real) or not above < value < 1e3:
-                within = Sentence("above 0") if above == 0 else Sentence("of seconds, 0 or more")
+                if above == 0:
+                    within = Sentence("above 0")
+                else:
+                    within = Sentence("of seconds, 0 or more")
                 raise TopologyError("{name}={value!r} must be a number {range}", name=name, value=value, range=within)
 
 
@@ -99,7 +102,9 @@ def calibrate_links(topology: Topology, measured: Measured) -> Topology:
         message = "{name} has no links of that kind: {unknown}"
         raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", strange[0], kinds))
     before = topology.facts
-    name = topology.name if before.calibration is not None else f"{topology.name}, calibrated"
+    name = topology.name
+    if before.calibration is None:
+        name = f"{topology.name}, calibrated"
     facts = replace(before, calibration=measured, calls_before_calibration=len(before.calls))
     return replace(topology, name=name, links=_apply_measured(topology.links, measured), facts=facts)
 

@@ -105,7 +105,9 @@ class ClusterRouter:
 
     @property
     def _link_count(self) -> int:
-        fabric = 0 if self.fabric is None else 2 * (self.fabric.ports + len(self.fabric.a))
+        fabric = 0
+        if self.fabric is not None:
+            fabric = 2 * (self.fabric.ports + len(self.fabric.a))
         return self.nodes * self._local_links + fabric
 
     def memories(self, count: int) -> Ints:
@@ -168,9 +170,10 @@ class ClusterRouter:
 
     def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
         """The same with links (numbered as now) gone."""
-        original = (
-            np.arange(self._link_count) if self._link_numbers is None else np.flatnonzero(self._link_numbers >= 0)
-        )
+        if self._link_numbers is None:
+            original = np.arange(self._link_count)
+        else:
+            original = np.flatnonzero(self._link_numbers >= 0)
         gone = self.lost | frozenset(original[lost].tolist())
         return ClusterRouter(self.machine, self.nodes, self.fabric, self.policy, gone)
 
@@ -351,17 +354,15 @@ class ClusterRouter:
         there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
         if there is None or back is None:
             other = self._find_remote_leg(state, a, state, b)
-            return (
-                other
-                if isinstance(other, Leg)
-                else (
-                    Sentence(
-                        "P2P is not allowed, and no host memory or network card joins {ends}; allow it with p2p=True",
-                        ends=self._ends(a, b),
-                    )
-                )
+            if isinstance(other, Leg):
+                return other
+            return Sentence(
+                "P2P is not allowed, and no host memory or network card joins {ends}; allow it with p2p=True",
+                ends=self._ends(a, b),
             )
-        message = f"{self._describe_path(path)}, {self._explain_no_p2p(path)}" if path else "no direct path"
+        message = "no direct path"
+        if path:
+            message = f"{self._describe_path(path)}, {self._explain_no_p2p(path)}"
         return Leg((*there.links, *back.links), -1, -1, (), f"{message}: staged through host memory (SHM)")
 
     def _ends(self, a: int, b: int) -> Sentence:
@@ -373,7 +374,9 @@ class ClusterRouter:
     def _explain_no_p2p(self, path: Path) -> str:
         if path.type > NVB and not self.machine.p2p_over_pcie:
             return "the driver allows no P2P over PCIe"
-        return "P2P is off" if self.policy.p2p == LOC else f"beyond the P2P level {LEVELS[self.policy.p2p]}"
+        if self.policy.p2p == LOC:
+            return "P2P is off"
+        return f"beyond the P2P level {LEVELS[self.policy.p2p]}"
 
     def _uses_chip_links(self, path: Path) -> bool:
         """TPU chips route by themselves: no GPUDirect, and nothing that could switch it off."""
@@ -381,7 +384,9 @@ class ClusterRouter:
 
     def _find_memory(self, state: int, device: int) -> int | None:
         near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
-        return near[0] if near else None
+        if near:
+            return near[0]
+        return None
 
     def _find_remote_leg(self, state: int, a: int, goal_state: int, b: int) -> Leg | Sentence:
         """To another node: which cards, and how to reach them."""
@@ -458,7 +463,10 @@ class ClusterRouter:
     def _card_way(self, state: int, device: int, card: int, sending: bool) -> tuple[Local, str] | None:
         """Links between a device and a card, in the direction of the data, and how."""
         paths, nic = self._paths[state], self.cards[card]
-        ends = (device, nic) if sending else (nic, device)
+        if sending:
+            ends = (device, nic)
+        else:
+            ends = (nic, device)
         path = paths.best(*ends)
         seen = paths.best(device, nic)  # NCCL judges both directions by the GPU's path to the card
         if path is None or seen is None:
@@ -478,7 +486,9 @@ class ClusterRouter:
         if memory is None or (into := paths.best(ends[0], memory)) is None:
             return None
         out = paths.best(memory, ends[1])
-        return None if out is None else (*into.links, *out.links)
+        if out is None:
+            return None
+        return (*into.links, *out.links)
 
     # ---- words
 
@@ -503,17 +513,25 @@ def find_smi_word(machine: Machine, path: Path) -> str:
         return word_of_file
     if path.type == NVL:
         cable = machine.joints[path.links[0] // 2][2]
-        return "XGMI" if cable.kind == "xgmi" else f"NV{cable.width}"
+        if cable.kind == "xgmi":
+            return "XGMI"
+        return f"NV{cable.width}"
     if path.type == NVB:
         plain = MachinePaths(
             machine,
             frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"),
         )
         around = plain.best(path.devices[0], path.devices[-1])
-        return find_smi_word(machine, around) if around else "no word"
+        if around:
+            return find_smi_word(machine, around)
+        return "no word"
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
-        return machine.bridge if path.type != SYS else "SYS"
-    return LEVELS[path.type] if path.type != LOC else "X"
+        if path.type != SYS:
+            return machine.bridge
+        return "SYS"
+    if path.type != LOC:
+        return LEVELS[path.type]
+    return "X"
 
 
 def _split(device: Longs, size: int) -> tuple[Ints, Ints]:

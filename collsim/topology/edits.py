@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, Sentence, TopologyError, describe_unknown
+from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .facts import Call
 from .figures import parse_cable_alpha, parse_cable_bandwidth
@@ -52,7 +52,9 @@ def with_link(
         if alpha is not None:
             delay[which] = parse_cable_alpha(alpha)
     except CollsimError as error:
-        way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'") if isinstance(bandwidth, str) else ""
+        way_out: Words = ""
+        if isinstance(bandwidth, str):
+            way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'")
         message = "with_link({a!r}, {b!r}): {error}{way_out}"
         raise TopologyError(message, a=a, b=b, error=error, way_out=way_out) from None
     call = {
@@ -100,11 +102,10 @@ def remove_device(topology: Topology, device: str | int) -> Topology:
     name = topology.devices.name[gone]
     here = np.flatnonzero(topology.endpoint_device == gone)
     if len(here):
-        what = (
-            Sentence("rank {rank}", rank=here[0])
-            if here[0] < topology.ranks
-            else Sentence("helper {helper}", helper=here[0] - topology.ranks)
-        )
+        if here[0] < topology.ranks:
+            what = Sentence("rank {rank}", rank=here[0])
+        else:
+            what = Sentence("helper {helper}", helper=here[0] - topology.ranks)
         message = "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead"
         raise TopologyError(message, name=topology.name, what=what, device=name)
     lost = (topology.links.src == gone) | (topology.links.dst == gone)
@@ -179,11 +180,11 @@ def _find_cable_links(topology: Topology, a: str | int, b: str | int) -> npt.NDA
     )
     if not len(between):
         near = sorted({topology.devices.name[d] for d in links.dst[links.src == first]})
-        neighbours = (
-            Sentence("; {name} is joined to {near}", name=topology.devices.name[first], near=", ".join(near[:8]))
-            if near
-            else ""
-        )
+        neighbours: Words = ""
+        if near:
+            neighbours = Sentence(
+                "; {name} is joined to {near}", name=topology.devices.name[first], near=", ".join(near[:8])
+            )
         message = "{name} has no link between {pair}{beside}"
         raise TopologyError(message, name=topology.name, pair=_format_pair(topology, a, b), beside=neighbours)
     return between
@@ -209,7 +210,9 @@ def _change_cable(old: Cable, rate: float, delay: float) -> Cable:
 def _relabel_cable(old: Cable, rate: float, delay: float) -> str:
     """`NVLink 3 ×12 → 150 GB/s`: what the cable was, and what it carries now; its alpha where an edit changed that."""
     was, _, now = old.label.partition(" → ")
-    latency = f", {format_time(delay)}" if "," in now or delay != old.alpha else ""
+    latency = ""
+    if "," in now or delay != old.alpha:
+        latency = f", {format_time(delay)}"
     return f"{was} → {format_bandwidth(rate)}{latency}"
 
 
@@ -253,6 +256,8 @@ def _plain_arguments(**arguments: Any) -> dict[str, Any]:
 def _record_edit(topology: Topology, links: Links, text: str, call: Call) -> Topology:
     """With other links; `facts` keep what was said of each edit, and the calls that would make it again."""
     before = topology.facts
-    joint = "; " if before.edits else ", "
+    joint = ", "
+    if before.edits:
+        joint = "; "
     facts = replace(before, edits=(*before.edits, text), calls=(*before.calls, call))
     return replace(topology, name=f"{topology.name}{joint}{text}", links=links, facts=facts)

@@ -21,7 +21,9 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
         description = topology.router.describe_route(*ends)
     if description:
         description += ". "
-    links = "1 link" if len(hops) == 1 else f"{len(hops)} links"
+    links = "1 link"
+    if len(hops) != 1:
+        links = f"{len(hops)} links"
     return (
         f"{names[0].capitalize()} to {names[1]}: {description}{way}. {links}: "
         f"{_list_crossed(hops)}. "

@@ -141,7 +141,9 @@ class Walk:
             position = np.searchsorted(self.keys, current * self.switches + then)
             hops.append(np.where(moving, self.link[np.minimum(position, len(self.keys) - 1)], -1))
             current = then
-        return np.stack(hops).T if hops else route_nothing(source, target, port)
+        if hops:
+            return np.stack(hops).T
+        return route_nothing(source, target, port)
 
 
 def _build_walk(a: Longs, b: Longs, switches: int, next_hop: NextHop) -> Walk:
@@ -189,7 +191,9 @@ class _FabricRequest:
 
     def take(self, key: str, default: Any) -> Any:
         value = self.options.pop(key, None)
-        return default if value is None else value
+        if value is None:
+            return default
+        return value
 
     def count(self, key: str, default: int) -> int:
         number = parse_count(self.take(key, default), key)
@@ -201,12 +205,18 @@ class _FabricRequest:
     def uplink(self, times: float, trunk: bool = False) -> Cable:
         """A cable between switches with the rate of `times` cards."""
         cable = self.cable
-        label = f"{times:g} × {cable.label}" if trunk and times != 1 else cable.label
-        effective = None if cable.effective is None else cable.effective * times
-        source = (
-            cable.source if times == 1 else f"×{times:.6g} of the card's rate, by the fabric's design; {cable.source}"
-        )
-        nominal = None if cable.nominal is None else cable.nominal * times
+        label = cable.label
+        if trunk and times != 1:
+            label = f"{times:g} × {cable.label}"
+        effective = None
+        if cable.effective is not None:
+            effective = cable.effective * times
+        source = cable.source
+        if times != 1:
+            source = f"×{times:.6g} of the card's rate, by the fabric's design; {cable.source}"
+        nominal = None
+        if cable.nominal is not None:
+            nominal = cable.nominal * times
         return replace(
             cable, label=label, bandwidth=cable.bandwidth * times, nominal=nominal, effective=effective, source=source
         )

@@ -59,7 +59,9 @@ class Effect:
         condition = f"if {self.assumption.option} is {self.value}: "
         if self.is_negligible:
             return condition + "no difference"
-        direction = "slower" if self.factor > 1 else "faster"
+        direction = "faster"
+        if self.factor > 1:
+            direction = "slower"
         return f"{condition}{max(self.factor, 1 / self.factor):.2g}x {direction}"
 
     @property
@@ -150,9 +152,13 @@ class TopologyFacts:
     @property
     def title(self) -> str:
         """The machine as people call it; empty for a network without machines."""
-        return self.plan.title if self.plan is not None else ""
+        if self.plan is not None:
+            return self.plan.title
+        return ""
 
     @property
     def nvswitches(self) -> int:
         """NVSwitch chips of each node; 0 where there are none, or where their number is not known."""
-        return self.plan.nvswitches if self.plan is not None else 0
+        if self.plan is not None:
+            return self.plan.nvswitches
+        return 0

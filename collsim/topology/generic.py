@@ -46,7 +46,10 @@ class Around:
         stride = 1
         for size in reversed(self.dims):
             here, there = current // stride % size, goal // stride % size
-            clockwise = 2 * ((there - here) % size) <= size if self.wrap else there > here
+            if self.wrap:
+                clockwise = 2 * ((there - here) % size) <= size
+            else:
+                clockwise = there > here
             way = np.where(clockwise, 1, -1)
             step = current + ((here + way) % size - here) * stride
             best = np.where(here != there, np.minimum(best, step), best)
@@ -252,7 +255,10 @@ def switch(
     if not isinstance(reduces, bool):
         raise TopologyError("switch(reduces={reduces!r}): give True or False", reduces=reduces)
     rank, extra = np.arange(n), ((1, "switch", "switch"),)
-    options = {"reduces": True} if reduces else {}
+    if reduces:
+        options = {"reduces": True}
+    else:
+        options = {}
     network = _build_network(
         "switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=extra, options=options
     )
@@ -311,7 +317,10 @@ def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha:
     n = _parse_ranks("tree", ranks)
     arity = parse_count(arity, "arity")
     child = np.arange(1, n)
-    options = {} if arity == 2 else {"arity": arity}
+    if arity == 2:
+        options = {}
+    else:
+        options = {"arity": arity}
     return _build_network(
         "tree", (n,), n, (child - 1) // arity, child, Heap(n, arity), bandwidth, alpha, options=options
     )

@@ -74,7 +74,9 @@ class ShortestPaths:
     @classmethod
     def of_links(cls, devices: int, links: Links) -> ShortestPaths:
         """Shortest paths over the links of a topology."""
-        alike = np.ptp(links.bandwidth) == 0 and np.ptp(links.alpha) == 0 if len(links) else True
+        alike = True
+        if len(links):
+            alike = np.ptp(links.bandwidth) == 0 and np.ptp(links.alpha) == 0
         if alike:
             return cls(devices, links.src, links.dst)
         return cls(devices, links.src, links.dst, links.bandwidth, links.alpha)
@@ -84,7 +86,10 @@ class ShortestPaths:
         next_device = np.full(device.shape, -1, np.int64)
         destinations, which = np.unique(destination, return_inverse=True)
         for i, goal in enumerate(destinations.tolist()):
-            pairs = which.ravel() == i if len(destinations) > 1 else slice(None)
+            if len(destinations) > 1:
+                pairs = which.ravel() == i
+            else:
+                pairs = slice(None)
             next_device[pairs] = self.find_next_hops(goal)[device[pairs]]
         return next_device
 
@@ -125,7 +130,10 @@ class ShortestPaths:
         """The links into each device: where those of a device begin, their sources, bandwidths and latencies."""
         order = np.argsort(self.dst, kind="stable")
         start = np.concatenate([[0], np.cumsum(np.bincount(self.dst, minlength=self.devices))])
-        rates = [1.0] * len(order) if self.bandwidth is None else self.bandwidth[order].tolist()
+        if self.bandwidth is None:
+            rates = [1.0] * len(order)
+        else:
+            rates = self.bandwidth[order].tolist()
         delays = [0] * len(order)
         if self.alpha is not None:
             delays = [round(alpha * _FEMTO) for alpha in self.alpha[order].tolist()]
@@ -140,7 +148,9 @@ class ShortestPaths:
         to_first = self.find_next_hops(first)[devices] >= 0
         from_first = ShortestPaths(self.devices, self.dst, self.src).find_next_hops(first)[devices] >= 0
         both = to_first & from_first
-        return None if both.all() else (np.flatnonzero(both), np.flatnonzero(~both))
+        if both.all():
+            return None
+        return (np.flatnonzero(both), np.flatnonzero(~both))
 
 
 def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:

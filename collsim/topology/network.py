@@ -602,11 +602,10 @@ class Topology:
         keys, order = self._link_keys
         wanted = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
         position = np.searchsorted(keys, wanted)
-        ok = (
-            (position < len(keys)) & (keys[np.minimum(position, len(keys) - 1)] == wanted)
-            if len(keys)
-            else np.zeros(wanted.shape, bool)
-        )
+        if len(keys):
+            ok = (position < len(keys)) & (keys[np.minimum(position, len(keys) - 1)] == wanted)
+        else:
+            ok = np.zeros(wanted.shape, bool)
         if not np.all(ok):
             lost = np.atleast_1d(wanted)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
@@ -796,7 +795,9 @@ class Topology:
         return views["draw"](self, ax, lang)
 
     def _repr_html_(self) -> str | None:
-        return views["html"](self) if "html" in views else None
+        if "html" in views:
+            return str(views["html"](self))
+        return None
 
     def __repr__(self) -> str:
         return f"<Topology {self.name}: {self.ranks} ranks, {len(self.devices)} devices, {len(self.links)} links>"
@@ -819,7 +820,9 @@ def choose_channels(topology: Topology | None, ranks: int | None = None) -> int:
     """Channels of a run that names no number: all that a machine offers, as NCCL does; one on a generic network, as in
     textbooks."""
     on_machine = topology is not None and topology.shape == "machine"
-    return count_offered_channels(topology, ranks) if on_machine else 1
+    if on_machine:
+        return count_offered_channels(topology, ranks)
+    return 1
 
 
 def build_ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:
@@ -841,6 +844,7 @@ def build_ring_orders(topology: Topology | None, ranks: int, channels: int) -> I
         >>> cs.topology.build_ring_orders(None, ranks=4, channels=2).tolist()
         [[0, 1, 2, 3], [0, 1, 2, 3]]
     """
-    plain = np.arange(ranks, dtype=np.int32)[None, :]
-    offered = plain if topology is None or topology.orders is None or topology.ranks != ranks else topology.orders
+    offered = np.arange(ranks, dtype=np.int32)[None, :]
+    if topology is not None and topology.orders is not None and topology.ranks == ranks:
+        offered = topology.orders
     return offered[np.arange(channels) % len(offered)]

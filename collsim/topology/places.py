@@ -56,7 +56,9 @@ class _JoinedNames(Sequence[str]):
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
         index = int(i) + (len(self) if i < 0 else 0)
-        return self.first[index] if index < len(self.first) else self.second[index - len(self.first)]
+        if index < len(self.first):
+            return self.first[index]
+        return self.second[index - len(self.first)]
 
 
 def with_helpers(
@@ -146,7 +148,9 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     if not links.cables:
         message = "{name} has no cable to copy for a helper; use switch({ranks})"
         raise TopologyError(message, name=topology.name, ranks=topology.ranks)
-    among = more * (more - 1) // 2 if topology.shape == "fully_connected" else 0
+    among = 0
+    if topology.shape == "fully_connected":
+        among = more * (more - 1) // 2
     whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
     require_extent(
         Sentence("{name} with {more:,} more hosts", name=topology.name, more=more),

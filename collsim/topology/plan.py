@@ -215,7 +215,9 @@ def _extend_type(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
     if kind == "pcie" and next_kind == "pcie":
         type_ = PXB
     if cable.kind == "pcie" and "cpu" in (kind, next_kind):
-        type_ = P2C if path.type == C2C else PHB
+        type_ = PHB
+        if path.type == C2C:
+            type_ = P2C
     if kind == "gpu" and path.links and path.type == NVL and type_ == NVL and cable.kind != "ici":
         type_ = NVB
     return max(path.type, type_)

@@ -22,8 +22,12 @@ def _order_by_tree(plan: Machine) -> tuple[int, ...]:
 
     def place(rank: int) -> tuple[int, ...]:
         near = paths.nearest(plan.ranks[rank], sockets)
-        path = paths.best(plan.ranks[rank], near[0]) if near else None
-        return path.devices[::-1] if path else (plan.ranks[rank],)
+        path = None
+        if near:
+            path = paths.best(plan.ranks[rank], near[0])
+        if path:
+            return path.devices[::-1]
+        return (plan.ranks[rank],)
 
     return tuple(sorted(range(len(plan.ranks)), key=place))
 

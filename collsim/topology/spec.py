@@ -28,7 +28,9 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     Raises:
         TopologyError: The name or a keyword is unknown, or the text is not `name(value, key=value)`.
     """
-    match = _CALL.fullmatch(text) if len(text) <= _LONGEST else None
+    match = None
+    if len(text) <= _LONGEST:
+        match = _CALL.fullmatch(text)
     if match is None:
         message = "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'"
         raise TopologyError(message, text=text[:80])

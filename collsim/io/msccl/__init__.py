@@ -111,7 +111,9 @@ def _find_roots(program: Program, path: FilePath, known: int | None) -> list[int
     """The root if it is known, else every rank: MSCCL files do not say."""
     if known is None and program.ranks * _count_instructions(program) > _MOST_WORK:
         refuse(path, "", "too large to find its root by trying all {ranks} ranks; give root=", ranks=program.ranks)
-    return list(range(program.ranks)) if known is None else [known]
+    if known is None:
+        return list(range(program.ranks))
+    return [known]
 
 
 def _run(program: Program, path: FilePath, meanings: list[Meaning]) -> InterpretedRun:

@@ -42,12 +42,17 @@ class Operation:
     step: int = 0
 
     def reads(self) -> list[Span]:
-        spans = [self.src] if self.type in ("s", "cpy", "re") else []
+        if self.type in ("s", "cpy", "re"):
+            spans = [self.src]
+        else:
+            spans = []
         spans += [self.dst] if self.type in ("re", "rrc") else []
         return [(b, o + k) for b, o in spans for k in range(self.count)]
 
     def writes(self) -> list[Span]:
-        return [] if self.type == "s" else [(self.dst[0], self.dst[1] + k) for k in range(self.count)]
+        if self.type == "s":
+            return []
+        return [(self.dst[0], self.dst[1] + k) for k in range(self.count)]
 
 
 def compile_schedule(
@@ -221,7 +226,9 @@ def _list_local_copies(step: Step, memory: _Memory, number: int) -> Iterator[Ope
 
 def _build_local_operation(step: Step, k: int, memory: _Memory, number: int) -> Operation:
     """Transfer `k` of a step, from a gpu to itself, as one instruction."""
-    kind = "re" if step.reduce[k] else "cpy"
+    kind = "cpy"
+    if step.reduce[k]:
+        kind = "re"
     src, dst = memory.span(int(step.chunk[k])), memory.span(int(step.into[k]))
     return Operation(int(step.src[k]), kind, -1, int(step.channel[k]), src, dst, 1, number)
 
@@ -299,7 +306,10 @@ def _list_pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, 
     """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and,
     where a channel would have too many thread blocks, others in the order in which they are first used."""
     taken: set[tuple[int, int, str, int]] = set()
-    passed = _count_forwards(operations) if fuse else {}
+    if fuse:
+        passed = _count_forwards(operations)
+    else:
+        passed = {}
     for gpu, channel, a, b in sorted(passed, key=lambda k: -passed[k]):
         if not {(gpu, channel, "recv", a), (gpu, channel, "send", b)} & taken:
             taken |= {(gpu, channel, "recv", a), (gpu, channel, "send", b)}
@@ -326,7 +336,9 @@ def _count_forwards(operations: list[Operation]) -> dict[tuple[int, int, int, in
     passed: dict[tuple[int, int, int, int], int] = defaultdict(int)
     holds: dict[tuple[int, Span], Operation] = {}
     for op in operations:
-        before = holds.get((op.gpu, op.src)) if op.type == "s" else None
+        before = None
+        if op.type == "s":
+            before = holds.get((op.gpu, op.src))
         if before is not None and before.peer >= 0 and _has_same_span(before, op):
             passed[op.gpu, op.channel, before.peer, op.peer] += 1
         holds.update(((op.gpu, span), op) for span in op.writes())
@@ -367,7 +379,9 @@ def _append(gpu: _Assembly, op: Operation, number: int, before: list[_Place]) ->
     block, knows = gpu.blocks[number], gpu.knows[number]
     for other, step in _list_missing(before, knows, number):
         block.steps.append(Instruction("nop", ("i", -1), ("o", -1), 0, (other, step)))
-    waits = block.steps.pop().waits if block.steps and block.steps[-1].type == "nop" else None
+    waits = None
+    if block.steps and block.steps[-1].type == "nop":
+        waits = block.steps.pop().waits
     block.steps.append(Instruction(op.type, op.src, op.dst, op.count, waits))
     return _Place(number, len(block.steps) - 1, dict(knows))
 

@@ -218,7 +218,10 @@ class _Machine:
         sender, moving = self.receive(spot, tb) if step.receives else (None, [])
         if step.reads:
             read = self.read(spot, step, step.src, "srcoff")
-            moving = _add_contributions(moving, read) if step.receives else read
+            if step.receives:
+                moving = _add_contributions(moving, read)
+            else:
+                moving = read
         if step.type in ("re", "ra"):
             moving = _add_contributions(moving, self.read(spot, step, step.dst, "dstoff"))
         if step.writes:
@@ -301,7 +304,10 @@ class _Machine:
                 )
             )
         circle = says[chain[key] :]
-        lines = circle if len(circle) <= 6 else [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
+        if len(circle) <= 6:
+            lines = circle
+        else:
+            lines = [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
         raise FormatError(
             "{path}: deadlock: {shown}; and so round in a circle",
             path=_name_file(self.path),
@@ -334,7 +340,9 @@ class _Machine:
     def unfinished(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
         """The thread block of `gpu` that has this connection, if it still has steps to run."""
         key = self.owner(gpu, peer, channel, side)
-        return None if key is None or self.now[key] == len(self.blocks[key].steps) else key
+        if key is None or self.now[key] == len(self.blocks[key].steps):
+            return None
+        return key
 
     def step(self, spot: Spot) -> Instruction:
         g, b, s = spot
@@ -350,13 +358,19 @@ class _Machine:
     def require_result(self) -> None:
         total = [sum(self.weight[r, s] for r in range(self.meaning.ranks)) for s in range(self.meaning.chunks)]
         for cell, _, contributor, chunk in self.meaning.end():
-            want = total[chunk] if contributor == EVERY else self.weight[contributor, chunk]
+            if contributor == EVERY:
+                want = total[chunk]
+            else:
+                want = self.weight[contributor, chunk]
             if self.value.get(cell) != want:
                 self.wrong(cell, contributor, chunk)
 
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
-        of = Sentence("every gpu, added") if contributor == EVERY else format_position(contributor)
+        if contributor == EVERY:
+            of = Sentence("every gpu, added")
+        else:
+            of = format_position(contributor)
         what = self.name_chunk(buffer, offset)
         wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of)
         last = self.writer.get(cell)
@@ -364,8 +378,14 @@ class _Machine:
             message = "wrong result: nothing writes {what}; {wants} there"
             refuse(self.path, format_position(gpu), message, what=what, wants=wants)
         has = _count_contributions(self.program, self.meaning, self.order, cell)
-        where = format_position(gpu) if last is None else format_position(*last)
-        by = Sentence("no step writes it") if last is None else Sentence("this step writes it last")
+        if last is None:
+            where = format_position(gpu)
+        else:
+            where = format_position(*last)
+        if last is None:
+            by = Sentence("no step writes it")
+        else:
+            by = Sentence("this step writes it last")
         message = "wrong result: {what} ends as {has}, but {wants}; {by}"
         refuse(self.path, where, message, what=what, has=has, wants=wants, by=by)
 
@@ -381,11 +401,17 @@ def _count_contributions(
         g, b, s = spot
         step = program.gpus[g].blocks[b].steps[s]
         dst = [meaning.cell(g, step.dst[0], step.dst[1] + k) for k in range(step.count)]
-        parts = [sent[sender]] if sender is not None else []
+        if sender is not None:
+            parts = [sent[sender]]
+        else:
+            parts = []
         if step.reads:
             parts.append([value.get(meaning.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
         parts += [[value.get(c, {}) for c in dst]] if step.type in ("re", "ra") else []
-        moving = [add_terms(terms) for terms in zip(*parts, strict=True)] if parts else []
+        if parts:
+            moving = [add_terms(terms) for terms in zip(*parts, strict=True)]
+        else:
+            moving = []
         work += sum(map(len, moving))
         if work > 5_000_000:
             return Sentence("something else")

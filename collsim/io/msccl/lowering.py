@@ -71,7 +71,10 @@ def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
     largest = _count_used_slots(program)
     one_input = meaning.inplace or kind.has_separate_result
     apart = kind.has_separate_result and not meaning.inplace
-    inputs = 0 if one_input else max(largest["i"], meaning.size("i"))
+    if one_input:
+        inputs = 0
+    else:
+        inputs = max(largest["i"], meaning.size("i"))
     spill = max(largest["i"], largest["o"], chunks) - chunks  # offsets beyond the collective's buffer
     scratch = natural + inputs + max(0, spill) * 2
 
@@ -80,12 +83,16 @@ def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
             return scratch + offset
         if inputs and buffer == "i":
             return natural + offset
-        base = chunks if apart and buffer == "o" else 0
+        base = 0
+        if apart and buffer == "o":
+            base = chunks
         _, placed, position = meaning.cell(gpu, buffer, offset)
         if not meaning.inplace and not apart and placed == "o" and kind.after == "own":
             position += gpu * meaning.per
         over = position >= chunks
-        return natural + inputs + (position - chunks) * 2 + (buffer == "o") if over else base + position
+        if over:
+            return natural + inputs + (position - chunks) * 2 + (buffer == "o")
+        return base + position
 
     layout = SlotNumbers(slot, scratch + largest["s"])
     if inputs:
@@ -284,7 +291,10 @@ class _Lowering:
                 message = "more than {most:,} dependencies, nops counted with all that they wait for"
                 raise FormatError(message, most=_MOST_WAITS)
         done: list[tuple[int, int]] = []
-        outgoing = self.slots(spot, step.src, step.count) if step.type == "s" else []
+        if step.type == "s":
+            outgoing = self.slots(spot, step.src, step.count)
+        else:
+            outgoing = []
         if step.receives:
             assert sender is not None
             arrived, outgoing = self.receive(spot, step, sender)
@@ -328,11 +338,19 @@ class _Lowering:
 
     def receive(self, spot: Spot, step: Instruction, sender: Spot) -> tuple[int, list[Slot]]:
         """A message arrives: the node that takes it in, and the slots from which it is sent on."""
-        target = self.slots(spot, step.dst, step.count) if step.writes else []
-        source = self.slots(spot, step.src, step.count) if step.reads else []
+        if step.writes:
+            target = self.slots(spot, step.dst, step.count)
+        else:
+            target = []
+        if step.reads:
+            source = self.slots(spot, step.src, step.count)
+        else:
+            source = []
         channel = self.program.gpus[spot[0]].blocks[spot[1]].channel
         if step.type == "rrs":
-            target = source if spot in self.dead else self.temporary(spot, step.count)
+            target = source
+            if spot not in self.dead:
+                target = self.temporary(spot, step.count)
         if step.reduces and target != source:
             self.local(source, target, False, channel)
         node = self.sent[sender]

@@ -188,8 +188,12 @@ class _Builder:
         outofplace = self._number(a, "outofplace", 0, 1, where, 1 - inplace)
         layouts = tuple(x for x, meant in ((True, inplace), (False, outofplace)) if meant) or (False,)
         low, high = (self._number(a, k, 0, 2**60, where, d) for k, d in (("minBytes", 0), ("maxBytes", 2**60)))
-        root = self._number(a, "root", 0, self.ranks - 1, where) if "root" in a else None
-        limits = (low, high) if {"minBytes", "maxBytes"} & set(a) else None
+        root = None
+        if "root" in a:
+            root = self._number(a, "root", 0, self.ranks - 1, where)
+        limits = None
+        if {"minBytes", "maxBytes"} & set(a):
+            limits = (low, high)
         name, protocol = a.get("name", "") or "msccl", a.get("proto", "Simple")
         self.program = Program(name[:100], a["coll"].lower(), chunks, [], protocol[:20], layouts, root, limits)
 
@@ -247,7 +251,9 @@ class _Builder:
         if (block < 0) != (step < 0):
             message = "depid={waits} and deps={dependency}: both are -1 or none"
             refuse(self.path, where, message, waits=block, dependency=step)
-        return (block, step) if block >= 0 else None
+        if block >= 0:
+            return (block, step)
+        return None
 
     def _slot(self, a: dict[str, str], side: str, where: Words) -> tuple[str, int]:
         buffer = a.get(f"{side}buf", "i")
@@ -347,7 +353,9 @@ def _block_lines(b: int, block: Block) -> Iterator[str]:
 
 
 def _format_head(p: Program) -> str:
-    extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
+    extra = ""
+    if p.bytes is not None:
+        extra = f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
     extra += f' root="{p.root}"' if p.root else ""
     size = f'nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}"'
     places = f'inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"'

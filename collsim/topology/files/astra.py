@@ -38,7 +38,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         raise FormatError("{name}: an ASTRA-sim network has no option {options}", name=name, options=", ".join(options))
     node = compose(text, name, "YAML")
     try:
-        data = None if node is None else build_value(node)
+        data = None
+        if node is not None:
+            data = build_value(node)
     except FormatError as error:
         raise FormatError("{name}, {error}", name=name, error=error) from None
     if not isinstance(data, dict):
@@ -120,9 +122,14 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
             parts.append((rank, ranks + switches + np.searchsorted(firsts, group), cable))
             switches += len(firsts)
         else:
-            steps = [1] if kind == "Ring" else range(1, size)
+            steps = range(1, size)
+            if kind == "Ring":
+                steps = range(1, 2)
             for step in steps:
-                mine = here + step < size if kind == "FullyConnected" or size == 2 else np.ones(ranks, bool)
+                if kind == "FullyConnected" or size == 2:
+                    mine = here + step < size
+                else:
+                    mine = np.ones(ranks, bool)
                 parts.append((rank[mine], (group + (here + step) % size * stride)[mine], cable))
         stride *= size
     dimensions = tuple((kind, size) for kind, size, _, _ in dims)

@@ -92,7 +92,9 @@ def find_module(device_ids: Iterable[str]) -> str:
     present = {device.lower() for device in device_ids}
     modules = {row["device"]: row["gpu"] for row in _read_rows("modules.csv")}
     names = {modules.get(device, "") for device in present}
-    return names.pop() if len(names) == 1 else ""
+    if len(names) == 1:
+        return names.pop()
+    return ""
 
 
 def find_board(gpu: str, count: int) -> Board | None:

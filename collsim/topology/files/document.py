@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import FormatError, Sentence, Words, format_value
@@ -32,7 +33,9 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     depth = values = 0
     try:
         for event in yaml.parse(text, Loader=loader):
-            where = _find_line(name, event.start_mark) if event.start_mark else name
+            where: Words = name
+            if event.start_mark:
+                where = _find_line(name, event.start_mark)
             if isinstance(event, yaml.AliasEvent):
                 message = "{where}: refused, aliases (*name) are not taken here; write the value out"
                 raise FormatError(message, where=where)
@@ -45,7 +48,9 @@ def compose(text: str, name: str, expected: str) -> Node | None:
         return yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = Sentence(", line {line}", line=mark.line + 1) if mark else ""
+        line: Words = ""
+        if mark:
+            line = Sentence(", line {line}", line=mark.line + 1)
         if mark and _LIBRARYS_DEPTH in (getattr(error, "problem", None) or ""):
             raise _refuse_depth(_find_line(name, mark)) from None
         message = "{name}{line} is not {expected}: {error}"
@@ -91,7 +96,9 @@ def _require_short(node: Node) -> None:
     waiting = [node]
     while waiting:
         here = waiting.pop()
-        children = here.value if isinstance(here.value, list) else ()
+        children: Sequence[Any] = ()
+        if isinstance(here.value, list):
+            children = here.value
         waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
         if here.tag == _MERGE:
             raise _build_error(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))

@@ -52,7 +52,10 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
         for value in assumption.others[:most]:
             try:
                 other = read_again(topology, **{assumption.option: value})
-                usual = time(topology) if math.isnan(usual) else usual
+                if math.isnan(usual):
+                    usual = time(topology)
+                else:
+                    usual = usual
                 effects.append(Effect(assumption, value, time(other) / usual))
             except CollsimError:
                 continue

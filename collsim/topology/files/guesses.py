@@ -110,7 +110,10 @@ def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object,
     if requested is not None:
         find_processor(requested)
         return str(requested)
-    usual = "broadwell" if seen.old or kind == "P100" else choose_processor(pcie)
+    if seen.old or kind == "P100":
+        usual = "broadwell"
+    else:
+        usual = choose_processor(pcie)
     if seen.sockets > 1:
         rate = PROCESSORS[usual].link.bandwidth / 1e9
         reason = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
-from ...errors import FormatError, Sentence
+from ...errors import FormatError, Sentence, Words
 from ...files import GrowingReader
 from ..cables import C2C, GA102_SM, Nic, build_nvlink, build_pcie, build_xgmi, find_nic, nvlink_bridge
 from ..facts import Assumption
@@ -94,7 +94,9 @@ class _Progress:
         if text is not None and not 0 < number <= most:
             where = f"<{element.tag} {key}={text[:40]!r}>"
             self.notes.append(f"{where} is not a whole number from 1 to {most:,}: taken for {default}")
-        return default if text is None or not 0 < number <= most else number
+        if text is None or not 0 < number <= most:
+            return default
+        return number
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
@@ -119,11 +121,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"
     ]
     if not cpus or not order:
-        only = (
-            Sentence("; it lists network cards only, as plugins' files do; use what NCCL_TOPO_DUMP_FILE writes")
-            if root.find(".//nic") is not None
-            else ""
-        )
+        only: Words = ""
+        if root.find(".//nic") is not None:
+            only = Sentence("; it lists network cards only, as plugins' files do; use what NCCL_TOPO_DUMP_FILE writes")
         message = "{name}: no {kind} in it, so there is nothing to simulate{only}"
         raise FormatError(message, name=name, kind="<cpu>" if not cpus else "GPU", only=only)
     for i, cpu in enumerate(cpus):
@@ -187,7 +187,10 @@ def _parse(text: str, name: str) -> Element:
             source.reset()
             depth += 1 if event == "start" else -1
             count += event == "start"
-            root = element if root is None else root
+            if root is None:
+                root = element
+            else:
+                root = root
             if depth > _DEEPEST or count > _MOST:
                 message = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
                 raise FormatError(message, name=name, most=_DEEPEST, elements=_MOST)
@@ -244,10 +247,14 @@ def _order_gpus(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]
             )
         buses.add(bus)
         for i, gpu in enumerate(_list_gpu_elements(pci)):
-            rank = None if gpu is None else gpu.get("rank")
+            rank = None
+            if gpu is not None:
+                rank = gpu.get("rank")
             if any_gpu and rank is None:
                 continue
-            number = position if rank is None else _parse_whole(rank, -1)
+            number = position
+            if rank is not None:
+                number = _parse_whole(rank, -1)
             if number < 0:
                 message = "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0"
                 raise FormatError(message, name=name, bus=bus, rank=rank)
@@ -344,9 +351,13 @@ def _add_card(element: Element, above: str, slot: Cable | None, progress: _Progr
 
 
 def _read_slot(pci: Element, progress: _Progress) -> Cable:
-    lanes = 16 if pci.get("link_width") == "0" else progress.count(pci, "link_width", 16, most=64)
+    lanes = 16
+    if pci.get("link_width") != "0":
+        lanes = progress.count(pci, "link_width", 16, most=64)
     speed = re.match(r"\s*([\d.]+)\s*GT/s", pci.get("link_speed", ""))
-    generation = _GENERATION.get(speed[1]) if speed else None
+    generation = None
+    if speed:
+        generation = _GENERATION.get(speed[1])
     if generation is None:
         generation = 3
         progress.notes.append(
@@ -357,7 +368,9 @@ def _read_slot(pci: Element, progress: _Progress) -> Cable:
 
 def _parse_whole(text: str | None, default: int) -> int:
     try:
-        return default if text is None else int(text, 0)
+        if text is None:
+            return default
+        return int(text, 0)
     except ValueError:
         return default
 

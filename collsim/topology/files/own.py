@@ -176,7 +176,10 @@ def _build(top: dict[str, _YamlNode], name: str, options: dict[str, Any]) -> Top
     node = top[kinds[0]]
     try:
         if kinds[0] == "machine":
-            written_options = top["options"].fields() if "options" in top else {}
+            if "options" in top:
+                written_options = top["options"].fields()
+            else:
+                written_options = {}
             return machine(
                 _read_machine(node),
                 **{**{key: _read_option(key, item) for key, item in written_options.items()}, **options},
@@ -237,7 +240,10 @@ def _read_machine(node: _YamlNode) -> str | Machine:
             raise node.build_error(describe_unknown("machine", node.value, machines()))
         return str(node.value)
     entries = node.keys(_MACHINE | {"cables"}, ("name", "joints", "source"))
-    cables = entries["cables"].fields() if "cables" in entries else {}
+    if "cables" in entries:
+        cables = entries["cables"].fields()
+    else:
+        cables = {}
     plan = Plan()
     try:
         plan.add(*(str(d) for d in (entries["devices"].value if "devices" in entries else ())))
@@ -261,7 +267,10 @@ def _read_machine(node: _YamlNode) -> str | Machine:
 
 
 def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
-    cables = top["cables"].fields() if "cables" in top else {}
+    if "cables" in top:
+        cables = top["cables"].fields()
+    else:
+        cables = {}
     devices: dict[str, dict[str, Any]] = {}
     for item in top["devices"].items() if "devices" in top else ():
         entries = item.keys({"name", "kind", "node", "rank"}, ("name", "kind"))
@@ -287,7 +296,9 @@ def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
         topology = build_topology(str(top["name"].value) if "name" in top else name, devices, joined)
     except TopologyError as error:
         raise top["links"].build_error(error) from None
-    return _route_as_written(topology, top["routing"]) if "routing" in top else topology
+    if "routing" in top:
+        return _route_as_written(topology, top["routing"])
+    return topology
 
 
 def _route_as_written(topology: Topology, routing: _YamlNode) -> Topology:
@@ -333,8 +344,12 @@ def _apply_calibration(topology: Topology, node: _YamlNode, as_written: bool) ->
     try:
         factors = {key: float(item.value) for key, item in entries["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in entries["fitted_on"].fields().items()}
-        residues = tuple(_read_residue(item) for item in entries["residues"].items()) if "residues" in entries else ()
-        held_out = entries["held_out_error"].value if "held_out_error" in entries else None
+        residues: tuple[Residue, ...] = ()
+        if "residues" in entries:
+            residues = tuple(_read_residue(item) for item in entries["residues"].items())
+        held_out = None
+        if "held_out_error" in entries:
+            held_out = entries["held_out_error"].value
         errors = float(entries["median_error"].value), None if held_out is None else float(held_out)
         return calibrate_links(topology, Measured(links, factors, fitted_on, *errors, residues))
     except (TopologyError, TypeError, ValueError) as error:
@@ -411,7 +426,9 @@ def _write_plain(value: Any) -> Any:
         if NICS.get(value.name) == value:
             return value.name
         return {"name": value.name, "rdma": value.rdma, "cable": _write_cable(value.cable)}
-    return [_write_plain(v) for v in value] if isinstance(value, tuple | list) else value
+    if isinstance(value, tuple | list):
+        return [_write_plain(v) for v in value]
+    return value
 
 
 def _name_cables(cables: list[Cable]) -> dict[Cable, str]:
@@ -473,8 +490,14 @@ def _write_routing(topology: Topology) -> dict[str, Any]:
     if not isinstance(paths, ShortestPaths):
         return {}
     if paths.bandwidth is None or paths.alpha is None:
-        are_alike = np.ptp(links.bandwidth) == 0 and np.ptp(links.alpha) == 0 if len(links) else True
-        return {} if are_alike else {"routing": "alike"}
+        are_alike = True
+        if len(links):
+            are_alike = np.ptp(links.bandwidth) == 0 and np.ptp(links.alpha) == 0
+        if are_alike:
+            return {}
+        return {"routing": "alike"}
     changed = np.flatnonzero((paths.bandwidth != links.bandwidth) | (paths.alpha != links.alpha))
     rows = [[int(i), float(paths.bandwidth[i]), float(paths.alpha[i])] for i in changed]
-    return {"routing": rows} if rows else {}
+    if rows:
+        return {"routing": rows}
+    return {}

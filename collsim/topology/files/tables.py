@@ -50,7 +50,9 @@ def build_machine_tables(lang: str = "en") -> str:
 def _describe_machine(plan: Machine, chinese: bool) -> list[str]:
     """A row of the first table; what a machine says of itself is English where it has no Chinese."""
     cards = len(plan.of_kind("nic"))
-    about = plan.chinese or plan.about if chinese else plan.about
+    about = plan.about
+    if chinese:
+        about = plan.chinese or plan.about
     return [f"`{plan.name}`", about, f"{len(plan.ranks)}", f"{cards} × {plan.nic}" if cards else "", plan.source]
 
 

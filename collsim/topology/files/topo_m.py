@@ -85,7 +85,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     notes += hidden
     if options.get("gpu") is not None:
         plan = replace(plan, gpu=label_gpu(options["gpu"]))
-    usual = find_nic(taken.nic) if matrix.cards else None
+    usual = None
+    if matrix.cards:
+        usual = find_nic(taken.nic)
     return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumptions)
 
 
@@ -168,7 +170,10 @@ def _note_unknown_lines(lines: list[str], numbers: list[int]) -> list[str]:
         if k + 1 < len(numbers) and not any(lines[i + 1 : numbers[k + 1]]):
             continue
         start, count = numbers[first], k - first + 1
-        where = f"line {start + 1} was" if count == 1 else f"lines {start + 1} to {i + 1} were"
+        if count == 1:
+            where = f"line {start + 1} was"
+        else:
+            where = f"lines {start + 1} to {i + 1} were"
         notes.append(f"{where} not understood: {lines[start][:80]!r}{' ...' if count > 1 else ''}")
         first = k + 1
     return notes
@@ -319,7 +324,9 @@ def _count_links(matrix: _Matrix, gpu: str) -> int:
     widths = [
         int(w[2:]) for other in matrix.gpus if other != gpu and (w := matrix.between(gpu, other)).startswith("NV")
     ]
-    return max(widths) if _has_nvswitch(matrix) and widths else sum(widths)
+    if _has_nvswitch(matrix) and widths:
+        return max(widths)
+    return sum(widths)
 
 
 def _has_nvswitch(matrix: _Matrix) -> bool:
@@ -389,9 +396,14 @@ def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], slot: Cable, 
         for tree in _group_names(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
             leaves = _group_names(tree, lambda a, b: matrix.between(a, b) == "PIX" or _shares_switch(matrix, a, b))
             several = len(leaves) > 1
-            top = _add_switch(plan, f"cpu{s}", slot, switches) if several else f"cpu{s}"
+            if several:
+                top = _add_switch(plan, f"cpu{s}", slot, switches)
+            else:
+                top = f"cpu{s}"
             for leaf in leaves:
-                above = _add_switch(plan, top, slot, switches) if several or len(leaf) > 1 else top
+                above = top
+                if several or len(leaf) > 1:
+                    above = _add_switch(plan, top, slot, switches)
                 for member in leaf:
                     is_gpu = local[member].startswith("gpu")
                     plan.join(local[member], above, gpu_slot if is_gpu else slot)

@@ -138,7 +138,10 @@ def machine(
     """
     known = inspect.signature(machine).parameters
     require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
-    plan = name if isinstance(name, Machine) else _find_machine(name)
+    if isinstance(name, Machine):
+        plan = name
+    else:
+        plan = _find_machine(name)
     if nics is None and not isinstance(name, Machine):
         nics = _count_named_cards(plan, nic)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
@@ -157,7 +160,9 @@ def machine(
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
     arguments = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (changed | other).items())
-    settings = changed if order == "node" else {**changed, "placement": placement}
+    settings = changed
+    if order != "node":
+        settings = {**changed, "placement": placement}
     facts = _collect_facts(plan, count, net, card, policy, rates, order, settings)
     links = _build_links(plan, count, net, card, rates)
     return _join_nodes(
@@ -245,7 +250,9 @@ def _parse_ratio(oversubscription: object) -> float:
     if not 0 < ratio < 1e6:
         message = "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck"
         raise TopologyError(message, oversubscription=format_value(oversubscription))
-    return int(ratio) if ratio == int(ratio) else ratio
+    if ratio == int(ratio):
+        return int(ratio)
+    return ratio
 
 
 def _find_card(plan: Machine, name: str | None) -> Nic | None:
@@ -269,7 +276,10 @@ def _build_net(
     if nodes > 1 and card is None:
         message = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
         raise TopologyError(message, name=plan.name, nodes=nodes)
-    cable = apply_rates(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
+    if card:
+        cable = apply_rates(card.cable, rates)
+    else:
+        cable = Cable("cable", "none", 1.0, 0.0, "no card")
     net = build_fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
     if nodes == 1 or card is None:
         return None
@@ -279,7 +289,9 @@ def _build_net(
 def _parse_level(what: str, level: bool | str, default: int) -> int:
     """A path type from True (the default), False (none) or a name."""
     if isinstance(level, bool | np.bool_):
-        return default if level else LOC
+        if level:
+            return default
+        return LOC
     words = {"nvlink": "NVL", "off": "LOC", "node": "PHB"}
     name = words.get(str(level).lower(), str(level).upper())
     if name not in LEVELS:
@@ -294,7 +306,9 @@ def _parse_level(what: str, level: bool | str, default: int) -> int:
 def _build_policy(
     plan: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None
 ) -> Policy:
-    usual = SYS if plan.amd_cpu and len(plan.of_kind("gpu")) <= 2 else PXB
+    usual = PXB
+    if plan.amd_cpu and len(plan.of_kind("gpu")) <= 2:
+        usual = SYS
     rdma = _parse_level("gdr", gdr, P2C)
     if not plan.gdr or (card is not None and not card.rdma):
         rdma = LOC
@@ -322,7 +336,9 @@ def _place_ranks(plan: Machine, nodes: int, placement: str | list[int]) -> tuple
 
 
 def _build_devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
-    switches = net.switches if net else ()
+    switches: tuple[tuple[int, str], ...] = ()
+    if net:
+        switches = net.switches
     more = sum(count for count, _ in switches)
     kind = np.array([DEVICE_KINDS.index(k) for k in plan.kinds], np.int8)
     return Devices(
@@ -339,7 +355,9 @@ def _build_links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None
     inside = [apply_rates(cable, rates) for *_, cable in plan.joints]
     cables = list(dict.fromkeys(inside))
     local = np.array([(number[a], number[b]) for a, b, _ in plan.joints], np.int32).reshape(-1, 2)
-    more = net.ports + len(net.a) if net is not None and card is not None else 0
+    more = 0
+    if net is not None and card is not None:
+        more = net.ports + len(net.a)
     split = 2 * nodes * len(inside)
     src, dst, kind = (np.empty(split + 2 * more, np.int32) for _ in range(3))
     first = (np.arange(nodes, dtype=np.int32) * np.int32(len(number)))[:, None]

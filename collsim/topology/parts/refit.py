@@ -54,7 +54,9 @@ def refit_machine(
             _replace_cables(plan, "upi", lambda _: build_socket_cable(cpu)), amd_cpu=find_processor(cpu).is_amd
         )
         plan = _replace_cables(plan, "memory", lambda _: find_processor(cpu).dram)
-    return plan if nics is None else with_cards(plan, nics)
+    if nics is None:
+        return plan
+    return with_cards(plan, nics)
 
 
 def _replace_cables(plan: Machine, kind: str, build: Callable[[Cable], Cable]) -> Machine:

@@ -114,7 +114,10 @@ _USUAL = {1: "broadwell", 2: "broadwell", 4: "ice-lake", 5: "sapphire-rapids", 6
 def find_processor(name: object) -> Processor:
     """A generation by name. Raises TopologyError with the nearest names."""
     plain = str(name).strip().lower().replace(" ", "-").replace("_", "-")
-    plain = "skylake" if plain == "cascade-lake" else plain
+    if plain == "cascade-lake":
+        plain = "skylake"
+    else:
+        plain = plain
     if plain not in PROCESSORS:
         raise TopologyError(describe_unknown("processor", name, PROCESSORS))
     return PROCESSORS[plain]
@@ -138,7 +141,9 @@ def choose_processor(pcie: int) -> str:
 def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
     """The generation by the words of NCCL's XML; of one that is newer than the table the newest before it."""
     if arch in ("ppc64", "arm64"):
-        return "power9" if arch == "ppc64" else "arm"
+        if arch == "ppc64":
+            return "power9"
+        return "arm"
     same = {name: p for name, p in PROCESSORS.items() if p.vendor == vendor and p.models}
     for name, p in same.items():
         if family in p.families and model in p.models:
@@ -148,7 +153,9 @@ def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
     older = [name for name, p in same.items() if p.families[0] <= family]
     if older:
         return older[-1]
-    return "naples" if vendor == _AMD else "unknown"
+    if vendor == _AMD:
+        return "naples"
+    return "unknown"
 
 
 def _find_newest_before(model: int) -> str:
