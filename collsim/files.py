@@ -441,6 +441,9 @@ def name_write_errors(path: FilePath) -> Iterator[None]:
     """Turn every OSError of the body into a FormatError that names `path`.
 
     The system's own message names a temporary file or, as "No space left on device", no file.
+
+    Args:
+        path: of the file that the body writes.
     """
     try:
         yield

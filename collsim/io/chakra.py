@@ -133,7 +133,15 @@ class ChakraTrace:
 
     def add(self, endpoint: int, kind: int, name: str, deps: Iterable[int] = (), **values: Any) -> int:
         """One more node behind those named; its number. `values` are its attributes, and start and duration in
-        microseconds."""
+        microseconds.
+
+        Args:
+            endpoint: whose file the node is in.
+            kind: of the node, a value of ChakraProtoMsg.NodeType.
+            name: for people.
+            deps: numbers of nodes of the same endpoint that must end before.
+            values: attributes of the node.
+        """
         number = len(self.nodes[endpoint])
         times = {key: values.pop(key) for key in _TIMES if key in values}
         try:
@@ -161,6 +169,7 @@ class ChakraTrace:
         are.
 
         Args:
+            schedule: whose transfers are added.
             sizes: bytes of each slot.
             ranks: the rank of the trace that each of its endpoints is.
             before: nodes that an endpoint waits for.
@@ -169,7 +178,11 @@ class ChakraTrace:
         return _Messages(self, sizes, ranks, before or {}, tag).steps(schedule)
 
     def write(self, path: FilePath) -> list[Path]:
-        """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files."""
+        """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files.
+
+        Args:
+            path: `name.et`.
+        """
         target = Path(path)
         stem = target.name.removesuffix(".et")
         files = [target.with_name(f"{stem}.{endpoint}.et") for endpoint in range(len(self.nodes))]
@@ -184,7 +197,12 @@ class ChakraTrace:
 def compute_roofline(flops: float, nbytes: float) -> dict[str, int]:
     """Attributes of which ASTRA-sim's roofline makes a time: operations, and bytes of memory that are read and written
     (Workload.cc, issue_comp; Roofline.cc). It divides operations by a rate that is 0 where there are none, and passes
-    over nodes without bytes, so each is at least 1: time is then bytes / memory bandwidth, as it should be."""
+    over nodes without bytes, so each is at least 1: time is then bytes / memory bandwidth, as it should be.
+
+    Args:
+        flops: floating-point operations.
+        nbytes: bytes of memory that are read and written.
+    """
     return {"num_ops": max(1, round(flops)), "tensor_size": max(1, round(nbytes))}
 
 
@@ -264,6 +282,9 @@ class _Messages:
 def read_chakra(path: FilePath) -> list[dict[str, Any]]:
     """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
     duration_micros and every attribute by its name.
+
+    Args:
+        path: of `name.<rank>.et`.
 
     Raises:
         FormatError: For a file that is cut or is no Chakra trace.

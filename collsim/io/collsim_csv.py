@@ -41,8 +41,16 @@ def build_facts(schedule: Schedule) -> dict[str, Any]:
 
 
 def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
-    """A Schedule from facts and steps. Raises FormatError for facts that cannot be, and for steps that freeze
-    refuses."""
+    """A Schedule from facts and steps.
+
+    Args:
+        path: of the file, for errors.
+        facts: as of `build_facts`.
+        steps: in their order, as `freeze` takes them.
+
+    Raises:
+        FormatError: For facts that cannot be, and for steps that freeze refuses.
+    """
     name, what = facts.get("name", "imported"), facts.get("collective")
     helpers_on, options = facts.get("helpers_on", "host"), facts.get("options", {})
     if (
@@ -96,8 +104,16 @@ def list_waits(schedule: Schedule) -> list[list[int]]:
 
 
 def with_waits(path: FilePath, schedule: Schedule, waits: Any) -> Schedule:
-    """The schedule with explicit dependencies. Raises FormatError unless there is a list of earlier transfers for each
-    transfer."""
+    """The schedule with explicit dependencies.
+
+    Args:
+        path: of the file, for errors.
+        schedule: without explicit dependencies.
+        waits: for each transfer the numbers of those that it waits for.
+
+    Raises:
+        FormatError: Unless there is a list of earlier transfers for each transfer.
+    """
     if not isinstance(waits, list) or len(waits) != len(schedule) or not all(isinstance(w, list) for w in waits):
         message = "expected a list of transfers for each of the {transfers} transfers"
         refuse(path, "depends", message, transfers=len(schedule))
@@ -116,7 +132,17 @@ def with_waits(path: FilePath, schedule: Schedule, waits: Any) -> Schedule:
 def read_csv(
     path: FilePath, *, collective: str | None = None, ranks: int | None = None, root: int | None = None
 ) -> Schedule:
-    """The schedule of a CSV file. Raises FormatError with the line and what was expected there."""
+    """The schedule of a CSV file.
+
+    Args:
+        path: of the file.
+        collective: by name, where the file does not say it.
+        ranks: likewise; None for those in use.
+        root: likewise.
+
+    Raises:
+        FormatError: With the line and what was expected there.
+    """
     text = read_text(path)
     facts: dict[str, Any] = {}
     first, _, rest = text.partition("\n")

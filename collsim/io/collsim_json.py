@@ -28,7 +28,14 @@ _NAME, _VERSION = "collsim-schedule", 1
 
 
 def read_collsim_json(path: FilePath) -> Schedule:
-    """The schedule of a JSON file. Raises FormatError with the step and row and what was expected."""
+    """The schedule of a JSON file.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        FormatError: With the step and row and what was expected.
+    """
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != _NAME:
         refuse(path, "", 'expected an object with "format": "{name}"', name=_NAME)

@@ -144,8 +144,14 @@ _NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za
 
 
 def read_goal(path: FilePath) -> list[GoalTask]:
-    """The tasks of a GOAL file, in its order. Raises FormatError naming the line, also for sends and receives that do
-    not match."""
+    """The tasks of a GOAL file, in its order.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        FormatError: Naming the line, also for sends and receives that do not match.
+    """
     text = _strip_comments(path, read_text(path))
     tasks: dict[tuple[int, str], GoalTask] = {}
     needs: dict[tuple[int, str], list[str]] = defaultdict(list)

@@ -54,7 +54,14 @@ class AddressMap:
 
 
 def read_msccl_tools(path: FilePath) -> Schedule:
-    """The schedule of a synthesized algorithm. Raises FormatError with the step and the send that cannot be."""
+    """The schedule of a synthesized algorithm.
+
+    Args:
+        path: of the JSON file.
+
+    Raises:
+        FormatError: With the step and the send that cannot be.
+    """
     data = read_json(path)
     if not isinstance(data, dict) or _get_type(data) != "algorithm":
         refuse(path, "", "expected an object of msccl_type 'algorithm', found {kind!r}", kind=_get_type(data))

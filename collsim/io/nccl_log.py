@@ -225,8 +225,14 @@ class _Communicators:
 
 
 def read_nccl_log(path: FilePath) -> NcclJob:
-    """The largest communicator of an NCCL log. Raises FormatError if there is none, or its rings or trees do not
-    close."""
+    """The largest communicator of an NCCL log.
+
+    Args:
+        path: of what NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,GRAPH wrote.
+
+    Raises:
+        FormatError: If there is none, or its rings or trees do not close.
+    """
     version, nodes, sizes = "", 0, [0]
     jobs = _Communicators()
     text = read_text(path, most=_MOST_LINES)

@@ -253,7 +253,14 @@ def _build_frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def read_nccl_tests_json(path: FilePath) -> pd.DataFrame:
-    """The results of `-J file`, in SI units. Raises FormatError naming the result and key that is not as expected."""
+    """The results of `-J file`, in SI units.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        FormatError: Naming the result and key that is not as expected.
+    """
     data = read_json(path)
     if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
@@ -307,7 +314,12 @@ def _build_half(path: FilePath, where: Words, result: Row, key: str, prefix: str
 
 def number(value: float, width: int) -> str:
     """A number as nccl-tests prints it (common.cu getFloatStr): two decimals if they fit, else one, else none, else
-    1.2e+07."""
+    1.2e+07.
+
+    Args:
+        value: to print.
+        width: characters of its column.
+    """
     if value < 1:
         power = 0
     else:
@@ -322,8 +334,14 @@ def write_nccl_tests(table: pd.DataFrame, path: FilePath) -> None:
     """Print a sweep (or what `load` made of a log) in the columns of all_reduce_perf and its siblings; a table per
     algorithm and topology.
 
-    collsim has one time per size, so both halves are the same, and #wrong is 0. Raises CollsimError for a table without
-    the columns collective, ranks, nbytes and time.
+    collsim has one time per size, so both halves are the same, and #wrong is 0.
+
+    Args:
+        table: time in s, nbytes in bytes.
+        path: of the text file.
+
+    Raises:
+        CollsimError: For a table without the columns collective, ranks, nbytes and time.
     """
     write_text(path, _format_text(_select_measured_rows(table)))
 

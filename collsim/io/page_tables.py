@@ -31,7 +31,12 @@ _TEX |= {c: "\\" + c for c in "&%$#_{}"}
 
 
 def format_page_cell(column: str, value: Any) -> str:
-    """A value with its unit, as people write it; an empty cell for nothing."""
+    """A value with its unit, as people write it; an empty cell for nothing.
+
+    Args:
+        column: whose unit it has: `time` in s, `nbytes` in bytes, `busbw` in B/s ...
+        value: of the cell.
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, str):
@@ -67,7 +72,16 @@ def _has_content(value: Any) -> bool:
 
 
 def write_markdown(table: pd.DataFrame, path: FilePath, *, columns: list[str] | None = None) -> None:
-    """Write a table as Markdown. Raises CollsimError for columns that it does not have."""
+    """Write a table as Markdown.
+
+    Args:
+        table: in SI units.
+        path: of the file.
+        columns: those to write, in order; None for all that have content.
+
+    Raises:
+        CollsimError: For columns that it does not have.
+    """
     names, rows = _format_cells(table, columns)
     texts = [[c.replace("\\", "\\\\").replace("|", "\\|") for c in row] for row in [names, *rows]]
     lines = ["| " + " | ".join(row) + " |" for row in texts]

@@ -14,7 +14,13 @@ from .file_formats import Format, register
 
 def write_picture(trace: Trace, path: FilePath, **options: Any) -> None:
     """Write a run as what the suffix says. Raises CollsimError for unknown options, and `.mp4` where ffmpeg is
-    missing."""
+    missing.
+
+    Args:
+        trace: to draw.
+        path: its suffix is `.html`, `.png`, `.gif`, `.mp4` ...
+        options: of the writer of that suffix.
+    """
     views["picture"](trace, path, **options)
 
 

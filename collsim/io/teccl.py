@@ -55,6 +55,10 @@ def read_teccl(path: FilePath, *, collective: str | None = None) -> Schedule:
     """The schedule of a TE-CCL file: an allgather where every chunk goes to all other ranks, an alltoall where it goes
     to one.
 
+    Args:
+        path: of the JSON file.
+        collective: by name; None finds it from where chunks go.
+
     Raises:
         FormatError: For flows that cannot be: a node sends what it does not have, a chunk nobody asks for.
     """

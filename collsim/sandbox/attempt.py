@@ -70,7 +70,7 @@ def read_attempt(ended: Ended, wanted: Wanted, limits: Limits) -> Attempt:
     """Read schedules from the frames of a job. Nothing is raised, whatever the frames hold.
 
     Args:
-        made: the frames, and how the job ended.
+        ended: the frames, and how the job ended.
         wanted: what the function was called for.
         limits: of all its calls together.
     """

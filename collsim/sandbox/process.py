@@ -175,7 +175,14 @@ def run_in_child(job: Job, limits: Limits, isolation: Isolation, readable: Seque
 
 
 def run_forked(job: Job, limits: Limits, isolation: Isolation, readable: Sequence[str] | None = None) -> Ended:
-    """Run a job in a forked child; arguments and result as of `run_in_child`."""
+    """Run a job in a forked child; arguments and result as of `run_in_child`.
+
+    Args:
+        job: what the child does.
+        limits: of time, memory and output.
+        isolation: what keeps the child apart from the system.
+        readable: paths that it may read; None for those of Python and collsim.
+    """
     ours, theirs = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads; the child only calls the function

@@ -73,8 +73,14 @@ class Store:
         )
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
-        """Append rows; one that is there already is replaced. Raises FormatError where the disk is full, another sweep
-        writes there, or the file is damaged."""
+        """Append rows; one that is there already is replaced.
+
+        Args:
+            rows: id of a scenario and its row.
+
+        Raises:
+            FormatError: Where the disk is full, another sweep writes there, or the file is damaged.
+        """
         try:
             with self._db:
                 texts = [(key, json.dumps(row, default=str)) for key, row in rows]
@@ -92,8 +98,15 @@ class Store:
             raise self._damaged(error) from error
 
     def rows(self, keys: Iterable[str], figures: Sequence[str] = ()) -> list[Row]:
-        """The rows of these scenarios, in their order. Raises FormatError where one of them is damaged, or where one of
-        its `figures` is no finite number."""
+        """The rows of these scenarios, in their order.
+
+        Args:
+            keys: ids of scenarios.
+            figures: columns that must be finite numbers.
+
+        Raises:
+            FormatError: Where one of them is damaged, or where one of its `figures` is no finite number.
+        """
         wanted = list(keys)
         known = set(wanted)
         try:
@@ -112,7 +125,11 @@ class Store:
         return frame.assign(**{name: frame[name].map(json.dumps) for name in _OPTION_COLUMNS if name in frame})
 
     def finish(self, frame: pd.DataFrame) -> None:
-        """Write the table (whole or not at all) and drop the partial store."""
+        """Write the table (whole or not at all) and drop the partial store.
+
+        Args:
+            frame: the whole table.
+        """
         self._db.close()
         if self.table is None or self.part is None:
             return

@@ -50,7 +50,15 @@ _PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16
 
 
 def build_pcie(generation: int, lanes: int = 16) -> Cable:
-    """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it."""
+    """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it.
+
+    Args:
+        generation: 1 to 6.
+        lanes: width of the slot.
+
+    Returns:
+        The cable, with the source of its numbers.
+    """
     if generation not in _PCIE_LANE:
         message = "PCIe generation {generation!r} is unknown; known: {known}"
         raise TopologyError(message, generation=generation, known=", ".join(map(str, _PCIE_LANE)))
@@ -107,7 +115,11 @@ GA102_SM = 86
 
 def nvlink_bridge(links: int) -> Cable:
     """The bridge of two graphics cards with GA102: four links, fewer where contacts are missing (NVIDIA/nccl issue
-    557)."""
+    557).
+
+    Args:
+        links: NVLinks in it, 1 to 4.
+    """
     return Cable(
         kind="nvlink",
         label=f"NVLink bridge ×{links}",
@@ -161,7 +173,12 @@ _XGMI = (
 
 
 def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
-    """AMD Infinity Fabric between two GPUs: `gcn` is their architecture, `"942"` (or `"gfx942"`) for MI300X."""
+    """AMD Infinity Fabric between two GPUs: `gcn` is their architecture, `"942"` (or `"gfx942"`) for MI300X.
+
+    Args:
+        links: joined side by side.
+        gcn: LLVM's name of the architecture, with or without `gfx`.
+    """
     short = gcn.lower().removeprefix("gfx")
     if short.startswith(("90a", "910")):
         short = "910"
@@ -216,7 +233,16 @@ _SOCKET_ALPHA = (
 
 def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: str, lanes: int = 16) -> Cable:
     """The link between two sockets: `links` of `lanes` lanes at `gigatransfers` per second; `nccl` is its model's
-    GB/s."""
+    GB/s.
+
+    Args:
+        label: as people say it, `"UPI"`.
+        gigatransfers: 10^9 transfers a second of a lane.
+        links: between the two sockets.
+        nccl: 10^9 B/s that NCCL's model takes for it.
+        cpu: of the processors, for the source.
+        lanes: of one link.
+    """
     nominal = gigatransfers * 1e9 * lanes / 8 * links
     alpha, message = _SOCKET_ALPHA
     return Cable(

@@ -95,8 +95,15 @@ _SOURCE = "calibrated to a log of one's own"
 
 
 def calibrate_links(topology: Topology, measured: Measured) -> Topology:
-    """The same machine whose links carry what was measured. Raises TopologyError for a kind of link that it does not
-    have."""
+    """The same machine whose links carry what was measured.
+
+    Args:
+        topology: as built, or calibrated before.
+        measured: figures by kind of link; kinds without figures stay as they are.
+
+    Raises:
+        TopologyError: For a kind of link that it does not have.
+    """
     kinds = sorted({c.kind for c in topology.links.cables})
     if strange := sorted(set(measured.links) - set(kinds)):
         message = "{name} has no links of that kind: {unknown}"

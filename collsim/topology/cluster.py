@@ -111,8 +111,17 @@ class ClusterRouter:
         return self.nodes * self._local_links + fabric
 
     def memories(self, count: int) -> Ints:
-        """Devices for `count` helpers: the first memory of node 0, 1, ..., then the second ones. Raises TopologyError
-        without any."""
+        """Devices for `count` helpers: the first memory of node 0, 1, ..., then the second ones.
+
+        Args:
+            count: number of helpers.
+
+        Returns:
+            Shape (count,): numbers of devices.
+
+        Raises:
+            TopologyError: without any.
+        """
         local = self.machine.of_kind("memory")
         if not local:
             message = "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')"
@@ -231,7 +240,12 @@ class ClusterRouter:
     # ---- routes
 
     def columns(self, src: Longs, dst: Longs) -> list[Column]:
-        """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoWay."""
+        """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoWay.
+
+        Args:
+            src: shape (pairs,), numbers of devices.
+            dst: shape (pairs,), numbers of devices.
+        """
         size = len(self.machine.devices)
         ends, starts = dst >= self.nodes * size, src >= self.nodes * size  # at the fabric's one switch
         stands = bool(ends.any() or starts.any())
@@ -433,7 +447,15 @@ class ClusterRouter:
 
     def card_of(self, state: int, device: int) -> int | None:
         """The card that a local device uses: its nearest; devices of a kind that share equally near ones take them in
-        turn."""
+        turn.
+
+        Args:
+            state: number of the state of the node's links: which of them are lost.
+            device: number within the node.
+
+        Returns:
+            Number of the card within the node; None where it reaches none.
+        """
         if (state, device) not in self.chosen:
             self._choose_cards(state, self.machine.kinds[device])
         return self.chosen[state, device]
@@ -493,7 +515,12 @@ class ClusterRouter:
     # ---- words
 
     def describe_route(self, src: int, dst: int) -> str:
-        """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged."""
+        """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged.
+
+        Args:
+            src: number of the device where it begins.
+            dst: number of the device where it ends.
+        """
         size = len(self.machine.devices)
         (node, a), (goal, b) = divmod(src, size), divmod(dst, size)
         state = self._hurt[1]
@@ -507,7 +534,15 @@ class ClusterRouter:
 
 def find_smi_word(machine: Machine, path: Path) -> str:
     """nvidia-smi topo -m's word for a path between two devices; NV# counts links at the first; NVB has its PCIe
-    word."""
+    word.
+
+    Args:
+        machine: that the path is in.
+        path: between two of its local devices.
+
+    Returns:
+        `NV4`, `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
+    """
     word_of_file = machine.words.get((path.devices[0], path.devices[-1]))
     if word_of_file:
         return word_of_file

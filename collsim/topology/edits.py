@@ -39,7 +39,15 @@ class Repairs(Protocol):
 def with_link(
     topology: Topology, a: str | int, b: str | int, *, bandwidth: Bandwidth | None = None, alpha: Duration | None = None
 ) -> Topology:
-    """Another bandwidth or alpha on the cable between devices a and b, both directions."""
+    """Another bandwidth or alpha on the cable between devices a and b, both directions.
+
+    Args:
+        topology: as it was.
+        a: a device, by name or number.
+        b: the device at the other end.
+        bandwidth: B/s, text with a unit, or a factor as text (`"half"`, `"10%"`); None leaves it.
+        alpha: s or text; None leaves it.
+    """
     if bandwidth is None and alpha is None:
         message = "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
         raise TopologyError(message, a=a, b=b)
@@ -70,7 +78,13 @@ def with_link(
 
 
 def scale_links(topology: Topology, kind: str | None, by: float) -> Topology:
-    """Bandwidth of every link of a kind times `by`."""
+    """Bandwidth of every link of a kind times `by`.
+
+    Args:
+        topology: as it was.
+        kind: of links, as in `Cable.kind`; None for all links.
+        by: factor above 0.
+    """
     if isinstance(by, bool) or not isinstance(by, Real) or not 0 < by < 1e12:
         message = "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth"
         raise TopologyError(message, by=by)
@@ -89,7 +103,13 @@ def scale_links(topology: Topology, kind: str | None, by: float) -> Topology:
 
 
 def remove_link(topology: Topology, a: str | int, b: str | int) -> Topology:
-    """The cable between devices a and b is gone, both directions."""
+    """The cable between devices a and b is gone, both directions.
+
+    Args:
+        topology: as it was.
+        a: a device, by name or number.
+        b: the device at the other end.
+    """
     lost = np.zeros(len(topology.links), bool)
     lost[_find_cable_links(topology, a, b)] = True
     call = {"a": _find_name(topology, a), "b": _find_name(topology, b)}
@@ -97,7 +117,12 @@ def remove_link(topology: Topology, a: str | int, b: str | int) -> Topology:
 
 
 def remove_device(topology: Topology, device: str | int) -> Topology:
-    """All cables of a device are gone."""
+    """All cables of a device are gone.
+
+    Args:
+        topology: as it was.
+        device: by name or number; no rank may sit on it.
+    """
     gone = topology.device(device)
     name = topology.devices.name[gone]
     here = np.flatnonzero(topology.endpoint_device == gone)

@@ -8,7 +8,13 @@ from .network import Hop, Topology
 
 def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     """Which way the data go from src to dst, hop by hop; why; what limits it alone (B/s, one direction) and its latency
-    (s)."""
+    (s).
+
+    Args:
+        topology: that has both.
+        src: a rank, or the name of its device.
+        dst: likewise.
+    """
     a, b = topology.endpoint(src), topology.endpoint(dst)
     names = [str(topology._endpoint_name(e)) for e in (a, b)]
     if a == b:

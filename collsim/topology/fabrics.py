@@ -71,7 +71,12 @@ class Fabric:
 
     def find_links(self, src: Longs, dst: Longs) -> Longs:
         """(pairs, hops) fabric links from port src to port dst in order; -1 where a route is shorter. Hops lie together
-        in memory."""
+        in memory.
+
+        Args:
+            src: shape (pairs,), ports where routes begin.
+            dst: shape (pairs,), ports where they end.
+        """
         first, second = self.home[src].astype(src.dtype), self.home[dst].astype(src.dtype)
         inner = self.between(first, second, dst).T
         table = np.empty((len(inner) + 2, len(src)), src.dtype)
@@ -396,8 +401,18 @@ FABRICS = {
 
 
 def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
-    """A fabric for nodes * cards ports. Raises TopologyError for an unknown name or option, or sizes that do not
-    fit."""
+    """A fabric for nodes * cards ports.
+
+    Args:
+        name: `switch`, `leaf-spine`, `rail` ...
+        nodes: number of nodes.
+        cards: network cards of each node.
+        cable: between a card and its switch.
+        options: of that fabric, those of FABRIC_OPTIONS.
+
+    Raises:
+        TopologyError: For an unknown name or option, or sizes that do not fit.
+    """
     name = str(name).lower().replace("_", "-")
     if name not in _BUILDERS:
         raise TopologyError(describe_unknown("fabric", name, _BUILDERS))

@@ -91,7 +91,15 @@ class Heap:
 
 
 def flip_bit(current: Longs, goal: Longs) -> Longs:
-    """Hypercube: clear the highest bit that is set and must not be, else set the lowest that must be."""
+    """Hypercube: clear the highest bit that is set and must not be, else set the lowest that must be.
+
+    Args:
+        current: shape (pairs,), devices now.
+        goal: shape (pairs,), devices to reach.
+
+    Returns:
+        Shape (pairs,): the next devices.
+    """
     wrong = current ^ goal
     down = current & wrong
     highest = np.left_shift(1, np.maximum(np.frexp(down.astype(np.float64))[1] - 1, 0))

@@ -73,7 +73,12 @@ class ShortestPaths:
 
     @classmethod
     def of_links(cls, devices: int, links: Links) -> ShortestPaths:
-        """Shortest paths over the links of a topology."""
+        """Shortest paths over the links of a topology.
+
+        Args:
+            devices: their number.
+            links: with the figures that break ties between routes of equal length.
+        """
         alike = True
         if len(links):
             alike = np.ptp(links.bandwidth) == 0 and np.ptp(links.alpha) == 0
@@ -141,7 +146,14 @@ class ShortestPaths:
 
     def find_split(self, devices: Longs) -> tuple[Longs, Longs] | None:
         """Split `devices`, by their positions, into those that the first one reaches both ways and the others; None
-        where it reaches all."""
+        where it reaches all.
+
+        Args:
+            devices: shape (n,), their numbers.
+
+        Returns:
+            Two arrays of positions in `devices`.
+        """
         if not len(devices):
             return None
         first = int(devices[0])
@@ -261,7 +273,11 @@ def require_connected(topology: Topology, paths: ShortestPaths) -> None:
 
 
 def format_ranks(ranks: Iterable[int]) -> Sentence:
-    """`ranks 0, 1, 2` or `rank 4`, at most eight of them written out."""
+    """`ranks 0, 1, 2` or `rank 4`, at most eight of them written out.
+
+    Args:
+        ranks: their numbers, in the order of the text.
+    """
     numbers = [int(rank) for rank in ranks]
     names: Words = ", ".join(map(str, numbers[:8]))
     if len(numbers) > 8:

@@ -372,7 +372,12 @@ class Column(NamedTuple):
 
 
 def merge_columns(columns: Sequence[Column], pairs: int) -> Routes:
-    """The same routes, those of a pair together."""
+    """The same routes, those of a pair together.
+
+    Args:
+        columns: hops of the routes in the order in which they are crossed.
+        pairs: number of routes.
+    """
     hops = np.zeros(pairs, np.int64)
     for pair, _ in columns:
         hops[slice(None) if pair is None else pair] += 1
@@ -536,6 +541,10 @@ class Topology:
     def routes(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Routes:
         """Routes between endpoints, for arrays of equal length. A pair (r, r) has an empty route.
 
+        Args:
+            src: shape (pairs,), endpoints where routes begin.
+            dst: shape (pairs,), endpoints where they end.
+
         Raises:
             TopologyError: Naming the first pair that cannot reach each other, or an endpoint that does not exist.
         """
@@ -543,7 +552,12 @@ class Topology:
 
     def columns(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> list[Column]:
         """The same routes hop by hop, which is how they are found: for many pairs faster to sum over. Raises as
-        `routes` does."""
+        `routes` does.
+
+        Args:
+            src: shape (pairs,), endpoints where routes begin.
+            dst: shape (pairs,), endpoints where they end.
+        """
         s, d = np.atleast_1d(np.asarray(src, np.int64)), np.atleast_1d(np.asarray(dst, np.int64))
         self._require_endpoints(s, d)
         return self._find_routes(s, d)
@@ -597,8 +611,15 @@ class Topology:
         return keys[order], order
 
     def link_between(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Ints:
-        """Ids of the links from devices `src` to neighbouring devices `dst`. Raises TopologyError where there is
-        none."""
+        """Ids of the links from devices `src` to neighbouring devices `dst`.
+
+        Args:
+            src: shape (pairs,), numbers of devices.
+            dst: shape (pairs,), numbers of devices, each joined to its `src`.
+
+        Raises:
+            TopologyError: Where there is none.
+        """
         keys, order = self._link_keys
         wanted = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
         position = np.searchsorted(keys, wanted)
@@ -645,8 +666,14 @@ class Topology:
         return f"{self.devices.name[self.links.src[link]]} → {self.devices.name[self.links.dst[link]]}"
 
     def endpoint(self, name: str | int) -> int:
-        """An endpoint by number, or by the name of the device it sits on. Raises TopologyError for a device without
-        one."""
+        """An endpoint by number, or by the name of the device it sits on.
+
+        Args:
+            name: number of an endpoint, or name of its device, `"node0/gpu3"`.
+
+        Raises:
+            TopologyError: For a device without one.
+        """
         if isinstance(name, int | np.integer):
             return int(name)
         device = self.device(name)
@@ -657,7 +684,12 @@ class Topology:
         return int(here[0])
 
     def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:
-        """How many of these pairs of endpoints are in different nodes, so that their data cross the fabric."""
+        """How many of these pairs of endpoints are in different nodes, so that their data cross the fabric.
+
+        Args:
+            src: shape (pairs,), endpoints.
+            dst: shape (pairs,), endpoints.
+        """
         s, d = np.atleast_1d(np.asarray(src, np.int64)), np.atleast_1d(np.asarray(dst, np.int64))
         self._require_endpoints(s, d)
         node = self.devices.node[self.endpoint_device]
@@ -667,6 +699,10 @@ class Topology:
 
     def route(self, src: str | int, dst: str | int) -> list[Hop]:
         """The links that data cross from one rank (or device of a rank, by name) to another, in order.
+
+        Args:
+            src: a rank, or the name of its device.
+            dst: likewise.
 
         Raises:
             TopologyError: Where there is no such rank or no way.
@@ -735,6 +771,10 @@ class Topology:
     def without_link(self, a: str | int, b: str | int) -> Topology:
         """The same without the cable between devices a and b; what crossed it takes another way.
 
+        Args:
+            a: a device, by name or number.
+            b: the device at the other end of the cable.
+
         Raises:
             TopologyError: Naming ranks that can no longer reach each other.
         """
@@ -751,7 +791,12 @@ class Topology:
     @check_keywords
     def scaled(self, kind: str | None = None, by: float = 2.0) -> Topology:
         """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they
-        are."""
+        are.
+
+        Args:
+            kind: of links, `"nvlink"`, `"infiniband"` ...; None for all links.
+            by: factor above 0.
+        """
         from .edits import scale_links
 
         return scale_links(self, kind, by)
@@ -763,6 +808,10 @@ class Topology:
         """Any networkx graph: edges with `bandwidth` (B/s or text) and `alpha`; nodes with `kind="gpu"` are the ranks.
 
         See `collsim.topology.graph.from_networkx` for the details and errors.
+
+        Args:
+            graph: directed, or undirected for cables with two directions.
+            name: of the topology.
         """
         from .graph import from_networkx
 
@@ -810,7 +859,12 @@ def _freeze(*arrays: npt.NDArray[Any]) -> None:
 
 def count_offered_channels(topology: Topology | None, ranks: int | None = None) -> int:
     """Channels that a topology can use at full speed: one per ring order; 1 where it has none, or for fewer ranks than
-    it has."""
+    it has.
+
+    Args:
+        topology: None counts as one without ring orders.
+        ranks: that take part; None for all.
+    """
     if topology is None or topology.orders is None or (ranks is not None and ranks != topology.ranks):
         return 1
     return len(topology.orders)
@@ -818,7 +872,12 @@ def count_offered_channels(topology: Topology | None, ranks: int | None = None) 
 
 def choose_channels(topology: Topology | None, ranks: int | None = None) -> int:
     """Channels of a run that names no number: all that a machine offers, as NCCL does; one on a generic network, as in
-    textbooks."""
+    textbooks.
+
+    Args:
+        topology: None counts as a generic network.
+        ranks: that take part; None for all.
+    """
     on_machine = topology is not None and topology.shape == "machine"
     if on_machine:
         return count_offered_channels(topology, ranks)

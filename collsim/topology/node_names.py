@@ -25,7 +25,13 @@ class NodeNames(ComputedNames):
         return "fabric/" + Names(self.switches).name(i - self.nodes * len(self.machine))
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
-        """Number of a device by name, without making the names of the others."""
+        """Number of a device by name, without making the names of the others.
+
+        Args:
+            value: a name.
+            start: the first number that counts.
+            stop: the first number that does not; None for all.
+        """
         head, _, rest = str(value).partition("/")
         number = head.removeprefix("node")
         if head.startswith("node") and number.isdecimal() and int(number) < self.nodes and rest in self.machine:

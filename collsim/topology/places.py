@@ -64,7 +64,17 @@ class _JoinedNames(Sequence[str]):
 def with_helpers(
     topology: Topology, count: int, on: HelperPlace = "host", ranks: Sequence[int] | Longs | None = None
 ) -> Topology:
-    """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
+    """The topology with at least `count` helper endpoints.
+
+    Args:
+        topology: as it was.
+        count: number of helper endpoints.
+        on: what they sit on, as of `Topology.with_helpers`.
+        ranks: those that switches reduce for; None for all.
+
+    Raises:
+        TopologyError: Where they have no natural place.
+    """
     count = parse_count(count, "helpers", least=0)
     if count > _MOST_HELPERS:
         message = "{count:,} helpers are more than {most:,}, the most that a topology may have"

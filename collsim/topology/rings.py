@@ -13,6 +13,9 @@ def find_rings(plan: Machine) -> list[tuple[int, ...]]:
     With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are
     found one after the other, both ways round. Otherwise one ring in the order of the PCIe tree, so that neighbours in
     the tree are neighbours in the ring.
+
+    Args:
+        plan: one node.
     """
     return _find_link_rings(plan) or [_order_by_tree(plan)]
 

@@ -67,7 +67,11 @@ class Meaning:
         return gpu, "o", offset + (gpu * self.per if buffer == "i" and self.kind.before == "own" else 0)
 
     def size(self, buffer: str) -> int:
-        """Chunks that the collective itself gives a buffer (scratch: none)."""
+        """Chunks that the collective itself gives a buffer (scratch: none).
+
+        Args:
+            buffer: `i`, `o` or `s`.
+        """
         small = {"i": self.kind.before == "own", "o": self.kind.after == "own"}
         if buffer == "s":
             return 0
@@ -101,8 +105,16 @@ class InterpretedRun:
 
 
 def find_meaning(program: Program, path: FilePath, name: str | None = None) -> Collective:
-    """The collective that a program is for. Raises FormatError for `custom` and others that say nothing about a
-    result."""
+    """The collective that a program is for.
+
+    Args:
+        program: whose attribute `coll` says it.
+        path: of its file, for errors.
+        name: of a collective, in place of what the file says.
+
+    Raises:
+        FormatError: For `custom` and others that say nothing about a result.
+    """
     word = (name or program.collective).lower()
     word = _WORDS.get(word, word)
     if word not in COLLECTIVES:

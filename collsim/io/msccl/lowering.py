@@ -39,6 +39,10 @@ def lower(program: Program, run: InterpretedRun) -> Schedule:
 
     Out of place, input and output are first tried as one buffer (most programs do not mind); where the result is then
     wrong they get slots of their own, and the first step copies the input there.
+
+    Args:
+        program: as parsed.
+        run: its order of instructions.
     """
     kind = run.meaning.kind
     if run.meaning.inplace or kind.has_separate_result:

@@ -138,7 +138,11 @@ def format_position(gpu: int, block: int | None = None, step: int | None = None)
 
 def parse(path: FilePath) -> Program:
     """The program of a file, checked for form: ranges, peers, contiguous ids. What it does is checked by
-    `interpret`."""
+    `interpret`.
+
+    Args:
+        path: of an MSCCL XML file.
+    """
     builder = _Builder(path)
     for event, element, level in read_xml(path, depth=4, elements=MOST_ELEMENTS):
         if event == "start":

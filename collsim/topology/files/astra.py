@@ -33,7 +33,13 @@ def matches_format(text: str) -> bool:
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
-    """The network of the file; ranks are its NPUs. It has no options."""
+    """The network of the file; ranks are its NPUs. It has no options.
+
+    Args:
+        text: of the file.
+        name: of the file, for errors and the topology.
+        options: must be empty.
+    """
     if options:
         raise FormatError("{name}: an ASTRA-sim network has no option {options}", name=name, options=", ".join(options))
     node = compose(text, name, "YAML")
@@ -99,7 +105,13 @@ def _shorten(value: Any) -> str:
 
 
 def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]) -> Topology:
-    """The network of (kind, size, B/s, s) per dimension, which its facts keep as `dimensions` (kind, size)."""
+    """The network of (kind, size, B/s, s) per dimension, which its facts keep as `dimensions` (kind, size).
+
+    Args:
+        dims: kind (`Ring`, `FullyConnected`, `Switch`), size, B/s and s of each dimension, the fastest first.
+        name: of the topology.
+        notes: what the file has that was not understood.
+    """
     ranks = math.prod(size for _, size, _, _ in dims)
     if ranks * max(size for _, size, _, _ in dims) > _MOST:
         message = "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links"

@@ -49,6 +49,14 @@ def finish(
 
     Cards that are not beside a GPU are left out, with a note, unless `nics=` says how many to use: they are for
     storage.
+
+    Args:
+        plan: one node.
+        notes: what was not understood, or assumed without an option that says it.
+        name: of the file.
+        options: of `machine`.
+        card: what the file says of the network card; None leaves the machine its own.
+        assumptions: those that an option can settle; what `options` say is dropped.
     """
     assumptions = [assumption for assumption in assumptions if options.get(assumption.option) is None]
     if options.get("nics") is None:

@@ -21,6 +21,11 @@ _MERGE = "tag:yaml.org,2002:merge"
 def compose(text: str, name: str, expected: str) -> Node | None:
     """The document's tree, None if it is empty.
 
+    Args:
+        text: YAML.
+        name: of the file, for errors.
+        expected: what the text could have been, for the error where it is none of it.
+
     Raises:
         FormatError: With the line: for aliases, deep nesting, too many values, and what is no YAML.
 
@@ -71,6 +76,9 @@ def build_value(node: Node) -> Any:
 
     PyYAML's constructors answer `!!bool x` with a KeyError and `!!timestamp x` with an AttributeError, and read
     `1:59:59:...` in the square of its length.
+
+    Args:
+        node: a scalar, sequence or mapping.
     """
     import yaml
 

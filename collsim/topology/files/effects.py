@@ -15,8 +15,15 @@ from .load import parse_topology_text
 
 
 def read_again(topology: Topology, **options: Any) -> Topology:
-    """The same file read with further options. Raises CollsimError where the topology comes from no file, was edited,
-    or the options cannot be."""
+    """The same file read with further options.
+
+    Args:
+        topology: what was read.
+        options: of `load_topology`, in place of those it was read with or in addition.
+
+    Raises:
+        CollsimError: Where the topology comes from no file, was edited, or the options cannot be.
+    """
     facts = topology.facts
     if facts.reading is None or facts.edits or facts.calibration is not None:
         message = "{name} is not as a file has it, so it cannot be read again with {options}"
@@ -64,7 +71,12 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
 
 def describe_effects(topology: Topology, time: Callable[[Topology], float]) -> list[tuple[str, str]]:
     """A line for each assumption with its effects, in English and Chinese; one that makes no difference to `time` is
-    left out."""
+    left out.
+
+    Args:
+        topology: read from a file.
+        time: seconds on a topology.
+    """
     by_option: dict[str, list[Effect]] = {}
     for effect in find_effects(topology, time):
         by_option.setdefault(effect.assumption.option, []).append(effect)

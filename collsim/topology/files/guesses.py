@@ -62,8 +62,15 @@ class Guesses:
 
 
 def guess_parts(seen: MatrixHints, options: Mapping[str, Any]) -> Guesses:
-    """Told by `options` (gpu, pcie, cpu; nic is left to `machine`), else the usual. Raises TopologyError for unknown
-    names."""
+    """Told by `options` (gpu, pcie, cpu; nic is left to `machine`), else the usual.
+
+    Args:
+        seen: what the text shows of the machine.
+        options: `gpu`, `pcie` and `cpu`, where they are known.
+
+    Raises:
+        TopologyError: For unknown names.
+    """
     assumptions: list[Assumption] = []
     kind = _guess_gpu(seen, options.get("gpu"), assumptions)
     model = GPUS.get(kind, UNKNOWN)

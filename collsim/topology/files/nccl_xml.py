@@ -100,7 +100,13 @@ class _Progress:
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
-    """The topology of the machine that NCCL saw. Options: those of `machine`."""
+    """The topology of the machine that NCCL saw. Options: those of `machine`.
+
+    Args:
+        text: of the file.
+        name: of the file, for errors and notes.
+        options: keywords of `machine`.
+    """
     root = _parse(text, name)
     if root.tag == "graphs":
         message = (

@@ -139,7 +139,13 @@ def matches_format(text: str) -> bool:
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
-    """The topology of the file; `options` replace those that the file gives."""
+    """The topology of the file; `options` replace those that the file gives.
+
+    Args:
+        text: of the file.
+        name: of the file, for errors.
+        options: keywords of `machine`; only a machine takes any.
+    """
     top = _read_top(text, name)
     topology = _apply_edits(_build(top, name, options), top.get("edits"))
     if "calibration" in top:
@@ -381,7 +387,11 @@ def _read_residue(node: _YamlNode) -> Residue:
 
 
 def to_yaml(topology: Topology) -> str:
-    """The text that `read` reads back: the same devices, links, figures and routes."""
+    """The text that `read` reads back: the same devices, links, figures and routes.
+
+    Args:
+        topology: a machine or network of the package is written by its name and options, any other link by link.
+    """
     import yaml
 
     data: dict[str, Any] = {"collsim": 1, "name": topology.name}

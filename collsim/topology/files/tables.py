@@ -33,7 +33,14 @@ _ABLE = (("no", "yes"), ("否", "是"))
 
 def build_machine_tables(lang: str = "en") -> str:
     """Tables of machines, of the links in them, of network cards, and of fabrics; `lang` is `en` or `zh`. Sources stand
-    as they are written, in English."""
+    as they are written, in English.
+
+    Args:
+        lang: `en` or `zh`.
+
+    Returns:
+        Markdown.
+    """
     chinese = lang == "zh"
     cards = [[f"`{n.name}`", *_list_figures(n.cable), _ABLE[chinese][n.rdma], n.cable.source] for n in NICS.values()]
     fabrics = [[f"`{name}`", Sentence(about).text(lang)] for name, about in FABRICS.items()]

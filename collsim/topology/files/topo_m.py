@@ -76,7 +76,13 @@ def _strip_decoration(line: str) -> str:
 
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
-    """The topology of the machine that the text came from. Options: gpu, pcie, cpu, and those of `machine`."""
+    """The topology of the machine that the text came from. Options: gpu, pcie, cpu, and those of `machine`.
+
+    Args:
+        text: what nvidia-smi printed.
+        name: of the file, for errors and notes.
+        options: `gpu`, `pcie`, `cpu`, `nvlink` and the keywords of `machine`.
+    """
     matrix = _parse_matrix(text, name)
     taken = guess_parts(_collect_hints(matrix), options)
     rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu", "nvlink")}

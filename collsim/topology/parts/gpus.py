@@ -158,6 +158,9 @@ def find_gpu_name(value: object) -> str:
     """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts. Of a GPU without a row
     the nearest, with a warning.
 
+    Args:
+        value: as nvidia-smi, NCCL or a person writes it.
+
     Raises:
         TopologyError: Where none is near.
     """

@@ -111,8 +111,15 @@ def list_training_cards(plan: Machine) -> list[str]:
 
 
 def with_cards(plan: Machine, nics: int | str) -> Machine:
-    """The machine with so many cards, the nearest to a GPU first, or with `"all"`. Raises TopologyError for more than
-    there are."""
+    """The machine with so many cards, the nearest to a GPU first, or with `"all"`.
+
+    Args:
+        plan: one node.
+        nics: their number, or `"all"`.
+
+    Raises:
+        TopologyError: For more than there are.
+    """
     there = [plan.devices[card] for card in plan.of_kind("nic")]
     if nics == "all":
         return plan
@@ -180,7 +187,12 @@ def _nearest_gpus(paths: MachinePaths, gpus: list[int], card: int) -> set[int]:
 
 
 def remove_devices(plan: Machine, names: list[str]) -> Machine:
-    """The machine without some of its devices, and their cables."""
+    """The machine without some of its devices, and their cables.
+
+    Args:
+        plan: one node.
+        names: of local devices, `"nic3"`.
+    """
     remaining = tuple(name for name in plan.devices if name not in names)
     number = {plan.devices.index(name): i for i, name in enumerate(remaining)}
     joints = tuple(joint for joint in plan.joints if not {joint[0], joint[1]} & set(names))

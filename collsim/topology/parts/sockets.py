@@ -112,7 +112,14 @@ _USUAL = {1: "broadwell", 2: "broadwell", 4: "ice-lake", 5: "sapphire-rapids", 6
 
 
 def find_processor(name: object) -> Processor:
-    """A generation by name. Raises TopologyError with the nearest names."""
+    """A generation by name.
+
+    Args:
+        name: a key of PROCESSORS.
+
+    Raises:
+        TopologyError: With the nearest names.
+    """
     plain = str(name).strip().lower().replace(" ", "-").replace("_", "-")
     if plain == "cascade-lake":
         plain = "skylake"
@@ -139,7 +146,17 @@ def choose_processor(pcie: int) -> str:
 
 
 def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
-    """The generation by the words of NCCL's XML; of one that is newer than the table the newest before it."""
+    """The generation by the words of NCCL's XML; of one that is newer than the table the newest before it.
+
+    Args:
+        arch: `x86_64`, `arm64` ...
+        vendor: as cpuid says it, `GenuineIntel`.
+        family: of cpuid.
+        model: of cpuid.
+
+    Returns:
+        A key of PROCESSORS.
+    """
     if arch in ("ppc64", "arm64"):
         if arch == "ppc64":
             return "power9"
