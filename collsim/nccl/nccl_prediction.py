@@ -344,13 +344,9 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     # names that NCCL does not know are refused where it chooses nothing, too
     parse_allowed_names(algorithms, collective, c.ALGORITHMS, "NCCL_ALGO")
     parse_allowed_names(protocols, collective, c.PROTOCOLS, "NCCL_PROTO")
-    calibration = None
-    if request.links is None:
-        calibration = get_calibration(machine)
-    if request.links is None:
-        links = get_link_parameters(machine)
-    else:
-        links = request.links
+    links, calibration = request.links, None
+    if links is None:
+        links, calibration = get_link_parameters(machine), get_calibration(machine)
     comm = build_communicator(facts, most_channels, pat, graph_search)
     if request.version is not None:
         comm = replace(comm, release=_find_release(request.version, facts))
