@@ -104,8 +104,8 @@ def formats() -> Catalog[Format]:
 
     Examples:
         >>> import collsim as cs
-        >>> [name for name, entry in cs.io.formats().items() if entry.holds == "log"]
-        ['nccl-log']
+        >>> cs.io.formats()["msccl"].holds
+        'schedule'
     """
     return Catalog(dict(sorted(_load_formats().items())), _describe_format)
 
