@@ -3,15 +3,15 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, reduce
+from collsim.schedule import copy, pipeline_chunks, reduce
 
 
 @algorithm(
     "reduce_scatter",
-    steps=lambda n: 2,
+    steps=lambda n, chunks: 1 + chunks,
     sent=lambda n: 1,
-    cost=lambda n, S, alpha, beta: 2 * alpha + (1 + 1 / n) * S * beta,
-    formula="2α + (1+1/n)Sβ: S up, S/n down",
+    cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * alpha + (1 + 1 / (n * chunks)) * S * beta,
+    formula="2α + (1+1/n)Sβ: S up, S/n down; in c chunks (c+1)α + (1+1/(nc))Sβ",
     source="NCCL src/device/reduce_scatter.h (NVLS: multimem load-reduce), src/transport/nvls.cc",
     says=(
         "The switch reads everybody's copy of a block, adds them, and hands the sum to the owner.",
@@ -22,11 +22,11 @@ from collsim.schedule import copy, reduce
         "ring.",
         "单个 NVSwitch 节点：步数恒为两步，每个 rank 只接收 S/n；发送量与 ring 相同。",
     ),
-    chunks=lambda n: n,
+    chunks=lambda n, chunks: n * chunks,
     helpers=lambda n: 1,
     helpers_on="nvswitch",
 )
-def reduce_scatter_nvls(n):
-    rank, block = (a.ravel() for a in np.indices((n, n)))
-    yield reduce(rank, n, chunk=block)
-    yield copy(n, np.arange(n), chunk=np.arange(n))
+def reduce_scatter_nvls(n, chunks=1):
+    owner, (rank, block) = np.arange(n), (a.ravel() for a in np.indices((n, n)))
+    rounds = [reduce(rank, n, chunk=block * chunks), copy(n, owner, chunk=owner * chunks)]
+    yield from pipeline_chunks(rounds, chunks, stride=1)

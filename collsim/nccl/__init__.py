@@ -15,7 +15,7 @@ from .algorithm_choices import Crossover, compare_ring_and_tree, predict_choices
 from .difference import Difference, explain_difference, predict_with_simulation
 from .machine.facts import Facts
 from .machine.topology_facts import GraphSearch, read_facts, search_graphs
-from .model.links import LinkParameters
+from .model.links import TERMS, LinkParameters
 from .model.prediction_interval import Interval
 from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose_algorithm, compute_cost_table
 from .nccl_prediction import Prediction, predict
@@ -60,6 +60,7 @@ _LATE_MODULES = {
 }
 
 __all__ = [
+    "TERMS",
     "Accuracy",
     "BackendAdvice",
     "Calibration",

@@ -7,36 +7,33 @@ of a link that is data, the rate that a link really carries, and the pipeline th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import CollsimError
-from ..simulate import Trace, simulate
+from ..simulate import Trace
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_time
 from .machine.facts import Facts
-from .model.calibration_knobs import get_link_parameters
-from .model.links import READ_OFF, LinkParameters
+from .model.links import READ_OFF, TERMS
 from .model.timing import (
     Call,
     compute_bridge_rate,
-    compute_byte_time,
-    compute_host_rates,
+    compute_host_times,
     compute_intra_rate,
+    compute_link_times,
+    compute_loads,
     compute_net_rate,
     compute_time,
     get_intra_kind,
 )
 from .nccl_prediction import BUSBW, Prediction, predict
-from .predicted_schedule import build_schedule
+from .predicted_schedule import build_schedule, measure_simulation_terms
 from .predicted_schedule import predict_and_simulate as simulated
-from .tuner_graphs import build_communicator
 
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5
-_FEW = 16  # bytes of a chunk of which only the latency is left
 #: NCCL's name of those of our algorithms that it has itself (src/graph/tuning.cc).
 _NCCL_ALGO: Final = {
     "allreduce_ring": "Ring",
@@ -55,6 +52,9 @@ _CHINESE: Final = {
     "rate": "链路实测能达到的速率",
     "alignment": "没有按 16 字节对齐的数据块",
     "fill": "流水线的填充与排空",
+    "channels": "线程块所能搬运的字节数",
+    "cards": "NCCL 的通道用到多块网卡，而路由只走最近的一块",
+    "pieces": "模拟中 chunk 较少，流水线的填充与排空",
     "latency": "每一步都要等待的链路延迟",
     "shared": "多个传输共用的链路",
 }
@@ -95,8 +95,9 @@ class Difference:
 
     Attributes:
         algorithm: of NCCL, that the prediction is for.
-        term: launch, steps, protocol, alignment, rate or fill, the largest of those that the simulation does not know;
-            `latency` or `shared` (a link that transfers wait for) where the simulation is the slower.
+        term: the largest of the terms that the simulation does not know (`model.links.TERMS`); where the simulation is
+            the slower `latency`, `pieces` (chunks so few that the pipeline fills and drains), `cards` (beyond a GPU's
+            nearest) or `shared` (a link that transfers wait for).
         seconds: of that term.
         predicted: s.
         simulated: s.
@@ -257,105 +258,82 @@ def find_large_difference(p: Prediction, run: Trace) -> Difference | None:
     seconds = run.time
     if not seconds or max(p.time / seconds, seconds / p.time) <= FAR:
         return None
-    call = build_predicted_call(p, get_link_parameters(run.topology))
+    call = p.call
+    if call is None:
+        return None
     if p.time < seconds:
         return Difference(
             p.time, seconds, p.algorithm, *_explain_slower_simulation(p, run, compute_stated_time(call), call)
         )
-    terms = compute_terms(call)
+    found = compute_terms(call)
+    term = max(found, key=lambda name: found[name])
+    return Difference(p.time, seconds, p.algorithm, term, found[term], *_describe_term(call, term))
+
+
+def _explain_slower_simulation(p: Prediction, run: Trace, link_time: float, call: Call) -> tuple[str, float, str, str]:
+    """What makes a simulation the slower one."""
+    terms = measure_simulation_terms(run)
+    terms["cards"] = -compute_terms(call)["cards"]
+    neck = run.bottleneck
+    shared = run.time - link_time - sum(terms.values())
+    if neck is not None:
+        terms["shared"] = shared
     term = max(terms, key=lambda name: terms[name])
-    return Difference(p.time, seconds, p.algorithm, term, terms[term], *_describe_term(call, term))
-
-
-def _explain_slower_simulation(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, float, str, str]:
-    """What makes a simulation the slower one: the latency of its steps, or a link that its transfers share."""
-    few = min(run.nbytes, _FEW * run.schedule.chunks * run.schedule.ranks)
-    latency = float(simulate(run.schedule, run.topology, few, run.dtype, run.engine).time)
-    shared, neck = run.time - latency - stated, run.bottleneck
-    if neck is None or latency >= shared:
-        reason = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
-        return "latency", latency, reason, f"steps {_FIT}"
-    reason = (
-        f"transfers share {run.topology.link_name(neck.busiest)}, busy for {100 * neck.most:.3g} % of the run, and the "
-        f"prediction for NCCL's {p.algorithm} takes the rate measured on other machines of this kind"
-    )
-    return "shared", shared, reason, _describe_rate(call)[1]
-
-
-def build_predicted_call(p: Prediction, links: LinkParameters) -> Call:
-    """Build the call that a prediction is of, to time its terms one by one.
-
-    Args:
-        p: the prediction; sends and receives count as a ring.
-        links: what links of each kind carry and take.
-
-    Returns:
-        The call, on the graphs that the prediction found.
-    """
-    if p.algorithm == "P2P":
-        algorithm = "Ring"
-    else:
-        algorithm = p.algorithm
-    comm = build_communicator(p.facts, None, None, p.graph_search)
-    return Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, comm, links, p.fabric)
+    if neck is not None and term == "shared":
+        message = (
+            f"transfers share {run.topology.link_name(neck.busiest)}, busy for {100 * neck.most:.3g} % of the run, and "
+            f"the prediction for NCCL's {p.algorithm} takes the rate measured on other machines of this kind"
+        )
+        return "shared", shared, message, _describe_rate(call)[1]
+    if term == "latency":
+        message = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
+        return "latency", terms["latency"], message, f"steps {_FIT}"
+    if term == "cards":
+        message = (
+            f"the simulation sends by the nearest card of a GPU, and NCCL's channels use {p.facts.nics:g} of a node"
+        )
+        return "cards", terms["cards"], message, "NCCL's own search (src/graph/search.cc)"
+    message = f"{run.schedule.chunks} chunks are few, and the pipeline fills and drains; NCCL cuts finer"
+    return "pieces", terms["pieces"], message, "NCCL's own buffers (src/include/device.h)"
 
 
 def compute_terms(call: Call) -> dict[str, float]:
-    """Compute the seconds of a call that links as they are stated do not explain; with `compute_stated_time` their sum
-    is the time.
+    """Compute what a call takes beyond the bytes on links at their nominal rates.
 
     Args:
-        call: The call.
+        call: the call.
 
     Returns:
-        Seconds by term: launch, steps, alignment, protocol, rate, fill.
+        Seconds by name of the term (`model.links.TERMS`): what turning it off saves, after those before it. With
+        `compute_stated_time` their sum is the time of the call. `cards` is not above 0: it is what several cards save.
     """
-    parts = compute_time(call)
-    even = replace(call, links=replace(call.links, unaligned=1.0))
-    aligned, plain = compute_byte_time(even)[0], compute_byte_time(replace(even, protocol="Simple"))[0]
-    return {
-        "launch": parts.launch,
-        "steps": parts.steps,
-        "alignment": parts.bytes - aligned,
-        "protocol": aligned - plain,
-        "rate": plain - compute_stated_time(call),
-        "fill": parts.fill,
-    }
+    seconds: dict[str, float] = {}
+    total = compute_time(call).total
+    for term in TERMS:
+        call = replace(call, links=call.links.without(term))
+        rest = compute_time(call).total
+        seconds[term], total = total - rest, rest
+    return seconds
 
 
 def compute_stated_time(call: Call) -> float:
-    """Compute how long the bytes take where every link carries all that it is stated to.
+    """Compute what the bytes of a call take on links at their nominal rates, with all terms turned off.
 
     Args:
-        call: the call with measured shares of the links' rates, which are set to 1.
+        call: the call.
 
     Returns:
-        Seconds of the bytes alone, without launch, steps and pipeline fill.
+        Seconds.
     """
-    k = call.links
-    stated = replace(
-        k,
-        carries=dict.fromkeys(k.carries, 1.0),
-        nvls_carries=dict.fromkeys(k.nvls_carries, 1.0),
-        net_p2p=dict.fromkeys(k.net_p2p, 1.0),
-        host_one_way=1.0,
-        host_memory=1.0,
-        host_socket=1.0,
-        host_fabric=1.0,
-        crossing=1.0,
-        tcp_per_nic=math.inf,
-        without_gdr=math.inf,
-        host_bridge=math.inf,
-        tree=1.0,
-        unaligned=1.0,
-    )
-    return compute_byte_time(replace(call, protocol="Simple", links=stated))[0]
+    return compute_time(replace(call, links=call.links.without(*TERMS))).total
 
 
 def _describe_term(call: Call, term: str) -> tuple[str, str]:
     """What a term is, and what it is known from."""
     if term == "rate":
         return _describe_rate(call)
+    if term == "channels":
+        return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
     if term == "protocol":
         return f"{call.protocol} fills its lines only in part with data", "NCCL's own constants (src/graph/tuning.cc)"
     if term == "alignment":
@@ -364,20 +342,20 @@ def _describe_term(call: Call, term: str) -> tuple[str, str]:
         "launch": "the kernels are launched and the hosts work before anything moves",
         "steps": f"NCCL's steps with {call.protocol} wait for one another",
         "fill": f"the pipeline of {call.protocol} fills and drains",
+        "cards": "the bytes go by the nearest card of a GPU",
     }
     return reasons[term], _FIT
 
 
 def _describe_rate(call: Call) -> tuple[str, str]:
     facts = call.facts
-    limit = compute_byte_time(replace(call, protocol="Simple"))[1]
+    times = compute_link_times(call)
+    limit = max(times, key=lambda name: times[name])
     if limit == "fabric":
         return f"{call.fabric.busiest_link} carries the bytes of many hops", EVIDENCE.get(facts.net) or _FIT
-    if limit == "channels":
-        return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
-    if limit == facts.wiring:
-        if limit == "host":
-            return _describe_host_limit(call)
+    if limit == "host" or (limit == "pcie" and facts.wiring != "pcie"):
+        return _describe_host_limit(call)
+    if limit in (facts.wiring, "bridge"):
         real, full, kind = compute_intra_rate(call), facts.link_rate, get_intra_kind(facts)
         crossing = facts.crosses_sockets and limit == "pcie"
         who = "peer copies over PCIe"
@@ -399,18 +377,19 @@ def _describe_rate(call: Call) -> tuple[str, str]:
 
 
 def _describe_host_limit(call: Call) -> tuple[str, str]:
-    """Which link on the way through host memory holds the data up."""
-    rates = compute_host_rates(call)
-    limit = min(rates, key=lambda name: rates[name])
+    """Which link on the way through host memory, or between GPUs and network cards, holds the data up."""
+    times = compute_host_times(call)
+    limit = max(times, key=lambda name: times[name])
     link = {"slot": "a PCIe link", "memory": "a socket's memory", "socket": "the link between sockets"}[limit]
-    template = f"data staged through host memory move at {format_bandwidth(rates[limit])}, all that {link} leaves them"
-    if limit == "slot":
-        evidence = EVIDENCE["slot"]
-    else:
-        evidence = READ_OFF[f"host_{limit}"]
+    way = "staged through host memory"
+    if call.facts.wiring != "host":
+        way = "between GPUs and network cards"
+    rate = compute_loads(call.collective, call.algorithm, call.facts)[0] * call.nbytes / times[limit]
+    message = f"data {way} move at {format_bandwidth(rate)}, all that {link} leaves them"
+    evidence = EVIDENCE["slot"] if limit == "slot" else READ_OFF[f"host_{limit}"]
     if limit == "slot" and call.facts.over_fabric:
         evidence = READ_OFF["host_fabric"]
-    return template, evidence
+    return message, evidence
 
 
 def _find_network_evidence(call: Call) -> str:

@@ -23,6 +23,7 @@ from ..topology.network import Hop
 from ..units import format_bytes, format_time
 from .machine.fabric_cost import compute_fabric_cost
 from .machine.facts import Facts
+from .machine.link_loads import compute_link_loads
 from .machine.topology_facts import build_graph_search, read_facts
 from .model.calibration_knobs import (
     CLUSTER,
@@ -36,7 +37,7 @@ from .model.calibration_knobs import (
 )
 from .model.links import MEASURED, LinkParameters
 from .model.relative_error import compute_relative_error
-from .model.timing import Call, compute_intra_rate, compute_net_rate, compute_step_time, compute_time, count_hops
+from .model.timing import Call, compute_link_times, compute_step_time, compute_time, count_hops
 from .model.tuner import choose_algorithm
 from .nccl_prediction import Prediction, apply_calibration, parse_collective, predict
 from .tuner_graphs import build_communicator
@@ -364,7 +365,10 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
         facts,
         build_communicator(facts, graph_search=build_graph_search(facts)),
         links,
+        loads=compute_link_loads("allgather", "Ring", machine, facts, build_graph_search(facts)),
     )
+    real = compute_link_times(call)
+    nominal = compute_link_times(replace(call, links=links.without("rate")))
     per_node = facts.ranks // facts.nodes
     if facts.local_ranks > 1:
         inside_call = replace(call, facts=replace(facts, ranks=facts.local_ranks, nodes=1, hosts=0))
@@ -374,7 +378,7 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
         way = next(
             (w for w in ways if any(hop.kind in kinds for hop in w)), []
         )  # pairs may have a bridge that the ring's others lack
-        figures |= _build_link_figures(way, kinds, compute_intra_rate(call) / facts.link_rate, step)
+        figures |= _build_link_figures(way, kinds, _compute_share(nominal, real, facts.wiring), step)
     if facts.nodes > 1:
         near, far = count_hops("allgather", "Ring", facts)
         inside = 0.0
@@ -386,9 +390,17 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
             for hop in machine.route(0, per_node)
         ]
         figures |= _build_link_figures(
-            way, ("infiniband", "ethernet", "cable"), compute_net_rate(call) / (facts.nics * facts.nic_rate), step
+            way, ("infiniband", "ethernet", "cable"), _compute_share(nominal, real, facts.net), step
         )
+        if real.get("pcie", 0.0) > real[facts.net] and "pcie" not in figures:  # slots hold up what goes to the cards
+            slot = next(hop for hop in way if hop.kind == "pcie")
+            figures["pcie"] = LinkFigures(_compute_share(nominal, real, "pcie"), slot.alpha)
     return figures
+
+
+def _compute_share(nominal: Mapping[str, float], real: Mapping[str, float], sort: str) -> float:
+    """What links of a sort carry of their nominal rate, to the digits that do not depend on the order of operations."""
+    return float(f"{nominal[sort] / real[sort]:.12g}")
 
 
 def _build_link_figures(
@@ -423,7 +435,11 @@ def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, 
         algorithm, protocol = choice.algorithm, choice.protocol
     call = Call(name, algorithm, protocol, size, here, comm)
     if isinstance(machine, Topology):
-        call = replace(call, fabric=compute_fabric_cost(name, algorithm, machine, here, graphs))
+        call = replace(
+            call,
+            fabric=compute_fabric_cost(name, algorithm, machine, here, graphs),
+            loads=compute_link_loads(name, algorithm, machine, here, graphs, comm.running_channels),
+        )
     return Sample(call, float(row.time))
 
 

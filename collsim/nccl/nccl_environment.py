@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TypeAlias, TypedDict
 
 from ..errors import CollsimError, Sentence, describe_unknown
+from ..topology import Topology
 from .machine.facts import Facts, stage_through_host
+from .machine.nccl_routes import apply_route_settings
 from .machine.topology_facts import CardFacts
 from .search import constants as c
 
@@ -144,8 +146,9 @@ def apply_environment(facts: Facts, p2p_level: str, gdr_level: Level) -> tuple[F
     """
     notes: list[str] = []
     if facts.wiring not in ("none", "host") and not c.is_type_at_most(_find_needed_level(facts), p2p_level):
-        facts = stage_through_host(facts, p2p_level)
-        notes.append("peers are reached through host memory")
+        staged = stage_through_host(facts, p2p_level)
+        notes += note_staging(facts, staged)
+        facts = staged
     if facts.staged_between_switches and not c.is_type_at_most("PIX", p2p_level):
         facts = replace(stage_through_host(facts, p2p_level), staged_between_switches=False)
     level = parse_level("NCCL_NET_GDR_LEVEL", gdr_level, "")
@@ -155,6 +158,21 @@ def apply_environment(facts: Facts, p2p_level: str, gdr_level: Level) -> tuple[F
             nearest_card = "PHB"
         facts = replace(facts, gdr=c.is_type_at_most(nearest_card, level) and facts.gdr is not False)
     return facts, tuple(notes)
+
+
+def note_staging(before: Facts, after: Facts) -> tuple[str, ...]:
+    """Say that settings took P2P from the GPUs of a node.
+
+    Args:
+        before: the machine without the settings.
+        after: the machine with them.
+
+    Returns:
+        A sentence; nothing where P2P is as it was.
+    """
+    if after.wiring == before.wiring or after.wiring != "host":
+        return ()
+    return ("peers are reached through host memory",)
 
 
 def replace_host_memory_by_cards(facts: Facts, cards: CardFacts | None) -> Facts:
@@ -193,6 +211,27 @@ def replace_host_memory_by_cards(facts: Facts, cards: CardFacts | None) -> Facts
         net=net,
         wired_nodes=None,
     )
+
+
+def route_machine(machine: Topology, settings: NcclSettings) -> Topology:
+    """Route a machine's data as these settings let NCCL do.
+
+    Args:
+        machine: a machine.
+        settings: NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, NCCL_NET_GDR_LEVEL and NCCL_SHM_DISABLE count.
+
+    Returns:
+        The machine with these routes; the same object where no setting changes them.
+
+    Raises:
+        CollsimError: for values that NCCL does not know.
+    """
+    p2p = parse_level("NCCL_P2P_LEVEL", settings.get("NCCL_P2P_LEVEL"), "")
+    if parse_flag("NCCL_P2P_DISABLE", settings.get("NCCL_P2P_DISABLE")):
+        p2p = "LOC"
+    gdr = parse_level("NCCL_NET_GDR_LEVEL", settings.get("NCCL_NET_GDR_LEVEL"), "")
+    is_shm_off = bool(parse_flag("NCCL_SHM_DISABLE", settings.get("NCCL_SHM_DISABLE")))
+    return apply_route_settings(machine, p2p, gdr, has_shm=not is_shm_off)
 
 
 def _find_needed_level(facts: Facts) -> str:

@@ -17,6 +17,7 @@ from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse
 from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.facts import Facts
+from .machine.link_loads import compute_link_loads
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
     GraphSearch,
@@ -52,10 +53,12 @@ from .nccl_environment import (
     Level,
     NcclSettings,
     apply_environment,
+    note_staging,
     parse_flag,
     parse_p2p_level,
     read_text,
     replace_host_memory_by_cards,
+    route_machine,
 )
 from .search import constants as c
 from .tuner_graphs import build_communicator
@@ -97,7 +100,7 @@ class Prediction:
         prior_time: seconds without them; None where there are none.
         fabric: what the links between nodes cost in comparison with one switch for all cards.
         version: of NCCL, 18 for 2.18; None where none was given.
-        used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
+        call: what the time was computed from; None for one rank, which sends nothing.
 
     Examples:
         >>> import collsim as cs
@@ -124,7 +127,7 @@ class Prediction:
     prior_time: float | None = None
     fabric: FabricCost = ONE_SWITCH
     version: int | None = None
-    used_ranks: str = ""
+    call: Call | None = field(default=None, compare=False, repr=False)
 
     @property
     def release(self) -> Sentence:
@@ -319,11 +322,17 @@ def _describe_used_ranks(machine: Facts | Topology, facts: Facts) -> str:
 def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
     """`predict` without measurements, and without what the machine's file left open."""
     settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
-    facts = read_facts(machine, request.ranks)
+    p2p_level = parse_p2p_level(settings)
+    facts, notes = read_facts(machine, request.ranks), ()
+    if isinstance(machine, Topology):
+        routed = route_machine(machine, settings)
+        if routed is not machine:
+            before, facts, machine = facts, read_facts(routed, request.ranks), routed
+            notes = note_staging(before, facts)
+    else:
+        facts, notes = apply_environment(facts, p2p_level, settings["NCCL_NET_GDR_LEVEL"])
     if request.launch is not None:
         facts = replace(facts, launch=request.launch)  # type: ignore[arg-type]
-    p2p_level = parse_p2p_level(settings)
-    facts, notes = apply_environment(facts, p2p_level, settings["NCCL_NET_GDR_LEVEL"])
     is_shm_off = parse_flag("NCCL_SHM_DISABLE", settings["NCCL_SHM_DISABLE"]) and facts.wiring == "host"
     if is_shm_off:
         facts = replace_host_memory_by_cards(facts, read_card_facts(machine))
@@ -357,14 +366,13 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     if choice is not None and most_channels is not None and choice.algorithm in c.IN_NVSWITCH:
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
-    if isinstance(machine, Topology) and facts.ranks > 1 and not is_shm_off:
-        if choice is None:
-            algorithm = "Ring"
-        else:
-            algorithm = choice.algorithm
-        fabric = compute_fabric_cost(collective, algorithm, machine, facts, graph_search)
-        call = replace(call, fabric=fabric)
-        notes += _note_fabric(machine, fabric)
+    if isinstance(machine, Topology) and facts.ranks > 1:
+        algorithm = "Ring" if choice is None else choice.algorithm
+        loads = compute_link_loads(collective, algorithm, machine, facts, graph_search, comm.running_channels)
+        call = replace(call, loads=loads)
+        if not is_shm_off:
+            call = replace(call, fabric=compute_fabric_cost(collective, algorithm, machine, facts, graph_search))
+            notes += _note_fabric(machine, call.fabric)
     notes += _note_crossings(graph_search, facts.nodes, call.fabric)
     prediction = replace(
         _time_call(call, choice, notes, graph_search),
@@ -486,6 +494,7 @@ def _time_call(
         notes,
         graph_search,
         fabric=call.fabric,
+        call=call,
     )
 
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..errors import CollsimError
-from ..registry import schedule
+import numpy as np
+
+from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
-from .machine.fabric_cost import restrict_ranks
-from .machine.facts import Facts
+from .machine.nccl_routes import place_ranks
+from .nccl_environment import route_machine
 from .nccl_prediction import Prediction, predict
 from .search.ring_tree_search import build_rank_orders
 
@@ -30,6 +31,8 @@ SLOT = 512 * 1024
 #: The same for NVLS (src/enqueue.cc, calcCollChunking).
 NVLS_CHUNK = 128 * 1024
 _MOST_CHANNELS, _MOST_CHUNKS = 8, 32
+#: Transfers of a chain up to which it has four chunks a rank, so that filling it is a small part of its time.
+_MOST_TRANSFERS = 2**16
 
 
 def predict_and_simulate(
@@ -37,21 +40,23 @@ def predict_and_simulate(
 ) -> tuple[Prediction, Trace]:
     """What `predict` says, and the simulation of that algorithm on the machine.
 
+    NCCL's environment variables change the routes of the simulation as they change the prediction: what P2P, shared
+    memory and GPUDirect RDMA leave. Ranks are numbered node by node, as NCCL numbers them, but those of sends and
+    receives, which say themselves who sends to whom.
+
     Args:
-        collective: as for `predict`.
+        collective: collsim's name of it.
         machine: a Topology made by `machine(...)`.
-        nbytes: nccl-tests' size, bytes or text.
+        nbytes: nccl-tests' size, bytes.
         engine: `lockstep` or `event`.
         environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node.
-            NCCL_P2P_DISABLE and NCCL_NET_GDR_LEVEL change the prediction only: give the machine `p2p=False`,
-            `gdr=False` for the paths to change too.
 
     Returns:
-        Both.
+        The prediction, and the simulation of its algorithm.
 
     Raises:
-        CollsimError: For Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as
-            `predict`.
+        CollsimError: for Facts, which have no links, for a number of ranks that nodes cannot share evenly, and for
+            NCCL_SHM_DISABLE=1 on one node whose cards no switch joins; else as `predict`.
 
     Examples:
         >>> import collsim as cs
@@ -61,46 +66,86 @@ def predict_and_simulate(
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)
-    machine = _select_ranks(machine, prediction.facts)
+    settings: Any = {name: value for name, value in environment.items() if name.startswith("NCCL_")}
+    machine = place_ranks(route_machine(machine, settings), prediction.collective, prediction.facts.ranks)
+    machine = order_channels(prediction, machine)
     return prediction, simulate(build_schedule(prediction, machine), machine, prediction.nbytes, engine=engine)
 
 
-def _select_ranks(machine: Topology, facts: Facts) -> Topology:
-    """The machine with only the ranks that take part: as many of each node, its first."""
-    if facts.ranks == machine.ranks:
+def measure_simulation_terms(run: Trace) -> dict[str, float]:
+    """Measure what a simulation takes beyond the bytes on its busiest link, by simulating again.
+
+    `latency` is what it takes longer than over cables without any. `pieces` is what its chunks take to fill the
+    pipeline and to drain it: that halves when every chunk is cut in two, and the rest does not change; without chunks
+    to choose it is what barriers between steps take.
+
+    Args:
+        run: of a registered algorithm.
+
+    Returns:
+        Seconds by term.
+    """
+    transfers, options = run.schedule, dict(run.schedule.options)
+    links = run.topology.links
+    topology = replace(run.topology, links=replace(links, alpha=np.zeros(len(links))))
+    time = float(simulate(transfers, topology, run.nbytes, run.dtype, run.engine).time)
+    if transfers.ranks > 2 and "chunks" in options and transfers.name in algorithms():
+        options["chunks"] *= 2
+        finer = schedule(transfers.name, ranks=transfers.ranks, topology=topology, **options)
+        pieces = 2 * (time - float(simulate(finer, topology, run.nbytes, run.dtype, run.engine).time))
+    else:
+        pieces = time - float(simulate(transfers, topology, run.nbytes, run.dtype, "event").time)
+    return {"latency": run.time - time, "pieces": max(0.0, pieces)}
+
+
+def order_channels(prediction: Prediction, machine: Topology) -> Topology:
+    """Give a machine the orders of the rings or trees that NCCL's search finds.
+
+    Args:
+        prediction: of the call.
+        machine: with the ranks of the prediction.
+
+    Returns:
+        The machine with these orders; as it is where there is no search.
+    """
+    graph_search = prediction.graph_search
+    if graph_search is None or prediction.collective in ("alltoall", "sendrecv"):
         return machine
-    if facts.ranks % facts.nodes:
-        message = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
-        raise CollsimError(message, ranks=facts.ranks, nodes=facts.nodes)
-    return restrict_ranks(machine, facts)
+    if prediction.algorithm == "Tree":
+        return replace(machine, orders=build_rank_orders(graph_search.trees.channels, prediction.facts.nodes))
+    return replace(machine, orders=graph_search.rings.build_orders(prediction.facts.nodes))
 
 
 def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     """Build the schedule of the algorithm that was predicted, with no more channels and chunks than a picture needs.
 
     Args:
-        prediction: The prediction.
-        machine: The machine, with the ranks of the prediction.
+        prediction: of the call.
+        machine: with the ranks of the prediction.
 
     Returns:
-        The schedule.
+        The schedule, on the orders of NCCL's search.
     """
     p, ranks = prediction, prediction.facts.ranks
-    channels = max(1, min(p.channels, _MOST_CHANNELS))
+    machine = order_channels(p, machine)
+    offered = 1 if machine.orders is None else len(machine.orders)
+    channels = max(1, min(p.channels, max(_MOST_CHANNELS, offered)))
     chunks = max(1, min(_MOST_CHUNKS, p.nbytes // (SLOT * channels)))
     if p.collective in ("alltoall", "sendrecv"):
         return schedule(f"{p.collective}_direct", ranks=ranks)
     if p.algorithm == "Tree":
-        return _build_tree_schedule(p, machine, chunks, max(2, channels // 2 * 2))
-    if p.graph_search is not None:
-        machine = replace(machine, orders=p.graph_search.rings.build_orders(p.facts.nodes))
+        return _build_tree_schedule(p, machine, chunks, max(1, min(p.channels // 2, channels)))
     channels = _round_channels(channels, machine)
     if p.collective in ("broadcast", "reduce"):
+        most = min(4 * ranks, _MOST_TRANSFERS // (ranks * channels), p.nbytes // (SLOT * channels))
+        chunks = max(chunks, most)
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
     pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local_ranks)))
     if p.algorithm == "NVLS":
         if p.collective == "allreduce":
             return schedule("allreduce_nvls", ranks=ranks, chunks=pieces)
+        if p.collective == "reduce_scatter":
+            return schedule("reduce_scatter_nvls", ranks=ranks, chunks=pieces)
         return schedule(f"{p.collective}_nvls", ranks=ranks)
     if p.algorithm == "NVLSTree":
         return schedule(
@@ -112,14 +157,10 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
 
 
 def _build_tree_schedule(p: Prediction, machine: Topology, chunks: int, channels: int) -> Schedule:
-    """The double binary tree over the chains that the search found."""
+    """The double binary tree over the chains that the search found: two of NCCL's channels are a pair of trees."""
     shape: dict[str, Any] = {}
     if p.graph_search is not None:
-        trees = p.graph_search.trees
-        machine, shape = (
-            replace(machine, orders=build_rank_orders(trees.channels, p.facts.nodes)),
-            {"pattern": trees.shape},
-        )
+        shape = {"pattern": p.graph_search.trees.shape}
     channels = _round_channels(channels, machine)
     sizes = {"ranks": p.facts.ranks, "chunks": chunks, "channels": channels, "per_node": p.facts.local_ranks}
     return schedule("allreduce_double_binary_tree", **sizes, topology=machine, **shape)

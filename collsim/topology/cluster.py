@@ -14,7 +14,8 @@ found once per pair of local devices, by NCCL's rules:
   nearest card says the lane, and the sender uses its own card of that lane: directly within PXB, else over NVLink
   through the GPU beside it (PXN), else its nearest card and the way across the spines.
 
-NCCL's use of a network card inside a node (ncclTopoCheckNet) is not modelled.
+- Without shared memory (NCCL_SHM_DISABLE) what would be staged inside a node goes out by the sender's card and comes
+  back by the receiver's. NCCL's own choice of that way where it is faster (ncclTopoCheckNet) is not modelled.
 """
 
 from __future__ import annotations
@@ -44,11 +45,13 @@ _NVLS_SM = 90
 
 @dataclass(frozen=True)
 class Policy:
-    """What NCCL may do: the worst path types for P2P and for GPUDirect RDMA, and whether PXN is used."""
+    """What NCCL may do: the worst path types for P2P and for GPUDirect RDMA, whether PXN is used, and whether host
+    memory is shared (SHM)."""
 
     p2p: int
     gdr: int
     pxn: bool
+    shm: bool = True
 
 
 class Leg(NamedTuple):
@@ -364,7 +367,7 @@ class ClusterRouter:
             return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):
             return Leg(path.links, -1, -1, (), f"{self._describe_path(path)}, GPUDirect P2P")
-        memory = self._find_memory(state, b)
+        memory = self._find_memory(state, b) if self.policy.shm else None
         there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
         if there is None or back is None:
             other = self._find_remote_leg(state, a, state, b)

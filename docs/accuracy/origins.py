@@ -127,6 +127,7 @@ _NO_CONSTANT = {
     *(
         "predicted_schedule._MOST_CHANNELS",
         "predicted_schedule._MOST_CHUNKS",
+        "predicted_schedule._MOST_TRANSFERS",
         "mpi._ROUNDED",
         "loggp._FREE",
         "prediction_interval.LEVEL",
@@ -187,6 +188,8 @@ def of_links() -> list[tuple[str, str | int | None, float, Kind]]:
     """Field, entry (None: the field has one value), value and kind of every constant in `links.MEASURED`."""
     entries: list[tuple[str, str | int | None, float, Kind]] = []
     for f in fields(links.MEASURED):
+        if f.name in links.SWITCHES:
+            continue
         value = getattr(links.MEASURED, f.name)
         for entry, number in value.items() if isinstance(value, Mapping) else [(None, value)]:
             entries.append((f.name, entry, number, _kind(f.name, entry)))

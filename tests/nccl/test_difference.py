@@ -10,14 +10,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim import nccl
 from collsim.cli import app
-from collsim.nccl.difference import (
-    EVIDENCE,
-    FAR,
-    build_predicted_call,
-    compute_stated_time,
-    compute_terms,
-    find_large_difference,
-)
+from collsim.nccl.difference import EVIDENCE, FAR, compute_stated_time, compute_terms, find_large_difference
 from collsim.nccl.model import links
 from collsim.nccl.model.timing import compute_byte_time, compute_time
 from collsim.nccl.predicted_schedule import predict_and_simulate as simulated
@@ -60,7 +53,7 @@ def test_nothing_is_said_where_the_two_agree():
 def test_the_terms_and_the_bytes_as_stated_add_up_to_the_time():
     for name, nodes, nbytes in (("pcie-8gpu", 1, 2**30), ("dgx-h100", 4, 2**20), ("dgx-a100", 2, 2**10)):
         machine = cs.machine(name, nodes=nodes)
-        call = build_predicted_call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
+        call = nccl.predict("allreduce", machine, nbytes).call
         assert sum(compute_terms(call).values()) + compute_stated_time(call) == pytest.approx(compute_time(call).total)
 
 
@@ -73,7 +66,7 @@ def test_blocks_that_are_not_aligned_are_the_term_where_they_are_what_makes_the_
     assert len(said) == 1
     assert said[0].endswith("rests on 12 V100 (wohlbier/nccl-tests)")
     assert not [note for note in even.notes if "alignment" in note]
-    call = build_predicted_call(odd, links.MEASURED)
+    call = odd.call
     assert compute_terms(call)["alignment"] == pytest.approx(compute_byte_time(call)[0] * 0.4)
     assert sum(compute_terms(call).values()) + compute_stated_time(call) == pytest.approx(compute_time(call).total)
 

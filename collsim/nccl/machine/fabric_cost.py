@@ -16,7 +16,6 @@ Inside: bytes as shares of the call's, seconds, B/s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -24,22 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import TopologyError
-from ...registry import schedule
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
-from ...trees import build_double_binary_tree, build_node_chains
 from .facts import Facts
+from .link_loads import Floats, Longs, build_flows
+from .nccl_routes import restrict_ranks, sort_ranks_by_node
 from .topology_facts import GraphSearch
 
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-#: (sender, receiver, share of the call's bytes) of every hop.
-Flows = tuple[Longs, Longs, Floats]
-#: Shifts from node to node of an alltoall that are counted: all of them up to this many nodes, then this many, evenly
-#: spread.
-_SHIFTS = 64
-#: Ranks up to which the transfers of PAT are counted one by one; beyond, the ring stands for it.
-_MOST_PAT = 512
 #: A cable that is busier than a card's by less than this factor holds nothing up: sums of shares are not exact.
 _ROUNDING = 1 + 1e-6
 
@@ -100,7 +90,7 @@ def compute_fabric_cost(
         search_key = (graph_search.local_ranks, graph_search.rules)
     key = collective, algorithm, facts.ranks, search_key
     if key not in costs:
-        in_use = restrict_ranks(_sort_ranks_by_node(machine), facts)
+        in_use = restrict_ranks(sort_ranks_by_node(machine), facts.local_ranks)
         try:
             costs[key] = _compare_with_one_switch(collective, algorithm, in_use, facts, graph_search)
         except TopologyError as error:
@@ -120,31 +110,10 @@ def _is_on_rails(algorithm: str, graph_search: GraphSearch | None, nodes: int) -
     return all(channel.entry_card == channel.exit_card for channel in graph_search.trees.channels)
 
 
-def restrict_ranks(machine: Topology, facts: Facts) -> Topology:
-    """Leave only the ranks that take part: the first of each node, as many as on the fullest.
-
-    Args:
-        machine: the machine with all its ranks.
-        facts: of the machine with the ranks that take part.
-
-    Returns:
-        The machine with these ranks; the same object where all take part.
-    """
-    if facts.ranks == machine.ranks:
-        return machine
-    chosen = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local_ranks)
-    orders = None
-    if machine.orders is not None:
-        orders = np.array(
-            [np.searchsorted(chosen, order[np.isin(order, chosen)]) for order in machine.orders], np.int32
-        )
-    return replace(machine, ranks=len(chosen), endpoint_device=machine.endpoint_device[chosen], orders=orders)
-
-
 def _compare_with_one_switch(
     collective: str, algorithm: str, machine: Topology, facts: Facts, graph_search: GraphSearch | None
 ) -> FabricCost:
-    src, dst, share = _build_flows(collective, algorithm, machine, facts, graph_search)
+    src, dst, share = build_flows(collective, algorithm, machine, facts.nodes, graph_search)
     node = machine.devices.node[machine.endpoint_device]
     is_between_nodes = node[src] != node[dst]
     if not is_between_nodes.any():
@@ -204,84 +173,3 @@ def _remove_lanes(machine: Topology) -> Topology:
         return machine
     fabric = replace(router.fabric, lanes=None, separate=False)
     return replace(machine, router=replace(router, fabric=fabric, legs={}, chosen={}))
-
-
-def _sort_ranks_by_node(machine: Topology) -> Topology:
-    """Ranks node by node, as NCCL sorts them whatever numbers they were given (src/graph/search.cc)."""
-    if machine.facts.placement == "node":
-        return machine
-    return replace(machine, endpoint_device=np.sort(machine.endpoint_device[: machine.ranks]), orders=None)
-
-
-# ---- which rank sends to which -------------------------------------------------------------------------------------
-
-
-def _build_flows(
-    collective: str, algorithm: str, machine: Topology, facts: Facts, graph_search: GraphSearch | None
-) -> Flows:
-    if collective == "alltoall":
-        return _build_alltoall_flows(machine.ranks, facts.nodes)
-    if collective == "sendrecv":
-        return _build_ring_flows(np.arange(machine.ranks)[None])
-    if algorithm == "Tree":
-        return _build_tree_flows(_list_tree_parents(machine, facts, graph_search))
-    if algorithm == "NVLSTree":
-        return _build_tree_flows(_list_head_parents(machine, facts, graph_search))
-    if algorithm == "PAT" and machine.ranks <= _MOST_PAT:
-        return _build_schedule_flows(f"{collective}_pat", machine.ranks)
-    return _build_ring_flows(_list_ring_orders(machine, facts, graph_search))
-
-
-def _build_alltoall_flows(ranks: int, nodes: int) -> Flows:
-    """Every rank to every rank of other nodes; where nodes are many, of a sample of distances."""
-    local_ranks, rank = ranks // nodes, np.arange(ranks)
-    shifts = np.unique(np.linspace(1, nodes - 1, min(nodes - 1, _SHIFTS)).astype(int))
-    src = np.tile(np.repeat(rank, local_ranks), len(shifts))
-    first_receivers = [(rank // local_ranks + shift) % nodes * local_ranks for shift in shifts]
-    dst = np.concatenate([(first[:, None] + np.arange(local_ranks)).ravel() for first in first_receivers])
-    return src, dst, np.ones(len(src))
-
-
-def _build_ring_flows(orders: npt.ArrayLike) -> Flows:
-    rings = np.asarray(orders, np.int64)
-    return rings.ravel(), np.roll(rings, -1, axis=1).ravel(), np.ones(rings.size)
-
-
-def _list_ring_orders(machine: Topology, facts: Facts, graph_search: GraphSearch | None) -> npt.ArrayLike:
-    if graph_search is not None:
-        return graph_search.rings.build_orders(facts.nodes)
-    if machine.orders is None:
-        return np.arange(machine.ranks)[None]
-    return machine.orders
-
-
-def _build_tree_flows(trees: Iterable[npt.ArrayLike]) -> Flows:
-    """Every rank to its parent, and back."""
-    parents = [np.asarray(tree, np.int64) for tree in trees]
-    child = np.concatenate([np.flatnonzero(parent >= 0) for parent in parents])
-    child_parent = np.concatenate([parent[parent >= 0] for parent in parents])
-    return np.concatenate([child, child_parent]), np.concatenate([child_parent, child]), np.ones(2 * len(child))
-
-
-def _list_tree_parents(machine: Topology, facts: Facts, graph_search: GraphSearch | None) -> Iterable[npt.ArrayLike]:
-    if graph_search is not None:
-        return graph_search.trees.build_parents(facts.nodes)
-    return build_node_chains(machine.ranks, facts.nodes, "balanced")
-
-
-def _list_head_parents(machine: Topology, facts: Facts, graph_search: GraphSearch | None) -> Iterable[npt.ArrayLike]:
-    """Of each head of NVLS the double binary tree over the nodes; other GPUs send nothing from node to node."""
-    local_ranks = machine.ranks // facts.nodes
-    heads: Iterable[int] = range(local_ranks)
-    if graph_search is not None and graph_search.heads is not None:
-        heads = graph_search.heads.gpus
-    for parent in build_double_binary_tree(facts.nodes):
-        for head in heads:
-            tree = np.full(machine.ranks, -1, np.int64)
-            tree[head::local_ranks] = np.where(parent < 0, -1, parent * local_ranks + head)
-            yield tree
-
-
-def _build_schedule_flows(name: str, ranks: int) -> Flows:
-    transfers = schedule(name, ranks=ranks).transfers
-    return transfers["src"].astype(np.int64), transfers["dst"].astype(np.int64), np.ones(len(transfers))

@@ -11,7 +11,7 @@ from ...errors import CollsimError, Sentence
 from ...topology import Topology
 from ...topology.cables import build_pcie
 from ...topology.network import Cable
-from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, find_kind
+from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, MachinePaths, find_kind
 from ...topology_names import TopologyLike, resolve_topology
 from ...units import format_bandwidth, parse_count
 from ..search.connected_groups import find_connected_groups
@@ -145,7 +145,7 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
         nic_rate=nic_rate,
         net=net,
         is_pcie_card=all("bridge" in label for label in gpu0_labels),
-        gdr=None if net == "none" else origin.gdr != "LOC",
+        gdr=None if net == "none" else _has_gdr(machine, origin.gdr),
         cpu=_find_cpu(machine),
         hosts=nodes * _count_hosts(machine),
         gpu_known=not machine.gpu or is_known_gpu(machine.gpu),
@@ -160,6 +160,14 @@ def _find_cpu(machine: Machine) -> str:
     if machine.amd_cpu:
         return "amd"
     return "intel"
+
+
+def _has_gdr(machine: Machine, level: str) -> bool:
+    """Whether some GPU reaches its nearest card within the level: NCCL's rings leave and enter a node there."""
+    paths, cards, most = MachinePaths(machine), machine.of_kind("nic"), LEVELS.index(level)
+    near = ((gpu, card) for gpu in machine.of_kind("gpu") for card in paths.nearest(gpu, cards)[:1])
+    ways = (paths.best(gpu, card) for gpu, card in near)
+    return any(path is not None and path.type <= most for path in ways)
 
 
 def _has_p2p_under_switches(machine: Machine, level: str) -> bool:

@@ -44,10 +44,13 @@ CLUSTER: Knobs = {
     "latency between nodes, Simple": (("step_bulk", _NETS),),
     "latency of software between nodes": (("software", ()),),
     "bandwidth inside a node": (
-        *(("carries", _INSIDE), ("nvls_carries", ())),
+        *(("carries", _INSIDE), ("nvls_carries", ()), ("nvls_multicast", ())),
         *(("host_one_way", ()), ("host_memory", ()), ("host_socket", ())),
     ),
-    "bandwidth between nodes": (("carries", _NETS), ("tcp_per_nic", ())),
+    "bandwidth between nodes": (
+        *(("carries", _NETS), ("tcp_per_nic", ())),
+        *(("without_gdr", ()), ("host_bridge", ())),
+    ),
     "bandwidth of a channel": (("channel", ()),),
     "pipeline of LL": (("fill", ("LL",)),),
     "pipeline of LL128": (("fill", ("LL128",)),),

@@ -11,9 +11,12 @@ direction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from ...errors import CollsimError, describe_unknown
 
 #: Wirings inside a node on which GPUs write straight into one another's memory over their own links.
 FABRICS: Final = ("nvswitch", "mesh", "cube", "bridge", "xgmi")
@@ -44,6 +47,12 @@ CARRIES: Final[dict[str, float]] = {
 #: and 460.0, B200 with 7 and 8 GPUs 811 and 841 GB/s of busbw (github.com/stas00/ml-engineering network;
 #: together-nccl-tests).
 NVLS_CARRIES: Final[dict[int, float]] = {90: 0.65, 100: 0.63}
+
+#: The same of the S bytes that a GPU of an allgather receives and of a reduce-scatter sends, its own block among them:
+#: 358 to 362 GB/s of busbw on 8 H100 (github.com/togethercomputer/together-nccl-tests, github.com/xxrjun/
+#: nccl-tests-cluster), 305 on 4 of them at 128 MiB (Snellius). Of B200 nothing measured is at hand: as its ring against
+#: that of H100.
+NVLS_MULTICAST: Final[dict[int, float]] = {90: 0.92, 100: 0.89}
 
 #: Through pinned host memory (`machine.host_flows`): share of a PCIe link in one direction. 18.2 of 31.5 GB/s between 2
 #: RTX 4090, one way (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para); 16.1 on 8 RTX 4090, both ways, each
@@ -185,6 +194,8 @@ RUN_AHEAD = 8192
 READ_OFF: Final[dict[str, str]] = {
     "carries.efa": "43.8 of 50 GB/s (aws-samples/aws-efa-eks)",
     "carries.tcpx": "one system: 50.2 of 100 GB/s (dstackai/dstack)",
+    "nvls_multicast.90": "8 H100, 358 GB/s of busbw (togethercomputer/together-nccl-tests)",
+    "nvls_multicast.100": "as a ring of B200 against one of H100",
     "host_memory": "24 GB/s on 4 GPUs of one socket and 28 on 8 RTX 5090 (NVIDIA/nccl issues 1130 and 1639)",
     "host_socket": "order of magnitude; 35 GB/s cross it (NVIDIA/nccl issue 1130)",
     "host_fabric": "4.04 GB/s both ways, 6.4 one way (thomaslie210/NCCL_Test_Results SmartIO)",
@@ -194,6 +205,8 @@ READ_OFF: Final[dict[str, str]] = {
     "overlap": "among seven powers, by systems left out",
     "eager.slingshot": "libfabric 2.4: rendezvous eager size",
 }
+#: Fields of `LinkParameters` that are no constants: factors that turn a term of the model off.
+SWITCHES: Final = ("protocol_overhead", "channel_caps", "card_spread", "drain")
 #: What is NCCL's own, with its file.
 NCCLS: Final[dict[str, str]] = {"tree": "src/graph/tuning.cc: a tree's bandwidth x 0.92"}
 
@@ -205,6 +218,7 @@ class LinkParameters:
     Attributes:
         carries: share of the nominal rate that a kind of link carries (`CARRIES`).
         nvls_carries: the same of NVLink SHARP, by compute capability (`NVLS_CARRIES`).
+        nvls_multicast: the same of an allgather or reduce-scatter (`NVLS_MULTICAST`).
         host_one_way: share of a PCIe link through pinned host memory, in one direction (`HOST_ONE_WAY`).
         host_memory: share of a socket's memory, writes and reads together (`HOST_MEMORY`).
         host_socket: share of the link between sockets (`HOST_SOCKET`).
@@ -239,20 +253,21 @@ class LinkParameters:
         wait: seconds of waiting that even two ranks have, by protocol (`WAIT`).
         chain: share of a chain's steps over which a broadcast fills its pipeline (`CHAIN`).
         run_ahead: bytes from which a broadcast with LL waits for the call before (`RUN_AHEAD`).
+        protocol_overhead: factor on what the flags of LL and LL128 take of the bytes on the wire.
+        channel_caps: factor on NCCL's own caps on what thread blocks move.
+        card_spread: share of the cards beyond a GPU's nearest that its channels use.
+        drain: factor on the last slice of a ring, which has nothing to overlap with.
 
     Examples:
         >>> import collsim as cs
-        >>> from dataclasses import replace
-        >>> links = cs.nccl.LinkParameters()
-        >>> slower = replace(links, carries={**links.carries, "ib": 0.5})
-        >>> machine = cs.machine("dgx-a100", nodes=2)
-        >>> times = [cs.nccl.predict("allreduce", machine, "1GiB", links=each).time for each in (links, slower)]
-        >>> times[0] < times[1]
-        True
+        >>> machine, bare = cs.machine("dgx-a100"), cs.nccl.LinkParameters().without(*cs.nccl.TERMS)
+        >>> cs.nccl.predict("allgather", machine, "1GiB", links=bare).parts.limit
+        'nvswitch'
     """
 
     carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))
     nvls_carries: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_CARRIES))
+    nvls_multicast: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_MULTICAST))
     host_one_way: float = HOST_ONE_WAY
     host_memory: float = HOST_MEMORY
     host_socket: float = HOST_SOCKET
@@ -287,6 +302,59 @@ class LinkParameters:
     wait: Mapping[str, float] = field(default_factory=lambda: dict(WAIT))
     chain: float = CHAIN
     run_ahead: int = RUN_AHEAD
+    protocol_overhead: float = 1.0
+    channel_caps: float = 1.0
+    card_spread: float = 1.0
+    drain: float = 1.0
+
+    def without(self, *terms: str) -> LinkParameters:
+        """Turn terms of the model off: what is left without all of them is bytes on links at their nominal rates.
+
+        Args:
+            terms: names of `TERMS`.
+
+        Returns:
+            The parameters without them.
+
+        Raises:
+            CollsimError: for an unknown term.
+        """
+        parameters = self
+        for term in terms:
+            if term not in TERMS:
+                raise CollsimError(describe_unknown("term", term, TERMS))
+            parameters = replace(parameters, **_build_values_without(term, parameters))
+        return parameters
+
+
+def _build_values_without(term: str, links: LinkParameters) -> dict[str, Any]:
+    """The fields that a term stands for, with the values that turn it off."""
+    if term == "launch":
+        fields = ("launch", "launch_p2p", "launch_per_gpu", "launch_each", "kernel", "kernel_p2p", "peer")
+        return dict.fromkeys(fields, 0.0)
+    if term == "steps":
+        without_steps = {name: dict.fromkeys(getattr(links, name), 0.0) for name in ("step", "step_bulk", "software")}
+        return {**without_steps, "rendezvous": 0.0}
+    if term == "fill":
+        return {"fill": dict.fromkeys(links.fill, 0.0), "drain": 0.0, "p2p_split": 0.0}
+    if term == "rate":
+        shares = {name: dict.fromkeys(getattr(links, name), 1.0) for name in _SHARES}
+        ones = dict.fromkeys(("host_one_way", "host_socket", "host_fabric", "crossing", "tree"), 1.0)
+        unlimited = dict.fromkeys(("tcp_per_nic", "without_gdr", "host_bridge"), math.inf)
+        # a cable of a topology carries its rate in each direction, memory its rate of both together
+        return {**shares, **ones, **unlimited, "host_memory": 2.0}
+    if term == "channels":
+        return {"channel": dict.fromkeys(links.channel, math.inf), "channel_caps": math.inf}
+    return {{"alignment": "unaligned", "protocol": "protocol_overhead", "cards": "card_spread"}[term]: _OFF[term]}
+
+
+_SHARES: Final = ("carries", "nvls_carries", "nvls_multicast", "net_p2p")
+#: Value that turns a term of a single field off.
+_OFF: Final = {"alignment": 1.0, "protocol": 0.0, "cards": 0.0}
+#: Terms of a prediction, in the order in which `difference.compute_terms` turns them off: kernel launches, steps that
+#: wait for one another, the pipeline between them, blocks that are not aligned, flags of the protocol, caps of thread
+#: blocks, what links carry of their nominal rates, and cards beyond a GPU's nearest.
+TERMS: Final = ("fill", "launch", "steps", "alignment", "protocol", "channels", "rate", "cards")
 
 
 #: What collsim predicts with unless a calibration says otherwise.

@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from ..machine.fabric_cost import ONE_SWITCH, FabricCost
 from ..machine.facts import PCIE_GBPS, Facts
 from ..machine.host_flows import compute_staged_rates
+from ..machine.link_loads import LinkLoads
 from ..search import constants as c
 from . import rccl
 from .links import FABRICS, MEASURED, LinkParameters
@@ -84,6 +85,7 @@ class Call:
         comm: the ranks as NCCL's tuner sees them.
         links: what the links carry.
         fabric: what the links between nodes cost in comparison with one switch.
+        loads: what the machine's own links have to carry; None where only words are known.
     """
 
     collective: str
@@ -94,6 +96,7 @@ class Call:
     comm: Communicator
     links: LinkParameters = MEASURED
     fabric: FabricCost = ONE_SWITCH
+    loads: LinkLoads | None = None
 
 
 @dataclass(frozen=True)
@@ -322,6 +325,8 @@ def _compute_piece_time(call: Call, byte_time: float) -> float:
     """What sends and receives add to the time of the bytes: a small piece takes one channel, which is slower than the
     link; of a large one, whose parts take many at once, the last chunk."""
     facts, rate = call.facts, compute_channel_rate(call) * _SENDING
+    if call.links.p2p_split == 0:
+        return 0.0
     piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
     if facts.nodes == 1 and facts.wiring in FABRICS:
         chunk = _NVLINK_CHUNK
@@ -370,7 +375,7 @@ def compute_drain_time(call: Call, byte_time: float) -> float:
         return 0.0
     steps = (2 if call.collective == "allreduce" else 1) * (ranks - 1)
     channels = call.comm.unbounded_channels or call.comm.running_channels
-    return byte_time / steps / _SLICES * min(1.0, _CHUNK * ranks * channels / call.nbytes)
+    return call.links.drain * byte_time / steps / _SLICES * min(1.0, _CHUNK * ranks * channels / call.nbytes)
 
 
 def compute_byte_time(call: Call) -> tuple[float, str]:
@@ -384,7 +389,31 @@ def compute_byte_time(call: Call) -> tuple[float, str]:
     """
     facts, is_tree = call.facts, call.algorithm == "Tree"
     intra_load, inter_load = compute_loads(call.collective, call.algorithm, facts)
-    payload = _PAYLOAD[call.protocol]
+    times = compute_link_times(call)
+    if has_unaligned_blocks(call.collective, call.protocol, call.nbytes, facts.ranks):
+        times = {name: seconds / call.links.unaligned for name, seconds in times.items()}
+    cap = compute_channel_cap(call)
+    if cap < math.inf:
+        channel_load = inter_load if is_tree and facts.nodes > 2 else intra_load
+        times["channels"] = channel_load * call.nbytes / cap
+    limit = max(times, key=lambda name: times[name])
+    return times[limit], limit
+
+
+def compute_link_times(call: Call) -> dict[str, float]:
+    """Compute the time that the bytes of a call need on each sort of link.
+
+    Args:
+        call: the call.
+
+    Returns:
+        Seconds by wiring, network and `fabric`; `pcie` also for the slots between GPUs and network cards.
+    """
+    if call.loads is not None:
+        return _time_loads(call, call.loads)
+    facts, is_tree = call.facts, call.algorithm == "Tree"
+    intra_load, inter_load = compute_loads(call.collective, call.algorithm, facts)
+    payload = get_payload(call)
     times: dict[str, float] = {}
     if facts.local_ranks > 1:
         intra_share = payload * (call.links.tree if is_tree else 1.0)
@@ -395,17 +424,80 @@ def compute_byte_time(call: Call) -> tuple[float, str]:
         times[facts.net] = inter_load * call.nbytes / (compute_net_rate(call) * payload)
     if facts.nodes > 1 and call.fabric.slowdown > 1:
         times["fabric"] = inter_load * call.nbytes / (compute_fabric_rate(call) * payload)
-    if has_unaligned_blocks(call.collective, call.protocol, call.nbytes, facts.ranks):
-        times = {name: seconds / call.links.unaligned for name, seconds in times.items()}
-    cap = compute_channel_cap(call)
-    if cap < math.inf:
-        if is_tree and facts.nodes > 2:
-            channel_load = inter_load
-        else:
-            channel_load = intra_load
-        times["channels"] = channel_load * call.nbytes / cap
-    limit = max(times, key=lambda name: times[name])
-    return times[limit], limit
+    return times
+
+
+def _time_loads(call: Call, loads: LinkLoads) -> dict[str, float]:
+    """Seconds that the bytes need on the links of the machine, at what these carry."""
+    facts, links = call.facts, call.links
+    nbytes = call.nbytes / get_payload(call)
+    inside = nbytes
+    if call.algorithm == "Tree":
+        inside = nbytes / links.tree
+    times = {facts.net: 0.0}
+    if facts.wiring not in FABRICS:  # neighbours may have a bridge that others lack
+        times["bridge"] = loads.gpu * inside / links.carries["bridge"]
+    else:
+        times[facts.wiring] = loads.gpu * inside / links.carries[get_intra_kind(facts)]
+        if call.algorithm in c.IN_NVSWITCH:  # the switch multicasts and reduces, which are no hops from GPU to GPU
+            times[facts.wiring] = (
+                compute_loads(call.collective, call.algorithm, facts)[0] * nbytes / compute_intra_rate(call)
+            )
+    limit = "host" if facts.wiring == "host" else "pcie"
+    times[limit] = max(compute_host_times(call).values())
+    if facts.nodes > 1:
+        cards = 1 + (loads.card_spread - 1) * links.card_spread
+        bytes_of_card = loads.card * loads.card_rate * nbytes / cards
+        times[facts.net] = bytes_of_card / compute_card_rate(call, loads.card_rate)
+        carries = links.carries[facts.net]
+        times["fabric"] = loads.fabric * nbytes / carries
+    return times
+
+
+def compute_host_times(call: Call) -> dict[str, float]:
+    """Compute the time that the bytes of a call need on the links of the host.
+
+    Args:
+        call: the call.
+
+    Returns:
+        Seconds by what limits it: `slot`, `memory` and `socket`.
+    """
+    links, loads = call.links, call.loads
+    if loads is None:
+        intra_load = 1.0 if call.algorithm == "Tree" else compute_loads(call.collective, call.algorithm, call.facts)[0]
+        return {name: intra_load * call.nbytes / rate for name, rate in compute_host_rates(call).items()}
+    nbytes = call.nbytes / get_payload(call)
+    if call.algorithm == "Tree" and call.facts.wiring in ("pcie", "host"):  # elsewhere slots carry what cards do
+        nbytes /= links.tree
+    return {
+        "slot": _compute_slot_time(call, loads) * nbytes,
+        "memory": loads.memory / links.host_memory * nbytes,
+        "socket": loads.socket / links.host_socket * nbytes,
+    }
+
+
+def _compute_slot_time(call: Call, loads: LinkLoads) -> float:
+    """Seconds for each byte of a call on the busiest PCIe link."""
+    facts, links = call.facts, call.links
+    direct, staged = links.carries[f"pcie{facts.pcie}"], links.host_one_way
+    if facts.wiring == "pcie" and facts.crosses_sockets:
+        direct *= links.crossing
+    if facts.over_fabric:
+        staged *= links.host_fabric
+    return max((a / direct + b / staged for a, b in loads.pcie), default=0.0)
+
+
+def get_payload(call: Call) -> float:
+    """Get the share of the bytes on the wire that is data.
+
+    Args:
+        call: the call.
+
+    Returns:
+        The share; 1 where the protocol has no flags.
+    """
+    return 1 - (1 - _PAYLOAD[call.protocol]) * call.links.protocol_overhead
 
 
 def has_unaligned_blocks(collective: str, protocol: str, nbytes: int, ranks: int) -> bool:
@@ -437,15 +529,14 @@ def compute_loads(collective: str, algorithm: str, facts: Facts) -> tuple[float,
     ranks, nodes, local_ranks = facts.ranks, facts.nodes, facts.local_ranks
     if collective == "alltoall":
         return (ranks - 1) / ranks, (ranks - local_ranks) * local_ranks / ranks
+    if collective == "sendrecv" and facts.wiring in ("mesh", "xgmi"):
+        return float(max(1, local_ranks - 1)), 1.0  # of the links of a GPU one leads to its peer
     if collective == "sendrecv" or collective in _ROOTED:
         return 1.0, 1.0
     if algorithm == "Tree":
         return (1.0 if ranks == 2 else 2.0), get_tree_load(nodes)
     if algorithm in c.IN_NVSWITCH:
-        if collective == "allreduce":
-            intra_load = 1 + 1 / local_ranks
-        else:
-            intra_load = (ranks - 1) / ranks
+        intra_load = 1 + 1 / local_ranks if collective == "allreduce" else 1.0
         return intra_load, get_tree_load(nodes)
     rounds = 1
     if collective == "allreduce":
@@ -477,9 +568,9 @@ def compute_intra_rate(call: Call) -> float:
     links, facts = call.links, call.facts
     if facts.wiring == "host":
         return min(compute_host_rates(call).values())
-    # collectives other than allreduce use NVLS to multicast only, as fast as a ring
-    if call.algorithm in c.IN_NVSWITCH and call.collective == "allreduce":
-        return facts.link_rate * links.nvls_carries[90 if facts.cc < 100 else 100]
+    if call.algorithm in c.IN_NVSWITCH:
+        shares = links.nvls_carries if call.collective == "allreduce" else links.nvls_multicast
+        return facts.link_rate * shares[90 if facts.cc < 100 else 100]
     rate = facts.link_rate * links.carries[get_intra_kind(facts)]
     if facts.wiring == "pcie" and facts.crosses_sockets:
         return rate * links.crossing
@@ -531,18 +622,29 @@ def compute_net_rate(call: Call) -> float:
     Returns:
         B/s in one direction.
     """
+    facts = call.facts
+    nics = 1.0 if call.collective == "sendrecv" else facts.nics
+    rate = compute_card_rate(call, facts.nic_rate)
+    return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks)
+
+
+def compute_card_rate(call: Call, nominal: float) -> float:
+    """Compute what one NIC really carries.
+
+    Args:
+        call: the call.
+        nominal: B/s of the NIC.
+
+    Returns:
+        B/s in one direction.
+    """
     links, facts = call.links, call.facts
-    if call.collective == "sendrecv":
-        nics = 1.0
-    else:
-        nics = facts.nics
-    rate = facts.nic_rate * links.carries[facts.net]
+    rate = nominal * links.carries[facts.net]
     if facts.net == "tcp":
         rate = min(rate, links.tcp_per_nic)
     elif call.collective not in _ROOTED:  # one way alone is not held back
         rate = min(rate, compute_bridge_rate(call))
-    rate *= links.net_p2p.get(call.collective, 1.0)
-    return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks)
+    return rate * links.net_p2p.get(call.collective, 1.0)
 
 
 def compute_bridge_rate(call: Call) -> float:
@@ -592,10 +694,11 @@ def compute_channel_cap(call: Call) -> float:
     Returns:
         B/s; inf for NVLS, where the switch moves the bytes.
     """
+    nccl_cap = _compute_nccl_cap(call) * call.links.channel_caps
     if call.collective in _POINT_TO_POINT or call.algorithm in c.IN_NVSWITCH:
-        return _compute_nccl_cap(call)
+        return nccl_cap
     filled = count_filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
-    return min(_compute_nccl_cap(call), filled * compute_channel_rate(call))
+    return min(nccl_cap, filled * compute_channel_rate(call))
 
 
 def _compute_nccl_cap(call: Call) -> float:
@@ -612,7 +715,7 @@ def _compute_nccl_cap(call: Call) -> float:
     all_channels = comm.running_channels * c.RING_LL128_MAX[row][column] * 1e9
     if call.protocol == "LL":
         total = c.LL_MAX[c.get_ll_generation(row, comm.nodes, comm.cpu)][column] * 1e9
-        return min(total, all_channels * _PAYLOAD["LL"])
+        return min(total, all_channels * get_payload(call))
     if call.algorithm == "Tree":
         cap = channels * c.TREE_MAX[row][column]
         if call.protocol == "LL128":

@@ -206,7 +206,7 @@ def _join_nodes(
         endpoint_device=placement,
         router=router,
         shape="machine",
-        orders=_order_rings(plan, count, router) if in_order else None,
+        orders=order_rings(plan, count, router) if in_order else None,
         facts=facts,
     )
 
@@ -382,8 +382,17 @@ def _find_fabric_ends(plan: Machine, nodes: int, net: Fabric) -> tuple[Ints, Int
     return starts, np.concatenate([net.home, net.b]).astype(np.int32) + switch
 
 
-def _order_rings(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
-    """Ring orders, one per channel, each entering a node by another card."""
+def order_rings(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
+    """Order the ranks of a machine's rings.
+
+    Args:
+        plan: one node.
+        nodes: how many of them.
+        router: of the machine, which knows the card of each rank.
+
+    Returns:
+        (channels, ranks): the order of each channel, each entering a node by another card.
+    """
     per = len(plan.ranks)
     if nodes == 1:
         return np.array(plan.rings or find_rings(plan), np.int32)

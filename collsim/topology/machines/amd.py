@@ -23,6 +23,29 @@ def _draw_mi300x() -> Plan:
     return plan
 
 
+#: Seven rings that cross every xGMI link once in each direction.
+_RINGS = (
+    (0, 7, 6, 4, 1, 2, 3, 5),
+    (0, 5, 7, 4, 6, 2, 1, 3),
+    (0, 4, 3, 7, 5, 2, 6, 1),
+    (0, 3, 2, 7, 1, 6, 5, 4),
+    (0, 6, 3, 4, 2, 5, 1, 7),
+    (0, 2, 4, 7, 3, 1, 5, 6),
+    (0, 1, 4, 5, 3, 6, 7, 2),
+)
+#: The ways through a node that RCCL takes where every GPU has a card: each enters at another, and together they cross
+#: every link once (ROCm/rccl src/graph/rome_models.cc, the model of 8 GPUs with 7 links and 8 cards).
+_PATHS = (
+    (0, 1, 2, 3, 4, 5, 6, 7),
+    (1, 0, 2, 4, 3, 5, 7, 6),
+    (2, 5, 0, 3, 7, 1, 6, 4),
+    (3, 6, 1, 5, 2, 7, 4, 0),
+    (4, 7, 0, 6, 5, 1, 3, 2),
+    (5, 4, 6, 3, 0, 7, 2, 1),
+    (6, 2, 0, 4, 1, 7, 5, 3),
+    (7, 3, 1, 4, 2, 6, 0, 5),
+)
+
 MACHINES = [
     Machine.from_plan(
         _draw_mi300x(),
@@ -33,6 +56,8 @@ MACHINES = [
         gpu="MI300X",
         sm=94,
         nic="ib-ndr",
+        rings=_RINGS,
+        paths=_PATHS,
         amd_cpu=True,
         source="AMD MI300X platform: fully connected by 7 Infinity Fabric links per GPU "
         "of 128 GB/s both directions (wheelersnetwork.com, January 2024; RCCL logs in ROCm/rccl issue 1210); a card "

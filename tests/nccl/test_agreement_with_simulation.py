@@ -1,0 +1,164 @@
+"""One physics: on random machines, placements and settings a prediction is a simulation of the same algorithm and terms
+with names, each of which can be turned off."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import collsim as cs
+from collsim.nccl import TERMS, LinkParameters, predict
+from collsim.nccl.difference import compute_stated_time, compute_terms
+from collsim.nccl.predicted_schedule import measure_simulation_terms, predict_and_simulate
+
+CASES = 200
+MACHINES = [name for name in cs.machines() if not name.startswith(("cpu-", "tpu-"))]
+CARDS = ("ib-ndr", "ib-hdr", "ib-edr", "roce-100", "roce-25", "tcp-10", "tcp-100")
+COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv")
+#: Words of the messages that refuse what is no case: NCCL has no such algorithm there, no cable joins the ranks, or the
+#: machine has no such part.
+REFUSALS = (
+    "leave nothing for",
+    "cannot reach",
+    "share no memory",
+    "each node takes part",
+    "no network card",
+    "cannot share them evenly",
+)
+
+
+def draw_settings(rng, nodes):
+    settings = {}
+    if rng.random() < 0.3:
+        settings["NCCL_ALGO"] = rng.choice(["Ring", "Tree"])
+    if rng.random() < 0.2:
+        settings["NCCL_P2P_DISABLE"] = 1
+    if rng.random() < 0.1:
+        settings["NCCL_P2P_LEVEL"] = rng.choice(["NVL", "PIX", "PXB", "SYS"])
+    if rng.random() < 0.15:
+        settings["NCCL_SHM_DISABLE"] = 1
+    if rng.random() < 0.2:
+        settings["NCCL_NET_GDR_LEVEL"] = rng.choice(["LOC", "PIX", "PHB", "SYS"])
+    if rng.random() < 0.2:
+        settings["NCCL_MAX_NCHANNELS"] = rng.choice([2, 4, 8])
+    if rng.random() < 0.25:
+        settings["ranks"] = nodes * rng.choice([1, 2, 4])
+    return settings
+
+
+def draw_machine(rng):
+    """A machine of the catalogue, as it is or with other GPUs, slots, cards, routes and fabric."""
+    name = rng.choice(MACHINES)
+    nodes = rng.choice([1, 1, 2, 4, 8, 16])
+    options = {"nodes": min(nodes, 2) if name == "gb200-nvl72" else nodes}
+    if rng.random() < 0.3:
+        options["p2p"] = rng.choice([False, "NVL", "PIX", "PXB", "SYS"])
+    if rng.random() < 0.3:
+        options["gdr"] = rng.choice([False, "PIX", "PHB"])
+    if options["nodes"] > 1 and rng.random() < 0.5:
+        options["nic"] = rng.choice(CARDS)
+    if options["nodes"] > 1 and rng.random() < 0.2:
+        options["fabric"] = rng.choice(["rail", "leaf-spine"])
+    if rng.random() < 0.3:
+        options["placement"] = "round-robin"
+    if rng.random() < 0.2 and "nvl" not in name:
+        options["pcie"] = rng.choice([3, 4, 5])
+    if rng.random() < 0.2 and "nvl" not in name:
+        options["gpus"] = rng.choice([2, 4])
+    return name, options
+
+
+def draw_cases(seed, count):
+    """`count` cases that NCCL runs: name, arguments, prediction and simulation."""
+    rng, cases = random.Random(seed), []
+    while len(cases) < count:
+        name, options = draw_machine(rng)
+        settings = draw_settings(rng, options["nodes"])
+        collective, nbytes = rng.choice(COLLECTIVES), rng.choice([2**28, 2**30, 2**32])
+        try:
+            machine = cs.machine(name, **options)
+            prediction, run = predict_and_simulate(collective, machine, nbytes, **settings)
+        except cs.CollsimError as error:
+            if not any(words in str(error) for words in REFUSALS):
+                raise
+            continue
+        if prediction.facts.ranks > 1:
+            cases.append(((name, options, collective, nbytes, settings), prediction, run))
+    return cases
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return draw_cases(35, CASES)
+
+
+def test_a_prediction_is_the_simulation_and_the_named_terms(cases):
+    outside = []
+    for words, prediction, run in cases:
+        on_links = run.time - sum(measure_simulation_terms(run).values())
+        total = on_links + sum(compute_terms(prediction.call).values())
+        if not prediction.low <= total <= prediction.high:
+            outside.append((words, total / prediction.time))
+    assert outside == []
+
+
+def test_without_its_terms_a_prediction_is_the_simulation(cases):
+    """Bytes on links at their nominal rates are one number, whoever counts them."""
+    apart = []
+    for words, prediction, run in cases:
+        on_links = run.time - sum(measure_simulation_terms(run).values())
+        if compute_stated_time(prediction.call) != pytest.approx(on_links, rel=0.2):
+            apart.append((words, on_links / compute_stated_time(prediction.call)))
+    assert len(apart) <= CASES // 100, apart  # trees of few chunks, whose filling is no straight line of their size
+
+
+def test_every_term_is_turned_off_by_its_name(cases):
+    """The terms of a call add up to its time, and a term that is off takes none of it."""
+    seen = dict.fromkeys(TERMS, 0)
+    for _, prediction, _ in cases:
+        terms = compute_terms(prediction.call)
+        assert sum(terms.values()) + compute_stated_time(prediction.call) == pytest.approx(prediction.time)
+        for term in TERMS:
+            call = replace(prediction.call, links=LinkParameters().without(term))
+            seen[term] += abs(terms[term]) > 1e-9
+            assert compute_terms(call)[term] == pytest.approx(0, abs=1e-12)
+    assert all(seen[term] for term in TERMS if term not in ("alignment", "protocol")), seen
+    with pytest.raises(cs.CollsimError, match="unknown term 'rates'"):
+        LinkParameters().without("rates")
+
+
+def test_the_rate_of_links_is_a_parameter_of_predict():
+    """7/8 GiB over 300 GB/s of NVLink, in a ring of eight GPUs."""
+    bare = LinkParameters().without(*TERMS)
+    prediction = predict("allgather", cs.machine("dgx-a100"), "1GiB", links=bare)
+    assert prediction.time == pytest.approx(7 / 8 * 2**30 / 300e9)
+    measured = predict("allgather", cs.machine("dgx-a100"), "1GiB")
+    assert measured.time > prediction.time / 0.8
+
+
+def test_settings_route_the_simulation_too():
+    """Without P2P a ring of a DGX A100 crosses host memory, without shared memory the network cards."""
+    machine = cs.machine("dgx-a100", nodes=2)
+    carried = {}
+    for name, settings in (
+        ("", {}),
+        ("p2p", {"NCCL_P2P_DISABLE": 1}),
+        ("shm", {"NCCL_P2P_DISABLE": 1, "NCCL_SHM_DISABLE": 1}),
+    ):
+        _, run = predict_and_simulate("allreduce", machine, "1GiB", NCCL_ALGO="Ring", **settings)
+        carried[name] = run.links.groupby("kind")["bytes"].sum()
+    assert carried[""]["memory"] == 0 < carried["p2p"]["memory"]
+    assert carried["p2p"]["nvlink"] == carried["shm"]["nvlink"] == carried["shm"]["memory"] == 0
+    # every one of 16 hops goes out by a card and comes back by one; before only the two between nodes did
+    assert carried["shm"]["infiniband"] == pytest.approx(8 * carried["p2p"]["infiniband"])
+
+
+def test_ranks_are_numbered_node_by_node_whatever_their_placement():
+    by_node, round_robin = (cs.machine("dgx-a100", nodes=2, placement=order) for order in ("node", "round-robin"))
+    runs = [predict_and_simulate("allreduce", machine, "1GiB")[1] for machine in (by_node, round_robin)]
+    assert runs[0].time == pytest.approx(runs[1].time)
+    # sends name their ranks: next to next is on another node
+    by_node, round_robin = (cs.machine("pcie-8gpu", nodes=2, placement=order) for order in ("node", "round-robin"))
+    near, far = (predict_and_simulate("sendrecv", machine, "1GiB") for machine in (by_node, round_robin))
+    assert far[0].time > near[0].time
+    assert far[1].time > near[1].time
