@@ -323,7 +323,8 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     """`predict` without measurements, and without what the machine's file left open."""
     settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
     p2p_level = parse_p2p_level(settings)
-    facts, notes = read_facts(machine, request.ranks), ()
+    facts = read_facts(machine, request.ranks)
+    notes: tuple[str, ...] = ()
     if isinstance(machine, Topology):
         routed = route_machine(machine, settings)
         if routed is not machine:

@@ -23,7 +23,7 @@ from collsim.nccl.model.links import MEASURED
 
 SIZES = [2**k for k in range(10, 31, 2)]
 TWO = cs.machine("dgx-a100", nodes=2)
-CARDS = cs.machine("pcie-8gpu-single-root", nodes=2)
+CARDS = replace(cs.nccl.read_facts(cs.machine("pcie-8gpu-single-root", nodes=2)), gdr=None)
 
 
 def list_hypotheses(gap):

@@ -194,7 +194,8 @@ def get_nominal_rates(machine: Topology) -> Floats:
         if calibration is not None and cable.kind in calibration.links:
             present = nominal * calibration.links[cable.kind].carries
         factors.append(nominal / present)
-    return machine.links.bandwidth * np.array(factors)[machine.links.cable]
+    nominal_rates: Floats = machine.links.bandwidth * np.array(factors)[machine.links.cable]
+    return nominal_rates
 
 
 # ---- which rank sends to which -------------------------------------------------------------------------------------

@@ -434,7 +434,7 @@ def _time_loads(call: Call, loads: LinkLoads) -> dict[str, float]:
     inside = nbytes
     if call.algorithm == "Tree":
         inside = nbytes / links.tree
-    times = {facts.net: 0.0}
+    times: dict[str, float] = {facts.net: 0.0}
     if facts.wiring not in FABRICS:  # neighbours may have a bridge that others lack
         times["bridge"] = loads.gpu * inside / links.carries["bridge"]
     else:
