@@ -88,6 +88,7 @@ TRANSLATIONS = {
     "placement": "放置方式",
     "processor": "处理器",
     "protocol": "协议",
+    "term": "项",
     "published run": "已发表的测量",
     "recompute": " recompute",
     "reduction op": "归约运算",

@@ -265,9 +265,9 @@ def find_large_difference(p: Prediction, run: Trace) -> Difference | None:
         return Difference(
             p.time, seconds, p.algorithm, *_explain_slower_simulation(p, run, compute_stated_time(call), call)
         )
-    found = compute_terms(call)
-    term = max(found, key=lambda name: found[name])
-    return Difference(p.time, seconds, p.algorithm, term, found[term], *_describe_term(call, term))
+    terms = compute_terms(call)
+    term = max(terms, key=lambda name: terms[name])
+    return Difference(p.time, seconds, p.algorithm, term, terms[term], *_describe_term(call, term))
 
 
 def _explain_slower_simulation(p: Prediction, run: Trace, link_time: float, call: Call) -> tuple[str, float, str, str]:
@@ -381,12 +381,12 @@ def _describe_host_limit(call: Call) -> tuple[str, str]:
     times = compute_host_times(call)
     limit = max(times, key=lambda name: times[name])
     link = {"slot": "a PCIe link", "memory": "a socket's memory", "socket": "the link between sockets"}[limit]
-    way = "staged through host memory"
+    course = "staged through host memory"
     if call.facts.wiring != "host":
-        way = "between GPUs and network cards"
+        course = "between GPUs and network cards"
     rate = compute_loads(call.collective, call.algorithm, call.facts)[0] * call.nbytes / times[limit]
-    message = f"data {way} move at {format_bandwidth(rate)}, all that {link} leaves them"
-    evidence = EVIDENCE["slot"] if limit == "slot" else READ_OFF[f"host_{limit}"]
+    message = f"data {course} move at {format_bandwidth(rate)}, all that {link} leaves them"
+    evidence = READ_OFF.get(f"host_{limit}", EVIDENCE["slot"])
     if limit == "slot" and call.facts.over_fabric:
         evidence = READ_OFF["host_fabric"]
     return message, evidence

@@ -100,6 +100,7 @@ class Prediction:
         prior_time: seconds without them; None where there are none.
         fabric: what the links between nodes cost in comparison with one switch for all cards.
         version: of NCCL, 18 for 2.18; None where none was given.
+        used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
         call: what the time was computed from; None for one rank, which sends nothing.
 
     Examples:
@@ -127,6 +128,7 @@ class Prediction:
     prior_time: float | None = None
     fabric: FabricCost = ONE_SWITCH
     version: int | None = None
+    used_ranks: str = ""
     call: Call | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -319,11 +321,11 @@ def _describe_used_ranks(machine: Facts | Topology, facts: Facts) -> str:
     return str(describe_ranks(machine, select_ranks(machine, facts.ranks)))
 
 
-def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
-    """`predict` without measurements, and without what the machine's file left open."""
-    settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
-    p2p_level = parse_p2p_level(settings)
-    facts = read_facts(machine, request.ranks)
+def _apply_settings(
+    request: _Request, machine: Facts | Topology, p2p_level: str
+) -> tuple[Facts | Topology, Facts, tuple[str, ...]]:
+    """The machine as NCCL's settings and the launch leave it, its facts, and what that changes."""
+    settings, facts = request.settings, read_facts(machine, request.ranks)
     notes: tuple[str, ...] = ()
     if isinstance(machine, Topology):
         routed = route_machine(machine, settings)
@@ -334,6 +336,14 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         facts, notes = apply_environment(facts, p2p_level, settings["NCCL_NET_GDR_LEVEL"])
     if request.launch is not None:
         facts = replace(facts, launch=request.launch)  # type: ignore[arg-type]
+    return machine, facts, notes
+
+
+def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
+    """`predict` without measurements, and without what the machine's file left open."""
+    settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
+    p2p_level = parse_p2p_level(settings)
+    machine, facts, notes = _apply_settings(request, machine, p2p_level)
     is_shm_off = parse_flag("NCCL_SHM_DISABLE", settings["NCCL_SHM_DISABLE"]) and facts.wiring == "host"
     if is_shm_off:
         facts = replace_host_memory_by_cards(facts, read_card_facts(machine))
@@ -368,7 +378,7 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1:
-        algorithm = "Ring" if choice is None else choice.algorithm
+        algorithm = getattr(choice, "algorithm", "Ring")
         loads = compute_link_loads(collective, algorithm, machine, facts, graph_search, comm.running_channels)
         call = replace(call, loads=loads)
         if not is_shm_off:

@@ -19,6 +19,7 @@ from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
+from ..topology.network import choose_channels
 from ..topology_names import TopologyLike, resolve_topology
 from .machine.nccl_routes import place_ranks
 from .nccl_environment import route_machine
@@ -66,8 +67,12 @@ def predict_and_simulate(
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)
-    settings: Any = {name: value for name, value in environment.items() if name.startswith("NCCL_")}
-    machine = place_ranks(route_machine(machine, settings), prediction.collective, prediction.facts.ranks)
+    settings = {name: value for name, value in environment.items() if name.startswith("NCCL_")}
+    machine = place_ranks(
+        route_machine(machine, settings),  # type: ignore[arg-type]
+        prediction.collective,
+        prediction.facts.ranks,
+    )
     machine = order_channels(prediction, machine)
     return prediction, simulate(build_schedule(prediction, machine), machine, prediction.nbytes, engine=engine)
 
@@ -128,7 +133,7 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     """
     p, ranks = prediction, prediction.facts.ranks
     machine = order_channels(p, machine)
-    offered = 1 if machine.orders is None else len(machine.orders)
+    offered = choose_channels(machine, ranks)
     channels = max(1, min(p.channels, max(_MOST_CHANNELS, offered)))
     chunks = max(1, min(_MOST_CHUNKS, p.nbytes // (SLOT * channels)))
     if p.collective in ("alltoall", "sendrecv"):

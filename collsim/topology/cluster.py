@@ -367,7 +367,9 @@ class ClusterRouter:
             return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):
             return Leg(path.links, -1, -1, (), f"{self._describe_path(path)}, GPUDirect P2P")
-        memory = self._find_memory(state, b) if self.policy.shm else None
+        memory = None
+        if self.policy.shm:
+            memory = self._find_memory(state, b)
         there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
         if there is None or back is None:
             other = self._find_remote_leg(state, a, state, b)

@@ -24,7 +24,7 @@ from ...errors import TopologyError
 from ...registry import schedule
 from ...topology import Topology
 from ...topology.cables import apply_rates
-from ...topology.network import DEVICE_KINDS, NoWay, build_ring_orders
+from ...topology.network import DEVICE_KINDS, NoWay, build_ring_orders, choose_channels
 from ...trees import build_double_binary_tree, build_node_chains, order_chains, rename_ranks
 from .facts import Facts
 from .nccl_routes import restrict_ranks, sort_ranks_by_node
@@ -96,7 +96,7 @@ def compute_link_loads(
         The loads; None where a hop has no route.
     """
     loads = _LOADS.setdefault(machine, {})
-    search_key = None if graph_search is None else (graph_search.local_ranks, graph_search.rules)
+    search_key = graph_search and (graph_search.local_ranks, graph_search.rules)
     key = collective, algorithm, facts.ranks, search_key, channels
     if key not in loads:
         try:
@@ -145,10 +145,10 @@ def _sum_loads(machine: Topology, src: Longs, dst: Longs, share: Floats) -> Link
     memory_links = is_memory[links.src] | is_memory[links.dst]
     is_staged = np.zeros(len(src), bool)
     for pair, link in columns:
-        is_staged[slice(None) if pair is None else pair] |= memory_links[link]
+        is_staged[_select_hops(pair)] |= memory_links[link]
     direct, staged = np.zeros(count), np.zeros(count)
     for pair, link in columns:
-        hops = slice(None) if pair is None else pair
+        hops = _select_hops(pair)
         direct += np.bincount(link, share[hops] * ~is_staged[hops], count)
         staged += np.bincount(link, share[hops] * is_staged[hops], count)
     busy, busy_staged = direct / nominal, staged / nominal
@@ -173,8 +173,15 @@ def _sum_loads(machine: Topology, src: Longs, dst: Longs, share: Floats) -> Link
         socket=find_most(inside & (sorts == "socket")),
         card=find_most(is_port),
         fabric=find_most(is_uplink),
-        card_rate=float(nominal[busiest_port]) if is_port.any() else 0.0,
+        card_rate=float(nominal[busiest_port] * is_port.any()),
     )
+
+
+def _select_hops(pair: Longs | None) -> slice | Longs:
+    """Which hops a column of routes is of; None is all."""
+    if pair is None:
+        return slice(None)
+    return pair
 
 
 def get_nominal_rates(machine: Topology) -> Floats:
@@ -239,7 +246,7 @@ def build_flows(
         orders = orders[: max(1, channels)]
     if collective in ("broadcast", "reduce"):
         return _build_chain_flows(orders, collective)
-    rounds = 2 if collective == "allreduce" else 1
+    rounds = 1 + (collective == "allreduce")
     return _build_ring_flows(orders, rounds * (machine.ranks - 1) / machine.ranks)
 
 
@@ -274,7 +281,7 @@ def _build_chain_flows(rings: Longs, collective: str) -> Flows:
 def _list_ring_orders(machine: Topology, nodes: int, graph_search: GraphSearch | None) -> npt.ArrayLike:
     if graph_search is not None:
         return graph_search.rings.build_orders(nodes)
-    return np.arange(machine.ranks)[None] if machine.orders is None else machine.orders
+    return build_ring_orders(machine, machine.ranks, choose_channels(machine, machine.ranks))
 
 
 def _build_tree_flows(trees: Iterable[npt.ArrayLike]) -> Flows:
@@ -295,7 +302,7 @@ def _list_tree_parents(
         return [rename_ranks(tree, order) for order in orders for tree in pair]
     trees = list(graph_search.trees.build_parents(nodes))
     half = len(trees) // 2
-    running = half if channels is None else min(half, max(1, channels // 2))
+    running = min(half, max(1, (channels or 2 * half) // 2))
     return [*trees[:running], *trees[half : half + running]]
 
 

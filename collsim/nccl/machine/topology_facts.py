@@ -145,7 +145,7 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
         nic_rate=nic_rate,
         net=net,
         is_pcie_card=all("bridge" in label for label in gpu0_labels),
-        gdr=None if net == "none" else _has_gdr(machine, origin.gdr),
+        gdr=_has_gdr(machine, origin.gdr, net),
         cpu=_find_cpu(machine),
         hosts=nodes * _count_hosts(machine),
         gpu_known=not machine.gpu or is_known_gpu(machine.gpu),
@@ -162,12 +162,15 @@ def _find_cpu(machine: Machine) -> str:
     return "intel"
 
 
-def _has_gdr(machine: Machine, level: str) -> bool:
-    """Whether some GPU reaches its nearest card within the level: NCCL's rings leave and enter a node there."""
+def _has_gdr(machine: Machine, level: str, net: Net) -> bool | None:
+    """Whether some GPU reaches its nearest card within the level: NCCL's rings leave and enter a node there. None
+    without a network."""
+    if net == "none":
+        return None
     paths, cards, most = MachinePaths(machine), machine.of_kind("nic"), LEVELS.index(level)
     near = ((gpu, card) for gpu in machine.of_kind("gpu") for card in paths.nearest(gpu, cards)[:1])
-    ways = (paths.best(gpu, card) for gpu, card in near)
-    return any(path is not None and path.type <= most for path in ways)
+    routes = (paths.best(gpu, card) for gpu, card in near)
+    return any(path is not None and path.type <= most for path in routes)
 
 
 def _has_p2p_under_switches(machine: Machine, level: str) -> bool:

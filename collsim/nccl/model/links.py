@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from ...errors import CollsimError, describe_unknown
 
@@ -323,11 +323,11 @@ class LinkParameters:
         for term in terms:
             if term not in TERMS:
                 raise CollsimError(describe_unknown("term", term, TERMS))
-            parameters = replace(parameters, **_build_values_without(term, parameters))
+            parameters = replace(parameters, **_build_values_without(term, parameters))  # type: ignore[arg-type]
         return parameters
 
 
-def _build_values_without(term: str, links: LinkParameters) -> dict[str, Any]:
+def _build_values_without(term: str, links: LinkParameters) -> dict[str, object]:
     """The fields that a term stands for, with the values that turn it off."""
     if term == "launch":
         fields = ("launch", "launch_p2p", "launch_per_gpu", "launch_each", "kernel", "kernel_p2p", "peer")

@@ -394,7 +394,9 @@ def compute_byte_time(call: Call) -> tuple[float, str]:
         times = {name: seconds / call.links.unaligned for name, seconds in times.items()}
     cap = compute_channel_cap(call)
     if cap < math.inf:
-        channel_load = inter_load if is_tree and facts.nodes > 2 else intra_load
+        channel_load = intra_load
+        if is_tree and facts.nodes > 2:
+            channel_load = inter_load
         times["channels"] = channel_load * call.nbytes / cap
     limit = max(times, key=lambda name: times[name])
     return times[limit], limit
@@ -443,8 +445,7 @@ def _time_loads(call: Call, loads: LinkLoads) -> dict[str, float]:
             times[facts.wiring] = (
                 compute_loads(call.collective, call.algorithm, facts)[0] * nbytes / compute_intra_rate(call)
             )
-    limit = "host" if facts.wiring == "host" else "pcie"
-    times[limit] = max(compute_host_times(call).values())
+    times[{"host": "host"}.get(facts.wiring, "pcie")] = max(compute_host_times(call).values())
     if facts.nodes > 1:
         cards = 1 + (loads.card_spread - 1) * links.card_spread
         bytes_of_card = loads.card * loads.card_rate * nbytes / cards
@@ -465,7 +466,9 @@ def compute_host_times(call: Call) -> dict[str, float]:
     """
     links, loads = call.links, call.loads
     if loads is None:
-        intra_load = 1.0 if call.algorithm == "Tree" else compute_loads(call.collective, call.algorithm, call.facts)[0]
+        intra_load = compute_loads(call.collective, call.algorithm, call.facts)[0]
+        if call.algorithm == "Tree":  # its rates are those of the buffer
+            intra_load = 1.0
         return {name: intra_load * call.nbytes / rate for name, rate in compute_host_rates(call).items()}
     nbytes = call.nbytes / get_payload(call)
     if call.algorithm == "Tree" and call.facts.wiring in ("pcie", "host"):  # elsewhere slots carry what cards do
@@ -536,7 +539,7 @@ def compute_loads(collective: str, algorithm: str, facts: Facts) -> tuple[float,
     if algorithm == "Tree":
         return (1.0 if ranks == 2 else 2.0), get_tree_load(nodes)
     if algorithm in c.IN_NVSWITCH:
-        intra_load = 1 + 1 / local_ranks if collective == "allreduce" else 1.0
+        intra_load = 1 + (collective == "allreduce") / local_ranks
         return intra_load, get_tree_load(nodes)
     rounds = 1
     if collective == "allreduce":
@@ -569,8 +572,10 @@ def compute_intra_rate(call: Call) -> float:
     if facts.wiring == "host":
         return min(compute_host_rates(call).values())
     if call.algorithm in c.IN_NVSWITCH:
-        shares = links.nvls_carries if call.collective == "allreduce" else links.nvls_multicast
-        return facts.link_rate * shares[90 if facts.cc < 100 else 100]
+        shares = links.nvls_multicast
+        if call.collective == "allreduce":
+            shares = links.nvls_carries
+        return facts.link_rate * shares[min(100, max(90, facts.cc // 10 * 10))]
     rate = facts.link_rate * links.carries[get_intra_kind(facts)]
     if facts.wiring == "pcie" and facts.crosses_sockets:
         return rate * links.crossing
@@ -623,7 +628,9 @@ def compute_net_rate(call: Call) -> float:
         B/s in one direction.
     """
     facts = call.facts
-    nics = 1.0 if call.collective == "sendrecv" else facts.nics
+    nics = facts.nics
+    if call.collective == "sendrecv":
+        nics = 1.0
     rate = compute_card_rate(call, facts.nic_rate)
     return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks)
 
