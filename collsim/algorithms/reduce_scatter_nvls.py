@@ -11,7 +11,7 @@ from collsim.schedule import copy, pipeline_chunks, reduce
     steps=lambda n, chunks: 1 + chunks,
     sent=lambda n: 1,
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * alpha + (1 + 1 / (n * chunks)) * S * beta,
-    formula="2α + (1+1/n)Sβ: S up, S/n down; in c chunks (c+1)α + (1+1/(nc))Sβ",
+    formula="2α + (1+1/n)Sβ: S up, S/n down",
     source="NCCL src/device/reduce_scatter.h (NVLS: multimem load-reduce), src/transport/nvls.cc",
     says=(
         "The switch reads everybody's copy of a block, adds them, and hands the sum to the owner.",

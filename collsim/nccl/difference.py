@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import CollsimError
-from ..simulate import Trace
+from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_time
