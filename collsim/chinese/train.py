@@ -2,6 +2,9 @@
 
 TRANSLATIONS = {
     # what was asked
+    "memory_format": "内存格式",
+    "optimizer_kernels": "优化器的 kernel",
+    "no operations of {gpu} were measured; of these they were: {known}": ("没有测过 {gpu} 的操作；测过的有：{known}"),
     "training_step: {what}={value!r} is no {kind}; make one with {way}": (
         "training_step：{what}={value!r} 不是 {kind}；请用 {way} 生成"
     ),

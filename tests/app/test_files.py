@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import replace
 
 import pytest
-from openers import OPEN, known
+from openers import OPEN, check_content
 from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, opened, players, unfolded
 
@@ -35,7 +35,7 @@ def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_pa
     title, data = files.build_file(CHOICE, name, "zh")
     assert title.endswith((*formats()[name].suffixes, ".zip"))
     (path := tmp_path / title).write_bytes(data)
-    OPEN.get(name, known)(path)
+    OPEN.get(name, check_content)(path)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -5,7 +5,7 @@ import pytest
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 from test_pages import address, compare, explore, fine, opened
-from test_question_panel import RUN, joined
+from test_question_panel import RUN, join_class
 
 import collsim as cs
 from collsim.app.classroom.question_panel import get_class_sessions
@@ -98,7 +98,7 @@ def test_a_teachers_own_question_is_plain_on_the_pages_of_students_before_and_af
     teacher.text_input(key="own_question_text").set_value(HOSTILE)
     teacher.text_area(key="own_question_lines").set_value(f"*{HOSTILE} 1\n{HOSTILE} 2")
     fine(teacher.button(key="own_question_ask").click().run())
-    student = fine(joined(room[:4]))
+    student = fine(join_class(room[:4]))
     for at in (teacher, student):
         assert read_as_markup(at) == []
         assert any(TAG.replace("<", "&lt;").replace(">", "&gt;") in e.proto.body for e in at.get("html"))

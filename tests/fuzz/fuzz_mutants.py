@@ -152,7 +152,7 @@ def attempt(case):
         elif kind == "store":
             store = Store(path)
             try:
-                store.rows(store.known())
+                store.rows(store.list_done())
             finally:
                 store.close()
         else:

@@ -419,6 +419,12 @@ def samples():
             ring + '[[[0,1,0,0,"reduce",0]],{"times":2,"shift":0,"modulus":1,"transfers":[[1,0,0,0,"copy",0]]}]}',
             {},
         ),
+        "nccl-graphs": (
+            '<graphs version="1"><graph id="0" pattern="4" nchannels="1" speedintra="12"><channel><gpu dev="0"/>'
+            '<gpu dev="1"/></channel></graph><graph id="1" pattern="1" nchannels="1"><channel><gpu dev="1"/>'
+            '<gpu dev="0"/></channel></graph></graphs>',
+            {},
+        ),
         "csv": (
             "step,src,dst,chunk,into,op,channel\n0,0,1,0,,reduce,0\n1,1,0,0,0,copy,1\n",
             {"collective": "allreduce"},

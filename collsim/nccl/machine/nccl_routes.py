@@ -89,11 +89,11 @@ def restrict_ranks(machine: Topology, local_ranks: int) -> Topology:
     gpus = np.unique(devices % per_node)
     if local_ranks >= len(gpus):
         return machine
-    kept = np.flatnonzero(np.isin(devices % per_node, gpus[:local_ranks]))
+    ranks = np.flatnonzero(np.isin(devices % per_node, gpus[:local_ranks]))
     orders = None
     if machine.orders is not None:
-        orders = np.array([np.searchsorted(kept, order[np.isin(order, kept)]) for order in machine.orders], np.int32)
-    return replace(machine, ranks=len(kept), endpoint_device=devices[kept], orders=orders)
+        orders = np.array([np.searchsorted(ranks, order[np.isin(order, ranks)]) for order in machine.orders], np.int32)
+    return replace(machine, ranks=len(ranks), endpoint_device=devices[ranks], orders=orders)
 
 
 def sort_ranks_by_node(machine: Topology) -> Topology:
