@@ -165,6 +165,8 @@ def compute_launch_time(call: Call, busy: float = 0.0) -> float:
     links = call.links
     kernel = busy + (links.kernel_p2p if call.collective in _POINT_TO_POINT else links.kernel)
     longer, shorter = sorted((compute_host_time(call), kernel), reverse=True)
+    if longer == 0:
+        return 0.0
     total: float = longer * (1 + (shorter / longer) ** links.overlap) ** (1 / links.overlap)
     return total - busy
 
@@ -575,7 +577,10 @@ def compute_intra_rate(call: Call) -> float:
         shares = links.nvls_multicast
         if call.collective == "allreduce":
             shares = links.nvls_carries
-        return facts.link_rate * shares[min(100, max(90, facts.cc // 10 * 10))]
+        generation = 90
+        if facts.cc >= 100:
+            generation = 100
+        return facts.link_rate * shares[generation]
     rate = facts.link_rate * links.carries[get_intra_kind(facts)]
     if facts.wiring == "pcie" and facts.crosses_sockets:
         return rate * links.crossing
