@@ -45,8 +45,8 @@ def ran(book: Path, after: str = "None") -> tuple[list[dict[str, str]], Any]:
             marks = MARK.findall(cell["source"]) if cell["cell_type"] == "markdown" else []
             if cell["cell_type"] == "code":
                 client.execute_cell(cell, k)
-            values = value(f"[str(eval(mark)) for mark in {marks!r}]") if marks else []
-            values.append(dict(zip(marks, values, strict=True)))
+            texts = value(f"[str(eval(mark)) for mark in {marks!r}]") if marks else []
+            values.append(dict(zip(marks, texts, strict=True)))
         return values, value(after)
 
 
