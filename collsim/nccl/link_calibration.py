@@ -1,4 +1,5 @@
-"""Find what links carry from measured times: few named factors, by robust least squares on log(predicted / measured).
+"""Fit effective link bandwidths to measured times: few named factors, by robust least squares on
+log(predicted / measured).
 
 `fit_calibration` does it for one cluster; `crossval` finds the constants in `links` with the same solver, and checks
 them.
@@ -51,7 +52,7 @@ _NUDGE = 1e-4
 _KINDS_INSIDE = {"pcie": ("c2c", "pcie"), "host": ("c2c", "pcie")}
 #: How strongly factors are kept near 1, and the log ratio from which a measurement counts as an outlier.
 _PULL, _OUTLIER = 0.15, 0.1
-#: Width in octaves over which what the factors leave is smoothed, the weight of knowing nothing, and sizes for a check
+#: Width in octaves over which what the factors leave is smoothed, the weight of the prior, and sizes for a check
 #: with half of them.
 _OCTAVES, _NOTHING, _FEWEST_SIZES = 1.0, 0.1, 8
 

@@ -183,7 +183,7 @@ class Prediction:
 
     @property
     def tuner_time(self) -> float | None:
-        """Seconds that NCCL's tuner believes, which knows no contention; None where it has no opinion."""
+        """Seconds that NCCL's tuner estimates, which ignores contention; None where it does not choose."""
         if self.tuner is None:
             return None
         return self.tuner.time_us * 1e-6
@@ -237,7 +237,7 @@ def predict(
 ) -> Prediction:
     """Predict what nccl-tests prints (out of place, float, sum).
 
-    What a machine's file does not say and makes a difference here is in `notes`, with the difference that another value
+    Unknown properties of the machine that change the result are in `notes`, with the difference that another value
     makes, found by predicting again. NCCL's environment variables take their values as NCCL does; None or "": not set.
 
     Args:
@@ -258,7 +258,8 @@ def predict(
         NCCL_PAT_ENABLE: 1 lets NCCL choose PAT with several GPUs per node, 0 never, 2 is NCCL's default.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
         launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
-            before. None: as the machine states it, else a middle is taken. It decides small calls.
+            before. None: as the machine states it, else a value between the two process modes. It
+            matters for small sizes.
         version: of NCCL, "2.18" or "2.18.5": before 2.28 it had other algorithms, protocols and tables to choose by.
             None: 2.30. `Prediction.release` says what that means.
         measured: times of this collective on this machine, {"8B": "13us", "1GiB": "8.1ms"} or a table with columns

@@ -1,5 +1,4 @@
-"""Under which conditions the event engine runs: how links are shared, what things cost, and what is wrong with the
-machine."""
+"""Under which conditions the event engine runs: how links are shared, overheads and faults."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ Semantics
   destination, and (c) both its endpoints have joined (launch, late ranks). Transfers of one step do not wait for one
   another.
 - `eager` changes (b): a send waits until the bytes of those before it have left, not until they have arrived, and
-  nobody waits for his receiver. The bytes leave a latency before they arrive, so a send that had its data in time finds
-  its own latency over when its turn comes. That is what a program does whose messages are buffered: MPI below the
+  no send waits for its receiver. The bytes leave a latency before they arrive, so for a send that had its data in time
+  the latency has passed while it queued. That is what a program does whose messages are buffered: MPI below the
   library's eager limit, NCCL while its FIFO has room, `run_for_real`; a message above the limit (rendezvous), and Gloo,
   wait for the receiver (docs/real.md).
 - Where a schedule carries explicit dependencies (`Schedule.depends`) they replace (b). Nothing holds back a slot that

@@ -1,6 +1,6 @@
 """Routes of one step's pairs: the bytes that they put on links, and the seconds that they take.
 
-Summed hop by hop and a bite at a time, so that what is read stays in the processor's cache; a million routes have ten
+Summed hop by hop and in blocks, so that what is read stays in the processor's cache; a million routes have ten
 million hops.
 """
 
@@ -84,8 +84,8 @@ class Paths:
         return load, self.alpha + self._longest(load / self.bandwidth)
 
     def count_crossings(self, space: Space | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
-        """How many pairs cross each link in use, and for each pair the seconds per byte of the link that holds it up
-        most, where every pair sends as many bytes. The first is in memory of `space`, if there is one: the next call
+        """How many pairs cross each link in use, and for each pair the seconds per byte of the link that limits it,
+        where every pair sends as many bytes. The first is in memory of `space`, if there is one: the next call
         overwrites it.
         """
         count, flow = (space or Space()).get_arrays(len(self.bandwidth))

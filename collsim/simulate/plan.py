@@ -69,7 +69,7 @@ class JobShape:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One schedule of a run, or flows that nothing waits for.
+    """One schedule of a run, or background flows.
 
     Attributes:
         placement: the topology's endpoint of each endpoint of the job.

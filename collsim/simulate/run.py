@@ -149,7 +149,7 @@ def simulate(
         background: other traffic: `Flows`, or rows (src rank, dst rank, nbytes) or (src rank, dst rank, nbytes, start).
         eager: True: a send waits until the bytes before it have left, not until they have arrived, and not for its
             receiver.
-        shortcuts: False: every run goes through the queue of events. The times are the same; it is a check.
+        shortcuts: False disables the fast paths, for testing: the times are the same.
 
     Returns:
         A `Trace` for one schedule, a `Together` for several.
@@ -157,7 +157,7 @@ def simulate(
     Raises:
         CollsimError: for a bad size, dtype, engine or option.
         TopologyError: where the ranks do not fit or cannot reach one another.
-        ScheduleError: for explicit dependencies that form a circle.
+        ScheduleError: for explicit dependencies that form a cycle.
 
     Examples:
         >>> import collsim as cs

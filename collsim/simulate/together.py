@@ -1,4 +1,4 @@
-"""Outcomes that are not one collective's: several at once, as they are and as one run to look at, and plain flows."""
+"""Results of concurrent collectives, each by itself and merged into one run to look at, and of plain flows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody who waits for a run is told: how far it is, and that the engine is being compiled."""
+"""Progress report of a run: how far it is, and that the engine is being compiled."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _listen(bar: ProgressBar, until: ExitStack) -> None:
 
 @contextmanager
 def defer_interrupt() -> Iterator[None]:
-    """Ctrl-C waits until the end: numba torn in two while it is imported fails in every later run of the process, and
+    """Ctrl-C waits until the end: numba interrupted while it is imported fails in every later run of the process, and
     an interrupt that comes while it loads or compiles, or while processes fork, may be lost."""
     if threading.current_thread() is not threading.main_thread() or (usual := signal.getsignal(signal.SIGINT)) is None:
         yield

@@ -62,7 +62,7 @@ def build_pcie(generation: int, lanes: int = 16) -> Cable:
     if generation not in _PCIE_LANE:
         message = "PCIe generation {generation!r} is unknown; known: {known}"
         raise TopologyError(message, generation=generation, known=", ".join(map(str, _PCIE_LANE)))
-    alpha, message = _PCIE_ALPHA[generation]
+    alpha, alpha_source = _PCIE_ALPHA[generation]
     nominal = {1: 4e9, 2: 8e9, 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}[generation] * lanes / 16
     return Cable(
         kind="pcie",
@@ -73,7 +73,7 @@ def build_pcie(generation: int, lanes: int = 16) -> Cable:
         effective=_PCIE_NCCL[generation] * lanes,
         width=lanes,
         source=f"bandwidth spec: {_PCIE_LANE[generation] / 1e9:.3f} GB/s per lane (PCI-SIG; {_ML}); effective: "
-        f"{_NCCL}; {message}",
+        f"{_NCCL}; {alpha_source}",
     )
 
 
@@ -94,7 +94,7 @@ _NVLINK = {  # generation: (GPUs, nominal per link, NCCL's per link)
 def build_nvlink(generation: int, links: int) -> Cable:
     """`links` bonded NVLinks of a generation."""
     gpus, nominal, effective = _NVLINK[generation]
-    alpha, message = _NVLINK_ALPHA
+    alpha, alpha_source = _NVLINK_ALPHA
     return Cable(
         kind="nvlink",
         label=f"NVLink {generation} ×{links}",
@@ -105,7 +105,7 @@ def build_nvlink(generation: int, links: int) -> Cable:
         width=links,
         source=f"bandwidth spec: {nominal / 1e9:g} GB/s per link of {gpus} ({_ML}); effective: {effective / 1e9:g} "
         "per link, "
-        f"{_NCCL}; {message}",
+        f"{_NCCL}; {alpha_source}",
     )
 
 
@@ -244,7 +244,7 @@ def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float,
         lanes: of one link.
     """
     nominal = gigatransfers * 1e9 * lanes / 8 * links
-    alpha, message = _SOCKET_ALPHA
+    alpha, alpha_source = _SOCKET_ALPHA
     return Cable(
         kind="upi",
         label=f"{label} ×{links}",
@@ -255,7 +255,7 @@ def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float,
         width=links,
         source=f"bandwidth by {links} links of {lanes} lanes at {gigatransfers:g} GT/s, the class of {cpu}, order of "
         "magnitude: the number of links depends on the board; "
-        f"effective: {nccl:g}, {_NCCL}; {message}",
+        f"effective: {nccl:g}, {_NCCL}; {alpha_source}",
     )
 
 
@@ -294,8 +294,8 @@ class Nic:
     sharp: bool = False
 
 
-def _build_infiniband(name: str, rate: float, effective: float, alpha: float, message: str) -> Nic:
-    source = f"bandwidth spec: {rate * 8 / 1e9:g} Gbit/s data rate ({_ML}); {message}"
+def _build_infiniband(name: str, rate: float, effective: float, alpha: float, alpha_source: str) -> Nic:
+    source = f"bandwidth spec: {rate * 8 / 1e9:g} Gbit/s data rate ({_ML}); {alpha_source}"
     cable = Cable("infiniband", f"IB {name.upper()}", rate, alpha, source, nominal=rate, effective=effective)
     return Nic(f"ib-{name}", cable, sharp=name != "edr")
 
@@ -303,8 +303,8 @@ def _build_infiniband(name: str, rate: float, effective: float, alpha: float, me
 def _build_ethernet(gigabits: int, rdma: bool) -> Nic:
     rate = gigabits * 1e9 / 8
     name, label = (f"roce-{gigabits}", f"RoCE {gigabits}G") if rdma else (f"tcp-{gigabits}", f"TCP {gigabits}G")
-    share, alpha, message = _ROCE if rdma else _TCP
-    source = f"bandwidth spec: {gigabits} Gbit/s line rate; {message}"
+    share, alpha, alpha_source = _ROCE if rdma else _TCP
+    source = f"bandwidth spec: {gigabits} Gbit/s line rate; {alpha_source}"
     return Nic(name, Cable("ethernet", label, rate, alpha, source, nominal=rate, effective=rate * share), rdma)
 
 
@@ -327,8 +327,8 @@ _HDR_WHY = (
 
 #: Network cards by name, for `machine(nic=...)`.
 NICS: dict[str, Nic] = {
-    find_nic.name: find_nic
-    for find_nic in (
+    nic.name: nic
+    for nic in (
         _build_infiniband(
             "edr",
             12.5e9,

@@ -36,7 +36,7 @@ _TEACHING_SOURCE = (
 
 @dataclass(frozen=True)
 class Around:
-    """A torus (`wrap`) or mesh of `dims`: the step that leads to the lowest device among those that come nearer."""
+    """A torus (`wrap`) or mesh of `dims`: next hop: the lowest-numbered neighbour closer to the goal."""
 
     dims: tuple[int, ...]
     wrap: bool

@@ -32,7 +32,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-#: Filled by the rooms above (`files`, viz): how a Topology is written and drawn, so that this one need not know.
+#: Registered by higher layers (`files`, viz), which this module must not import: how a Topology is written and drawn.
 views: dict[str, Callable[..., Any]] = {}
 
 _MOST_SHOWN = 60  # rows of a table in a notebook, as pandas shows

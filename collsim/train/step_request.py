@@ -1,4 +1,4 @@
-"""The door to training steps: check what was asked, write the TrainingStep, time it."""
+"""Entry point of `training_step`: check the request, build the TrainingStep, time it."""
 
 from __future__ import annotations
 
@@ -197,14 +197,14 @@ def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
 
 
 def _parse_eager(value: object, network: str) -> bool:
-    """The rule of sending, checked."""
+    """Check `eager`, a rule of sending of the event engine."""
     if _require_flag("eager", value) and network != "shared":
         raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
     return bool(value)
 
 
 def _as_split(parallel: ParallelStrategy, recompute: str) -> ParallelStrategy:
-    """The same way as a product of one part, where it is to be one."""
+    """Wrap one strategy in a Split, where the step needs one."""
     if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PART_TYPES)):
         return parallel
     if isinstance(parallel, DataParallel | ParameterServer):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .step_request import StepRequest
 
 Floats = npt.NDArray[np.float64]
-#: Part of a step's time that is no time but rounding.
+#: Share of a step's time below which a time is a rounding error.
 _ROUNDED = 1e-12
 
 

@@ -37,8 +37,8 @@ _MOST_EDGES = 4_000_000
 def lower(program: Program, run: InterpretedRun) -> Schedule:
     """The Schedule that does what an interpreted program does.
 
-    Out of place, input and output are first tried as one buffer (most programs do not mind); where the result is then
-    wrong they get slots of their own, and the first step copies the input there.
+    Out of place, input and output are first tried as one buffer (which works for most programs); where the result is
+    then wrong they get slots of their own, and the first step copies the input there.
 
     Args:
         program: as parsed.

@@ -1,4 +1,4 @@
-"""What GPUs that are staged through host memory get of its way: every hop is two copies, and the links are shared.
+"""Bandwidth of GPUs that are staged through host memory (SHM): every hop is two copies, and the links are shared.
 
 NCCL's SHM transport (src/transport/shm.cc) has the sender's kernel write into slots in pinned memory of the receiver's
 socket, and the receiver's kernel read them there. So a hop takes the sender's link and the switches above it upwards,
@@ -20,8 +20,8 @@ from ...topology.parts.sockets import build_socket_cable, choose_memory, choose_
 from ...topology.plan import LEVELS, NVB, Machine, MachinePaths, Path, Plan
 from .facts import LANES, PCIE_GBPS, Facts
 
-#: Cards up to which a job without other words is taken for neighbours that share switches in pairs: 2 RTX 4090 get 9.1
-#: GB/s both ways and 18.2 one way, 2 RTX 2080 Ti 4.0 and 11.1. More cards are taken to have a slot each: 8 RTX 4090 get
+#: GPUs up to which a job without other words is taken for neighbours that share switches in pairs: 2 RTX 4090 get 9.1
+#: GB/s both ways and 18.2 one way, 2 RTX 2080 Ti 4.0 and 11.1. More GPUs are taken to have a slot each: 8 RTX 4090 get
 #: 16.1 (sources: `links.HOST_ONE_WAY`).
 _FEW = 4
 #: Compute capability up to which the boxes of GPU modules have a switch for two of them (DGX-1, DGX-2 and DGX A100 user

@@ -18,12 +18,12 @@ The second opinion next to NCCL's tuner. Assumptions, each with its data in `lin
 - Sends and receives that meet in the host bridge of a slot share it: a card slower than half of its slot is not held
   back.
 - Two trees load the busiest of two, three and more nodes with 1, 1.5 and 2 buffers (`get_tree_load`).
-- A send has ten of the warps where a ring has sixteen, and a small one has one channel (`_compute_piece_time`).
+- Sends and receives copy with 10 warps (rings with 16), and small ones use one channel (`_compute_piece_time`).
 - Small calls of a broadcast or reduce with LL run ahead of one another, as its root waits for nobody
   (`_compute_filled_share`).
 - Blocks that are no multiple of 16 bytes are copied more slowly (`has_unaligned_blocks`).
 - Cables between switches that many hops share, and longer ways over them, cost what the topology's links say
-  (`machine.fabric_cost`); facts from words have one switch between all cards.
+  (`machine.fabric_cost`); facts without a topology have one switch between all cards.
 - The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
   (`compute_drain_time`).
 

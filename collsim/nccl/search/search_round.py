@@ -1,7 +1,7 @@
 """One round of the search: channel after channel, GPU after GPU, by trying (src/graph/search.cc, ncclTopoSearchRec).
 
-What was tried in vain from some state of the links is not tried again: it would end as before, and its steps are
-counted as before. So a round finds what it would find, and runs out of steps where it would, had it tried.
+States of the links from which the search failed are memoised; their steps still count. So a round finds the same
+graphs, and runs out of steps at the same point, as without the memory.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`nvidia-smi topo -m` (and `-mp`), as people paste it: tabs or spaces or none, underlined headers, table bars,
-legends, old words.
+legends, legacy labels (SOC, PSB).
 
-The matrix gives words, not rates and not the tree. The tree is put together from them: PIX pairs share a switch, PXB
-pairs a switch above it, PHB and NODE pairs a socket, and so do rows of one CPU affinity. Rates follow from the GPU,
-which is guessed from the number of NVLinks unless `gpu=` says it. Every guess is a note.
+The matrix gives path types, not bandwidths nor the PCIe tree. The tree is put together from them: PIX pairs share a
+switch, PXB pairs a switch above it, PHB and NODE pairs a socket, and so do rows of one CPU affinity. Rates follow from
+the GPU, which is guessed from the number of NVLinks unless `gpu=` says it. Every guess is a note.
 """
 
 from __future__ import annotations

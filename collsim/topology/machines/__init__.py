@@ -113,9 +113,9 @@ def machine(
         pxn: may a GPU use another's card over NVLink? None: yes where the fabric has rails or planes.
         fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`,
             `"dragonfly"`.
-        oversubscription: ports down / capacity up of a leaf.
+        oversubscription: ports down / capacity up of a leaf: 1 is non-blocking, 2 is 2:1.
         nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`. Where the
-            machine has no cards of that kind it is one card a node, which the name says as `nics=1`.
+            machine has no cards of that kind it is one card a node; the name then contains `nics=1`.
         placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r]
             would by default. With any but `"node"` rings go in rank order, as MPI's do.
         rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).

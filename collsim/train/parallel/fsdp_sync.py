@@ -1,9 +1,9 @@
-"""Fully sharded data parallelism in a step: blocks are gathered before they compute, and given back behind.
+"""Fully sharded data parallelism in a step: blocks are gathered before they compute, and resharded after use.
 
 Source: torch 2.13, torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py. Gathers have a stream of their own; the
 next block's is issued while this one computes, and no earlier than the one before has been copied out, so that at most
-two are under way. Of reduce-scatters one input is kept: gradients of a block are copied in when the one before is
-done. What is no block is the root: gathered first, it stays until its backward pass has ended.
+two are under way. One input of a reduce-scatter is alive at a time: gradients of a block are copied in when the one
+before is done. Parameters outside blocks form the root: gathered first, it stays until its backward pass has ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What one GPU holds and does of a model's layers when several share them.
 
 Tensor parallelism: Shoeybi et al. 2019 (arXiv 1909.08053), Megatron-LM megatron/core/tensor_parallel/mappings.py:
-behind every layer that is cut by rows an allreduce in the forward pass, and as large a one in the backward pass of the
-layers cut by columns before it. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2)
+after each row-parallel layer an allreduce in the forward pass, and one as large before each column-parallel layer in
+the backward pass. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2)
 each of them is an allgather and a reduce-scatter of the same bytes; the second allgather of a layer's input in the
 backward pass runs beside a product there and is left out. Activations: table 2 of the same paper. Experts: two
 alltoalls of the tokens there and back. Context parallelism: keys and values go around a ring (Liu et al. 2023, arXiv

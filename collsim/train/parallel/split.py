@@ -28,7 +28,7 @@ class Split(ParallelStrategy):
 
     Attributes:
         parts: at most one of each kind.
-        rank_order: which way varies fastest over the ranks, as in Megatron-LM.
+        rank_order: which kind of parallelism varies fastest over the ranks, as in Megatron-LM.
 
     Examples:
         >>> import collsim as cs

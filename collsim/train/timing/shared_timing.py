@@ -1,11 +1,11 @@
 """All collectives of one or more steps on one network at the same time: what is under way together shares links.
 
-Each collective is its schedule, run by the event engine, behind a pause. Where NCCL's model says how long it takes by
-itself, the pause is what the links alone do not explain (launch, protocol, copies); where the model is faster than the
-links of the schedule (which has fewer channels), the schedule carries so much less. Either way a collective that shares
+Each collective is its schedule, run by the event engine, behind a delay. Where NCCL's model says how long it takes by
+itself, the delay is what the links alone do not explain (launch, protocol, copies); where the model is faster than the
+links of the schedule (which has fewer channels), its bytes are scaled down. Either way a collective that shares
 nothing takes as long as with `network="alone"`. So one that meets no other on any of its links is not written out: it
-is a pause, until a run shows that it does. Computing is a pause too; while its GPUs communicate it is slower by the
-interference, which is found by running again until nothing moves.
+is a delay, until a run shows that it shares a link. Computing is a delay too; while its GPUs communicate it is slower
+by the interference, which is found by running again until nothing moves.
 """
 
 from __future__ import annotations
