@@ -26,6 +26,7 @@ const PACKAGES = [
   "route",
   "training",
   "simple",
+  "program",
   "story",
   "splits",
   "real",
