@@ -119,8 +119,8 @@ def _compare_with_one_switch(
     if not is_between_nodes.any():
         return ONE_SWITCH
     src, dst, share = src[is_between_nodes], dst[is_between_nodes], share[is_between_nodes]
-    fabric = _LinkLoads.measure(machine, src, dst, share)
-    one_switch = _LinkLoads.measure(_remove_lanes(machine), src, dst, share)
+    fabric = _FabricLoads.measure(machine, src, dst, share)
+    one_switch = _FabricLoads.measure(_remove_lanes(machine), src, dst, share)
     slowdown, busiest = fabric.busy.max() / one_switch.busiest_port, int(np.argmax(fabric.busy))
     hop_delay = max(0.0, fabric.latency - one_switch.latency)
     lanes = machine.router.fabric.lanes  # type: ignore[union-attr]
@@ -131,7 +131,7 @@ def _compare_with_one_switch(
 
 
 @dataclass(frozen=True)
-class _LinkLoads:
+class _FabricLoads:
     """What hops cross.
 
     Attributes:
@@ -147,7 +147,7 @@ class _LinkLoads:
     uphill: npt.NDArray[np.bool_]
 
     @classmethod
-    def measure(cls, machine: Topology, src: Longs, dst: Longs, share: Floats) -> _LinkLoads:
+    def measure(cls, machine: Topology, src: Longs, dst: Longs, share: Floats) -> _FabricLoads:
         """The loads of hops from `src` to `dst`, each with a share of the call's bytes."""
         links, count = machine.links, len(machine.links)
         outside = [machine.devices.node[end] < 0 for end in (links.src, links.dst)]

@@ -109,12 +109,12 @@ class EagerSpeed(GpuSpeed):
         Returns:
             Seconds of the GPU, and seconds of the host that launches its operations.
         """
-        passes, launch = 1, self.forward_launch
+        launch = self.forward_launch
         if is_backward:
-            passes, launch = 2, self.backward_launch
+            launch = self.backward_launch
         casts = 0.0
         if layer.tensors and self._casts_weights(layer):
-            casts = 6.0 * layer.parameters / (self.memory_rate * self.rates["pointwise", ""].share)
+            casts = 6.0 * layer.parameters / self._pointwise_rate
             ops += _CASTS
         if layer.kind in ("gemm", "moe"):
             gpu = self._estimate_product_seconds(layer, flops, is_backward)
@@ -123,7 +123,7 @@ class EagerSpeed(GpuSpeed):
         elif layer.kind == "convolution":
             gpu = self._estimate_convolution_seconds(layer, flops, memory_bytes, is_backward)
         elif layer.kind == "norm":
-            gpu = self._estimate_norm_seconds(layer, memory_bytes / passes, is_backward)
+            gpu = self._estimate_norm_seconds(layer, memory_bytes / _PRODUCTS[is_backward], is_backward)
         else:
             gpu = self._move(memory_bytes, "pointwise") + flops / (self.peak * self.rates["product", ""].share)
         return gpu + casts, ops * launch
@@ -153,6 +153,11 @@ class EagerSpeed(GpuSpeed):
         if layer.partition or (layer.kind in ("embedding", "norm") and not layer.buffers):
             return max(find_itemsize(self.dtype), find_itemsize(layer.dtype))
         return find_itemsize(self.dtype)
+
+    @property
+    def _pointwise_rate(self) -> float:
+        """B/s that pointwise operations move."""
+        return self.memory_rate * self.rates["pointwise", ""].share
 
     def _get_rate(self, operation: str, is_backward: bool) -> OperationRate:
         direction = _DIRECTIONS[is_backward]
@@ -222,7 +227,7 @@ class EagerSpeed(GpuSpeed):
         done = _compute_share(layer, flops, is_backward)
         pointwise = layer.pointwise * done
         moved = memory_bytes - pointwise * passes * find_itemsize(self.dtype)
-        product = max(flops / (peak * share), moved / (self.memory_rate * self.rates["pointwise", ""].share))
+        product = max(flops / (peak * share), moved / self._pointwise_rate)
         return product + rate.seconds + self._estimate_pointwise_seconds(layer, pointwise, is_backward)
 
     def _estimate_norm_seconds(self, layer: Layer, memory_bytes: float, is_backward: bool) -> float:

@@ -11,7 +11,6 @@ import streamlit as st
 from collsim.markup import escape_text
 from collsim.rank_engine.start import MOST_RANKS
 from collsim.units import format_bytes, format_time
-from collsim.viz.hosts.page import build_player_source
 from collsim.viz.program import read_lanes_source
 
 from ...scenario.mistakes import write_sentence
@@ -19,8 +18,9 @@ from ...shell.address import get_remembered, leave, remember
 from ...shell.controls import choose, choose_quantity, label_machine, number
 from ...shell.notes import complain, draw_note, draw_title, format_verdict
 from ...shell.page import register_page
+from ...shell.player import mount_player
 from ...shell.results import get_latest
-from ...shell.session import get_language, get_session, is_dark, t
+from ...shell.session import get_language, get_session, t
 from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
 from . import program_drafts as drafts
@@ -144,7 +144,7 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
         draw_note(t("program.single"))
     _draw_outputs(verdict)
     if verdict.timeline is not None:
-        _draw_schedule(draft, verdict)
+        _draw_schedule(draft, verdict, verdict.timeline)
     elif verdict.no_schedule is not None and verdict.messages:
         draw_note(t("program.noschedule", reason=verdict.no_schedule.text(get_language())))
 
@@ -223,7 +223,7 @@ def _on_mend(source: str) -> None:
     remember(PAGE, drafts.change_source(get_remembered(PAGE), source))
 
 
-def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
+def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[str, object]) -> None:
     """The schedule that the messages make, in the player."""
     st.html(f'<h2 class="cs-part next">{escape_text(t("program.schedule"))}</h2>')
     draw_note(t("program.schedule.note", steps=verdict.steps, transfers=f"{verdict.transfers:,}"))
@@ -231,15 +231,8 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     view = "physical"
     if draft.machine == drafts.PLAIN:
         view = "logical"
-    data: dict[str, object] = {
-        "id": hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:12],
-        "timeline": verdict.timeline,
-        "lang": get_language(),
-        "theme": {True: "dark", False: "light"}[is_dark()],
-        "view": view,
-    }
-    mount = st.components.v2.component("collsim_player", js=build_player_source())
-    mount(key="player_program", data=data)
+    run = hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:12]
+    mount_player(timeline, run, {"view": view}, "player_program")
 
 
 _PICTURES = '<div class="wide"></div><div class="narrow"></div>'

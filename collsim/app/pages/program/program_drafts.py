@@ -13,7 +13,7 @@ from collsim.rank_engine.start import MOST_RANKS
 
 from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, create_name_reader
-from ..write.drafts import MACHINES, pack_code, unpack_code
+from ..write.drafts import MACHINES, build_machine, pack_code, unpack_code
 
 PLAIN = "ethernet"  # computers on one switch
 PLACES = (PLAIN, *MACHINES)
@@ -143,7 +143,7 @@ def change_source(draft: ProgramDraft, code: str) -> ProgramDraft:
     return replace(draft, code=code, turn=next(_turns), linked=False)
 
 
-def build_machine(draft: ProgramDraft) -> cs.Topology | None:
+def build_topology(draft: ProgramDraft) -> cs.Topology | None:
     """What gives the times: as many machines as the ranks take; None for plain computers.
 
     Args:
@@ -151,10 +151,7 @@ def build_machine(draft: ProgramDraft) -> cs.Topology | None:
     """
     if draft.machine == PLAIN:
         return None
-    single: cs.Topology = cs.machine(draft.machine)
-    if draft.ranks <= single.ranks:
-        return single
-    return cs.machine(draft.machine, nodes=-(-draft.ranks // single.ranks))
+    return build_machine(draft.machine, draft.ranks)
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> ProgramDraft:

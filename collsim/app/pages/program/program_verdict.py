@@ -13,7 +13,7 @@ from collsim.viz.timeline.document import build_encoded_timeline
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
-from .program_drafts import DELAY, ProgramDraft, build_machine
+from .program_drafts import DELAY, ProgramDraft, build_topology
 
 WIDE, NARROW = 640, 330
 _LONGEST_OUTPUT = 1_200  # characters of what a rank printed
@@ -100,7 +100,7 @@ def judge_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_
             collective,
             nbytes=draft.nbytes,
             eager_limit=limit,
-            machine=build_machine(draft),
+            machine=build_topology(draft),
             late=late,
             allow_unsandboxed=draft.allow_unsandboxed,
         )

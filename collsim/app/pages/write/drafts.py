@@ -137,10 +137,20 @@ def build_topology(draft: Draft) -> cs.Topology:
     """
     if draft.place not in MACHINES:
         return cs.topology.NETWORKS[draft.place](draft.ranks, bandwidth="25GB/s", alpha="1us")
-    single: cs.Topology = cs.machine(draft.place)
-    if draft.ranks <= single.ranks:
+    return build_machine(draft.place, draft.ranks)
+
+
+def build_machine(name: str, ranks: int) -> cs.Topology:
+    """As many of a machine as so many ranks take.
+
+    Args:
+        name: Name of the machine.
+        ranks: Number of ranks.
+    """
+    single: cs.Topology = cs.machine(name)
+    if ranks <= single.ranks:
         return single
-    return cs.machine(draft.place, nodes=-(-draft.ranks // single.ranks))
+    return cs.machine(name, nodes=-(-ranks // single.ranks))
 
 
 # ---- address

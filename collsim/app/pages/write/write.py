@@ -15,7 +15,6 @@ from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
 from collsim.teach.exercises.failure import format_history
 from collsim.units import format_bytes, format_time
-from collsim.viz.hosts.page import build_player_source
 
 from ...scenario.choice import list_played_collectives
 from ...scenario.mistakes import write_sentence
@@ -23,8 +22,9 @@ from ...shell.address import get_remembered, leave, remember
 from ...shell.controls import SIZES, choose_quantity, label_machine, number, pick
 from ...shell.notes import bound_note, complain, draw_mistake
 from ...shell.page import register_page
+from ...shell.player import mount_player
 from ...shell.results import get_latest
-from ...shell.session import get_language, get_session, is_dark, t
+from ...shell.session import get_language, get_session, t
 from . import drafts
 from .consent import ask_consent
 from .drafts import Draft
@@ -243,18 +243,10 @@ def _draw_player(draft: Draft, sent: dict[str, object] | None) -> None:
     name = hashlib.sha256(
         f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()
     ).hexdigest()[:12]
-    data: dict[str, object] = {
-        "id": name,
-        "timeline": sent,
-        "lang": get_language(),
-        "theme": "dark" if is_dark() else "light",
-    }
+    view = "logical"
     if draft.place in drafts.MACHINES:
-        data["view"] = "physical"
-    else:
-        data["view"] = "logical"
-    mount = st.components.v2.component("collsim_player", js=build_player_source())
-    mount(key="player_write", data=data)
+        view = "physical"
+    mount_player(sent, name, {"view": view}, "player_write")
 
 
 def _draw_notes(draft: Draft) -> None:
