@@ -269,9 +269,7 @@ def _restrict(limits: Limits) -> None:
             continue
         with contextlib.suppress(OSError, ValueError):
             hard = resource.getrlimit(kind)[1]
-            if hard == resource.RLIM_INFINITY:
-                most = most
-            else:
+            if hard != resource.RLIM_INFINITY:
                 most = min(most, hard)
             resource.setrlimit(kind, (most, most))
 

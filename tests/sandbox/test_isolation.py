@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -139,3 +140,12 @@ def test_a_learners_own_function_writes_and_starts_nothing_but_reads_what_they_m
     assert exercise("broadcast-to-all").check(reads).passed
     assert "PermissionError" in exercise("broadcast-to-all").check(writes).reason
     assert (tmp_path / "mine.txt").read_text() == "0"
+
+
+def test_a_child_whose_reader_has_gone_ends_without_doing_its_job():
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-c", "from collsim.sandbox.child import main; main()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs) as child:  # no job ever comes
+        os.close(theirs)
+        assert child.wait(60) == 0

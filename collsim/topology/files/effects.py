@@ -61,8 +61,6 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
                 other = read_again(topology, **{assumption.option: value})
                 if math.isnan(usual):
                     usual = time(topology)
-                else:
-                    usual = usual
                 effects.append(Effect(assumption, value, time(other) / usual))
             except CollsimError:
                 continue

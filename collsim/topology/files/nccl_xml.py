@@ -195,8 +195,6 @@ def _parse(text: str, name: str) -> Element:
             count += event == "start"
             if root is None:
                 root = element
-            else:
-                root = root
             if depth > _DEEPEST or count > _MOST:
                 message = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
                 raise FormatError(message, name=name, most=_DEEPEST, elements=_MOST)

@@ -123,8 +123,6 @@ def find_processor(name: object) -> Processor:
     plain = str(name).strip().lower().replace(" ", "-").replace("_", "-")
     if plain == "cascade-lake":
         plain = "skylake"
-    else:
-        plain = plain
     if plain not in PROCESSORS:
         raise TopologyError(describe_unknown("processor", name, PROCESSORS))
     return PROCESSORS[plain]
