@@ -5,8 +5,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
+from collsim.app.pages.write import trial
+from collsim.app.pages.write.verdict import judge_draft
 from collsim.app.scenario.outcome import Refused
 
 
@@ -31,6 +34,12 @@ def with_a_child(path, report_progress):
 def with_a_file(report_progress):
     with tempfile.TemporaryDirectory(prefix="half-written"):
         time.sleep(600)
+
+
+def try_patiently(draft, report_progress):
+    """Try a draft that may take ten minutes, so that only the end of this process can end it sooner."""
+    trial.LIMITS = replace(trial.LIMITS, seconds=600.0)
+    return judge_draft(draft, report_progress)
 
 
 def refuse(report_progress):
