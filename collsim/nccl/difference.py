@@ -16,6 +16,8 @@ from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_time
 from .machine.facts import Facts
+from .machine.idle_cards import find_idle_cards
+from .machine.topology_facts import read_facts
 from .model.links import READ_OFF, TERMS
 from .model.timing import (
     Call,
@@ -32,6 +34,7 @@ from .nccl_prediction import BUSBW, Prediction, predict
 from .predicted_schedule import build_schedule, measure_simulation_terms
 from .predicted_schedule import predict_and_simulate as simulated
 
+_SEARCH: Final = "NCCL's own search (src/graph/search.cc)"
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5
 #: NCCL's name of those of our algorithms that it has itself (src/graph/tuning.cc).
@@ -57,6 +60,7 @@ _CHINESE: Final = {
     "pieces": "模拟中 chunk 较少，流水线的填充与排空",
     "latency": "每一步都要等待的链路延迟",
     "shared": "多个传输共用的链路",
+    "rings": "NCCL 的搜索找到的环或树与此处不同",
 }
 #: Why a simulation of another algorithm than NCCL's is the slower one, by term; the others make it the faster one.
 _CAUSES: Final = {
@@ -97,7 +101,8 @@ class Difference:
         algorithm: of NCCL, that the prediction is for.
         term: the largest of the terms that the simulation does not know (`model.links.TERMS`); where the simulation is
             the slower `latency`, `pieces` (chunks so few that the pipeline fills and drains), `cards` (beyond a GPU's
-            nearest) or `shared` (a link that transfers wait for).
+            nearest) or `shared` (a link that transfers wait for); either way `rings`, where NCCL's search finds others
+            than the simulated schedule has.
         seconds: of that term.
         predicted: s.
         simulated: s.
@@ -183,18 +188,34 @@ def explain_difference(run: Trace) -> Difference | None:
     except CollsimError:  # NCCL does not run there, or has not that algorithm there
         return None
     difference = find_large_difference(prediction, run)
-    if difference is None or _get_nccl_algorithm(run) is not None or prediction.algorithm == "P2P":
+    if difference is None or prediction.algorithm == "P2P":
         return difference
-    return _compare_with_choice_of_nccl(difference, prediction, run)
-
-
-def _compare_with_choice_of_nccl(difference: Difference, prediction: Prediction, run: Trace) -> Difference:
-    """The same difference, with what NCCL would run simulated too, so that like is compared with like."""
     try:
         choice = build_schedule(prediction, run.topology)
         seconds = float(simulate(choice, run.topology, run.nbytes, run.dtype, run.engine).time)
     except CollsimError:  # an algorithm without a schedule here
         return difference
+    if _get_nccl_algorithm(run) is not None:
+        return _compare_with_rings_of_nccl(difference, prediction, run, seconds)
+    return _compare_with_choice_of_nccl(difference, run, seconds)
+
+
+def _compare_with_rings_of_nccl(difference: Difference, p: Prediction, run: Trace, nccl_seconds: float) -> Difference:
+    """The same difference, or that NCCL's search finds other rings, where these make more of it."""
+    seconds = nccl_seconds - run.time
+    if p.time < run.time:
+        seconds = -seconds
+    if p.graph_search is None or seconds <= difference.seconds:
+        return difference
+    reason = f"NCCL's search finds other rings or trees, which take {format_time(nccl_seconds)} on the same links"
+    idle_cards = find_idle_cards(read_facts(run.topology, run.schedule.ranks), p.graph_search)
+    if idle_cards is not None:
+        reason += f"; {idle_cards}"
+    return replace(difference, term="rings", seconds=seconds, reason=reason, evidence=_SEARCH)
+
+
+def _compare_with_choice_of_nccl(difference: Difference, run: Trace, seconds: float) -> Difference:
+    """The same difference, with what NCCL would run simulated too, so that like is compared with like."""
     reason = difference.reason
     if difference.term == "shared" and run.bottleneck is not None:
         reason = f"{run.topology.link_name(run.bottleneck.busiest)} ({run.bottleneck.label})"
@@ -292,7 +313,7 @@ def _explain_slower_simulation(p: Prediction, run: Trace, link_time: float, call
         message = (
             f"the simulation sends by the nearest card of a GPU, and NCCL's channels use {p.facts.nics:g} of a node"
         )
-        return "cards", terms["cards"], message, "NCCL's own search (src/graph/search.cc)"
+        return "cards", terms["cards"], message, _SEARCH
     message = f"{run.schedule.chunks} chunks are few, and the pipeline fills and drains; NCCL cuts finer"
     return "pieces", terms["pieces"], message, "NCCL's own buffers (src/include/device.h)"
 

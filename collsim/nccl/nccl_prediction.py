@@ -17,6 +17,7 @@ from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse
 from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.facts import Facts
+from .machine.idle_cards import find_idle_cards
 from .machine.link_loads import compute_link_loads
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
@@ -352,10 +353,9 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
             f"the GPUs of a node exchange data over its {facts.nics * facts.ranks / facts.hosts:g} network cards",
         )
     graph_search = build_graph_search(facts, p2p_level, parse_cross_nic(settings["NCCL_CROSS_NIC"]))
-    all_cards = facts.nics
-    facts = _restrict_cards(facts, graph_search)
-    if facts.nics < all_cards:
-        notes += (f"NCCL's rings use {facts.nics:g} of the {all_cards:g} network cards of a node",)
+    idle_cards = find_idle_cards(facts, graph_search)
+    if idle_cards is not None:
+        facts, notes = replace(facts, nics=float(idle_cards.used)), (*notes, str(idle_cards))
     notes += _note_guessed_gpu(facts) + _note_plugin(facts)
     most_channels = None
     if read_text(settings["NCCL_MAX_NCHANNELS"]):
@@ -395,14 +395,6 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         return prediction
     pinned = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     return apply_calibration(prediction, calibration, pinned)
-
-
-def _restrict_cards(facts: Facts, graph_search: GraphSearch | None) -> Facts:
-    """The machine with the cards that NCCL's rings use: a node of few GPUs does not reach all of them."""
-    if graph_search is None or facts.nodes == 1:
-        return facts
-    cards = {card for channel in graph_search.rings.channels for card in (channel.entry_card, channel.exit_card)}
-    return replace(facts, nics=min(facts.nics, float(len(cards))))
 
 
 def _choose(collective: str, comm: Communicator, nbytes: int, algorithms: str, protocols: str) -> TunerChoice | None:

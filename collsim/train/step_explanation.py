@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..errors import require_word
+from ..errors import CollsimError, require_word
+from ..nccl.machine.idle_cards import find_idle_cards
+from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
@@ -36,10 +38,12 @@ def explain_step(trace: StepTrace, lang: str = "en") -> str:
 
 
 def write_sentences(trace: StepTrace) -> dict[str, Pair]:
-    """The same by what they are about, English and Chinese: change, network, overlap, staleness, idle, memory, use."""
+    """The same by what they are about, English and Chinese: change, network, cards, overlap, staleness, idle, memory,
+    use."""
     sentences = {
         "change": _describe_change(trace),
         "network": _describe_exposed(trace),
+        "cards": _describe_idle_cards(trace),
         "overlap": _describe_overlap(trace),
         "staleness": _describe_staleness(trace),
         "idle": _describe_idle(trace),
@@ -291,6 +295,25 @@ def _describe_data_parallel(trace: StepTrace) -> Pair:
         f"gradients ({back}); none of that runs beside computing",
         f"GPU 0 广播参数（{out}），分发输入并收集输出（{rest}），再汇总所有梯度（{back}）；这些都不与计算同时进行",
     )
+
+
+def _describe_idle_cards(trace: StepTrace) -> Pair | None:
+    """That cards which GPUs wait for are fewer than a node has, because PCIe has no room for more of NCCL's rings."""
+    request, group_sizes = (
+        trace.request,
+        {len(trace.step.get_ranks(trace.step.tasks[i])) for i in trace.step.collectives},
+    )
+    is_nccl = request.collectives == "nccl" and not request.algorithm
+    if not is_nccl or trace.exposed < 1e-3 * trace.time or len(request.ranks) not in group_sizes:
+        return None
+    try:
+        facts = read_facts(trace.topology, len(request.ranks))
+    except CollsimError:  # NCCL does not run there
+        return None
+    idle_cards = find_idle_cards(facts, build_graph_search(facts))
+    if idle_cards is None or not idle_cards.pcie:
+        return None
+    return f"{idle_cards}.", f"{idle_cards.chinese}。"
 
 
 def _describe_overlap(trace: StepTrace) -> Pair | None:

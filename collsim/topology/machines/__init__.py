@@ -122,7 +122,8 @@ def machine(
         gpu: another GPU than the machine's own, by name: `"H200"`.
         pcie: another generation of its PCIe slots.
         cpu: another generation of processors, for the link between sockets: `"rome"`.
-        nics: use so many network cards of each node, those next to a GPU first; or `"all"`.
+        nics: use so many network cards of each node, those next to a GPU first, spread over switches and sockets; or
+            `"all"`.
         gpus: use so many GPUs of each node, those with the lowest numbers, and the cards that serve them.
         options: of the fabric: radix, nodes_per_leaf, unit, planes, dims, ports_per_switch, switches, cables.
 

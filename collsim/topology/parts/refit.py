@@ -9,7 +9,7 @@ from ...errors import CollsimError, TopologyError
 from ...units import parse_count
 from ..cables import GA102_SM, build_nvlink, build_pcie, nvlink_bridge
 from ..network import Cable
-from ..plan import P2C, Machine, MachinePaths
+from ..plan import P2C, PHB, PIX, PXB, Machine, MachinePaths
 from .gpus import GPUS, find_gpu_name, label_gpu
 from .sockets import build_socket_cable, choose_memory, find_processor
 
@@ -34,7 +34,7 @@ def refit_machine(
             GPUDirect as its driver allows; PCIe stays.
         pcie: generation of every slot; another one brings the memory of the processors that have it.
         cpu: generation of the processors, `sockets.PROCESSORS`, for the link between sockets and the memory of each.
-        nics: use so many cards, those next to a GPU first; `"all"`.
+        nics: use so many cards, those next to a GPU first, spread over switches and sockets; `"all"`.
         gpus: use so many GPUs, those with the lowest numbers, and the cards that serve them.
 
     Returns:
@@ -111,7 +111,7 @@ def list_training_cards(plan: Machine) -> list[str]:
 
 
 def with_cards(plan: Machine, nics: int | str) -> Machine:
-    """The machine with so many cards, the nearest to a GPU first, or with `"all"`.
+    """The machine with so many cards, the nearest to a GPU first, spread over switches and sockets; or with `"all"`.
 
     Args:
         plan: one node.
@@ -130,8 +130,25 @@ def with_cards(plan: Machine, nics: int | str) -> Machine:
     if count > len(there):
         message = "nics={count}: {name!r} has {there} network cards; use at most so many"
         raise TopologyError(message, count=count, name=plan.name, there=len(there))
-    far = _measure_distances(plan)
-    return remove_devices(plan, sorted(there, key=lambda name: far[name])[count:])
+    kept = _spread_cards(plan, count)
+    return remove_devices(plan, [name for name in there if name not in kept])
+
+
+def _spread_cards(plan: Machine, count: int) -> set[str]:
+    """The cards nearest to a GPU, no two at one switch or socket before each has one: a box that is sold with fewer
+    cards has them so, and NCCL's channels can then reach all of them."""
+    paths, distances = MachinePaths(plan), _measure_distances(plan)
+    remaining, kept = plan.of_kind("nic"), list[int]()
+
+    def rank_card(card: int) -> tuple[int, ...]:
+        types = [path.type for other in kept if (path := paths.best(card, other))]
+        crowd = [sum(type <= level for type in types) for level in (PIX, PXB, PHB)]
+        return distances[plan.devices[card]], *crowd
+
+    while len(kept) < count:
+        kept.append(min(remaining, key=rank_card))
+        remaining.remove(kept[-1])
+    return {plan.devices[card] for card in kept}
 
 
 def with_gpus(plan: Machine, gpus: int | str) -> Machine:
