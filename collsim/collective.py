@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .catalog import Catalog, Row
+from .display.catalog import Catalog, Row
 from .errors import CollsimError, require_word
 
 Where = Literal["all", "own", "root", "peer", "neighbour"]

@@ -23,8 +23,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from weakref import WeakValueDictionary, ref
 
-from .catalog import Catalog, Row
 from .collective import collective as find_collective
+from .display.catalog import Catalog, Row
 from .errors import (
     CollsimError,
     ScheduleError,
@@ -35,7 +35,7 @@ from .errors import (
     require_path,
     require_word,
 )
-from .keywords import require_keywords
+from .errors.keywords import require_keywords
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze

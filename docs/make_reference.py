@@ -87,7 +87,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "Units and limits",
         "Texts into numbers and back; how much memory one question may take.",
         "format_bytes format_time format_bandwidth size_range",
-        ("units", "limits", "catalog"),
+        ("units", "limits", "display.catalog"),
     ),
     "errors": (
         "Errors",

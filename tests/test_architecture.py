@@ -19,10 +19,8 @@ MOST_FILES, MOST_LINES, MOST_COLUMNS = 16, 60, 120
 
 #: Folders that may hold more than 16 files, with the reason.
 MANY_FILES = {
-    ".": "the top: a module for each noun and verb that all packages share",
     "algorithms": "a registry: one algorithm, one file",
     "topology/machines": "a registry: one machine, one file",
-    "io": "a registry: one file format, one file",
     "lessons/chapters": "a registry: one lesson, one file",
 }
 #: Functions that may be longer than 60 lines, with the reason.

@@ -10,13 +10,13 @@ ROOT = Path(__file__).parent.parent / "collsim"
 LAYERS = [
     {"chinese", "interrupts", "synonyms"},
     {"errors"},
-    {"units", "dtypes", "bar", "files", "keywords", "markup", "steps", "maxflow", "plugins", "catalog"},
+    {"units", "dtypes", "display", "files", "steps", "maxflow", "plugins"},
     {"limits"},
     {"collective", "rank_engine", "topology", "schedule"},
     {"topology_names"},
     {"registry", "trees"},
     {"algorithms", "sandbox"},
-    {"simulate", "replay", "verify", "bounds", "cuts"},
+    {"simulate", "replay", "verify", "bounds"},
     {"faults"},
     {"nccl", "io", "programs"},
     {"analysis", "synthesis", "train"},
@@ -27,7 +27,7 @@ LAYERS = [
     {"app", "cli"},
     {"__init__", "__main__"},
 ]
-BESIDE = {("verify", "replay"), ("simulate", "bounds"), ("bounds", "cuts")}
+BESIDE = {("verify", "replay"), ("simulate", "bounds")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 

@@ -10,13 +10,13 @@ import pytest
 from spaces import odd_spaces
 
 import collsim as cs
-from collsim.markup import UNIT_SPACE, bind_units, escape_text
+from collsim.display.markup import UNIT_SPACE, bind_units, escape_text
 
 ROOT = Path(__file__).parents[1]
 #: Where such a character is the subject: the border to HTML and to LaTeX, and what others write.
 ABOUT = {
     "collsim/files.py",
-    "collsim/markup.py",
+    "collsim/display/markup.py",
     "collsim/io/page_tables.py",
     "collsim/sandbox/frames.py",
     "collsim/teach/quiz/question.py",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, Words
+from ..errors.keywords import check_keywords
 from ..faults import find_fault, require_right
-from ..keywords import check_keywords
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule

@@ -1,4 +1,4 @@
-"""Runs: `collsim.simulate`, `bounds`, `bar`, `analysis`, `sweep`, `synthesis`."""
+"""Runs: `collsim.simulate`, `bounds`, `display`, `analysis`, `sweep`, `synthesis`."""
 
 TRANSLATIONS = {
     "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)": (

@@ -149,7 +149,7 @@ def calibrate(
 
 
 def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, as_json: bool) -> None:
-    from collsim.bar import open_progress
+    from collsim.display.progress import open_progress
     from collsim.lab.here import calibrate_computer
 
     if log is not None:

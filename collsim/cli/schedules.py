@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 import collsim as cs
-from collsim.bar import open_progress
-from collsim.catalog import format_cell
+from collsim.display.catalog import format_cell
+from collsim.display.progress import open_progress
 from collsim.errors import CollsimError, describe_unknown
 from collsim.registry import get_algorithm
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..catalog import Catalog, Row
+from ..display.catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import FilePath, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..display.markup import bind_units
 from ..errors import CollsimError
 from ..files import FilePath, write_text
-from ..markup import bind_units
 from ..units import format_bandwidth, format_bytes, format_time
 from .file_formats import Format, register
 

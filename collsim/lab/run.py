@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..bar import open_progress
 from ..collective import NOTHING, collective
+from ..display.progress import open_progress
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..registry import schedule as registered
 from ..replay import OPERATORS, Combine, mark_initial_slots, replay_with, require_schedule, run
 from ..schedule import Schedule

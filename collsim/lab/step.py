@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..bar import open_progress
+from ..display.progress import open_progress
 from ..errors import CollsimError, format_value
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..topology import Topology
 from ..train import ParallelStrategy, StepTrace, ddp, training_step
 from ..train.workload.model import Layer, Model

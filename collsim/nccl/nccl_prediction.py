@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..errors import CollsimError, Sentence, describe_unknown
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..topology import Topology
 from ..topology.calibrated import Measured
 from ..topology.files.effects import describe_effects

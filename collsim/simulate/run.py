@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..bar import open_progress, require_progress
 from ..collective import collective
+from ..display.progress import open_progress, require_progress
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
-from ..keywords import check_keywords, require_keywords
+from ..errors.keywords import check_keywords, require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 
-from ..bar import ProgressBar, open_progress
+from ..display.progress import ProgressBar, open_progress
 from .conditions import Progress
 
 COUNTED = "transfers done", "in all"

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..bar import open_progress
+from ..display.progress import open_progress
 from ..errors import CollsimError
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS

@@ -6,9 +6,9 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..display.markup import escape_text
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import Telling
-from ..markup import escape_text
 from ..teach.language import Text
 from ..viz.hosts.page import build_html_document, encode_inline_json
 from ..viz.splits.still import PipelinePicture

@@ -15,11 +15,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from ..display.markup import escape_text
 from ..errors import CollsimError, require_path
 from ..files import require_writable_file, write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
-from ..markup import escape_text
 from ..simulate import Trace
 from ..teach.language import LANGUAGES, Text, require_language
 from ..viz.hosts.page import build_html_document

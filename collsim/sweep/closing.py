@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.ranking import get_sort_key
-from ..cuts import Cut
+from ..bounds.cuts import Cut
 from ..errors import CollsimError, Sentence, Words, join_words
+from ..errors.keywords import check_keywords
 from ..faults import require_right
-from ..keywords import check_keywords
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate

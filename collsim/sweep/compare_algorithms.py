@@ -11,7 +11,7 @@ from ..analysis.differences import Comparison, compare_runs
 from ..analysis.ranking import sort_table
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace

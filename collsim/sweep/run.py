@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.rank_orders import reorder_ranks
-from ..bar import open_progress, require_progress
+from ..display.progress import open_progress, require_progress
 from ..errors import CollsimError
+from ..errors.keywords import check_keywords
 from ..faults import require_right
-from ..keywords import check_keywords
 from ..registry import Algorithm, get_algorithm
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
-from ..bar import open_progress, require_progress
+from ..display.progress import open_progress, require_progress
 from ..errors import CollsimError
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..topology_names import TopologyLike
 from ..units import parse_count
 from .networks import fingerprint

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..cuts import compute_route_rates, find_worst_cut
+from ..bounds.cuts import compute_route_rates, find_worst_cut
 from ..errors import Sentence, TopologyError
 from ..maxflow import Arcs, build_arcs, max_flow
 from ..topology import Routes, Topology

@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..bar import open_progress
 from ..collective import Collective, collective
+from ..display.progress import open_progress
 from ..errors import CollsimError, Sentence, require_word
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, Sentence, TopologyError
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .facts import DragonflyGroup, TopologyFacts

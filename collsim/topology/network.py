@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError, Words, describe_unknown
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..steps import HelperPlace
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .facts import TopologyFacts

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TopologyError, describe_unknown
-from ..keywords import require_keywords
+from ..errors.keywords import require_keywords
 from .network import Topology
 
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
-from ..keywords import check_keywords
+from ..errors.keywords import check_keywords
 from ..simulate.conditions import Background
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks

@@ -11,9 +11,9 @@ from test_pages import address, messages
 from collsim.app.pages.lessons import load_lesson
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.lessons import TEXTS as LESSONS
+from collsim.display.markup import escape_text
 from collsim.lessons.chapters import LESSONS as CHAPTERS
 from collsim.lessons.chapters import SECTIONS
-from collsim.markup import escape_text
 
 NAMES = list(SECTIONS)
 

@@ -16,7 +16,7 @@ from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
 from collsim.app.texts.catalogue import LANGUAGES, list_placeholders
 from collsim.app.texts.measured import TEXTS as MEASURED
-from collsim.markup import bind_units
+from collsim.display.markup import bind_units
 from collsim.nccl import compare_ring_and_tree, explain_gap, get_published_run, load_published_runs, predict
 from collsim.nccl.libraries import mpi
 from collsim.nccl.machine.machine_words import parse_network

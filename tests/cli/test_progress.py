@@ -48,7 +48,7 @@ def test_what_cannot_be_called_is_refused_before_the_run(call):
 
 
 def test_true_is_a_bar_that_is_taken_away_again(capsys, monkeypatch):
-    monkeypatch.setattr("collsim.bar._DELAY", 0.0)
+    monkeypatch.setattr("collsim.display.progress._DELAY", 0.0)
     plain = cs.simulate(RING, SWITCH, UNEVEN, engine="event")
     assert capsys.readouterr().err == ""
     barred = cs.simulate(RING, SWITCH, UNEVEN, engine="event", progress=True)
@@ -143,11 +143,11 @@ def in_a_terminal(command):
 
 
 def test_a_bar_is_shown_in_a_terminal_only_or_where_it_is_asked_for(monkeypatch):
-    at_once = "import collsim.bar, collsim.cli; collsim.bar._DELAY = 0; collsim.cli.app()"
+    at_once = "import collsim.display.progress, collsim.cli; collsim.display.progress._DELAY = 0; collsim.cli.app()"
     assert "numbers of ranks/s" in in_a_terminal([sys.executable, "-c", at_once, *COMMAND[3:]])
     quiet = subprocess.run(COMMAND, capture_output=True, text=True, check=True)
     assert quiet.stderr == ""
-    monkeypatch.setattr("collsim.bar._DELAY", 0.0)
+    monkeypatch.setattr("collsim.display.progress._DELAY", 0.0)
     asked = CliRunner().invoke(app, [*COMMAND[3:], "--progress"])
     assert "numbers of ranks/s" in asked.stderr
     assert asked.stdout == quiet.stdout

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
+from collsim.display.markup import escape_text
 from collsim.lessons.chapters import LESSONS
-from collsim.markup import escape_text
 from collsim.site import slides, write_slides
 
 VOID = {"meta", "img"}

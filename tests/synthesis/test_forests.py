@@ -5,8 +5,8 @@ import pytest
 from networks import boxes_of_a100, boxes_of_mi250, dgx1, graph_of, ndv2, random_network
 
 import collsim as cs
+from collsim.bounds.cuts import compute_allgather_ratio
 from collsim.collective import collective
-from collsim.cuts import compute_allgather_ratio
 from collsim.errors import CollsimError
 from collsim.synthesis.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.packing import pack

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 import collsim as cs
-from collsim.markup import bind_units
+from collsim.display.markup import bind_units
 from collsim.viz.hosts import figures
 
 

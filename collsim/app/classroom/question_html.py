@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.teach.quiz.question import Question, format_answer_value
 
 from .class_sessions import VoteGroup

@@ -9,9 +9,9 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
 from collsim.files import format_csv
-from collsim.markup import escape_markdown, escape_text
 from collsim.teach.quiz.question import Question
 
 from ..scenario.choice import Choice

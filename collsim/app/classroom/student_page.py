@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import streamlit as st
 
+from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
-from collsim.markup import escape_markdown
 from collsim.teach.quiz.question import Question
 
 from ..scenario.address import PageAddress, Word

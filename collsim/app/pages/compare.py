@@ -14,9 +14,9 @@ import streamlit as st
 import collsim as cs
 from collsim import nccl
 from collsim.analysis.ranking import sort_table
+from collsim.display.markup import escape_text
 from collsim.errors import CollsimError
 from collsim.files import format_csv
-from collsim.markup import escape_text
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.markup import escape_markdown, escape_text
+from collsim.display.markup import escape_markdown, escape_text
 from collsim.teach.language import Text
 from collsim.teach.quiz.question import Question
 from collsim.viz.splits.still import PipelinePicture

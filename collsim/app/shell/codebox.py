@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
-from collsim.markup import escape_markdown
+from collsim.display.markup import escape_markdown
 
 from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice

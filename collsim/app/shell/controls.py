@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
+from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
-from collsim.markup import escape_markdown
 from collsim.registry import get_algorithm
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.parts.gpus import find_announcement

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import streamlit as st
 
+from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
 from collsim.io import Format
-from collsim.markup import escape_markdown
 from collsim.units import format_bytes
 
 from ..scenario import files

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
-from collsim.markup import escape_markdown, escape_text
 
 from ..scenario import custom_machine
 from ..scenario.mistakes import write_sentence

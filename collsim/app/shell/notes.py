@@ -7,7 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
-from collsim.markup import bind_units, escape_markdown, escape_text
+from collsim.display.markup import bind_units, escape_markdown, escape_text
 
 from ..scenario.address import Complaint
 from ..scenario.mistakes import write_sentence

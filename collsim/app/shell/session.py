@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, cast
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 
 from ..scenario.address import Complaint
 from ..scenario.choice import Choice

@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
+from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
-from collsim.markup import escape_markdown
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS

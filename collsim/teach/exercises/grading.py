@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bar import open_progress
+from ...display.progress import open_progress
 from ...errors import CollsimError, describe_unknown
 from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation

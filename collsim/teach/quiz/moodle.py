@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from xml.etree import ElementTree
 
-from ...markup import escape_text
+from ...display.markup import escape_text
 from .question import Question, Unit
 
 #: Units that a student may write, and how many of each make the first.

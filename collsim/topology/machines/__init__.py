@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ...catalog import Catalog, Row
+from ...display.catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
-from ...keywords import require_keywords
+from ...errors.keywords import require_keywords
 from ...limits import Extent, require_extent
 from ...plugins import load as load_plugins
 from ...plugins import register_into

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TypeAlias
 
-from ...catalog import Catalog, Row
+from ...display.catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, describe_unknown
 from ..workload.model import Model
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError
-from ...keywords import check_keywords
+from ...errors.keywords import check_keywords
 from ...units import parse_count
 from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
 from .buckets import assign_buckets

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ...errors import CollsimError, require_word
-from ...keywords import check_keywords
+from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
 from ..workload.step_graph import StepBuilder, TrainingStep

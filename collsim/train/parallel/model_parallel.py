@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import CollsimError, Sentence, require_list, require_word
-from ...keywords import check_keywords
+from ...errors.keywords import check_keywords
 from ...limits import MOST_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
 from ..pipelines import (

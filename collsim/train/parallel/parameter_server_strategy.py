@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import CollsimError, require_word
-from ...keywords import check_keywords
+from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
 from .buckets import BUCKET_BYTES, rebuild_buckets

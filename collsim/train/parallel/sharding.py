@@ -12,7 +12,7 @@ from numbers import Real
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
-from ...keywords import check_keywords
+from ...errors.keywords import check_keywords
 from ...units import parse_count
 from ..workload.step_graph import TrainingStep
 from .strategy import ParallelStrategy, Workload, get_optimizer_bytes

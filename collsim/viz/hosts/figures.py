@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...markup import escape_text
+from ...display.markup import escape_text
 from ...topology.network import DEVICE_KINDS
 from ...units import format_bandwidth, format_time
 

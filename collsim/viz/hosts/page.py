@@ -13,8 +13,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...display.markup import bind_units
 from ...errors import CollsimError
-from ...markup import bind_units
 from .bundle import bundle_modules
 
 __all__ = [

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...analysis.ranking import round_time, sort_table
+from ...display.markup import bind_units
 from ...errors import CollsimError
-from ...markup import bind_units
 from ...units import format_bytes
 from ..layout.shapes import lay_out
 from ..sentences import words

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ...markup import escape_text
+from ...display.markup import escape_text
 from ..pictures import palette
 from ..pictures.still import CHINESE, LATIN
 from .lanes import build_pipeline_runner

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
+from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
-from collsim.markup import escape_markdown, escape_text
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.route.route import RankRoute, build_route_source

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.units import format_bytes, format_time
 
 from ...scenario.choice import read_file_fields

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from collsim.display.markup import escape_text
 from collsim.errors import CollsimError
-from collsim.markup import escape_text
 from collsim.nccl import Gap, MeasuredRun, load_published_runs
 from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.io import formats
-from collsim.io.nccl_log import NcclJob
+from collsim.io.nccl.nccl_log import NcclJob
 from collsim.nccl import build_communicator, read_facts, search_graphs
 
 from ...scenario.outcome import Refused

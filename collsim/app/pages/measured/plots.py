@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.nccl import (
     Crossover,
     Facts,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.rank_engine.start import MOST_RANKS
 from collsim.units import format_bytes, format_time
 from collsim.viz.program import read_lanes_source

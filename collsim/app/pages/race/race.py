@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.markup import escape_markdown
+from collsim.display.markup import escape_markdown
 from collsim.simulate import ENGINES
 from collsim.units import format_bytes
 from collsim.viz.race.race import Runner

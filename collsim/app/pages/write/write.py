@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.sandbox import detect_isolation
 from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule

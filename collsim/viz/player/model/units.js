@@ -2,7 +2,7 @@
 
 export const NB = "\u00a0"; // no-break space between a number and its unit
 
-/** A space between a digit and a unit, as `collsim/markup.py` has it. */
+/** A space between a digit and a unit, as `collsim/display/markup.py` has it. */
 const UNIT_SPACE =
   / (?=(?:(?:[kKMGT]i?)?B(?:\/s)?|[kMGT]?bit\/s|ms|[µun]?s|×|倍|times|%(?! \w\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )/g;
 

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import collsim as cs
-from collsim.catalog import Catalog
+from collsim.display.catalog import Catalog
 from collsim.train import Model
 
 CATALOGS = {

@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from ..errors import Sentence
-from ..files import read_xml, refuse
-from .file_formats import Format, register
+from ...errors import Sentence
+from ...files import read_xml, refuse
+from ..file_formats import Format, register
 from .nccl_log import NcclJob
 
 _RING, _TREE = "0", "1"

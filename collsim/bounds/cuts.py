@@ -29,10 +29,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from .errors import TopologyError
-from .maxflow import Arcs, build_arcs, max_flow
-from .topology import Topology
-from .units import format_bandwidth, format_bytes
+from ..errors import TopologyError
+from ..maxflow import Arcs, build_arcs, max_flow
+from ..topology import Topology
+from ..units import format_bandwidth, format_bytes
 
 MOST_WORK = 20_000_000  # ranks times links; about 2 s
 MOST_LINKS = 100_000

@@ -6,7 +6,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from collsim.markup import escape_markdown
+from collsim.display.markup import escape_markdown
 
 READER = MarkdownIt("gfm-like", {"linkify": False, "html": True})
 #: What Streamlit makes of text once the Markdown is read: emoji and icons, and addresses that become links

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
-from .errors import CollsimError, Sentence, describe_unknown
-from .synonyms import SYNONYMS
+from ..synonyms import SYNONYMS
+from . import CollsimError, Sentence, describe_unknown
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")

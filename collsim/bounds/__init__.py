@@ -20,15 +20,17 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
-from .collective import Collective, collective, split_evenly
+from ..collective import Collective, collective, split_evenly
+from ..dtypes import find_itemsize
+from ..errors import CollsimError, TopologyError
+from ..errors.keywords import check_keywords
+from ..topology import Topology
+from ..topology.parts.rank_selection import select_ranks
+from ..topology_names import TopologyLike, resolve_topology
+from ..units import ByteSize, DataType, parse_bytes, parse_count
+
+__all__ = ["Bound", "compute_block_bytes", "compute_required_bytes", "lower_bound"]
 from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
-from .dtypes import find_itemsize
-from .errors import CollsimError, TopologyError
-from .keywords import check_keywords
-from .topology import Topology
-from .topology.parts.rank_selection import select_ranks
-from .topology_names import TopologyLike, resolve_topology
-from .units import ByteSize, DataType, parse_bytes, parse_count
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
 

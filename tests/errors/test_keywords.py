@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import collsim as cs
-from collsim.keywords import check_keywords
+from collsim.errors.keywords import check_keywords
 from collsim.synonyms import SYNONYMS, find_synonyms
 
 SWITCH = cs.topology.switch(8)

@@ -18,13 +18,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..collective import collective as find_collective
-from ..collective import collectives
-from ..dtypes import find_itemsize
-from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
-from ..topology.files.unread import find_unread_format
-from .file_formats import Format, register
+from ...collective import collective as find_collective
+from ...collective import collectives
+from ...dtypes import find_itemsize
+from ...errors import CollsimError, FormatError, Sentence, Words
+from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
+from ...topology.files.unread import find_unread_format
+from ..file_formats import Format, register
 
 if TYPE_CHECKING:
     import pandas as pd

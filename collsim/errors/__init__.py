@@ -221,7 +221,7 @@ class FormatError(CollsimError):
 def _find_template(key: str, language: str) -> str:
     if language != "zh":
         return key
-    from .chinese import CATALOGUE  # late: most runs need no word of it
+    from ..chinese import CATALOGUE  # late: most runs need no word of it
 
     return CATALOGUE.get(key, key)
 
@@ -351,7 +351,7 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
 def _find_close_names(name: str, names: list[str]) -> list[str]:
     from difflib import get_close_matches  # only mistakes need it
 
-    from .synonyms import find_synonyms
+    from ..synonyms import find_synonyms
 
     if synonyms := find_synonyms(name, names):
         return synonyms

@@ -9,7 +9,7 @@ import pytest
 
 import collsim as cs
 from collsim.io import load, save
-from collsim.io.nccl_tests import number
+from collsim.io.nccl.nccl_tests import number
 
 TEXT = """# nccl-tests version 2.19.6 nccl-headers=22307 nccl-library=22307
 # Collective test starting: all_reduce_perf
@@ -266,7 +266,7 @@ def test_a_table_that_is_none_of_nccl_tests_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[4] / "shared" / "data"))
 MEASURED = DATA / "measured" / "measured.csv"
 
 

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.cuts import compute_allgather_ratio, compute_alltoall_ratio, compute_flow_ratio, compute_gather_ratio
+from collsim.bounds.cuts import (
+    compute_allgather_ratio,
+    compute_alltoall_ratio,
+    compute_flow_ratio,
+    compute_gather_ratio,
+)
 
 # Links between the GPUs of a DGX-1V (nvidia-smi topo -m; NVIDIA/nccl issue 671).
 DGX1 = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .errors import CollsimError
+from ..errors import CollsimError
 
 _DELAY = 0.5  # s before a bar is shown: what is done sooner needs none
 

@@ -23,13 +23,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import collective as find_collective
-from ..errors import CollsimError, Sentence, describe_unknown
-from ..files import FilePath, read_text, refuse
-from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
-from ..topology.files.unread import find_unread_format
-from ..trees import measure_depths
-from .file_formats import Format, register
+from ...collective import collective as find_collective
+from ...errors import CollsimError, Sentence, describe_unknown
+from ...files import FilePath, read_text, refuse
+from ...schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
+from ...topology.files.unread import find_unread_format
+from ...trees import measure_depths
+from ..file_formats import Format, register
 from .nccl_statements import JobStatements, read_statements
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
