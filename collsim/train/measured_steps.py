@@ -25,7 +25,7 @@ from ..topology import Topology, machine
 from .compute.gpu_speeds import GpuSpeed, get_gpu_speed
 from .model_families import model as model_named
 from .parallel import ParallelStrategy, context, ddp, expert, fsdp, pipeline, tensor
-from .step_request import parse_request, training_step
+from .step_request import StepArguments, parse_request, training_step
 from .workload.model import Model
 from .workload.transformer import transformer
 
@@ -487,9 +487,8 @@ def _parse_seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, 
     if unit == "tokens/s/GPU" and known.tokens:
         return batch * known.tokens / (value * gpus)
     if unit.startswith("TFLOP/s/GPU"):
-        request = parse_request({**_list_defaults(), **call})
         times = 3
-        if "recompute counted" in unit and request.recompute == "full":
+        if "recompute counted" in unit and parse_request(StepArguments(**call)).recompute == "full":
             times = 4
         return times * known.flops * batch / (value * 1e12 * gpus)
     raise CollsimError("unit={unit!r}: {name} has no tokens", unit=unit, name=known.name)
@@ -499,9 +498,3 @@ def _require_unit(unit: str) -> None:
     """Refuse efficiencies, bytes and gains, which are no time of a step."""
     if unit not in ("s/iteration", "tokens/s/GPU") and not unit.startswith("TFLOP/s/GPU"):
         raise CollsimError("unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU", unit=unit)
-
-
-def _list_defaults() -> dict[str, Any]:
-    import inspect
-
-    return {name: p.default for name, p in inspect.signature(training_step).parameters.items()}

@@ -23,7 +23,7 @@ from .compute.compute_costs import Compute, find_gpu_speed
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
 from .parallel.sharded_units import LayerPartition, build_units
 from .step_estimate import StepEstimator
-from .step_request import StepRequest, build_workload, get_collective_model, parse_request, training_step
+from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model
 from .workload.transformer import RECOMPUTE
 
@@ -57,11 +57,9 @@ def build_search_request(first: dict[str, Any], compute: Compute) -> StepRequest
     Raises:
         CollsimError: An argument is wrong.
     """
-    usual: dict[str, Any] = {"parallel": ddp(), "network": "alone", "compute": compute, "interference": None}
-    usual |= {"ranks": None, "collectives": "nccl", "algorithm": None, "memory": None, "step": 3, "background": None}
     batch = parse_count(first["batch"], "batch")
-    request = parse_request({**usual, **first, "recompute": "none", "batch": None, "micro_batch": 1})
-    return replace(request, batch=batch)
+    arguments = StepArguments(**{"parallel": ddp(), **first, "compute": compute, "batch": None, "micro_batch": 1})
+    return replace(parse_request(arguments), batch=batch)
 
 
 def parse_sizes(name: str, values: Sequence[int]) -> tuple[int, ...]:

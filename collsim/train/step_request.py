@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import islice
 from numbers import Integral
 from typing import Any
@@ -41,31 +41,49 @@ STEADY_STEP = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class StepRequest:
-    """What `training_step` was asked, checked; see there."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepArguments:
+    """The arguments of `training_step`, which says what each of them is."""
 
-    model: Model
-    topology: Topology
+    model: Model | str
+    machine: TopologyLike
     parallel: ParallelStrategy
-    batch: int
-    micro_batch: int
-    accumulate: int
-    ranks: tuple[int, ...]
+    batch: int | None = None
+    micro_batch: int | None = None
     network: str = "alone"
     compute: Compute = None
     dtype: str = "float32"
     optimizer: str = "adam"
     interference: float | None = None
+    ranks: RankSelection | int | None = None
     collectives: str = "nccl"
     algorithm: str | None = None
     memory: ByteSize | None = None
     step: int = STEADY_STEP
     background: Background | None = None
     recompute: str = "none"
-    slow: Mapping[int, float] = field(default_factory=dict)
+    slow: Mapping[int, float] | None = None
     eager: bool = False
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepRequest(StepArguments):
+    """Checked arguments of `training_step`, with what was left out filled in.
+
+    Attributes:
+        topology: the machine.
+        accumulate: microbatches of the step.
+        rank_selection: `ranks` as it was given, which another machine may read otherwise.
+    """
+
+    model: Model
+    topology: Topology
+    batch: int
+    micro_batch: int
+    accumulate: int
+    ranks: tuple[int, ...]
+    slow: Mapping[int, float]
+    rank_selection: RankSelection | int | None
 
 
 @check_keywords
@@ -134,15 +152,35 @@ def training_step(
         >>> cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)  # doctest: +ELLIPSIS
         <StepTrace resnet18, ddp() on dgx-a100: ... ms>
     """
-    arguments = dict(locals())
+    arguments = StepArguments(
+        model=model,
+        machine=machine,
+        parallel=parallel,
+        batch=batch,
+        micro_batch=micro_batch,
+        network=network,
+        compute=compute,
+        dtype=dtype,
+        optimizer=optimizer,
+        interference=interference,
+        ranks=ranks,
+        collectives=collectives,
+        algorithm=algorithm,
+        memory=memory,
+        step=step,
+        background=background,
+        recompute=recompute,
+        slow=slow,
+        eager=eager,
+    )
     return _time_request(parse_request(arguments), None)
 
 
-def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
+def parse_request(arguments: StepArguments) -> StepRequest:
     """Check the arguments of `training_step`.
 
     Args:
-        arguments: All of them, by name.
+        arguments: The arguments as they were given.
 
     Returns:
         The request, with what was left out filled in.
@@ -150,50 +188,50 @@ def parse_request(arguments: Mapping[str, Any]) -> StepRequest:
     Raises:
         CollsimError: An argument is wrong, or does not go with another.
     """
-    model, machine, parallel = arguments["model"], arguments["machine"], arguments["parallel"]
+    model, topology = _require_parts(arguments)
+    require_word("network of a training step", arguments.network, NETWORKS)
+    require_word("dtype of a training step", arguments.dtype, DTYPES)
+    require_word("optimizer", arguments.optimizer, OPTIMIZERS)
+    parallel = _as_split(arguments.parallel, require_word("recompute", arguments.recompute, RECOMPUTE))
+    if arguments.background is not None and arguments.network != "shared":
+        raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
+    ranks = _parse_ranks(arguments.ranks, topology)
+    replicas, micro_batch = parallel.count_replicas(len(ranks)), arguments.micro_batch
+    if micro_batch is None and isinstance(parallel, Split) and parallel.pipeline.size > 1 and not parallel.accumulate:
+        micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
+    batch, micro, accumulate = _resolve_batch(arguments.batch, micro_batch, parallel.accumulate, replicas)
+    checked = {
+        "model": model,
+        "parallel": parallel,
+        "batch": batch,
+        "micro_batch": micro,
+        "ranks": ranks,
+        "step": parse_count(arguments.step, "step"),
+        "slow": _parse_stragglers(arguments.slow, ranks),
+        "eager": _parse_eager(arguments.eager, arguments.network),
+    }
+    selection = arguments.ranks
+    return StepRequest(
+        **{**vars(arguments), **checked}, topology=topology, accumulate=accumulate, rank_selection=selection
+    )
+
+
+def _require_parts(arguments: StepArguments) -> tuple[Model, Topology]:
+    """The model and the machine, found by their names; refuse what is neither, and what is no strategy."""
+    model, topology = arguments.model, arguments.machine
     if isinstance(model, str):
         model = model_named(model)
-    if isinstance(machine, str | Machine):
-        topology = resolve_topology(machine, "training_step")
-    else:
-        topology = machine
+    if isinstance(topology, str | Machine):
+        topology = resolve_topology(topology, "training_step")
     for what, value, kind, way in (
         ("model", model, Model, "model('resnet50')"),
         ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
-        ("parallel", parallel, ParallelStrategy, "ddp()"),
+        ("parallel", arguments.parallel, ParallelStrategy, "ddp()"),
     ):
         if not isinstance(value, kind):
             message = "training_step: {what}={value!r} is no {kind}; make one with {way}"
             raise CollsimError(message, what=what, value=value, kind=kind.__name__, way=way)
-    require_word("network of a training step", arguments["network"], NETWORKS)
-    require_word("dtype of a training step", arguments["dtype"], DTYPES)
-    require_word("optimizer", arguments["optimizer"], OPTIMIZERS)
-    parallel = _as_split(parallel, require_word("recompute", arguments["recompute"], RECOMPUTE))
-    if arguments["background"] is not None and arguments["network"] != "shared":
-        raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
-    ranks = _parse_ranks(arguments["ranks"], topology)
-    replicas, micro_batch = parallel.count_replicas(len(ranks)), arguments["micro_batch"]
-    if micro_batch is None and isinstance(parallel, Split) and parallel.pipeline.size > 1 and not parallel.accumulate:
-        micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
-    batch, micro, accumulate = _resolve_batch(arguments["batch"], micro_batch, parallel.accumulate, replicas)
-    names = (
-        "network",
-        "compute",
-        "dtype",
-        "optimizer",
-        "interference",
-        "collectives",
-        "algorithm",
-        "memory",
-        "background",
-        "recompute",
-    )
-    rest = {name: arguments[name] for name in names}
-    rest["eager"] = _parse_eager(arguments.get("eager", False), arguments["network"])
-    number, rest["slow"] = parse_count(arguments["step"], "step"), _parse_stragglers(arguments.get("slow"), ranks)
-    return StepRequest(
-        model, topology, parallel, batch, micro, accumulate, ranks, step=number, arguments=dict(arguments), **rest
-    )
+    return model, topology
 
 
 def _parse_eager(value: object, network: str) -> bool:
@@ -502,12 +540,8 @@ def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         CollsimError: Nothing is changed, or something that cannot be.
     """
     request = trace.request
-    arguments = dict(request.arguments) | {
-        "model": request.model,
-        "machine": request.topology,
-        "parallel": request.parallel,
-    }
-    arguments |= {"batch": request.batch, "micro_batch": request.micro_batch}
+    arguments: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(StepArguments)}
+    arguments |= {"machine": request.topology, "ranks": request.rank_selection}
     if not changes:
         raise CollsimError(
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
@@ -538,7 +572,7 @@ def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         arguments["parallel"] = _with_options(arguments["parallel"], changed_options)
         if "accumulate" in changed_options:
             arguments["batch"] = None
-    return _time_request(parse_request(arguments), trace)
+    return _time_request(parse_request(StepArguments(**arguments)), trace)
 
 
 def _scale_links(topology: Topology, factor: float) -> Topology:
