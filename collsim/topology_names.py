@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from .errors import CollsimError
 from .topology import NETWORKS, Topology, machine
+from .topology.machine_builder import Machine
 from .topology.machines import machines
-from .topology.plan import Machine
 from .topology.spec import parse_topology
 
 #: Where a function takes a topology: a built one, a machine of the catalogue, or a name with arguments.

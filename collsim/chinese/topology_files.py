@@ -50,7 +50,7 @@ TRANSLATIONS = {
     "device {name!r} is there twice": "设备 {name!r} 出现两次",
     "no cable {cable!r} under 'cables'": "'cables' 下没有线缆 {cable!r}",
     "a cable needs a rate, for example 25GB/s": "线缆需要速率，例如 25GB/s",
-    "a joint is [device, device, cable]": "连接应写成 [设备, 设备, 线缆]",
+    "a connection is [device, device, cable]": "连接应写成 [设备, 设备, 线缆]",
     "a link is [device, device, cable], one direction": "链路应写成 [设备, 设备, 线缆]，单方向",
     "a link joins two devices, and there is one from each to each": "链路连接两个不同的设备，且每个方向只有一条",
     "routing is 'alike', or a list of [number of a link, bandwidth, alpha]": (

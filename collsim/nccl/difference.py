@@ -181,7 +181,7 @@ def explain_difference(run: Trace) -> Difference | None:
         True
     """
     name = run.schedule.collective
-    if name not in BUSBW or not run.time or run.topology.facts.plan is None:
+    if name not in BUSBW or not run.time or run.topology.facts.machine is None:
         return None
     try:
         prediction = predict(name, run.topology, run.nbytes, run.schedule.ranks, NCCL_ALGO=_get_nccl_algorithm(run))

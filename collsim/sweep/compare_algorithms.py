@@ -17,7 +17,7 @@ from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.variants import VariantSearch
 from ..topology import Topology
-from ..topology.plan import Machine
+from ..topology.machine_builder import Machine
 from ..topology_names import TopologyLike, resolve_topology
 from .compare_splits import compare_splits
 from .run import Progress, sweep

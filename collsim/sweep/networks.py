@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import CollsimError, TopologyError, describe_unknown
 from ..limits import require_few
 from ..topology import Topology, machine
-from ..topology.plan import Machine
+from ..topology.machine_builder import Machine
 from ..topology_names import resolve_topology
 
 _MOST = 10_000

@@ -229,7 +229,7 @@ def _weigh_aligned(pairs: Pairs) -> Floats:
 
 def find_group_size(pairs: Pairs) -> int:
     """Ranks per node; where nobody says, those that are joined to rank 0 by more than the narrowest way out of it."""
-    machine = pairs.topology.facts.plan
+    machine = pairs.topology.facts.machine
     if machine is not None and pairs.ranks % len(machine.ranks) == 0:
         return len(machine.ranks)
     narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])

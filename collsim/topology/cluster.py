@@ -33,8 +33,8 @@ from ..errors import Sentence, TopologyError
 from ..steps import HelperPlace
 from .fabrics import Fabric
 from .graph import ShortestPaths
-from .network import Column, Ints, Longs, NoWay
-from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, MachinePaths, Path
+from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, MachinePaths, Path
+from .network import Column, Ints, Longs, NoRoute
 
 Local = tuple[int, ...]
 
@@ -65,7 +65,7 @@ class Leg(NamedTuple):
     description: str
 
 
-class Hurt(NamedTuple):
+class FailedParts(NamedTuple):
     """What a node has lost: local links, and cards without a working cable."""
 
     links: frozenset[int]
@@ -99,7 +99,7 @@ class ClusterRouter:
 
     @property
     def _local_links(self) -> int:
-        return 2 * len(self.machine.joints)
+        return 2 * len(self.machine.connections)
 
     @cached_property
     def cards(self) -> list[int]:
@@ -199,7 +199,7 @@ class ClusterRouter:
         return np.where(here, np.cumsum(here) - 1, -1)
 
     @cached_property
-    def _hurt(self) -> tuple[list[Hurt], Longs]:
+    def _hurt(self) -> tuple[list[FailedParts], Longs]:
         """The different states that nodes are in (first: nothing lost), and the state of each node."""
         inside = self.nodes * self._local_links
         links: dict[int, set[int]] = {}
@@ -212,9 +212,9 @@ class ClusterRouter:
                 node, card = divmod((link - inside) // 2, len(self.cards))
                 cards.setdefault(node, set()).add(card)
         state = np.zeros(self.nodes, np.int64)
-        states = [Hurt(frozenset(), frozenset())]
+        states = [FailedParts(frozenset(), frozenset())]
         for node in sorted({*links, *cards}):
-            hurt = Hurt(frozenset(links.get(node, ())), frozenset(cards.get(node, ())))
+            hurt = FailedParts(frozenset(links.get(node, ())), frozenset(cards.get(node, ())))
             if hurt not in states:
                 states.append(hurt)
             state[node] = states.index(hurt)
@@ -243,7 +243,7 @@ class ClusterRouter:
     # ---- routes
 
     def columns(self, src: Longs, dst: Longs) -> list[Column]:
-        """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoWay.
+        """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoRoute.
 
         Args:
             src: shape (pairs,), numbers of devices.
@@ -271,7 +271,7 @@ class ClusterRouter:
 
     def _legs(self, node: Ints, a: Ints, goal: Ints, b: Ints) -> tuple[list[Leg], Longs]:
         """The different ways between local devices that these pairs need, and which of them each pair takes. Raises
-        NoWay."""
+        NoRoute."""
         size, (states, state) = len(self.machine.devices), self._hurt
         shape = (2, len(states), size, len(states), size)
         if len(states) == 1:
@@ -325,7 +325,7 @@ class ClusterRouter:
             while device != goal:
                 then = int(ways_left.find_next_hops(goal)[device])
                 if then < 0:
-                    raise NoWay(
+                    raise NoRoute(
                         int(pair[i]), Sentence("no way is left through the fabric {fabric!r}", fabric=self.fabric.name)
                     )
                 new[i].append(link[device, then])
@@ -347,7 +347,7 @@ class ClusterRouter:
             )
         leg = self.legs[key]
         if isinstance(leg, Sentence):
-            raise NoWay(pair, leg)
+            raise NoRoute(pair, leg)
         return leg
 
     def _find_inside_leg(self, state: int, a: int, b: int) -> Leg | Sentence:
@@ -399,7 +399,7 @@ class ClusterRouter:
 
     def _uses_chip_links(self, path: Path) -> bool:
         """TPU chips route by themselves: no GPUDirect, and nothing that could switch it off."""
-        return self.machine.joints[path.links[0] // 2][2].kind == "ici"
+        return self.machine.connections[path.links[0] // 2][2].kind == "ici"
 
     def _find_memory(self, state: int, device: int) -> int | None:
         near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
@@ -478,7 +478,7 @@ class ClusterRouter:
     def _gdr(self, path: Path, sending: bool) -> bool:
         machine = self.machine
         reads = machine.sm >= 80 or machine.sm == 0 or len(machine.of_kind("gpu")) == 1
-        reads = reads or any(cable.kind in ("nvlink", "xgmi") for _, _, cable in machine.joints)
+        reads = reads or any(cable.kind in ("nvlink", "xgmi") for _, _, cable in machine.connections)
         return path.type <= self.policy.gdr and (reads or not sending)
 
     def _to_card(self, state: int, device: int, card: int) -> tuple[Local, str] | None:
@@ -552,14 +552,18 @@ def find_smi_word(machine: Machine, path: Path) -> str:
     if word_of_file:
         return word_of_file
     if path.type == NVL:
-        cable = machine.joints[path.links[0] // 2][2]
+        cable = machine.connections[path.links[0] // 2][2]
         if cable.kind == "xgmi":
             return "XGMI"
         return f"NV{cable.width}"
     if path.type == NVB:
         plain = MachinePaths(
             machine,
-            frozenset(link for link in range(2 * len(machine.joints)) if machine.joints[link // 2][2].kind == "nvlink"),
+            frozenset(
+                link
+                for link in range(2 * len(machine.connections))
+                if machine.connections[link // 2][2].kind == "nvlink"
+            ),
         )
         around = plain.best(path.devices[0], path.devices[-1])
         if around:

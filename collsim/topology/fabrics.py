@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import Sentence, TopologyError, describe_unknown, format_value
 from ..limits import Extent, require_extent
 from ..units import parse_count
-from .generic import Around, Groups
+from .generic import Groups, TorusNextHop
 from .network import Cable, Longs, NextHop
 
 #: (switch of the sender, switch of the receiver, receiving port) -> (pairs, hops) cables' links between switches, -1
@@ -98,7 +98,7 @@ def route_nothing(first: Longs, second: Longs, port: Longs) -> Longs:
 
 
 @dataclass(frozen=True)
-class UpDown:
+class LeafSpineRoute:
     """Two layers, a cable from every leaf to every spine: cable = leaf * spines + spine."""
 
     spines: int
@@ -265,7 +265,7 @@ def _build_two_layers(request: _FabricRequest, home: Longs, down: int) -> Fabric
     leaf, spine = np.divmod(np.arange(leaves * spines), spines)
     uplink = request.uplink(down / ratio / spines)
     return Fabric(
-        request.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, UpDown(spines)
+        request.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, LeafSpineRoute(spines)
     )
 
 
@@ -335,7 +335,7 @@ def _build_grid(request: _FabricRequest) -> Fabric:
         stride *= size
     ends_a, ends_b = np.concatenate(a), np.concatenate(b)
     home = np.arange(request.ports) // request.cards
-    walk = _build_walk(ends_a, ends_b, request.nodes, Around(sizes, wrap))
+    walk = _build_walk(ends_a, ends_b, request.nodes, TorusNextHop(sizes, wrap))
     return Fabric(
         request.name,
         ((request.nodes, "router"),),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .calibrated import Measured
-    from .plan import Machine
+    from .machine_builder import Machine
 
 #: Ratios nearer to 1 than this are said to make no difference.
 _SAME = 0.01
@@ -96,13 +96,13 @@ class TopologyFacts:
     """How a topology was built and changed. A field keeps its default where it does not apply.
 
     Attributes:
-        plan: the machine that each node is; None for a network without machines.
+        machine: the machine that each node is; None for a network without machines.
         options: the arguments of `machine` that differ from its defaults, by keyword.
         nodes: number of nodes.
         nic: name of the network card; empty without one.
         fabric: name of what joins the nodes; empty for one node.
-        p2p: worst path type of GPUDirect P2P, a name in `plan.LEVELS`.
-        gdr: worst path type of GPUDirect RDMA, a name in `plan.LEVELS`.
+        p2p: worst path type of GPUDirect P2P, a name in `machine_builder.LEVELS`.
+        gdr: worst path type of GPUDirect RDMA, a name in `machine_builder.LEVELS`.
         pxn: may a GPU use the card of another one over NVLink?
         rates: `nominal` or `effective`.
         placement: `node` (rank r on GPU r), `round-robin` or `by hand`.
@@ -126,7 +126,7 @@ class TopologyFacts:
         (2, 'PXB', 'LOC', {'nodes': 2, 'gdr': False})
     """
 
-    plan: Machine | None = None
+    machine: Machine | None = None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     nodes: int = 1
     nic: str = ""
@@ -152,13 +152,13 @@ class TopologyFacts:
     @property
     def title(self) -> str:
         """The machine as people call it; empty for a network without machines."""
-        if self.plan is not None:
-            return self.plan.title
+        if self.machine is not None:
+            return self.machine.title
         return ""
 
     @property
     def nvswitches(self) -> int:
         """NVSwitch chips of each node; 0 where there are none, or where their number is not known."""
-        if self.plan is not None:
-            return self.plan.nvswitches
+        if self.machine is not None:
+            return self.machine.nvswitches
         return 0

@@ -35,7 +35,7 @@ _TEACHING_SOURCE = (
 
 
 @dataclass(frozen=True)
-class Around:
+class TorusNextHop:
     """A torus (`wrap`) or mesh of `dims`: next hop: the lowest-numbered neighbour closer to the goal."""
 
     dims: tuple[int, ...]
@@ -182,7 +182,7 @@ def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     a = np.arange(n if n > 2 else n - 1)
     clockwise = np.arange(n, dtype=np.int32)
     orders = np.stack([clockwise, np.roll(clockwise[::-1], 1)])
-    return _build_network("ring", (n,), n, a, (a + 1) % n, Around((n,), True), bandwidth, alpha, orders=orders)
+    return _build_network("ring", (n,), n, a, (a + 1) % n, TorusNextHop((n,), True), bandwidth, alpha, orders=orders)
 
 
 @check_keywords
@@ -207,7 +207,7 @@ def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     """
     n = _parse_ranks("line", ranks)
     a = np.arange(n - 1)
-    return _build_network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
+    return _build_network("line", (n,), n, a, a + 1, TorusNextHop((n,), False), bandwidth, alpha)
 
 
 @check_keywords
@@ -579,7 +579,7 @@ def _build_grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwi
         a.append(rank[has_next])
         b.append((rank + ((here + 1) % size - here) * stride)[has_next])
         stride *= size
-    route, facts = Around(dims, wrap), TopologyFacts(dims=dims)
+    route, facts = TorusNextHop(dims, wrap), TopologyFacts(dims=dims)
     return _build_network(shape, dims, n, np.concatenate(a), np.concatenate(b), route, bandwidth, alpha, facts=facts)
 
 

@@ -400,7 +400,7 @@ class Router(Protocol):
     twice)."""
 
     def columns(self, src: Longs, dst: Longs) -> list[Column]:
-        """Routes between devices, hop by hop. Raises NoWay for the first pair that has none."""
+        """Routes between devices, hop by hop. Raises NoRoute for the first pair that has none."""
         ...
 
     def describe_route(self, src: int, dst: int) -> str:
@@ -408,7 +408,7 @@ class Router(Protocol):
         ...
 
 
-class NoWay(Exception):
+class NoRoute(Exception):
     """Pair number `pair` of those asked for has no route, because of `reason`."""
 
     def __init__(self, pair: int, reason: Words):
@@ -580,7 +580,7 @@ class Topology:
         if self.router is not None:
             try:
                 return self.router.columns(current, goal)
-            except NoWay as lost:
+            except NoRoute as lost:
                 message = "{name}: {pair}; {reason}"
                 raise TopologyError(
                     message, name=self.name, pair=self._pair(src[lost.pair], dst[lost.pair]), reason=lost.reason

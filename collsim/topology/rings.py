@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .plan import Machine, MachinePaths
+from .machine_builder import Machine, MachinePaths
 
 _MOST_STEPS = 20_000
 
 
-def find_rings(plan: Machine) -> list[tuple[int, ...]]:
+def find_rings(machine: Machine) -> list[tuple[int, ...]]:
     """Local ranks in ring order, one per channel, the same in number and order whenever asked.
 
     With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are
@@ -15,30 +15,30 @@ def find_rings(plan: Machine) -> list[tuple[int, ...]]:
     the tree are neighbours in the ring.
 
     Args:
-        plan: one node.
+        machine: one node.
     """
-    return _find_link_rings(plan) or [_order_by_tree(plan)]
+    return _find_link_rings(machine) or [_order_by_tree(machine)]
 
 
-def _order_by_tree(plan: Machine) -> tuple[int, ...]:
-    paths, sockets = MachinePaths(plan), plan.of_kind("cpu")
+def _order_by_tree(machine: Machine) -> tuple[int, ...]:
+    paths, sockets = MachinePaths(machine), machine.of_kind("cpu")
 
     def place(rank: int) -> tuple[int, ...]:
-        near = paths.nearest(plan.ranks[rank], sockets)
+        near = paths.nearest(machine.ranks[rank], sockets)
         path = None
         if near:
-            path = paths.best(plan.ranks[rank], near[0])
+            path = paths.best(machine.ranks[rank], near[0])
         if path:
             return path.devices[::-1]
-        return (plan.ranks[rank],)
+        return (machine.ranks[rank],)
 
-    return tuple(sorted(range(len(plan.ranks)), key=place))
+    return tuple(sorted(range(len(machine.ranks)), key=place))
 
 
-def _find_link_rings(plan: Machine) -> list[tuple[int, ...]]:
-    rank = {plan.devices[device]: r for r, device in enumerate(plan.ranks)}
+def _find_link_rings(machine: Machine) -> list[tuple[int, ...]]:
+    rank = {machine.devices[device]: r for r, device in enumerate(machine.ranks)}
     free: dict[tuple[int, int], int] = {}
-    for a, b, cable in plan.joints:
+    for a, b, cable in machine.connections:
         if cable.kind in ("nvlink", "xgmi", "ici") and a in rank and b in rank:
             free[rank[a], rank[b]] = free[rank[b], rank[a]] = cable.width
     rings: list[tuple[int, ...]] = []

@@ -90,8 +90,8 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     **{f"rccl.{name}": ("vendor", _RCCL) for name in ("_TREE_LL", "_RING_LL", "_ROOTED_LL")},
     "rccl._MANY_NODES": ("vendor", "ROCm/rccl src/rccl_wrap.cc"),
     "timing._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
-    "timing._SLOTS": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
-    "timing._AT_A_TIME": ("NCCL's own", f"{_NCCL} src/device/common_kernel.h"),
+    "timing._NCCL_STEPS": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
+    "timing._BYTES_PER_THREAD": ("NCCL's own", f"{_NCCL} src/device/common_kernel.h"),
     "timing._SLICES": ("NCCL's own", f"{_NCCL} src/include/collectives.h"),
     "timing._PAYLOAD": (
         "NCCL's own",

@@ -10,7 +10,7 @@ from collsim.nccl import create_run, explain_gap, get_published_run
 from collsim.nccl import parse_facts as words
 from collsim.nccl.measured.gaps import (
     HYPOTHESES,
-    MOST_NAMED,
+    MAX_TIED,
     NO_GAP,
     Candidate,
     Gap,
@@ -92,7 +92,7 @@ def test_many_causes_that_fit_as_well_are_no_explanation():
     left = [Candidate(str(w), f"cause {w}", 0.1, (), w) for w in (0.1, 0.3, 0.4, 0.5, 0.9, 1.5)]
     near = _select_explanations(left, 2.0)
     assert [c.half_widths for c in near] == [0.1, 0.3, 0.4, 0.5]
-    assert [_decide_verdict(0.5, 2.0, n) for n in (0, 1, MOST_NAMED, len(near))] == [
+    assert [_decide_verdict(0.5, 2.0, n) for n in (0, 1, MAX_TIED, len(near))] == [
         "unexplained",
         "explained",
         "explained",

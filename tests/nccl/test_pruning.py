@@ -10,45 +10,45 @@ import pytest
 from collsim.nccl.search import ring_tree_search, search_round
 from collsim.nccl.search.constants import SLOWER_SPEED, get_speeds
 from collsim.nccl.search.node_graph import Rules, SearchInput
+from collsim.topology.machine_builder import LOC, SYS, Machine, MachineBuilder
 from collsim.topology.network import Cable
-from collsim.topology.plan import LOC, SYS, Machine, Plan
 
 
 def make_cable(kind, rate):
     return Cable(kind, kind, rate * 1e9, 1e-6, "drawn by lot", effective=rate * 1e9)
 
 
-def draw_machine(plan, sm):
-    return Machine.from_plan(plan, name="lot", title="lot", about="drawn by lot", source="drawn by lot", sm=sm)
+def draw_machine(builder, sm):
+    return Machine.from_builder(builder, name="lot", title="lot", about="drawn by lot", source="drawn by lot", sm=sm)
 
 
 def draw_mesh(seed):
     """Three or four GPUs with NVLinks between some of them, and nothing else."""
-    lot, plan = random.Random(seed), Plan()
-    plan.add(*(f"gpu{g}" for g in range(lot.choice((3, 4)))))
-    for b in range(len(plan.devices)):
+    lot, builder = random.Random(seed), MachineBuilder()
+    builder.add(*(f"gpu{g}" for g in range(lot.choice((3, 4)))))
+    for b in range(len(builder.devices)):
         for a in range(b):
             if lot.random() < 0.85:
-                plan.join(f"gpu{a}", f"gpu{b}", make_cable("nvlink", lot.choice((12, 20, 36, 40, 41.3))))
-    return SearchInput.from_machine(draw_machine(plan, 80), len(plan.devices), (), Rules(SYS, LOC))
+                builder.connect(f"gpu{a}", f"gpu{b}", make_cable("nvlink", lot.choice((12, 20, 36, 40, 41.3))))
+    return SearchInput.from_machine(draw_machine(builder, 80), len(builder.devices), (), Rules(SYS, LOC))
 
 
 def draw_box(seed):
     """A node with PCIe, one or two sockets, and two network cards."""
-    lot, plan = random.Random(seed), Plan()
+    lot, builder = random.Random(seed), MachineBuilder()
     gpus, sockets = lot.choice((3, 4)), lot.choice((1, 2))
     for g in range(gpus):
-        plan.join(f"gpu{g}", f"cpu{g * sockets // gpus}", make_cable("pcie", lot.choice((12, 24, 48))))
+        builder.connect(f"gpu{g}", f"cpu{g * sockets // gpus}", make_cable("pcie", lot.choice((12, 24, 48))))
         for peer in range(g):
             if lot.random() < 0.3:
-                plan.join(f"gpu{peer}", f"gpu{g}", make_cable("nvlink", lot.choice((20, 40))))
+                builder.connect(f"gpu{peer}", f"gpu{g}", make_cable("nvlink", lot.choice((20, 40))))
     if sockets == 2:
-        plan.join("cpu0", "cpu1", make_cable("upi", lot.choice((16, 32, 48))))
+        builder.connect("cpu0", "cpu1", make_cable("upi", lot.choice((16, 32, 48))))
     for card in range(2):
-        plan.join(f"nic{card}", f"cpu{card * sockets // 2}", make_cable("pcie", 48))
+        builder.connect(f"nic{card}", f"cpu{card * sockets // 2}", make_cable("pcie", 48))
     rules = Rules(SYS, lot.choice((LOC, SYS)), lot.choice((0, 1, 2)), lot.choice(("intel", "amd")))
     card_rates = (48e9, lot.choice((24e9, 48e9)))
-    return SearchInput.from_machine(draw_machine(plan, lot.choice((70, 80, 90))), gpus, card_rates, rules)
+    return SearchInput.from_machine(draw_machine(builder, lot.choice((70, 80, 90))), gpus, card_rates, rules)
 
 
 def count_most_rings(bandwidth, rings):

@@ -14,7 +14,7 @@ from collsim.nccl.machine.topology_facts import build_graph_search
 from collsim.nccl.search.constants import BALANCED_TREE, SPLIT_TREE, TREE
 from collsim.nccl.search.node_graph import Rules, SearchInput
 from collsim.nccl.search.ring_tree_search import Channel, Rings, Trees, search_rings
-from collsim.topology.plan import LOC, SYS
+from collsim.topology.machine_builder import LOC, SYS
 
 
 def loads(seen: Rings) -> Counter:
@@ -32,7 +32,7 @@ def test_dgx1v_six_rings_that_use_every_nvlink_once():
     machine = topology.machine("dgx-1v")
     seen = search_graphs(machine).rings
     assert (len(seen.channels), seen.speed, seen.type_intra) == (6, 20.0, "NVL")
-    width = {frozenset((a, b)): c.width for a, b, c in cs.machines()["dgx-1v"].joints if c.kind == "nvlink"}
+    width = {frozenset((a, b)): c.width for a, b, c in cs.machines()["dgx-1v"].connections if c.kind == "nvlink"}
     for (a, b), load in loads(seen).items():
         assert load <= 20.0 * width[frozenset((f"gpu{a}", f"gpu{b}"))]
     assert sum(loads(seen).values()) == 20.0 * 2 * sum(width.values())
@@ -140,7 +140,7 @@ def test_a_cut_nvlink_costs_rings():
 
 def test_what_cannot_be_ringed_falls_back_as_nccl_does():
     """No way between two GPUs: one channel in plain order at 0.1 GB/s, type SYS."""
-    apart = replace(cs.machines()["dgx-a100"], joints=())
+    apart = replace(cs.machines()["dgx-a100"], connections=())
     assert search_rings(apart, 2, (), Rules(SYS, LOC)) == Rings((Channel((0, 1)),), 0.1, "SYS", "SYS", True, 0)
 
 
@@ -294,7 +294,7 @@ def test_channels_reserve_no_more_than_links_have():
     """Of every tree on every machine of the catalogue: GB/s over each cable out of a GPU to a peer."""
     for name in ("dgx-1v", "dgx-1p", "polaris", "rtx3090-4gpu"):
         width: Counter = Counter()
-        for a, b, cable in cs.machines()[name].joints:
+        for a, b, cable in cs.machines()[name].connections:
             if cable.kind == "nvlink":
                 width[a, b] = width[b, a] = cable.effective / 1e9
         seen, used = search_graphs(topology.machine(name)).trees, Counter()
@@ -316,7 +316,7 @@ machine:
   amd_cpu: true
   p2p_over_pcie: false
   devices: [gpu0, gpu1, cpu0, cpu1, memory0, memory1]
-  joints:
+  connections:
     - [gpu0, cpu0, {{kind: pcie, label: PCIe 5.0 x16, bandwidth: 63GB/s, effective: 48GB/s, width: 16, source: PCI-SIG}}]
     - [gpu1, cpu1, {{kind: pcie, label: PCIe 5.0 x16, bandwidth: 63GB/s, effective: 48GB/s, width: 16, source: PCI-SIG}}]
     - [cpu0, cpu1, {{kind: upi, label: xGMI, bandwidth: 64GB/s, effective: 16GB/s, source: topo.h}}]

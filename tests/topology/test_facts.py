@@ -71,25 +71,25 @@ def test_the_notes_of_a_prediction_have_them():
 
 def test_cards_for_storage_do_not_carry_training_unless_asked():
     usual, every = read(WITH_STORAGE, nodes=2), read(WITH_STORAGE, nodes=2, nics="all")
-    assert "nic2" not in usual.facts.plan.devices
-    assert "nic3" in every.facts.plan.devices
+    assert "nic2" not in usual.facts.machine.devices
+    assert "nic3" in every.facts.machine.devices
     assert "NIC" not in " ".join(str(one) for one in every.facts.assumptions if one.option == "nics")
     told = next(one for one in usual.facts.assumptions if one.option == "nics")
     assert "nic2, nic3 are not beside a GPU" in str(told)
-    assert len(read(WITH_STORAGE, nodes=2, nics=1).facts.plan.of_kind("nic")) == 1
+    assert len(read(WITH_STORAGE, nodes=2, nics=1).facts.machine.of_kind("nic")) == 1
     with pytest.raises(cs.TopologyError, match="has 4 network cards"):
         read(WITH_STORAGE, nodes=2, nics=5)
 
 
 def test_cards_are_kept_where_none_is_beside_a_gpu():
     text = WITH_STORAGE.replace("PIX", "NODE").replace("PXB", "NODE")
-    assert len(read(text, nodes=2).facts.plan.of_kind("nic")) == 4
+    assert len(read(text, nodes=2).facts.machine.of_kind("nic")) == 4
 
 
 def test_a_machine_of_the_catalogue_takes_other_parts():
     plain = cs.machine("dgx-a100", nodes=2)
     four = cs.machine("dgx-a100", nodes=2, nics=4)
-    assert len(four.facts.plan.of_kind("nic")) == 4
+    assert len(four.facts.machine.of_kind("nic")) == 4
     assert ring(four) > ring(plain) * 1.5
     assert four.name == "dgx-a100(nodes=2, nics=4)"
     assert cs.machine("pcie-8gpu", pcie=3).route(0, 1)[0].label == "PCIe 3.0 ×16"

@@ -139,8 +139,8 @@ def test_links_of_amd_add_up_to_the_rate_of_the_data_sheet(name, gcn, both_ways)
 
 def test_gpus_of_eight_lanes_have_half_of_the_slot():
     """NVIDIA A2 data sheet: PCIe 4.0 x8."""
-    joints = pair("PHB", gpu="A2").facts.plan.joints
-    assert {cable.bandwidth for a, b, cable in joints if "gpu" in a + b} == {15.75e9}
+    connections = pair("PHB", gpu="A2").facts.machine.connections
+    assert {cable.bandwidth for a, b, cable in connections if "gpu" in a + b} == {15.75e9}
 
 
 def test_every_row_has_a_slot_and_a_card():

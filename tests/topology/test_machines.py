@@ -11,8 +11,8 @@ import pytest
 import collsim as cs
 from collsim.topology import machine
 from collsim.topology.cables import build_nvlink, build_pcie
+from collsim.topology.machine_builder import LEVELS, Machine, MachineBuilder, MachinePaths
 from collsim.topology.machines import machines
-from collsim.topology.plan import LEVELS, Machine, MachinePaths, Plan
 
 ALL = sorted(machines())
 WITH_CARDS = [name for name in ALL if machines()[name].of_kind("nic")]
@@ -49,7 +49,7 @@ def test_what_enters_a_device_that_is_no_endpoint_leaves_it(name, direct):
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_link_has_a_source_that_says_what_kind_of_figure_it_is(name):
-    for *_, cable in machines()[name].joints:
+    for *_, cable in machines()[name].connections:
         assert any(word in cable.source for word in ("spec", "measured", "order of magnitude")), cable
         assert "alpha" in cable.source
 
@@ -121,9 +121,9 @@ def test_a_machine_travels_to_another_process():
 def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):
     package = importlib.import_module("collsim.topology.machines")
     (tmp_path / "mine.py").write_text(
-        "from collsim.topology.cables import build_nvlink\nfrom collsim.topology.plan import Machine, Plan\n"
-        "plan = Plan()\nplan.join('gpu0', 'gpu1', build_nvlink(3, 4))\n"
-        "MACHINES = [Machine.from_plan(plan, name='mine', title='Mine', about='Two.', source='a test')]\n"
+        "from collsim.topology.cables import build_nvlink\nfrom collsim.topology.machine_builder import Machine, MachineBuilder\n"
+        "builder = MachineBuilder()\nbuilder.connect('gpu0', 'gpu1', build_nvlink(3, 4))\n"
+        "MACHINES = [Machine.from_builder(builder, name='mine', title='Mine', about='Two.', source='a test')]\n"
     )
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     lists = package._load_built_in, package.machines
@@ -255,13 +255,13 @@ def test_without_a_direct_nvlink_dgx_1v_passes_one_gpu_and_says_nvb():
 
 
 def test_only_one_gpu_is_ever_passed():
-    chain = Plan()
+    chain = MachineBuilder()
     chain.add("gpu0", "gpu1", "gpu2", "gpu3")
     for a in range(3):
-        chain.join(f"gpu{a}", f"gpu{a + 1}", build_nvlink(3, 4))
+        chain.connect(f"gpu{a}", f"gpu{a + 1}", build_nvlink(3, 4))
     for g in range(4):
-        chain.join(f"gpu{g}", "pcie0", build_pcie(4))
-    topology = machine(Machine.from_plan(chain, name="chain", title="", about="", source="a test"))
+        chain.connect(f"gpu{g}", "pcie0", build_pcie(4))
+    topology = machine(Machine.from_builder(chain, name="chain", title="", about="", source="a test"))
     assert find_route(topology, 0, 2) == ["node0/gpu0", "node0/gpu1", "node0/gpu2"]
     assert find_route(topology, 0, 3) == ["node0/gpu0", "node0/pcie0", "node0/gpu3"]
 
@@ -379,7 +379,7 @@ def test_the_path_types_agree_with_a_search_over_all_simple_paths():
     """NCCL's greedy search finds the best type and width among all simple paths of the cube mesh."""
     plan = machines()["dgx-1v"]
     graph = nx.Graph()
-    for i, (a, b, cable) in enumerate(plan.joints):
+    for i, (a, b, cable) in enumerate(plan.connections):
         graph.add_edge(plan.devices.index(a), plan.devices.index(b), i=i, cable=cable)
     for a, b in ((0, 3), (0, 5), (0, 7), (2, 4)):
         nv = [p for p in nx.all_simple_paths(graph, a, b, cutoff=2) if all(plan.kinds[d] == "gpu" for d in p)]
@@ -436,7 +436,7 @@ def test_rings_of_fewer_gpus_are_as_many_as_the_nvlinks_that_remain():
     steps = [(a, b) for ring in topology.orders.tolist() for a, b in itertools.pairwise([*ring, ring[0]])]
     widths = {
         (int(a[3:]), int(b[3:])): cable.width
-        for a, b, cable in machines()["dgx-1v"].joints
+        for a, b, cable in machines()["dgx-1v"].connections
         if cable.kind == "nvlink" and int(a[3:]) < 4 and int(b[3:]) < 4
     }
     of_gpu = [sum(width for pair, width in widths.items() if gpu in pair) for gpu in range(4)]

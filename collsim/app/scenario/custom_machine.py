@@ -105,7 +105,7 @@ def read_facts(text: str) -> Own:
         CollsimError: where it is no topology, or one too large for a page
     """
     topology = _parse_cached(text)
-    machine, options = topology.facts.plan, topology.facts.options
+    machine, options = topology.facts.machine, topology.facts.options
     takes: tuple[str, ...] = ()
     gpus = 0
     if machine is not None:

@@ -16,13 +16,13 @@ from xml.etree.ElementTree import Element
 from ...errors import Sentence
 from ...files import read_xml, refuse
 from ..file_formats import Format, register
-from .nccl_log import NcclJob
+from .nccl_log import NcclCommunicator
 
 _RING, _TREE = "0", "1"
 _MOST_GPUS = 1024
 
 
-def read_nccl_graphs(path: str | Path) -> NcclJob:
+def read_nccl_graphs(path: str | Path) -> NcclCommunicator:
     """The rings and trees of a graph file of one node.
 
     Args:
@@ -47,7 +47,7 @@ def read_nccl_graphs(path: str | Path) -> NcclJob:
                 refuse(path, where, "its GPUs are not those of the first ring, each once")
             jobs.setdefault(graph, {})[channel] = tuple(ranks[dev] for dev in order)
     trees = {channel: _list_parents(order) for channel, order in jobs.get(_TREE, {}).items()}
-    return NcclJob(len(ranks), 1, "", jobs[_RING], trees)
+    return NcclCommunicator(len(ranks), 1, "", jobs[_RING], trees)
 
 
 def _list_orders(path: str | Path) -> dict[str, list[list[int]]]:

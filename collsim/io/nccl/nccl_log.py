@@ -48,11 +48,11 @@ _MOST_RANKS, _MOST_LINES = 65_536, 128 * 2**20
 
 Pattern = Literal["ring", "tree"]
 _IN_BLOCKS = ("allreduce", "allgather", "reduce_scatter")  # around a ring, a block of each rank
-_ABLE = {"ring": (*_IN_BLOCKS, "broadcast", "reduce"), "tree": ("allreduce",)}
+_SUPPORTED = {"ring": (*_IN_BLOCKS, "broadcast", "reduce"), "tree": ("allreduce",)}
 
 
 @dataclass(frozen=True)
-class NcclJob:
+class NcclCommunicator:
     """What a log says about one communicator.
 
     Attributes:
@@ -110,9 +110,9 @@ class NcclJob:
         return freeze(f"nccl_{pattern}", kind.name, self.ranks, together(*parts), **shape)
 
     def _require(self, chosen: str, collective: str, root: int, pieces: int) -> None:
-        if chosen not in _ABLE:
-            raise CollsimError(describe_unknown("algorithm of a job", chosen, _ABLE))
-        able = _ABLE[chosen]
+        if chosen not in _SUPPORTED:
+            raise CollsimError(describe_unknown("algorithm of a job", chosen, _SUPPORTED))
+        able = _SUPPORTED[chosen]
         if collective not in able:
             message = "NCCL has no {chosen} for {name}; it has one for {able}"
             raise CollsimError(message, chosen=chosen, name=collective, able=", ".join(able))
@@ -224,7 +224,7 @@ class _Communicators:
         return max([*self.unnamed, *self.named.values()], key=lambda job: (_parse_size(job), len(job.rings)))
 
 
-def read_nccl_log(path: FilePath) -> NcclJob:
+def read_nccl_log(path: FilePath) -> NcclCommunicator:
     """The largest communicator of an NCCL log.
 
     Args:
@@ -258,7 +258,7 @@ def read_nccl_log(path: FilePath) -> NcclJob:
             raise unread.build_error(Path(path).name)
         refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
     rings, trees = _list_rings(path, job, ranks), _list_trees(path, job, ranks)
-    return NcclJob(ranks, nodes, version, rings, trees, job.transports, read_statements(text.splitlines()))
+    return NcclCommunicator(ranks, nodes, version, rings, trees, job.transports, read_statements(text.splitlines()))
 
 
 def _find_thread(head: str) -> str:

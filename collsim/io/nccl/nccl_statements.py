@@ -36,7 +36,7 @@ class JobStatements:
         channels: of collectives; 0 where the log does not say.
         has_nvls: whether NVLink SHARP is available; None where the log does not say.
         cliques: cliques of NVLink domains of the processes, where some are on nodes that NVLink could join.
-        is_joined: whether NCCL takes NVLink between nodes (MNNVL 1).
+        uses_mnnvl: whether NCCL takes NVLink between nodes (MNNVL 1).
         warnings: texts of `NCCL WARN`, each once.
     """
 
@@ -46,7 +46,7 @@ class JobStatements:
     channels: int = 0
     has_nvls: bool | None = None
     cliques: frozenset[str] = frozenset()
-    is_joined: bool = False
+    uses_mnnvl: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -61,7 +61,7 @@ def read_statements(lines: Iterable[str]) -> JobStatements:
     """
     environment: dict[str, str] = {}
     warnings: dict[str, None] = {}
-    network, channels, is_joined = "", 0, False
+    network, channels, uses_mnnvl = "", 0, False
     cards: tuple[str, ...] = ()
     has_nvls: bool | None = None
     cliques: set[str] = set()
@@ -84,7 +84,7 @@ def read_statements(lines: Iterable[str]) -> JobStatements:
         elif (clique := _CLIQUE.search(line)) is not None:
             cliques.add(f"{clique[1]} {clique[2]}")
         elif (nodes := _NODES.search(line)) is not None:
-            is_joined |= nodes[2] == "1"
+            uses_mnnvl |= nodes[2] == "1"
     return JobStatements(
-        environment, network, cards, channels, has_nvls, frozenset(cliques), is_joined, tuple(warnings)
+        environment, network, cards, channels, has_nvls, frozenset(cliques), uses_mnnvl, tuple(warnings)
     )

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from ...errors import CollsimError, describe_unknown
+from ...topology.machine_builder import LEVELS
 from ...topology.parts.gpus import GPUS as MODELS
 from ...topology.parts.gpus import find_model
-from ...topology.plan import LEVELS
 from .wired_nodes import WiredNodes
 
 #: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` is AMD's mesh.

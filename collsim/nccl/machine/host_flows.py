@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...topology.cables import build_pcie
+from ...topology.machine_builder import LEVELS, NVB, Machine, MachineBuilder, MachinePaths, Path
 from ...topology.parts.sockets import build_socket_cable, choose_memory, choose_processor
-from ...topology.plan import LEVELS, NVB, Machine, MachinePaths, Path, Plan
 from .facts import LANES, PCIE_GBPS, Facts
 
 #: GPUs up to which a job without other words is taken for neighbours that share switches in pairs: 2 RTX 4090 get 9.1
@@ -62,7 +62,7 @@ def compute_staged_rates(facts: Facts, collective: str, algorithm: str = "Ring")
     flows = list_flows(collective, facts.local_ranks)
     if algorithm == "Tree":
         flows = list_tree_flows(facts.local_ranks, facts.crosses_sockets)
-    if not _is_wired_so(facts):
+    if not _matches_wiring(facts):
         level = {True: "PIX", False: "LOC"}[facts.staged_between_switches]
         return _compute_rates(build_usual_box(facts), flows, level)
     assert facts.wired_nodes is not None
@@ -75,7 +75,7 @@ def compute_staged_rates(facts: Facts, collective: str, algorithm: str = "Ring")
     )
 
 
-def _is_wired_so(facts: Facts) -> bool:
+def _matches_wiring(facts: Facts) -> bool:
     """Whether the wiring that the facts were read from is still theirs; that of an NVLink machine without P2P is."""
     if facts.wired_nodes is None:
         return False
@@ -128,10 +128,12 @@ def list_tree_flows(ranks: int, crosses_sockets: bool) -> dict[tuple[int, int], 
 
 def _compute_rates(machine: Machine, flows: Flows, p2p: str) -> StagedRates:
     """What is left of a node's links, with hops that may write to one another directly on their direct path."""
-    loads = _compute_loads(_LoadKey(machine.devices, machine.joints, machine.p2p_over_pcie, p2p, tuple(flows.items())))
+    loads = _compute_loads(
+        _LoadKey(machine.devices, machine.connections, machine.p2p_over_pcie, p2p, tuple(flows.items()))
+    )
     rates = {"pcie": float("inf"), "memory": float("inf"), "upi": float("inf")}
     for link, load in loads.items():
-        cable = machine.joints[link // 2][2]
+        cable = machine.connections[link // 2][2]
         if cable.kind == "memory":  # reads and writes share it
             load += loads.get(link ^ 1, 0.0)
         kind = _KIND.get(cable.kind)
@@ -145,7 +147,7 @@ class _LoadKey:
     """What the loads of links depend on."""
 
     devices: tuple[str, ...]
-    joints: tuple[tuple[str, str, object], ...]
+    connections: tuple[tuple[str, str, object], ...]
     p2p_over_pcie: bool
     p2p: str
     flows: tuple[tuple[tuple[int, int], float], ...]
@@ -154,7 +156,7 @@ class _LoadKey:
 @lru_cache(maxsize=64)
 def _compute_loads(key: _LoadKey) -> dict[int, float]:
     """Bytes on every directed link, as shares of those of a rank."""
-    machine = Machine("node", "node", "", key.devices, key.joints, "the topology")  # type: ignore[arg-type]
+    machine = Machine("node", "node", "", key.devices, key.connections, "the topology")  # type: ignore[arg-type]
     paths, gpus, memories = MachinePaths(machine), machine.ranks, machine.of_kind("memory")
     loads: dict[int, float] = {}
     for (sender, receiver), share in key.flows:
@@ -201,17 +203,17 @@ def build_usual_box(facts: Facts) -> Machine:
     if not switches and _has_pairs(facts):
         switches = -(-gpus // 2)
     lanes = max(1, round(LANES * facts.link_rate / (PCIE_GBPS[facts.pcie] * 1e9)))
-    slot, plan = build_pcie(facts.pcie, lanes), Plan()
-    plan.add(*(f"gpu{g}" for g in range(gpus)))
+    slot, builder = build_pcie(facts.pcie, lanes), MachineBuilder()
+    builder.add(*(f"gpu{g}" for g in range(gpus)))
     for switch in range(switches):
-        plan.join(f"pcie{switch}", f"cpu{switch * sockets // switches}", build_pcie(facts.pcie))
+        builder.connect(f"pcie{switch}", f"cpu{switch * sockets // switches}", build_pcie(facts.pcie))
     for g in range(gpus):
         above = f"cpu{g * sockets // gpus}"
         if switches:
             above = f"pcie{g * switches // gpus}"
-        plan.join(f"gpu{g}", above, slot)
+        builder.connect(f"gpu{g}", above, slot)
     for socket in range(sockets):
-        plan.join(f"cpu{socket}", f"memory{socket}", choose_memory(facts.pcie))
+        builder.connect(f"cpu{socket}", f"memory{socket}", choose_memory(facts.pcie))
     if sockets > 1:
-        plan.join("cpu1", "cpu0", build_socket_cable(choose_processor(facts.pcie)))
-    return Machine.from_plan(plan, name="usual box", title="usual box", about="", source="the words of a table")
+        builder.connect("cpu1", "cpu0", build_socket_cable(choose_processor(facts.pcie)))
+    return Machine.from_builder(builder, name="usual box", title="usual box", about="", source="the words of a table")

@@ -24,7 +24,7 @@ from ...errors import TopologyError
 from ...registry import schedule
 from ...topology import Topology
 from ...topology.cables import apply_rates
-from ...topology.network import DEVICE_KINDS, NoWay, build_ring_orders, choose_channels
+from ...topology.network import DEVICE_KINDS, NoRoute, build_ring_orders, choose_channels
 from ...trees import build_double_binary_tree, build_node_chains, order_chains, rename_ranks
 from .facts import Facts
 from .nccl_routes import restrict_ranks, sort_ranks_by_node
@@ -101,7 +101,7 @@ def compute_link_loads(
     if key not in loads:
         try:
             loads[key] = _count_loads(collective, algorithm, machine, facts, graph_search, channels)
-        except (TopologyError, NoWay):
+        except (TopologyError, NoRoute):
             loads[key] = None
     return loads[key]
 

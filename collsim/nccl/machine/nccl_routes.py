@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter, Policy
+from ...topology.machine_builder import LEVELS, LOC
 from ...topology.machines import order_rings
-from ...topology.plan import LEVELS, LOC
 
 #: Machines with other routes, by machine and what NCCL may do: what is known of their links is known by machine.
 _MACHINES: WeakKeyDictionary[Topology, dict[Policy, Topology]] = WeakKeyDictionary()
@@ -82,10 +82,10 @@ def restrict_ranks(machine: Topology, local_ranks: int) -> Topology:
     Returns:
         The machine with these ranks; the same object where they are all.
     """
-    plan, devices = machine.facts.plan, machine.endpoint_device[: machine.ranks]
-    if plan is None:
+    node, devices = machine.facts.machine, machine.endpoint_device[: machine.ranks]
+    if node is None:
         return machine
-    per_node = len(plan.devices)
+    per_node = len(node.devices)
     gpus = np.unique(devices % per_node)
     if local_ranks >= len(gpus):
         return machine

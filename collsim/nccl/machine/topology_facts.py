@@ -10,8 +10,8 @@ from typing import TypeAlias
 from ...errors import CollsimError, Sentence
 from ...topology import Topology
 from ...topology.cables import build_pcie
+from ...topology.machine_builder import LEVELS, LOC, NVB, PIX, Machine, MachinePaths, find_kind
 from ...topology.network import Cable
-from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, MachinePaths, find_kind
 from ...topology_names import TopologyLike, resolve_topology
 from ...units import format_bandwidth, parse_count
 from ..search.connected_groups import find_connected_groups
@@ -77,7 +77,7 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
 
 
 def _read_topology(topology: Topology) -> Facts:
-    machine = topology.facts.plan
+    machine = topology.facts.machine
     if machine is None:
         message = "{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts"
         raise CollsimError(message, name=topology.name)
@@ -128,7 +128,9 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
     is_through_slots = wiring in ("pcie", "host")
     pcie_generation = _find_pcie_generation(machine, is_required=nodes > 1 or is_through_slots)
     gpu0_labels = [
-        cable.label.lower() for a, b, cable in machine.joints if "gpu0" in (a, b) and cable.kind in ("nvlink", "xgmi")
+        cable.label.lower()
+        for a, b, cable in machine.connections
+        if "gpu0" in (a, b) and cable.kind in ("nvlink", "xgmi")
     ]
     facts = Facts(
         gpu=machine.gpu or ("AMD GPU" if is_amd else f"sm_{machine.sm} GPU"),
@@ -155,7 +157,7 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
 
 
 def _find_cpu(machine: Machine) -> str:
-    if any(cable.kind == "c2c" for *_, cable in machine.joints):
+    if any(cable.kind == "c2c" for *_, cable in machine.connections):
         return "arm"
     if machine.amd_cpu:
         return "amd"
@@ -178,7 +180,7 @@ def _has_p2p_under_switches(machine: Machine, level: str) -> bool:
     host memory has the way to itself in one direction."""
     if not machine.p2p_over_pcie or LEVELS.index(level) < PIX:
         return False
-    parents = Counter(b for a, b, cable in machine.joints if cable.kind == "pcie" and find_kind(a) == "gpu")
+    parents = Counter(b for a, b, cable in machine.connections if cable.kind == "pcie" and find_kind(a) == "gpu")
     switches = {name: gpus for name, gpus in parents.items() if find_kind(name) == "pcie"}
     return bool(switches) and sum(switches.values()) == len(machine.of_kind("gpu")) and min(switches.values()) > 1
 
@@ -187,13 +189,13 @@ def _count_hosts(machine: Machine) -> int:
     """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has
     several."""
     sockets = {name for name in machine.devices if find_kind(name) == "cpu"}
-    pairs = ((a, b) for a, b, _ in machine.joints if a in sockets and b in sockets)
+    pairs = ((a, b) for a, b, _ in machine.connections if a in sockets and b in sockets)
     return max(1, len(find_connected_groups(sockets, pairs)))
 
 
 def _is_amd(machine: Machine) -> bool:
     is_amd_gpu = is_known_gpu(machine.gpu) and find_gpu(machine.gpu).cc == 0
-    return is_amd_gpu or any(cable.kind == "xgmi" for *_, cable in machine.joints)
+    return is_amd_gpu or any(cable.kind == "xgmi" for *_, cable in machine.connections)
 
 
 def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> float:
@@ -204,8 +206,8 @@ def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> floa
             name=topology.name,
         )
     rules = Rules(LEVELS.index(topology.facts.p2p), LEVELS.index(topology.facts.gdr))
-    assert topology.facts.plan is not None
-    present, built = (search_rings(node, gpus, (), rules) for node in (machine, topology.facts.plan))
+    assert topology.facts.machine is not None
+    present, built = (search_rings(node, gpus, (), rules) for node in (machine, topology.facts.machine))
     if LEVELS.index(present.type_intra) > NVB:
         raise CollsimError(
             "{name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled",
@@ -393,7 +395,7 @@ def _find_wiring(machine: Machine, level: str, gpus: int) -> tuple[WiringKind, f
             return wiring, link_rate, crosses_sockets
     slots = [
         cable.nominal or cable.bandwidth
-        for a, b, cable in machine.joints
+        for a, b, cable in machine.connections
         if {a, b} & set(names) and cable.kind in ("pcie", "c2c")
     ]
     needed = "PHB"
@@ -409,7 +411,7 @@ def _list_gpu_links(machine: Machine, gpu: str) -> list[tuple[str, Cable]]:
     """The links that a GPU has for itself, each with what it leads to."""
     return [
         (b if a == gpu else a, cable)
-        for a, b, cable in machine.joints
+        for a, b, cable in machine.connections
         if gpu in (a, b) and cable.kind in ("nvlink", "xgmi")
     ]
 
@@ -447,7 +449,7 @@ def _find_socket(machine: Machine, device: str) -> str:
         name = queue.pop(0)
         if find_kind(name) == "cpu":
             return name
-        for a, b, cable in machine.joints:
+        for a, b, cable in machine.connections:
             if name in (a, b) and cable.kind in ("pcie", "c2c"):
                 if a == name:
                     neighbour = b
@@ -465,7 +467,7 @@ def _find_pcie_generation(machine: Machine, is_required: bool) -> int:
     Raises:
         CollsimError: Where it is required and no generation has the rate: NCCL knows generations, not rates.
     """
-    slot = next((cable for a, b, cable in machine.joints if cable.kind == "pcie" and "gpu0" in (a, b)), None)
+    slot = next((cable for a, b, cable in machine.connections if cable.kind == "pcie" and "gpu0" in (a, b)), None)
     if slot is None:
         return 0
     digits = [letter for letter in slot.label.split(".")[0] if letter.isdigit()]

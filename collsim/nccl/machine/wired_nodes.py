@@ -15,8 +15,8 @@ from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cables import Nic, apply_rates, find_nic
 from ...topology.cluster import ClusterRouter
+from ...topology.machine_builder import Machine
 from ...topology.network import Cable, Floats
-from ...topology.plan import Machine
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class WiredNodes:
 
     Attributes:
         nodes: the nodes that differ from one another.
-        p2p: the worst path type allowed between GPUs (one of `topology.plan.LEVELS`).
+        p2p: the worst path type allowed between GPUs (one of `topology.machine_builder.LEVELS`).
         gdr: the same between a GPU and a network card.
         wiring_key: `Facts.wiring_key` of the facts that were read from these nodes; facts with another key describe
             another machine.
@@ -72,21 +72,24 @@ def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
         return (_build_node(machine, [rate] * len(router.cards)),)
     shares = _compute_rate_shares(topology, router, card)
     _require_modelled_edits(topology, router, shares)
-    inside_links, joints = 2 * len(machine.joints) * router.nodes, len(machine.joints)
+    inside_links, connections = 2 * len(machine.connections) * router.nodes, len(machine.connections)
     inside = shares[:inside_links].reshape(router.nodes, -1, 2).min(axis=2)
     ports = np.ones(2 * len(router.cards))
     if router.fabric:
         ports = shares[inside_links : inside_links + 2 * router.nodes * len(router.cards)]
     cards = ports.reshape(router.nodes, -1, 2).min(axis=2)
     distinct = np.unique(np.hstack([inside, cards]), axis=0)
-    return tuple(_build_node(_scale_joints(machine, row[:joints]), (rate * row[joints:]).tolist()) for row in distinct)
+    return tuple(
+        _build_node(_scale_connections(machine, row[:connections]), (rate * row[connections:]).tolist())
+        for row in distinct
+    )
 
 
 def _build_node(machine: Machine, port_rates: list[float]) -> WiredNode:
     """A node whose cards have these ports; a card carries no more than its slot."""
     names = [machine.devices[i] for i in machine.of_kind("nic")]
     slots = [
-        sum(cable.nominal or cable.bandwidth for a, b, cable in machine.joints if name in (a, b)) for name in names
+        sum(cable.nominal or cable.bandwidth for a, b, cable in machine.connections if name in (a, b)) for name in names
     ]
     return WiredNode(machine, tuple(map(min, port_rates, slots)))
 
@@ -100,7 +103,7 @@ def find_network_card(topology: Topology) -> Nic | None:
     Returns:
         The card; None where the machine has none.
     """
-    machine = topology.facts.plan
+    machine = topology.facts.machine
     if machine is None or not machine.of_kind("nic"):
         return None
     return find_nic(topology.facts.options.get("nic") or machine.nic)
@@ -119,7 +122,7 @@ def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | 
             return float((cable.nominal or cable.bandwidth) * calibration.links[cable.kind].carries)
         return apply_rates(cable, rates).bandwidth
 
-    inside = np.repeat([get_built_rate(cable) for *_, cable in router.machine.joints], 2)
+    inside = np.repeat([get_built_rate(cable) for *_, cable in router.machine.connections], 2)
     blocks = [np.tile(inside, router.nodes)]
     if router.fabric is not None and card is not None:
         blocks += [
@@ -133,14 +136,14 @@ def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | 
     return shares
 
 
-def _scale_joints(machine: Machine, shares: Floats) -> Machine:
+def _scale_connections(machine: Machine, shares: Floats) -> Machine:
     """The machine with its cables at these shares of their rates, without those at 0."""
-    joints = tuple(
+    connections = tuple(
         (a, b, _scale_cable(cable, float(share)))
-        for (a, b, cable), share in zip(machine.joints, shares, strict=True)
+        for (a, b, cable), share in zip(machine.connections, shares, strict=True)
         if share > 0
     )
-    return replace(machine, joints=joints)
+    return replace(machine, connections=connections)
 
 
 def _scale_cable(cable: Cable, factor: float) -> Cable:
@@ -154,10 +157,10 @@ def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: F
     """Refuse edits of cables that data cross and that the model has no rate for: all but GPU links, network cards, PCIe
     as a whole and cables between switches (`fabric_cost` counts what they carry)."""
     present = np.setdiff1d(np.arange(len(shares)), list(router.lost))
-    inside_links = 2 * len(router.machine.joints) * router.nodes
+    inside_links = 2 * len(router.machine.connections) * router.nodes
     modelled = {"nvlink", "xgmi"}
-    pcie_joints = [j for j, (*_, cable) in enumerate(router.machine.joints) if cable.kind == "pcie"]
-    pcie_links = [2 * joint + direction for joint in pcie_joints for direction in (0, 1)]
+    pcie_connections = [j for j, (*_, cable) in enumerate(router.machine.connections) if cable.kind == "pcie"]
+    pcie_links = [2 * connection + direction for connection in pcie_connections for direction in (0, 1)]
     pcie_shares = shares[:inside_links].reshape(router.nodes, -1)[:, pcie_links]
     if pcie_shares.size and np.ptp(pcie_shares) == 0:
         modelled.add("pcie")

@@ -31,14 +31,14 @@ NO_GAP = 0.13
 #: the gap, as few sizes far off are one too; mean for what a hypothesis leaves, as a single size decides nothing.
 OUTSIDE = 1.0
 #: A hypothesis counts if it leaves no more than this share of the gap,
-EXPLAINS = 0.7
+MAX_REMAINING_SHARE = 0.7
 #: and if it lies within the interval, or leaves next to nothing of a very large gap.
-NEXT_TO_NOTHING = 0.2
+NEGLIGIBLE_SHARE = 0.2
 #: Hypotheses within so many half-widths of the best explain as well: half of the systems left out are off by no more,
 #: where four in five are off by one (`model/interval_widths.json`, quantiles 0.5 and 0.8).
-AS_WELL = 0.44
+TIE_MARGIN = 0.44
 #: More hypotheses than that explain nothing.
-MOST_NAMED = 3
+MAX_TIED = 3
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["agree", "within", "explained", "several", "unexplained"]
@@ -255,8 +255,8 @@ def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidat
     What breaks by itself comes before what somebody must have set: the times cannot tell them apart, and who sets
     NCCL_ALGO, NCCL_PROTO or a number of channels mostly knows of it.
     """
-    most = min(EXPLAINS * widths, max(OUTSIDE, NEXT_TO_NOTHING * widths))
-    named = [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + AS_WELL)]
+    most = min(MAX_REMAINING_SHARE * widths, max(OUTSIDE, NEGLIGIBLE_SHARE * widths))
+    named = [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + TIE_MARGIN)]
     return sorted(named, key=lambda c: c.key in SETTINGS)
 
 
@@ -267,7 +267,7 @@ def _decide_verdict(distance: float, widths: float, named: int) -> Verdict:
         return "within"
     if not named:
         return "unexplained"
-    if named <= MOST_NAMED:
+    if named <= MAX_TIED:
         return "explained"
     return "several"
 

@@ -56,7 +56,7 @@ class JobStatementsLike(Protocol):
         """Cliques of NVLink domains."""
 
     @property
-    def is_joined(self) -> bool:
+    def uses_mnnvl(self) -> bool:
         """Whether NVLink joins nodes."""
 
 
@@ -172,4 +172,4 @@ def _is_domain_split(states: JobStatementsLike) -> bool | None:
     """Processes that see different cliques, and NCCL that takes no NVLink between nodes."""
     if not states.cliques:
         return None
-    return len(states.cliques) > 1 and not states.is_joined
+    return len(states.cliques) > 1 and not states.uses_mnnvl

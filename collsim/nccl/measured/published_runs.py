@@ -182,8 +182,8 @@ def _list_stated_of_machine(machine: Facts | Topology, facts: Facts) -> frozense
     """What was stated of a machine: switches that were given, a card that was chosen, and what its GPUs cannot do."""
     if not isinstance(machine, Topology):
         return _list_implied(facts)
-    plan, options = machine.facts.plan, machine.facts.options
-    staged = facts.wiring == "host" and plan is not None and not plan.p2p_over_pcie
+    node, options = machine.facts.machine, machine.facts.options
+    staged = facts.wiring == "host" and node is not None and not node.p2p_over_pcie
     stated = {"p2p": "p2p" in options or staged, "gdr": "gdr" in options, "net": "nic" in options or facts.net == "tcp"}
     return frozenset(name for name, there in stated.items() if there)
 

@@ -49,7 +49,7 @@ _BLOCKS = ("allgather", "reduce_scatter")
 _POINT_TO_POINT = ("alltoall", "sendrecv")
 #: Slots of a channel's buffer: so many calls may be on their way (NCCL src/include/device.h NCCL_STEPS). Bytes that a
 #: thread copies at a time.
-_SLOTS, _AT_A_TIME = 8, 16
+_NCCL_STEPS, _BYTES_PER_THREAD = 8, 16
 #: Bytes of a chunk of a channel with Simple, and the slices it is cut in: half of the 4 MiB buffer, sent in two (NCCL
 #: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and
 #: reduce-scatter the same).
@@ -242,7 +242,7 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     inter += call.fabric.hop_delay * 1e6
     inter += links.software.get(facts.net, 0.0) * 1e6
     if collective in _ROOTED:  # a slot is free when word of it has come back, after two hops
-        inter *= min(1.0, 2 * max(_compute_filled_share(call), 1 / _SLOTS))
+        inter *= min(1.0, 2 * max(_compute_filled_share(call), 1 / _NCCL_STEPS))
     rank_time = 0.0
     if call.algorithm == "PAT":
         rank_time = c.PAT_PER_RANK * facts.ranks
@@ -517,7 +517,7 @@ def has_unaligned_blocks(collective: str, protocol: str, nbytes: int, ranks: int
         ranks: number of ranks.
     """
     block, remainder = divmod(nbytes, ranks)
-    return collective in _BLOCKS and protocol != "LL" and remainder == 0 and block % _AT_A_TIME != 0
+    return collective in _BLOCKS and protocol != "LL" and remainder == 0 and block % _BYTES_PER_THREAD != 0
 
 
 def compute_loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:

@@ -113,7 +113,7 @@ class AllowedPaths:
 
     Args:
         capacity: the node's links and what its paths take of them.
-        intra_type: the worst type between GPUs (numbers of `topology.plan.LEVELS`).
+        intra_type: the worst type between GPUs (numbers of `topology.machine_builder.LEVELS`).
         inter_type: the worst type to and from a card.
         both_ways: whether the path back must exist and be allowed, too.
 

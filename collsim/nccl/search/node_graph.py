@@ -1,7 +1,8 @@
 """A node as NCCL's search sees it: paths between GPUs and to network cards, what each reserves, and the bandwidth of
 every directed link.
 
-At the rates NCCL plans with (src/graph/topo.h); a path is as bad as its worst element (`topology.plan`). GB/s.
+At the rates NCCL plans with (src/graph/topo.h); a path is as bad as its worst element (`topology.machine_builder`).
+Rates are in GB/s.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ...topology.machine_builder import LOC, NVB, NVL, PHB, PXB, PXN, Machine, MachinePaths, Path
 from ...topology.network import Cable
-from ...topology.plan import LOC, NVB, NVL, PHB, PXB, PXN, Machine, MachinePaths, Path
 from . import constants as c
 from .connected_groups import find_connected_groups
 
@@ -36,7 +37,7 @@ class Rules:
     """What NCCL may do.
 
     Attributes:
-        p2p: the worst path type between GPUs (numbers of `topology.plan.LEVELS`).
+        p2p: the worst path type between GPUs (numbers of `topology.machine_builder.LEVELS`).
         gdr: the worst path type for GPUDirect RDMA.
         cross_nic: NCCL_CROSS_NIC, 0 to 2.
         cpu: `intel`, `amd` or `arm`.
@@ -53,7 +54,7 @@ class LinkPath:
     """A path over the links of a node.
 
     Attributes:
-        type: its type (number of `topology.plan.LEVELS`).
+        type: its type (number of `topology.machine_builder.LEVELS`).
         costs: what a channel reserves: directed links, and how many times its speed of each.
         bandwidth: GB/s of its slowest link.
     """
@@ -86,7 +87,7 @@ class NodeGraph:
         self.gpus, self.cards = machine.ranks[:gpus], [i for i, rate in enumerate(card_rates) if rate > 0]
         self.has_nvswitch = bool(machine.of_kind("nvswitch"))
         self.nics = machine.of_kind("nic")
-        rates = [compute_nccl_rate(cable) for *_, cable in machine.joints] + [rate / 1e9 for rate in card_rates]
+        rates = [compute_nccl_rate(cable) for *_, cable in machine.connections] + [rate / 1e9 for rate in card_rates]
         self.link_bandwidth = [rate for rate in rates for _ in (0, 1)]
         numbers = range(len(self.gpus))
         self.gpu_to_gpu = {
@@ -119,7 +120,7 @@ class NodeGraph:
     def _find_path_out(self, gpu_number: int, card: int) -> LinkPath | None:
         """To a card: directly, over NVLink through the GPU next to it (PXN) where that is nearer, else through the
         socket."""
-        gpu, nic, port = self.gpus[gpu_number], self.nics[card], 2 * len(self.machine.joints) + 2 * card
+        gpu, nic, port = self.gpus[gpu_number], self.nics[card], 2 * len(self.machine.connections) + 2 * card
         direct = self.paths.best(gpu, nic)
         through_peers = [
             (to_card.bandwidth, -peer, self._build_path(hop, to_card, port=port, best_type=PXN))
@@ -136,7 +137,7 @@ class NodeGraph:
         return self._build_card_path(direct, gpu, nic, port)
 
     def _find_path_in(self, card: int, gpu_number: int) -> LinkPath | None:
-        gpu, nic, port = self.gpus[gpu_number], self.nics[card], 2 * len(self.machine.joints) + 2 * card + 1
+        gpu, nic, port = self.gpus[gpu_number], self.nics[card], 2 * len(self.machine.connections) + 2 * card + 1
         return self._build_card_path(self.paths.best(nic, gpu), nic, gpu, port)
 
     def _build_card_path(self, path: Path | None, src: int, dst: int, port: int) -> LinkPath | None:
@@ -159,14 +160,14 @@ class NodeGraph:
         Intel's root complex costs a GPU's PHB path a fifth more; before Ampere a GPU pays an eighth back.
         """
         path_type = max(best_type, *(part.type for part in parts))
-        kinds, joints = self.machine.kinds, self.machine.joints
+        kinds, connections = self.machine.kinds, self.machine.connections
         first, last = parts[0].devices[0], parts[-1].devices[-1]
         is_slow = path_type == PHB and kinds[first] == "gpu" and self.rules.cpu == "intel"
         costs: dict[int, float] = {}
         links = [link for part in parts for link in part.links]
         for link in links:
             share = 1.0
-            if is_slow and joints[link // 2][2].kind == "pcie":
+            if is_slow and connections[link // 2][2].kind == "pcie":
                 share = c.INTEL_P2P
             costs[link] = costs.get(link, 0.0) + share
         if kinds[last] == "gpu" and kinds[first] != "gpu" and self.machine.sm < 80:
@@ -240,7 +241,7 @@ class SearchInput:
 
     Attributes:
         devices: names of the node's devices.
-        joints: its cables, each with the names of its ends.
+        connections: its cables, each with the names of its ends.
         sm: compute capability of its GPUs.
         p2p_over_pcie: whether GPUs may write to one another over PCIe.
         gpu_count: how many of its GPUs take part, the first ones.
@@ -249,7 +250,7 @@ class SearchInput:
     """
 
     devices: tuple[str, ...]
-    joints: tuple[tuple[str, str, Cable], ...]
+    connections: tuple[tuple[str, str, Cable], ...]
     sm: int
     p2p_over_pcie: bool
     gpu_count: int
@@ -269,7 +270,9 @@ class SearchInput:
         Returns:
             The input of the searches.
         """
-        return cls(machine.devices, machine.joints, machine.sm, machine.p2p_over_pcie, gpu_count, card_rates, rules)
+        return cls(
+            machine.devices, machine.connections, machine.sm, machine.p2p_over_pcie, gpu_count, card_rates, rules
+        )
 
     @lru_cache(maxsize=32)  # noqa: B019 - for rings, trees and heads
     def build_node_graph(self) -> NodeGraph:
@@ -283,7 +286,7 @@ class SearchInput:
             title="node",
             about="",
             devices=self.devices,
-            joints=self.joints,
+            connections=self.connections,
             source="the topology",
             sm=self.sm,
             p2p_over_pcie=self.p2p_over_pcie,
@@ -296,7 +299,7 @@ def _drop_idle_cards(machine: Machine, gpus: int, card_rates: tuple[float, ...])
     """Without the cards of hosts that have no GPU among these: of an NVLink domain over many trays, NCCL sees the trays
     of the job."""
     used_gpus = {machine.devices[rank] for rank in machine.ranks[:gpus]}
-    hosts = find_connected_groups((), ((a, b) for a, b, cable in machine.joints if cable.kind not in FAST))
+    hosts = find_connected_groups((), ((a, b) for a, b, cable in machine.connections if cable.kind not in FAST))
     used_devices = {device for host in hosts if host & used_gpus for device in host}
     return tuple(
         rate if machine.devices[nic] in used_devices else 0.0

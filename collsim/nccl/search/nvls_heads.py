@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...topology.plan import LEVELS, Machine
+from ...topology.machine_builder import LEVELS, Machine
 from . import constants as c
 from .node_graph import NodeGraph, Rules, SearchInput
 

@@ -28,7 +28,7 @@ from functools import cache, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ...topology.plan import LEVELS, LOC, PXN, SYS, Machine
+from ...topology.machine_builder import LEVELS, LOC, PXN, SYS, Machine
 from ...trees import build_node_chains, rename_ranks
 from . import constants as c
 from .link_capacity import AllowedPaths, LinkCapacity
@@ -447,7 +447,7 @@ def _count_ring_channels(node: NodeGraph, speed: float, intra_type: int) -> int:
 
 def _count_port_channels(node: NodeGraph, speed: float, cards: Collection[int]) -> int:
     """Channels of a speed that these cards carry."""
-    first_port = len(node.machine.joints)
+    first_port = len(node.machine.connections)
     return sum(int(node.link_bandwidth[2 * (first_port + card)] / speed + 1e-6) for card in cards)
 
 

@@ -38,7 +38,7 @@ class Setting(NamedTuple):
 
     Attributes:
         cross_nic: 0, a channel leaves by the card it enters by; 1, by any; 2, in pairs of channels.
-        inter_type: the worst type of path to a card (numbers of `topology.plan.LEVELS`).
+        inter_type: the worst type of path to a card (numbers of `topology.machine_builder.LEVELS`).
         intra_type: the worst type of path between GPUs.
         pattern: `constants.RING` or one of the trees.
         same_order: all channels visit the GPUs in one order.

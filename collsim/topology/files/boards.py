@@ -12,9 +12,9 @@ from importlib.resources import files
 
 from ...errors import FormatError, describe_unknown
 from ..cables import build_nvlink
+from ..machine_builder import Machine
 from ..machines import machines
 from ..parts.gpus import GPUS
-from ..plan import Machine
 
 #: GPUs of the usual NVSwitch board, and the compute capability times ten from which a board has one.
 _BOARD, _LEAST_SM = 8, 80
@@ -109,7 +109,7 @@ def find_board(gpu: str, count: int) -> Board | None:
     """
     model = GPUS[gpu]
     for machine in machines().values():
-        has_links = any(cable.kind == "nvlink" for *_, cable in machine.joints)
+        has_links = any(cable.kind == "nvlink" for *_, cable in machine.connections)
         if machine.gpu == gpu and len(machine.of_kind("gpu")) == count and has_links:
             return Board(machine.name, machine, gpu)
     if count == _BOARD and model.nvlink and model.sm >= _LEAST_SM and model.links >= _BOARD:
@@ -117,11 +117,11 @@ def find_board(gpu: str, count: int) -> Board | None:
     return None
 
 
-def add_nvlinks(plan: Machine, board: Board) -> Machine:
+def add_nvlinks(machine: Machine, board: Board) -> Machine:
     """Add the NVLinks of a board to a machine with as many GPUs.
 
     Args:
-        plan: the machine without them.
+        machine: the machine without them.
         board: of `find_board` or `find_board_by_bus`.
 
     Returns:
@@ -129,14 +129,21 @@ def add_nvlinks(plan: Machine, board: Board) -> Machine:
     """
     model = GPUS[board.gpu]
     if board.machine is None:
-        joints = tuple(
-            (plan.devices[g], "nvswitch", build_nvlink(model.nvlink, model.links)) for g in plan.of_kind("gpu")
+        connections = tuple(
+            (machine.devices[g], "nvswitch", build_nvlink(model.nvlink, model.links)) for g in machine.of_kind("gpu")
         )
     else:
-        joints = tuple(joint for joint in board.machine.joints if joint[2].kind == "nvlink")
-    ends = {name for a, b, _ in joints for name in (a, b)}
-    devices = (*plan.devices, *sorted(ends - set(plan.devices)))
-    rings = plan.rings
+        connections = tuple(connection for connection in board.machine.connections if connection[2].kind == "nvlink")
+    ends = {name for a, b, _ in connections for name in (a, b)}
+    devices = (*machine.devices, *sorted(ends - set(machine.devices)))
+    rings = machine.rings
     if board.machine is not None:
         rings = board.machine.rings
-    return replace(plan, devices=devices, joints=(*joints, *plan.joints), gpu=board.gpu, sm=model.sm, rings=rings)
+    return replace(
+        machine,
+        devices=devices,
+        connections=(*connections, *machine.connections),
+        gpu=board.gpu,
+        sm=model.sm,
+        rings=rings,
+    )

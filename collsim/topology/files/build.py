@@ -1,4 +1,4 @@
-"""Cables that files name only in part, and the way from a plan to a topology."""
+"""Cables that files name only in part, and the step from a node to a topology."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from ..cables import Nic, build_nvlink, build_pcie
 from ..facts import Assumption
+from ..machine_builder import Machine
 from ..machines import machine
 from ..network import Cable, Topology
 from ..parts.gpus import GPUS
 from ..parts.refit import list_training_cards, remove_devices
 from ..parts.sockets import find_processor
-from ..plan import Machine
 
 _MOST_NOTES = 100
 
@@ -37,7 +37,7 @@ def usual_memory(cpu: str) -> Cable:
 
 
 def finish(
-    plan: Machine,
+    node: Machine,
     notes: Iterable[str],
     name: str,
     options: dict[str, Any],
@@ -51,7 +51,7 @@ def finish(
     storage.
 
     Args:
-        plan: one node.
+        node: one of the equal nodes.
         notes: what was not understood, or assumed without an option that says it.
         name: of the file.
         options: of `machine`.
@@ -60,11 +60,11 @@ def finish(
     """
     assumptions = [assumption for assumption in assumptions if options.get(assumption.option) is None]
     if options.get("nics") is None:
-        plan, left_out = _keep_training_cards(plan)
+        node, left_out = _keep_training_cards(node)
         assumptions = [*assumptions, *left_out]
-    if card is not None and plan.of_kind("nic") and "nic" not in options:
+    if card is not None and node.of_kind("nic") and "nic" not in options:
         options = {**options, "nic": card}
-    topology = machine(plan, **options)
+    topology = machine(node, **options)
     notes = [*notes, *map(str, assumptions)]
     if len(notes) > _MOST_NOTES:
         notes = [*notes[:_MOST_NOTES], f"and {len(notes) - _MOST_NOTES:,} more notes like these"]
@@ -72,19 +72,19 @@ def finish(
     return replace(topology, facts=facts)
 
 
-def _keep_training_cards(plan: Machine) -> tuple[Machine, list[Assumption]]:
+def _keep_training_cards(node: Machine) -> tuple[Machine, list[Assumption]]:
     """The machine with the cards that training uses, and what that assumes."""
-    cards = [plan.devices[card] for card in plan.of_kind("nic")]
-    used = list_training_cards(plan)
+    cards = [node.devices[card] for card in node.of_kind("nic")]
+    used = list_training_cards(node)
     if len(used) == len(cards):
-        return plan, []
+        return node, []
     rest = [name for name in cards if name not in used]
     message = (
         f"{', '.join(rest)} {'is' if len(rest) == 1 else 'are'} not beside a GPU (PIX or PXB), as cards for storage "
         "are",
         f"{'、'.join(rest)} 不在 GPU 旁（PIX 或 PXB），通常用于存储",
     )
-    return remove_devices(plan, rest), [Assumption("nics", str(len(used)), message, ("all",))]
+    return remove_devices(node, rest), [Assumption("nics", str(len(used)), message, ("all",))]
 
 
 __all__ = ["GPUS", "build_nvlink", "build_pcie", "finish", "usual_memory"]

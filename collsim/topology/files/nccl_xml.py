@@ -19,10 +19,10 @@ from ...errors import FormatError, Sentence, Words
 from ...files import GrowingReader
 from ..cables import C2C, GA102_SM, Nic, build_nvlink, build_pcie, build_xgmi, find_nic, nvlink_bridge
 from ..facts import Assumption
+from ..machine_builder import Machine, MachineBuilder
 from ..network import Cable, Topology
 from ..parts.gpus import GPUS, find_gpu_name
 from ..parts.sockets import build_socket_cable, identify_processor
-from ..plan import Machine, Plan
 from .boards import Board, add_nvlinks, find_board, find_board_by_bus, find_module, parse_nvlink
 from .build import finish, usual_memory
 
@@ -73,9 +73,9 @@ _KNOWN = {
 
 @dataclass
 class _Progress:
-    """What has been met so far: the plan, GPUs with their element, cards, notes."""
+    """What has been met so far: the builder, GPUs with their element, cards, notes."""
 
-    plan: Plan
+    builder: MachineBuilder
     any_gpu: bool
     gpus: list[tuple[str, Element | None]] = field(default_factory=list)
     bus: dict[str, str] = field(default_factory=dict)
@@ -118,10 +118,10 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         message = "{name}: the outermost element is <{tag}>; NCCL topology files begin with <system version=...>"
         raise FormatError(message, name=name, tag=root.tag)
     elements = list(root.iter())
-    progress = _Progress(Plan(), any(e.tag == "gpu" for e in elements))
+    progress = _Progress(MachineBuilder(), any(e.tag == "gpu" for e in elements))
     progress.notes += _list_unknown(elements)
     order = _order_gpus(root, progress.any_gpu, name)
-    progress.plan.add(*(f"gpu{i}" for i in range(len(order))))
+    progress.builder.add(*(f"gpu{i}" for i in range(len(order))))
     cpus = [child for child in root if child.tag == "cpu"]
     progress.notes += [
         f"<{child.tag}> outside of a <cpu> is left out" for child in root if child.tag in _KNOWN and child.tag != "cpu"
@@ -133,19 +133,19 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         message = "{name}: no {kind} in it, so there is nothing to simulate{only}"
         raise FormatError(message, name=name, kind="<cpu>" if not cpus else "GPU", only=only)
     for i, cpu in enumerate(cpus):
-        progress.plan.join(f"cpu{i}", f"memory{i}", usual_memory(_find_processor(cpu)))
+        progress.builder.connect(f"cpu{i}", f"memory{i}", usual_memory(_find_processor(cpu)))
         for child in cpu:
             _walk(child, f"cpu{i}", None, order, progress, name)
     _join_sockets(cpus, progress)
     _join_links(progress, name)
-    plan, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
+    machine, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
     card = _build_card(progress, board)
     rest = {key: value for key, value in options.items() if key != "nvlink"}
-    return finish(plan, progress.notes, name, rest, card, progress.assumptions)
+    return finish(machine, progress.notes, name, rest, card, progress.assumptions)
 
 
 def _complete(
-    plan: Machine, progress: _Progress, root: Element, options: dict[str, Any], name: str
+    machine: Machine, progress: _Progress, root: Element, options: dict[str, Any], name: str
 ) -> tuple[Machine, Board | None]:
     """The machine with the NVLinks that its file leaves out, and the board that they are from.
 
@@ -153,9 +153,9 @@ def _complete(
         FormatError: Where that is unknown of GPUs that nothing but their PCI class describes.
     """
     word = parse_nvlink(options.get("nvlink"))
-    has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in plan.joints)
+    has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in machine.connections)
     if word == "none" or has_links or len(progress.gpus) < 2:
-        return plan, None
+        return machine, None
     devices = [pci for pci in root.iter("pci") if _read_bus(pci) in progress.bus]
     gpu = find_module(pci.get("device", "") for pci in devices)
     if not gpu and options.get("gpu") is not None and (word or not progress.any_gpu):
@@ -168,7 +168,7 @@ def _complete(
             f"the file leaves NVLink out, as clouds' files do, and NCCL adds it by itself: NVLinks as in "
             f"{board.label}; nvlink='none' leaves them out"
         )
-        return add_nvlinks(plan, board), board
+        return add_nvlinks(machine, board), board
     is_bare = not progress.any_gpu and any(pci.get("class", "").startswith(_MODULE_CLASS) for pci in devices)
     if word == "board" or (is_bare and (not gpu or GPUS[gpu].links)):
         raise FormatError(
@@ -178,7 +178,7 @@ def _complete(
             name=name,
             count=len(progress.gpus),
         )
-    return plan, None
+    return machine, None
 
 
 def _parse(text: str, name: str) -> Element:
@@ -314,7 +314,7 @@ def _walk(
         me = above
     else:
         me, progress.switches = f"pcie{progress.switches}", progress.switches + 1
-        progress.plan.join(me, above, slot)
+        progress.builder.connect(me, above, slot)
     for child in element:
         _walk(child, me, element, order, progress, name)
 
@@ -331,12 +331,12 @@ def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, 
     if len(mine) > 1:
         progress.notes.append(f"PCI device {bus} has {len(mine)} <gpu> elements; they share its slot")
         shared, progress.switches = f"pcie{progress.switches}", progress.switches + 1
-        progress.plan.join(shared, above, slot)
+        progress.builder.connect(shared, above, slot)
         above = shared
     for number, gpu in mine:
         progress.gpus.append((f"gpu{number}", gpu))
         progress.bus[bus] = f"gpu{number}"
-        progress.plan.join(f"gpu{number}", above, slot)
+        progress.builder.connect(f"gpu{number}", above, slot)
 
 
 def _add_card(element: Element, above: str, slot: Cable | None, progress: _Progress) -> None:
@@ -345,7 +345,7 @@ def _add_card(element: Element, above: str, slot: Cable | None, progress: _Progr
         if net.get("dev") is None:
             progress.notes.append(f"<net name={net.get('name')!r}> has no dev, so NCCL ignores it")
     progress.nets += nets
-    progress.plan.join(f"nic{progress.cards}", above, slot or build_pcie(4))
+    progress.builder.connect(f"nic{progress.cards}", above, slot or build_pcie(4))
     if slot is None:
         progress.notes.append(f"nic{progress.cards} is not under a PCI device: taken for PCIe 4.0 ×16")
     if len(nets) > 1:
@@ -387,7 +387,7 @@ def _join_sockets(cpus: list[Element], progress: _Progress) -> None:
         )
     for b in range(len(cpus)):
         for a in range(b):
-            progress.plan.join(f"cpu{a}", f"cpu{b}", build_socket_cable(_find_processor(cpus[a])))
+            progress.builder.connect(f"cpu{a}", f"cpu{b}", build_socket_cable(_find_processor(cpus[a])))
 
 
 def _find_processor(cpu: Element) -> str:
@@ -408,10 +408,10 @@ def _join_links(progress: _Progress, name: str) -> None:
             count, target = progress.count(link, "count", 1, most=_MOST_LINKS), link.get("target", "").strip().lower()
             if link.tag == "c2c":
                 bw = progress.count(link, "bw", 0, most=10_000_000)
-                progress.plan.join(me, _find_socket(me, progress), _build_c2c(bw * count / 1000))
+                progress.builder.connect(me, _find_socket(me, progress), _build_c2c(bw * count / 1000))
             elif link.tag in ("nvlink", "xgmi"):
                 if link.tag == "nvlink" and link.get("tclass") == _POWER:
-                    progress.plan.join(me, _find_socket(me, progress), _build_gpu_link(link.tag, sm, count, gpu))
+                    progress.builder.connect(me, _find_socket(me, progress), _build_gpu_link(link.tag, sm, count, gpu))
                 elif link.tag == "nvlink" and link.get("tclass", "").startswith("0x0680"):
                     switched[me] += count
                 elif target not in progress.bus:
@@ -422,11 +422,11 @@ def _join_links(progress: _Progress, name: str) -> None:
                     progress.notes.append(f"{me}: {link.tag} to itself is left out")
                 elif frozenset((me, progress.bus[target])) not in done:
                     done.add(frozenset((me, progress.bus[target])))
-                    progress.plan.join(me, progress.bus[target], _build_gpu_link(link.tag, sm, count, gpu))
+                    progress.builder.connect(me, progress.bus[target], _build_gpu_link(link.tag, sm, count, gpu))
     for me, gpu in progress.gpus:
         if switched[me]:
             sm = _parse_whole(gpu.get("sm") if gpu is not None else None, 80)
-            progress.plan.join(me, "nvswitch", _build_gpu_link("nvlink", sm, switched[me], gpu))
+            progress.builder.connect(me, "nvswitch", _build_gpu_link("nvlink", sm, switched[me], gpu))
 
 
 def _build_c2c(gigabytes: float) -> Cable:
@@ -438,7 +438,7 @@ def _build_c2c(gigabytes: float) -> Cable:
 
 
 def _find_socket(device: str, progress: _Progress) -> str:
-    above = {a: b for a, b, cable in progress.plan.joints if cable.kind == "pcie"}
+    above = {a: b for a, b, cable in progress.builder.connections if cable.kind == "pcie"}
     while not device.startswith("cpu"):
         device = above[device]
     return device
@@ -500,8 +500,8 @@ def _build_machine(progress: _Progress, cpus: list[Element], name: str) -> Machi
         progress.notes.append(
             "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, in the order of the file"
         )
-    return Machine.from_plan(
-        progress.plan,
+    return Machine.from_builder(
+        progress.builder,
         name=name,
         title=f"{len(progress.gpus)} GPUs of {name}",
         about="read from NCCL topology XML",

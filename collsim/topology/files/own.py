@@ -28,9 +28,9 @@ from ..calibrated import LinkFigures, Measured, Residue, calibrate_links
 from ..figures import parse_cable_alpha, parse_cable_bandwidth
 from ..generic import NETWORKS
 from ..graph import ShortestPaths, build_topology
+from ..machine_builder import Machine, MachineBuilder
 from ..machines import machine, machines
 from ..network import DEVICE_KINDS, Cable, Topology
-from ..plan import Machine, Plan
 from ..spec import parse_topology
 from .document import build_value, compose
 
@@ -71,7 +71,7 @@ _MACHINE = {
     "paths",
     "words",
     "devices",
-    "joints",
+    "connections",
 }
 _CALIBRATION = ("links", "nccl", "fitted_on", "median_error")
 _RESIDUE = ("collective", "ranks", "sizes", "factors")
@@ -245,25 +245,27 @@ def _read_machine(node: _YamlNode) -> str | Machine:
         if node.value not in machines():
             raise node.build_error(describe_unknown("machine", node.value, machines()))
         return str(node.value)
-    entries = node.keys(_MACHINE | {"cables"}, ("name", "joints", "source"))
+    entries = node.keys(_MACHINE | {"cables"}, ("name", "connections", "source"))
     if "cables" in entries:
         cables = entries["cables"].fields()
     else:
         cables = {}
-    plan = Plan()
+    builder = MachineBuilder()
     try:
-        plan.add(*(str(d) for d in (entries["devices"].value if "devices" in entries else ())))
-        for joint in entries["joints"].items():
-            ends = joint.items()
+        builder.add(*(str(d) for d in (entries["devices"].value if "devices" in entries else ())))
+        for connection in entries["connections"].items():
+            ends = connection.items()
             if len(ends) != 3:
-                raise joint.build_error("a joint is [device, device, cable]")
-            plan.join(str(ends[0].value), str(ends[1].value), _read_cable(ends[2], cables))
-        plain = {k: item.value for k, item in entries.items() if k not in ("devices", "joints", "cables")}
+                raise connection.build_error("a connection is [device, device, cable]")
+            builder.connect(str(ends[0].value), str(ends[1].value), _read_cable(ends[2], cables))
+        plain = {k: item.value for k, item in entries.items() if k not in ("devices", "connections", "cables")}
         plain |= {k: tuple(map(tuple, plain[k])) for k in ("rings", "paths") if k in plain}
         plain |= {"dims": tuple(plain["dims"])} if "dims" in plain else {}
         if "words" in plain:
-            plain["words"] = {(plan.devices.index(a), plan.devices.index(b)): word for a, b, word in plain["words"]}
-        built = Machine.from_plan(plan, **{"title": plain["name"], "about": "", **plain})
+            plain["words"] = {
+                (builder.devices.index(a), builder.devices.index(b)): word for a, b, word in plain["words"]
+            }
+        built = Machine.from_builder(builder, **{"title": plain["name"], "about": "", **plain})
         _ = built.kinds
     except (TopologyError, ValueError, TypeError) as error:
         if isinstance(error, FormatError):
@@ -397,9 +399,9 @@ def to_yaml(topology: Topology) -> str:
     data: dict[str, Any] = {"collsim": 1, "name": topology.name}
     facts = topology.facts
     calls = [{what: arguments} for what, arguments in facts.calls]
-    if facts.plan is not None:
-        is_known = machines().get(facts.plan.name) == facts.plan
-        data["machine"] = facts.plan.name if is_known else _write_machine(facts.plan)
+    if facts.machine is not None:
+        is_known = machines().get(facts.machine.name) == facts.machine
+        data["machine"] = facts.machine.name if is_known else _write_machine(facts.machine)
         if facts.options:
             data["options"] = {key: _write_plain(value) for key, value in facts.options.items()}
     elif facts.network:
@@ -458,19 +460,22 @@ def _write_cable(cable: Cable) -> dict[str, Any]:
     }
 
 
-def _write_machine(plan: Machine) -> dict[str, Any]:
-    names = _name_cables([cable for *_, cable in plan.joints])
+def _write_machine(machine: Machine) -> dict[str, Any]:
+    names = _name_cables([cable for *_, cable in machine.connections])
     written = {
-        key: getattr(plan, key) for key in sorted(_MACHINE - {"devices", "joints", "rings", "paths", "words", "dims"})
+        key: getattr(machine, key)
+        for key in sorted(_MACHINE - {"devices", "connections", "rings", "paths", "words", "dims"})
     }
-    if plan.dims:
-        written["dims"] = list(plan.dims)
-    written |= {key: [list(order) for order in getattr(plan, key)] for key in ("rings", "paths") if getattr(plan, key)}
-    if plan.words:
-        written["words"] = [[plan.devices[a], plan.devices[b], word] for (a, b), word in plan.words.items()]
-    written["devices"] = list(plan.devices)
+    if machine.dims:
+        written["dims"] = list(machine.dims)
+    written |= {
+        key: [list(order) for order in getattr(machine, key)] for key in ("rings", "paths") if getattr(machine, key)
+    }
+    if machine.words:
+        written["words"] = [[machine.devices[a], machine.devices[b], word] for (a, b), word in machine.words.items()]
+    written["devices"] = list(machine.devices)
     written["cables"] = {name: _write_cable(cable) for cable, name in names.items()}
-    written["joints"] = [[a, b, names[cable]] for a, b, cable in plan.joints]
+    written["connections"] = [[a, b, names[cable]] for a, b, cable in machine.connections]
     return written
 
 

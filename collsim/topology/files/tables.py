@@ -6,9 +6,9 @@ from __future__ import annotations
 from ...errors import Sentence
 from ..cables import NICS
 from ..fabrics import FABRICS
+from ..machine_builder import Machine
 from ..machines import machines
 from ..network import Cable
-from ..plan import Machine
 
 #: Title and heads of each table, in English and Chinese.
 _MACHINES = (
@@ -28,7 +28,7 @@ _CARDS = (
     ("网卡，单向", "名称", *_FIGURES[1], "RDMA", "数字的出处"),
 )
 _FABRICS = (("Fabrics", "name", "what"), ("网络结构", "名称", "是什么"))
-_ABLE = (("no", "yes"), ("否", "是"))
+_NO_YES = (("no", "yes"), ("否", "是"))
 
 
 def build_machine_tables(lang: str = "en") -> str:
@@ -42,11 +42,11 @@ def build_machine_tables(lang: str = "en") -> str:
         Markdown.
     """
     chinese = lang == "zh"
-    cards = [[f"`{n.name}`", *_list_figures(n.cable), _ABLE[chinese][n.rdma], n.cable.source] for n in NICS.values()]
+    cards = [[f"`{n.name}`", *_list_figures(n.cable), _NO_YES[chinese][n.rdma], n.cable.source] for n in NICS.values()]
     fabrics = [[f"`{name}`", Sentence(about).text(lang)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
-            _format_table(_MACHINES[chinese], [_describe_machine(plan, chinese) for plan in machines().values()]),
+            _format_table(_MACHINES[chinese], [_describe_machine(machine, chinese) for machine in machines().values()]),
             _format_table(_LINKS[chinese], _list_links()),
             _format_table(_CARDS[chinese], cards),
             _format_table(_FABRICS[chinese], fabrics),
@@ -54,20 +54,26 @@ def build_machine_tables(lang: str = "en") -> str:
     )
 
 
-def _describe_machine(plan: Machine, chinese: bool) -> list[str]:
+def _describe_machine(machine: Machine, chinese: bool) -> list[str]:
     """A row of the first table; what a machine says of itself is English where it has no Chinese."""
-    cards = len(plan.of_kind("nic"))
-    about = plan.about
+    cards = len(machine.of_kind("nic"))
+    about = machine.about
     if chinese:
-        about = plan.chinese or plan.about
-    return [f"`{plan.name}`", about, f"{len(plan.ranks)}", f"{cards} × {plan.nic}" if cards else "", plan.source]
+        about = machine.chinese or machine.about
+    return [
+        f"`{machine.name}`",
+        about,
+        f"{len(machine.ranks)}",
+        f"{cards} × {machine.nic}" if cards else "",
+        machine.source,
+    ]
 
 
 def _list_links() -> list[list[str]]:
     """A row for each cable of the catalogue, by kind and label, with the machines that have it."""
     cables_of: dict[Cable, list[str]] = {}
-    for name, plan in machines().items():
-        for cable in dict.fromkeys(cable for *_, cable in plan.joints):
+    for name, machine in machines().items():
+        for cable in dict.fromkeys(cable for *_, cable in machine.connections):
             cables_of.setdefault(cable, []).append(name)
     ordered = sorted(cables_of.items(), key=lambda item: (item[0].kind, item[0].label))
     return [[*_list_figures(cable), ", ".join(names), cable.source] for cable, names in ordered]

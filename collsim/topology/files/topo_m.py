@@ -17,10 +17,10 @@ from typing import Any
 
 from ...errors import FormatError, format_value
 from ..cables import GA102_SM, find_nic, nvlink_bridge
+from ..machine_builder import Machine, MachineBuilder
 from ..network import Cable, Topology
 from ..parts.gpus import UNKNOWN, find_gpu_name, label_gpu
 from ..parts.sockets import build_socket_cable, find_processor
-from ..plan import Machine, Plan
 from .boards import add_nvlinks, find_board, parse_nvlink
 from .build import GPUS, build_nvlink, build_pcie, finish, usual_memory
 from .guesses import Guesses, MatrixHints, guess_parts
@@ -86,19 +86,19 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     matrix = _parse_matrix(text, name)
     taken = guess_parts(_collect_hints(matrix), options)
     rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu", "nvlink")}
-    plan, notes = _build_plan(matrix, name, taken)
-    plan, hidden = _complete(plan, text, matrix, options, name)
+    machine, notes = _build_machine(matrix, name, taken)
+    machine, hidden = _complete(machine, text, matrix, options, name)
     notes += hidden
     if options.get("gpu") is not None:
-        plan = replace(plan, gpu=label_gpu(options["gpu"]))
+        machine = replace(machine, gpu=label_gpu(options["gpu"]))
     usual = None
     if matrix.cards:
         usual = find_nic(taken.nic)
-    return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumptions)
+    return finish(machine, [*matrix.notes, *notes], name, rest, usual, taken.assumptions)
 
 
 def _complete(
-    plan: Machine, text: str, matrix: _Matrix, options: dict[str, Any], name: str
+    machine: Machine, text: str, matrix: _Matrix, options: dict[str, Any], name: str
 ) -> tuple[Machine, list[str]]:
     """The machine with the NVLinks that `topo -mp` hides, and a note.
 
@@ -110,14 +110,14 @@ def _complete(
         gpu = find_gpu_name(options["gpu"])
     is_only_guessed = "topo -mp" not in text and word != "board"
     is_hidden = gpu in _BOARDS_ONLY or not is_only_guessed
-    has_links = any(cable.kind == "nvlink" for *_, cable in plan.joints)
+    has_links = any(cable.kind == "nvlink" for *_, cable in machine.connections)
     if word == "none" or has_links or not is_hidden or (gpu and not GPUS[gpu].links):
-        return plan, []
+        return machine, []
     board = None
     if gpu:
         board = find_board(gpu, len(matrix.gpus))
     if board is None and is_only_guessed:
-        return plan, []
+        return machine, []
     if board is None:
         raise FormatError(
             "{name}: nvidia-smi topo -mp hides NVLink; paste what topo -m prints, say gpu='H100' for the NVLinks of "
@@ -125,7 +125,7 @@ def _complete(
             name=name,
         )
     note = f"the text has no NVLink, as topo -mp hides it: NVLinks as in {board.label}; nvlink='none' leaves them out"
-    return add_nvlinks(plan, board), [note]
+    return add_nvlinks(machine, board), [note]
 
 
 # ---- text to matrix
@@ -266,16 +266,16 @@ def _collect_hints(matrix: _Matrix) -> MatrixHints:
     return MatrixHints(links=links, bridged=_has_bridges(matrix), old=matrix.old, cards=cards, sockets=sockets)
 
 
-def _build_plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
+def _build_machine(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
     notes: list[str] = []
     kind, slot = taken.gpu, build_pcie(taken.pcie)
     model = GPUS.get(kind, UNKNOWN)
     local = {n: f"gpu{i}" for i, n in enumerate(matrix.gpus)} | {n: f"nic{i}" for i, n in enumerate(matrix.cards)}
-    plan = Plan()
-    plan.add(*(local[n] for n in matrix.gpus))
-    _join_nvlinks(plan, matrix, local, kind)
+    builder = MachineBuilder()
+    builder.add(*(local[n] for n in matrix.gpus))
+    _connect_nvlinks(builder, matrix, local, kind)
     gpu_slot = build_pcie(taken.pcie, model.lanes)
-    _join_pcie(plan, matrix, local, slot, gpu_slot, taken.cpu)
+    _connect_pcie(builder, matrix, local, slot, gpu_slot, taken.cpu)
     memory = usual_memory(taken.cpu)
     notes.append(f"host memory ({memory.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
     if (
@@ -291,9 +291,9 @@ def _build_plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, li
         )
     notes += _note_missing_links(matrix)
     words = {(a, b): matrix.between(a, b) for a in matrix.names for b in matrix.names if a != b}
-    devices = plan.devices
-    machine = Machine.from_plan(
-        plan,
+    devices = builder.devices
+    machine = Machine.from_builder(
+        builder,
         name=name,
         title=f"{len(matrix.gpus)} GPUs of {name}",
         about="read from nvidia-smi topo -m",
@@ -343,18 +343,18 @@ def _has_nvswitch(matrix: _Matrix) -> bool:
     return len(matrix.gpus) > 4 or int(word[2:]) * (len(matrix.gpus) - 1) > _MOST_LINKS
 
 
-def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str) -> None:
+def _connect_nvlinks(builder: MachineBuilder, matrix: _Matrix, local: dict[str, str], kind: str) -> None:
     gpus = matrix.gpus
     model = GPUS.get(kind, UNKNOWN)
     generation = model.nvlink
     if _has_nvswitch(matrix):
         width = int(matrix.between(gpus[0], gpus[1])[2:])
         for g in gpus:
-            plan.join(local[g], "nvswitch", build_nvlink(generation, width))
+            builder.connect(local[g], "nvswitch", build_nvlink(generation, width))
         return
     is_ga102 = model.sm == GA102_SM or (not kind and _has_bridges(matrix))
     for a, b, width in _list_nvlink_pairs(matrix):
-        plan.join(local[a], local[b], nvlink_bridge(width) if is_ga102 else build_nvlink(generation, width))
+        builder.connect(local[a], local[b], nvlink_bridge(width) if is_ga102 else build_nvlink(generation, width))
 
 
 def _list_nvlink_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
@@ -395,7 +395,9 @@ def _shares_switch(matrix: _Matrix, a: str, b: str) -> bool:
     return hidden and all(first == second for first, second in seen) and ("PXB", "PXB") in seen
 
 
-def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], slot: Cable, gpu_slot: Cable, cpu: str) -> None:
+def _connect_pcie(
+    builder: MachineBuilder, matrix: _Matrix, local: dict[str, str], slot: Cable, gpu_slot: Cable, cpu: str
+) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
     switches, sockets = itertools.count(), _group_by_socket(matrix)
     for s, members in enumerate(sockets):
@@ -403,24 +405,24 @@ def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], slot: Cable, 
             leaves = _group_names(tree, lambda a, b: matrix.between(a, b) == "PIX" or _shares_switch(matrix, a, b))
             several = len(leaves) > 1
             if several:
-                top = _add_switch(plan, f"cpu{s}", slot, switches)
+                top = _add_switch(builder, f"cpu{s}", slot, switches)
             else:
                 top = f"cpu{s}"
             for leaf in leaves:
                 above = top
                 if several or len(leaf) > 1:
-                    above = _add_switch(plan, top, slot, switches)
+                    above = _add_switch(builder, top, slot, switches)
                 for member in leaf:
                     is_gpu = local[member].startswith("gpu")
-                    plan.join(local[member], above, gpu_slot if is_gpu else slot)
+                    builder.connect(local[member], above, gpu_slot if is_gpu else slot)
     for s in range(len(sockets)):
-        plan.join(f"cpu{s}", f"memory{s}", usual_memory(cpu))
+        builder.connect(f"cpu{s}", f"memory{s}", usual_memory(cpu))
         for other in range(s):
-            plan.join(f"cpu{other}", f"cpu{s}", build_socket_cable(cpu))
+            builder.connect(f"cpu{other}", f"cpu{s}", build_socket_cable(cpu))
 
 
-def _add_switch(plan: Plan, above: str, slot: Cable, switches: Iterator[int]) -> str:
+def _add_switch(builder: MachineBuilder, above: str, slot: Cable, switches: Iterator[int]) -> str:
     """One more PCIe switch, below a device; its name."""
     name = f"pcie{next(switches)}"
-    plan.join(name, above, slot)
+    builder.connect(name, above, slot)
     return name

@@ -27,10 +27,10 @@ from ..cables import Nic, apply_rates, find_nic
 from ..cluster import ClusterRouter, Policy
 from ..fabrics import FABRIC_OPTIONS, Fabric, build_fabric
 from ..facts import TopologyFacts
+from ..machine_builder import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
 from ..parts.refit import refit_machine
-from ..plan import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..rings import find_rings
 
 #: What `machine` takes where nothing is said.
@@ -57,8 +57,8 @@ def machines() -> Catalog[Machine]:
     """The machines of the catalogue by name, including those of other installed packages.
 
     Returns:
-        A mapping from names to machines, which prints as a table. A Machine has `title`, `about`, `devices`, `joints`
-        (with sources) and `source`.
+        A mapping from names to machines, which prints as a table. A Machine has `title`, `about`, `devices`,
+        `connections` (with sources) and `source`.
 
     Examples:
         >>> import collsim as cs
@@ -140,22 +140,22 @@ def machine(
     known = inspect.signature(machine).parameters
     require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
     if isinstance(name, Machine):
-        plan = name
+        node = name
     else:
-        plan = _find_machine(name)
+        node = _find_machine(name)
     if nics is None and not isinstance(name, Machine):
-        nics = _count_named_cards(plan, nic)
+        nics = _count_named_cards(node, nic)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
-    plan = refit_machine(plan, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
+    node = refit_machine(node, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
     _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _parse_nodes(nodes)
     oversubscription = _parse_ratio(oversubscription)
     _require_rates(rates)
-    card = _find_card(plan, nic)
-    net = _build_net(plan, count, card, fabric, oversubscription, rates, options)
-    policy = _build_policy(plan, card, net, p2p, gdr, pxn)
-    devices, order = _place_ranks(plan, count, placement)
+    card = _find_card(node, nic)
+    net = _build_net(node, count, card, fabric, oversubscription, rates, options)
+    policy = _build_policy(node, card, net, p2p, gdr, pxn)
+    devices, order = _place_ranks(node, count, placement)
     request: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
     request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
@@ -164,10 +164,10 @@ def machine(
     settings = changed
     if order != "node":
         settings = {**changed, "placement": placement}
-    facts = _collect_facts(plan, count, net, card, policy, rates, order, settings)
-    links = _build_links(plan, count, net, card, rates)
+    facts = _collect_facts(node, count, net, card, policy, rates, order, settings)
+    links = _build_links(node, count, net, card, rates)
     return _join_nodes(
-        plan, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
+        node, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
     )
 
 
@@ -175,19 +175,19 @@ def machine(
 _FAMILY = {"ib": "rdma", "roce": "rdma"}
 
 
-def _count_named_cards(plan: Machine, nic: object) -> int | None:
+def _count_named_cards(node: Machine, nic: object) -> int | None:
     """Cards of a node where only the rate of its network is named: one, unless the machine has cards of that kind;
     None leaves the machine its own."""
-    if not isinstance(nic, str) or not plan.of_kind("nic"):
+    if not isinstance(nic, str) or not node.of_kind("nic"):
         return None
-    kinds = [_FAMILY.get(kind, kind) for kind in (nic.split("-")[0], plan.nic.split("-")[0])]
+    kinds = [_FAMILY.get(kind, kind) for kind in (nic.split("-")[0], node.nic.split("-")[0])]
     if kinds[0] == kinds[1]:
         return None
     return 1
 
 
 def _join_nodes(
-    plan: Machine,
+    node: Machine,
     count: int,
     net: Any,
     policy: Policy,
@@ -198,16 +198,16 @@ def _join_nodes(
     facts: TopologyFacts,
 ) -> Topology:
     """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
-    router = ClusterRouter(plan, count, net, policy)
+    router = ClusterRouter(node, count, net, policy)
     return Topology(
-        name=f"{plan.name}{arguments}",
+        name=f"{node.name}{arguments}",
         ranks=len(placement),
-        devices=_build_devices(plan, count, net),
+        devices=_build_devices(node, count, net),
         links=links,
         endpoint_device=placement,
         router=router,
         shape="machine",
-        orders=order_rings(plan, count, router) if in_order else None,
+        orders=order_rings(node, count, router) if in_order else None,
         facts=facts,
     )
 
@@ -256,27 +256,27 @@ def _parse_ratio(oversubscription: object) -> float:
     return ratio
 
 
-def _find_card(plan: Machine, name: str | None) -> Nic | None:
-    if not plan.of_kind("nic"):
+def _find_card(node: Machine, name: str | None) -> Nic | None:
+    if not node.of_kind("nic"):
         if name is not None:
             message = "machine {name!r} has no network card, so nic={nic!r} has no place"
-            raise TopologyError(message, name=plan.name, nic=name)
+            raise TopologyError(message, name=node.name, nic=name)
         return None
-    return find_nic(name or plan.nic)
+    return find_nic(name or node.nic)
 
 
 def _build_net(
-    plan: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
+    node: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
 ) -> Fabric | None:
-    cards = len(plan.of_kind("nic"))
-    orders = max(1, cards, len(plan.paths)) * len(plan.ranks)
-    whole = Extent(nodes * len(plan.devices), 2 * nodes * (len(plan.joints) + cards), numbers=nodes * orders)
+    cards = len(node.of_kind("nic"))
+    orders = max(1, cards, len(node.paths)) * len(node.ranks)
+    whole = Extent(nodes * len(node.devices), 2 * nodes * (len(node.connections) + cards), numbers=nodes * orders)
     require_extent(
-        Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=plan.name), whole, "use fewer nodes", TopologyError
+        Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=node.name), whole, "use fewer nodes", TopologyError
     )
     if nodes > 1 and card is None:
         message = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
-        raise TopologyError(message, name=plan.name, nodes=nodes)
+        raise TopologyError(message, name=node.name, nodes=nodes)
     if card:
         cable = apply_rates(card.cable, rates)
     else:
@@ -305,22 +305,22 @@ def _parse_level(what: str, level: bool | str, default: int) -> int:
 
 
 def _build_policy(
-    plan: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None
+    node: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None
 ) -> Policy:
     usual = PXB
-    if plan.amd_cpu and len(plan.of_kind("gpu")) <= 2:
+    if node.amd_cpu and len(node.of_kind("gpu")) <= 2:
         usual = SYS
     rdma = _parse_level("gdr", gdr, P2C)
-    if not plan.gdr or (card is not None and not card.rdma):
+    if not node.gdr or (card is not None and not card.rdma):
         rdma = LOC
     lanes = net is not None and net.lanes is not None
     return Policy(_parse_level("p2p", p2p, usual), rdma, lanes if pxn is None else bool(pxn))
 
 
-def _place_ranks(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
+def _place_ranks(node: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
     """Device of each rank, and the placement's name."""
-    per = len(plan.ranks)
-    usual = (np.arange(nodes)[:, None] * len(plan.devices) + np.array(plan.ranks)).ravel().astype(np.int32)
+    per = len(node.ranks)
+    usual = (np.arange(nodes)[:, None] * len(node.devices) + np.array(node.ranks)).ravel().astype(np.int32)
     if isinstance(placement, str):
         if placement == "node":
             return usual, "node"
@@ -336,26 +336,26 @@ def _place_ranks(plan: Machine, nodes: int, placement: str | list[int]) -> tuple
     return usual[order], "by hand"
 
 
-def _build_devices(plan: Machine, nodes: int, net: Fabric | None) -> Devices:
+def _build_devices(node: Machine, nodes: int, net: Fabric | None) -> Devices:
     switches: tuple[tuple[int, str], ...] = ()
     if net:
         switches = net.switches
     more = sum(count for count, _ in switches)
-    kind = np.array([DEVICE_KINDS.index(k) for k in plan.kinds], np.int8)
+    kind = np.array([DEVICE_KINDS.index(k) for k in node.kinds], np.int8)
     return Devices(
-        NodeNames(plan.devices, nodes, switches),
+        NodeNames(node.devices, nodes, switches),
         np.concatenate([np.tile(kind, nodes), np.full(more, DEVICE_KINDS.index("switch"), np.int8)]),
         np.concatenate([np.repeat(np.arange(nodes, dtype=np.int32), len(kind)), np.full(more, -1, np.int32)]),
     )
 
 
-def _build_links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None, rates: str) -> Links:
+def _build_links(node: Machine, nodes: int, net: Fabric | None, card: Nic | None, rates: str) -> Links:
     """Columns: each node's cables, then those of its cards, then those between switches; both directions of a cable in
     turn."""
-    number = {name: i for i, name in enumerate(plan.devices)}
-    inside = [apply_rates(cable, rates) for *_, cable in plan.joints]
+    number = {name: i for i, name in enumerate(node.devices)}
+    inside = [apply_rates(cable, rates) for *_, cable in node.connections]
     cables = list(dict.fromkeys(inside))
-    local = np.array([(number[a], number[b]) for a, b, _ in plan.joints], np.int32).reshape(-1, 2)
+    local = np.array([(number[a], number[b]) for a, b, _ in node.connections], np.int32).reshape(-1, 2)
     more = 0
     if net is not None and card is not None:
         more = net.ports + len(net.a)
@@ -366,7 +366,7 @@ def _build_links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None
     np.add(first, local[:, ::-1].ravel(), out=dst[:split].reshape(nodes, -1))
     kind[:split].reshape(nodes, -1)[:] = np.repeat([cables.index(c) for c in inside], 2)
     if net is not None and card is not None:
-        src[split::2], src[split + 1 :: 2] = _find_fabric_ends(plan, nodes, net)
+        src[split::2], src[split + 1 :: 2] = _find_fabric_ends(node, nodes, net)
         dst[split::2], dst[split + 1 :: 2] = src[split + 1 :: 2], src[split::2]
         kind[split : split + 2 * net.ports], kind[split + 2 * net.ports :] = len(cables), len(cables) + 1
         cables += [apply_rates(card.cable, rates), net.uplink]
@@ -374,43 +374,43 @@ def _build_links(plan: Machine, nodes: int, net: Fabric | None, card: Nic | None
     return Links(src, dst, alpha[kind], rate[kind], kind, tuple(cables))
 
 
-def _find_fabric_ends(plan: Machine, nodes: int, net: Fabric) -> tuple[Ints, Ints]:
+def _find_fabric_ends(node: Machine, nodes: int, net: Fabric) -> tuple[Ints, Ints]:
     """Devices at both ends of each of the fabric's cables: the cards' own first, from the card."""
-    cards = np.array(plan.of_kind("nic"), np.int32)
-    first = np.arange(nodes, dtype=np.int32) * np.int32(len(plan.devices))
-    switch = np.int32(nodes * len(plan.devices))
+    cards = np.array(node.of_kind("nic"), np.int32)
+    first = np.arange(nodes, dtype=np.int32) * np.int32(len(node.devices))
+    switch = np.int32(nodes * len(node.devices))
     starts = np.concatenate([(first[:, None] + cards).ravel(), net.a.astype(np.int32) + switch])
     return starts, np.concatenate([net.home, net.b]).astype(np.int32) + switch
 
 
-def order_rings(plan: Machine, nodes: int, router: ClusterRouter) -> Ints:
+def order_rings(node: Machine, nodes: int, router: ClusterRouter) -> Ints:
     """Order the ranks of a machine's rings.
 
     Args:
-        plan: one node.
+        node: one of the equal nodes.
         nodes: how many of them.
         router: of the machine, which knows the card of each rank.
 
     Returns:
         (channels, ranks): the order of each channel, each entering a node by another card.
     """
-    per = len(plan.ranks)
+    per = len(node.ranks)
     if nodes == 1:
-        return np.array(plan.rings or find_rings(plan), np.int32)
-    paths = np.array(plan.paths or _rotate_ring(plan, router), np.int32)
+        return np.array(node.rings or find_rings(node), np.int32)
+    paths = np.array(node.paths or _rotate_ring(node, router), np.int32)
     return (np.arange(nodes, dtype=np.int32)[None, :, None] * per + paths[:, None, :]).reshape(len(paths), nodes * per)
 
 
-def _rotate_ring(plan: Machine, router: ClusterRouter) -> list[list[int]]:
+def _rotate_ring(node: Machine, router: ClusterRouter) -> list[list[int]]:
     """Neighbours in turn, starting at the first rank of each card that any rank uses."""
-    order = list(find_rings(plan)[0])
-    card = [router.card_of(0, plan.ranks[rank]) for rank in order]
+    order = list(find_rings(node)[0])
+    card = [router.card_of(0, node.ranks[rank]) for rank in order]
     starts = sorted(card.index(c) for c in set(card))
     return [order[start:] + order[:start] for start in starts]
 
 
 def _collect_facts(
-    plan: Machine,
+    node: Machine,
     nodes: int,
     net: Fabric | None,
     card: Nic | None,
@@ -420,7 +420,7 @@ def _collect_facts(
     settings: dict[str, Any],
 ) -> TopologyFacts:
     return TopologyFacts(
-        plan,
+        node,
         settings,
         nodes,
         nic=card.name if card else "",
@@ -430,7 +430,7 @@ def _collect_facts(
         pxn=policy.pxn,
         rates=rates,
         placement=placement,
-        dims=plan.dims,
+        dims=node.dims,
     )
 
 

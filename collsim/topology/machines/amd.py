@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..cables import build_memory, build_pcie, build_xgmi
+from ..machine_builder import Machine, MachineBuilder, build_server
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan, draw_server
 
 
-def _draw_mi300x() -> Plan:
-    plan = draw_server(
+def _build_mi300x() -> MachineBuilder:
+    builder = build_server(
         sockets=2,
         switches=4,
         gpus=1,
@@ -19,8 +19,8 @@ def _draw_mi300x() -> Plan:
     )
     for b in range(8):
         for a in range(b):
-            plan.join(f"gpu{a}", f"gpu{b}", build_xgmi())
-    return plan
+            builder.connect(f"gpu{a}", f"gpu{b}", build_xgmi())
+    return builder
 
 
 #: Seven rings that cross every xGMI link once in each direction.
@@ -47,8 +47,8 @@ _PATHS = (
 )
 
 MACHINES = [
-    Machine.from_plan(
-        _draw_mi300x(),
+    Machine.from_builder(
+        _build_mi300x(),
         name="mi300x-8gpu",
         title="MI300X, 8 GPUs",
         about="8 MI300X, a link of 64 GB/s between any two; a 400 Gbit/s card to each GPU. Paths by NCCL's rules.",

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from ..cables import build_memory, build_pcie
+from ..machine_builder import Machine, MachineBuilder
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan
 
 
-def _draw_two_sockets(generation: int) -> Plan:
-    plan = Plan()
-    plan.add("memory0", "memory1", "cpu0", "cpu1")
+def _build_two_sockets(generation: int) -> MachineBuilder:
+    builder = MachineBuilder()
+    builder.add("memory0", "memory1", "cpu0", "cpu1")
     for c in range(2):
-        plan.join(f"memory{c}", f"cpu{c}", build_memory("DDR4", 2933, 6, "Xeon Gold 6248"))
-    plan.join("cpu0", "cpu1", build_socket_cable("cascade-lake"))
-    plan.join("nic0", "cpu0", build_pcie(generation))
-    return plan
+        builder.connect(f"memory{c}", f"cpu{c}", build_memory("DDR4", 2933, 6, "Xeon Gold 6248"))
+    builder.connect("cpu0", "cpu1", build_socket_cable("cascade-lake"))
+    builder.connect("nic0", "cpu0", build_pcie(generation))
+    return builder
 
 
 MACHINES = [
-    Machine.from_plan(
-        _draw_two_sockets(3),
+    Machine.from_builder(
+        _build_two_sockets(3),
         name="cpu-2socket",
         title="CPU node, 2 sockets",
         about="Two Xeons, a rank to each, one 25 Gbit/s Ethernet card spoken to over TCP: Gloo's and MPI's usual home.",
@@ -27,8 +27,8 @@ MACHINES = [
         nic="tcp-25",
         source="a common layout, not of one product: the card at the first socket",
     ),
-    Machine.from_plan(
-        _draw_two_sockets(3),
+    Machine.from_builder(
+        _build_two_sockets(3),
         name="cpu-2socket-ib",
         title="CPU node, 2 sockets, InfiniBand",
         about="Two Xeons, a rank to each, one EDR InfiniBand card at the first socket.",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ..cables import build_memory, build_nvlink, build_pcie
+from ..machine_builder import Machine, MachineBuilder, build_server
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan, draw_server
 
 _MEMORY = build_memory("DDR4", 3200, 8, "EPYC 7742")
 _XGMI = build_socket_cable("rome")
 
 
-def _draw_dgx_a100() -> Plan:
+def _build_dgx_a100() -> MachineBuilder:
     """Two GPUs and two cards behind each PCIe switch (two cascaded chips, one as NCCL flattens them), two switches at
     each socket."""
-    return draw_server(
+    return build_server(
         sockets=2,
         switches=2,
         gpus=2,
@@ -25,8 +25,8 @@ def _draw_dgx_a100() -> Plan:
     )
 
 
-def _draw_p4d() -> Plan:
-    return draw_server(
+def _build_p4d() -> MachineBuilder:
+    return build_server(
         sockets=2,
         switches=2,
         gpus=2,
@@ -41,8 +41,8 @@ def _draw_p4d() -> Plan:
 
 
 MACHINES = [
-    Machine.from_plan(
-        _draw_dgx_a100(),
+    Machine.from_builder(
+        _build_dgx_a100(),
         name="dgx-a100",
         title="DGX A100",
         about="8 A100 on NVSwitch, 12 NVLinks each; 8 HDR InfiniBand cards, GPU g uses card g.",
@@ -57,8 +57,8 @@ MACHINES = [
         "issue 1505 (6 NVSwitches, 2 links to each); sockets shown as one NUMA node each (NPS1), storage "
         "cards left out",
     ),
-    Machine.from_plan(
-        _draw_dgx_a100(),
+    Machine.from_builder(
+        _build_dgx_a100(),
         name="azure-ndv4",
         title="Azure NDv4",
         about="8 A100 on NVSwitch, 8 HDR InfiniBand cards.",
@@ -71,8 +71,8 @@ MACHINES = [
         source="Azure ndv4-topo.xml: per NUMA node a PCIe 4.0 switch with 2 GPUs and 2 cards; two NUMA nodes shown as "
         "one socket",
     ),
-    Machine.from_plan(
-        _draw_p4d(),
+    Machine.from_builder(
+        _build_p4d(),
         name="aws-p4d",
         title="AWS p4d.24xlarge",
         about="8 A100 on NVSwitch; one 100 Gbit/s EFA card to each pair of GPUs, on PCIe 3.0.",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ..cables import C2C, GRACE_LINK, build_memory, build_nvlink, build_pcie
+from ..machine_builder import Machine, MachineBuilder, build_server
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan, draw_server
 
 _LPDDR = build_memory("LPDDR5X", 8533, 8, "Grace")
 
 
-def _draw_b200() -> Plan:
-    return draw_server(
+def _build_b200() -> MachineBuilder:
+    return build_server(
         sockets=2,
         switches=4,
         gpus=1,
@@ -22,28 +22,28 @@ def _draw_b200() -> Plan:
     )
 
 
-def _draw_nvl72() -> Plan:
+def _build_nvl72() -> MachineBuilder:
     """18 trays of two Graces with two GPUs each; every GPU has a link to each of 18 NVSwitches, and a card at its
     Grace."""
-    plan = Plan()
-    plan.add(
+    builder = MachineBuilder()
+    builder.add(
         *(f"gpu{g}" for g in range(72)), "nvswitch", *(f"cpu{c}" for c in range(36)), *(f"memory{c}" for c in range(36))
     )
     for g in range(72):
-        plan.join(f"gpu{g}", "nvswitch", build_nvlink(5, 18))
-        plan.join(f"gpu{g}", f"cpu{g // 2}", C2C)
+        builder.connect(f"gpu{g}", "nvswitch", build_nvlink(5, 18))
+        builder.connect(f"gpu{g}", f"cpu{g // 2}", C2C)
     for c in range(36):
-        plan.join(f"cpu{c}", f"memory{c}", _LPDDR)
+        builder.connect(f"cpu{c}", f"memory{c}", _LPDDR)
     for c in range(0, 36, 2):
-        plan.join(f"cpu{c}", f"cpu{c + 1}", GRACE_LINK)
+        builder.connect(f"cpu{c}", f"cpu{c + 1}", GRACE_LINK)
     for g in range(72):
-        plan.join(f"nic{g}", f"cpu{g // 2}", build_pcie(5))
-    return plan
+        builder.connect(f"nic{g}", f"cpu{g // 2}", build_pcie(5))
+    return builder
 
 
 MACHINES = [
-    Machine.from_plan(
-        _draw_b200(),
+    Machine.from_builder(
+        _build_b200(),
         name="hgx-b200",
         title="HGX B200",
         about="8 B200 on NVSwitch, 18 NVLinks 5 each; a 400 Gbit/s card to each GPU.",
@@ -54,8 +54,8 @@ MACHINES = [
         nic="ib-ndr",
         source="NVIDIA HGX B200: 18 NVLink 5 per GPU; two NVSwitches, and PCIe as in DGX H100, are assumed",
     ),
-    Machine.from_plan(
-        _draw_nvl72(),
+    Machine.from_builder(
+        _build_nvl72(),
         name="gb200-nvl72",
         title="GB200 NVL72",
         about="72 B200 of 18 trays in one NVLink domain, two to each Grace; a 400 Gbit/s card to each GPU.",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ..cables import build_memory, build_nvlink, build_pcie
+from ..machine_builder import Machine, MachineBuilder, build_server
 from ..network import Cable
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan, draw_server
 
 _MEMORY = build_memory("DDR5", 4800, 8, "Xeon Platinum 8480C")
 _UPI = build_socket_cable("sapphire-rapids")
 
 
-def _draw_hopper(nvlinks: Cable) -> Plan:
+def _build_hopper(nvlinks: Cable) -> MachineBuilder:
     """Each GPU and its card behind a PCIe switch of their own; four of them at each socket."""
-    return draw_server(
+    return build_server(
         sockets=2, switches=4, gpus=1, nics=1, slot=build_pcie(5), memory=_MEMORY, between=_UPI, nvlinks=nvlinks
     )
 
@@ -26,8 +26,8 @@ def _build_machine(
 ) -> Machine:
     """`says`: the sentence about it, in English and in Chinese."""
     about, chinese = says
-    return Machine.from_plan(
-        _draw_hopper(nvlinks),
+    return Machine.from_builder(
+        _build_hopper(nvlinks),
         name=name,
         title=title,
         about=about,

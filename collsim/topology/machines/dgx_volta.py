@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..cables import build_memory, build_nvlink, build_pcie
+from ..machine_builder import Machine, MachineBuilder, build_server
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan, draw_server
 
 # Links between GPU pairs of a DGX-1V: nvidia-smi topo -m and the topology XML in NVIDIA/nccl issue 671.
 CUBE_MESH = {
@@ -18,11 +18,11 @@ _MEMORY = build_memory("DDR4", 2400, 4, "Xeon E5-2698 v4")
 _QPI = build_socket_cable("broadwell")
 
 
-def _draw_dgx1(generation: int, doubles: bool) -> Plan:
-    plan = draw_server(sockets=2, switches=2, gpus=2, nics=1, slot=build_pcie(3), memory=_MEMORY, between=_QPI)
+def _build_dgx1(generation: int, doubles: bool) -> MachineBuilder:
+    builder = build_server(sockets=2, switches=2, gpus=2, nics=1, slot=build_pcie(3), memory=_MEMORY, between=_QPI)
     for (a, b), links in CUBE_MESH.items():
-        plan.join(f"gpu{a}", f"gpu{b}", build_nvlink(generation, links if doubles else 1))
-    return plan
+        builder.connect(f"gpu{a}", f"gpu{b}", build_nvlink(generation, links if doubles else 1))
+    return builder
 
 
 def _reverse_ring(ring: tuple[int, ...]) -> tuple[int, ...]:
@@ -40,9 +40,9 @@ _BACK = _reverse_ring(DOUBLE_RING)
 _PATHS = (_rotate_to(0, DOUBLE_RING), _rotate_to(3, _BACK), _rotate_to(5, DOUBLE_RING), _rotate_to(6, _BACK))
 
 
-def _draw_dgx2() -> Plan:
+def _build_dgx2() -> MachineBuilder:
     """GPU pairs behind PCIe switches, a card to each pair; all GPUs on one logical NVSwitch of 6 links each."""
-    return draw_server(
+    return build_server(
         sockets=2,
         switches=4,
         gpus=2,
@@ -55,8 +55,8 @@ def _draw_dgx2() -> Plan:
 
 
 MACHINES = [
-    Machine.from_plan(
-        _draw_dgx1(2, doubles=True),
+    Machine.from_builder(
+        _build_dgx1(2, doubles=True),
         name="dgx-1v",
         title="DGX-1V",
         about="8 V100 in a hybrid cube mesh: 6 NVLinks each, 12 of the 28 pairs without a direct one. Also AWS "
@@ -72,8 +72,8 @@ MACHINES = [
         "-m "
         "of a DGX-1 (course intro_dl_sharc_dgx1, lab 05), PIX between two GPUs and a card",
     ),
-    Machine.from_plan(
-        _draw_dgx1(1, doubles=False),
+    Machine.from_builder(
+        _build_dgx1(1, doubles=False),
         name="dgx-1p",
         title="DGX-1P",
         about="8 P100 in a hybrid cube mesh of single NVLinks, 4 each.",
@@ -86,8 +86,8 @@ MACHINES = [
         source="nvidia-smi topo -m of a DGX-1 with P100 (course intro_dl_sharc_dgx1, lab 05): the pairs of DGX-1V with "
         "one link each; PCIe as DGX-1V",
     ),
-    Machine.from_plan(
-        _draw_dgx2(),
+    Machine.from_builder(
+        _build_dgx2(),
         name="dgx-2",
         title="DGX-2",
         about="16 V100 on two NVSwitch boards: any pair 6 NVLinks.",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..cables import NVLINK_BRIDGE, build_memory, build_pcie
+from ..machine_builder import Machine, MachineBuilder, build_server
 from ..network import Cable
 from ..parts.sockets import build_socket_cable
-from ..plan import Machine, Plan, draw_server
 
 _ICE_LAKE = build_memory("DDR4", 3200, 8, "Xeon Platinum 8380")
 _UPI = build_socket_cable("ice-lake")
@@ -14,54 +14,54 @@ _XGMI = build_socket_cable("milan")
 _THREADRIPPER = build_memory("DDR4", 3200, 8, "Threadripper Pro 5000")
 
 
-def _draw_two_sockets() -> Plan:
+def _build_two_sockets() -> MachineBuilder:
     """Two PCIe switches at each socket with two GPUs each; one network card at the first switch of each socket."""
-    plan = draw_server(sockets=2, switches=2, gpus=2, nics=0, slot=build_pcie(4), memory=_ICE_LAKE, between=_UPI)
-    plan.join("nic0", "pcie0", build_pcie(4))
-    plan.join("nic1", "pcie2", build_pcie(4))
-    return plan
+    builder = build_server(sockets=2, switches=2, gpus=2, nics=0, slot=build_pcie(4), memory=_ICE_LAKE, between=_UPI)
+    builder.connect("nic0", "pcie0", build_pcie(4))
+    builder.connect("nic1", "pcie2", build_pcie(4))
+    return builder
 
 
-def _draw_single_root() -> Plan:
+def _build_single_root() -> MachineBuilder:
     """All GPUs behind two switches under a third, which has the only way to the first of two sockets."""
-    plan = Plan()
-    plan.add(*(f"gpu{g}" for g in range(8)), "pcie0", "pcie1", "pcie2", "cpu0", "cpu1")
+    builder = MachineBuilder()
+    builder.add(*(f"gpu{g}" for g in range(8)), "pcie0", "pcie1", "pcie2", "cpu0", "cpu1")
     for g in range(8):
-        plan.join(f"gpu{g}", f"pcie{1 + g // 4}", build_pcie(4))
+        builder.connect(f"gpu{g}", f"pcie{1 + g // 4}", build_pcie(4))
     for switch in ("pcie1", "pcie2"):
-        plan.join(switch, "pcie0", build_pcie(4))
-    plan.join("pcie0", "cpu0", build_pcie(4))
+        builder.connect(switch, "pcie0", build_pcie(4))
+    builder.connect("pcie0", "cpu0", build_pcie(4))
     for c in range(2):
-        plan.join(f"cpu{c}", f"memory{c}", _ICE_LAKE)
-    plan.join("cpu0", "cpu1", _UPI)
-    plan.join("nic0", "pcie0", build_pcie(4))
-    return plan
+        builder.connect(f"cpu{c}", f"memory{c}", _ICE_LAKE)
+    builder.connect("cpu0", "cpu1", _UPI)
+    builder.connect("nic0", "pcie0", build_pcie(4))
+    return builder
 
 
-def _draw_direct(
+def _build_direct(
     gpus: int, sockets: int, memory: Cable, between: Cable, bridge: Cable | None = None, cards: int = 1
-) -> Plan:
+) -> MachineBuilder:
     """Every GPU on a root port of its own; bridges between neighbours (0-1, 2-3 ...)."""
-    plan = Plan()
-    plan.add(*(f"gpu{g}" for g in range(gpus)), *(f"cpu{c}" for c in range(sockets)))
+    builder = MachineBuilder()
+    builder.add(*(f"gpu{g}" for g in range(gpus)), *(f"cpu{c}" for c in range(sockets)))
     for a in range(0, gpus if bridge else 0, 2):
-        plan.join(f"gpu{a}", f"gpu{a + 1}", bridge)  # type: ignore[arg-type]
+        builder.connect(f"gpu{a}", f"gpu{a + 1}", bridge)  # type: ignore[arg-type]
     for g in range(gpus):
-        plan.join(f"gpu{g}", f"cpu{g * sockets // gpus}", build_pcie(4))
+        builder.connect(f"gpu{g}", f"cpu{g * sockets // gpus}", build_pcie(4))
     for c in range(sockets):
-        plan.join(f"cpu{c}", f"memory{c}", memory)
+        builder.connect(f"cpu{c}", f"memory{c}", memory)
         for other in range(c):
-            plan.join(f"cpu{other}", f"cpu{c}", between)
+            builder.connect(f"cpu{other}", f"cpu{c}", between)
     for n in range(cards):
-        plan.join(f"nic{n}", f"cpu{n}", build_pcie(4))
-    return plan
+        builder.connect(f"nic{n}", f"cpu{n}", build_pcie(4))
+    return builder
 
 
 _COMMON = "a common layout, not of one product"
 
 MACHINES = [
-    Machine.from_plan(
-        _draw_two_sockets(),
+    Machine.from_builder(
+        _build_two_sockets(),
         name="pcie-8gpu",
         title="PCIe server, 2 sockets, 8 GPUs",
         about="8 A100 PCIe in pairs behind four PCIe switches, two at each socket; no NVLink.",
@@ -72,8 +72,8 @@ MACHINES = [
         source=f"{_COMMON}: dual root, as the paths PIX, PHB or NODE, SYS of a published nvidia-smi topo -m of such a "
         "server",
     ),
-    Machine.from_plan(
-        _draw_single_root(),
+    Machine.from_builder(
+        _build_single_root(),
         name="pcie-8gpu-single-root",
         title="PCIe server, single root, 8 GPUs",
         about="8 A100 PCIe behind cascaded switches under one socket: P2P between all of them.",
@@ -83,8 +83,8 @@ MACHINES = [
         nic="ib-hdr",
         source=f"{_COMMON}: single root complex",
     ),
-    Machine.from_plan(
-        _draw_direct(8, 2, _EPYC, _XGMI, NVLINK_BRIDGE, cards=2),
+    Machine.from_builder(
+        _build_direct(8, 2, _EPYC, _XGMI, NVLINK_BRIDGE, cards=2),
         name="a40-8gpu",
         title="A40 server, 8 GPUs in bridged pairs",
         about="8 A40 on root ports of two EPYC; NVLink bridges join 0-1, 2-3, 4-5, 6-7.",
@@ -95,8 +95,8 @@ MACHINES = [
         amd_cpu=True,
         source=f"{_COMMON}: direct attach; pairs as measured in NVIDIA/nccl-tests issue 74",
     ),
-    Machine.from_plan(
-        _draw_direct(8, 2, _EPYC, _XGMI),
+    Machine.from_builder(
+        _build_direct(8, 2, _EPYC, _XGMI),
         name="rtx4090-8gpu",
         title="RTX 4090 server, 8 GPUs",
         about="8 RTX 4090 on root ports of two sockets: the driver allows no P2P, so everything goes through host "
@@ -110,8 +110,8 @@ MACHINES = [
         amd_cpu=True,
         source=f"{_COMMON}: direct attach; no P2P as in the log of NVIDIA/nccl-tests issue 307",
     ),
-    Machine.from_plan(
-        _draw_direct(4, 1, _THREADRIPPER, _XGMI),
+    Machine.from_builder(
+        _build_direct(4, 1, _THREADRIPPER, _XGMI),
         name="workstation-4gpu",
         title="Workstation, 4 GPUs",
         about="4 RTX A6000 on root ports of one Threadripper Pro: PHB between all, beyond NCCL's P2P level.",
@@ -123,8 +123,8 @@ MACHINES = [
         bridge="PHB",
         source=f"{_COMMON}: four root ports of one processor",
     ),
-    Machine.from_plan(
-        _draw_direct(4, 1, _THREADRIPPER, _XGMI, NVLINK_BRIDGE),
+    Machine.from_builder(
+        _build_direct(4, 1, _THREADRIPPER, _XGMI, NVLINK_BRIDGE),
         name="rtx3090-4gpu",
         title="Workstation, 4 RTX 3090 in bridged pairs",
         about="4 RTX 3090 on root ports of one Threadripper Pro; NVLink bridges join 0-1 and 2-3.",

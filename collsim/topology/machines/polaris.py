@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from ..cables import build_memory, build_nvlink, build_pcie
-from ..plan import Machine, Plan
+from ..machine_builder import Machine, MachineBuilder
 
-_PLAN = Plan()
-_PLAN.add(*(f"gpu{g}" for g in range(4)), "cpu0")
+_BUILDER = MachineBuilder()
+_BUILDER.add(*(f"gpu{g}" for g in range(4)), "cpu0")
 for _b in range(4):
     for _a in range(_b):
-        _PLAN.join(f"gpu{_a}", f"gpu{_b}", build_nvlink(3, 4))
+        _BUILDER.connect(f"gpu{_a}", f"gpu{_b}", build_nvlink(3, 4))
 for _g in range(4):
-    _PLAN.join(f"gpu{_g}", "cpu0", build_pcie(4))
-_PLAN.join("cpu0", "memory0", build_memory("DDR4", 3200, 8, "EPYC 7543P"))
+    _BUILDER.connect(f"gpu{_g}", "cpu0", build_pcie(4))
+_BUILDER.connect("cpu0", "memory0", build_memory("DDR4", 3200, 8, "EPYC 7543P"))
 for _n in range(2):
-    _PLAN.join(f"nic{_n}", "cpu0", build_pcie(4))
+    _BUILDER.connect(f"nic{_n}", "cpu0", build_pcie(4))
 
 MACHINES = [
-    Machine.from_plan(
-        _PLAN,
+    Machine.from_builder(
+        _BUILDER,
         name="polaris",
         title="Polaris node",
         about="4 A100 with 4 NVLinks between any two, each on a root port of one EPYC; 2 Slingshot cards.",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..cables import build_ici
+from ..machine_builder import Machine, MachineBuilder
 from ..network import Cable
-from ..plan import Machine, Plan
 
 _V4 = build_ici(50, "TPU v4", "Jouppi et al. 2023, ISCA")
 _V5E = build_ici(50, "TPU v5e", "docs.cloud.google.com/tpu/docs/v5e: 400 GB/s both directions over 4 ports")
@@ -18,17 +18,17 @@ _V5P = build_ici(
 )
 
 
-def _draw_torus(dims: tuple[int, ...], cable: Cable) -> Plan:
+def _build_torus(dims: tuple[int, ...], cable: Cable) -> MachineBuilder:
     """Chips numbered with the last dimension fastest, a ring along each dimension."""
-    plan, chips = Plan(), prod(dims)
-    plan.add(*(f"gpu{chip}" for chip in range(chips)))
+    builder, chips = MachineBuilder(), prod(dims)
+    builder.add(*(f"gpu{chip}" for chip in range(chips)))
     for chip in range(chips):
         stride = chips
         for size in dims:
             stride //= size
             here = chip // stride % size
-            plan.join(f"gpu{chip}", f"gpu{chip + ((here + 1) % size - here) * stride}", cable)
-    return plan
+            builder.connect(f"gpu{chip}", f"gpu{chip + ((here + 1) % size - here) * stride}", cable)
+    return builder
 
 
 def _order_snake(dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -49,8 +49,8 @@ def _build_slice(name: str, title: str, dims: tuple[int, ...], cable: Cable, sou
     ring = _order_snake(dims)
     shape, chips, links = " × ".join(map(str, dims)), prod(dims), 2 * len(dims)
     rate = f"{cable.bandwidth / 1e9:g} GB/s"
-    return Machine.from_plan(
-        _draw_torus(dims, cable),
+    return Machine.from_builder(
+        _build_torus(dims, cable),
         name=name,
         title=title,
         about=f"{chips} chips in a {shape} torus, {links} links of {rate} each.",

@@ -9,7 +9,7 @@ from ...errors import CollsimError, TopologyError
 from ...units import parse_count
 from ..cables import GA102_SM, build_nvlink, build_pcie, nvlink_bridge
 from ..network import Cable
-from ..plan import P2C, PHB, PIX, PXB, Machine, MachinePaths
+from ..machine_builder import P2C, PHB, PIX, PXB, Machine, MachinePaths
 from .gpus import GPUS, find_gpu_name, label_gpu
 from .sockets import build_socket_cable, choose_memory, find_processor
 
@@ -18,7 +18,7 @@ PARTS = ("gpu", "pcie", "cpu", "nics", "gpus")
 
 
 def refit_machine(
-    plan: Machine,
+    machine: Machine,
     *,
     gpu: str | None = None,
     pcie: int | str | None = None,
@@ -29,7 +29,7 @@ def refit_machine(
     """The machine with the parts that are given; the rest as it is.
 
     Args:
-        plan: the machine.
+        machine: the machine.
         gpu: a name in `gpus.GPUS`: compute capability, NVLinks of its generation (as many as there are), P2P and
             GPUDirect as its driver allows; PCIe stays.
         pcie: generation of every slot; another one brings the memory of the processors that have it.
@@ -38,131 +38,131 @@ def refit_machine(
         gpus: use so many GPUs, those with the lowest numbers, and the cards that serve them.
 
     Returns:
-        Another Machine; `plan` itself where nothing is given.
+        Another Machine; `machine` itself where nothing is given.
 
     Raises:
         TopologyError: for unknown names, more cards or GPUs than there are, and NVLinks on a GPU that has none.
     """
     if gpus is not None:
-        plan = with_gpus(plan, gpus)
+        machine = with_gpus(machine, gpus)
     if gpu is not None:
-        plan = replace(_with_gpu(plan, find_gpu_name(gpu)), gpu=label_gpu(gpu))
+        machine = replace(_with_gpu(machine, find_gpu_name(gpu)), gpu=label_gpu(gpu))
     if pcie is not None:
-        plan = _with_pcie(plan, pcie)
+        machine = _with_pcie(machine, pcie)
     if cpu is not None:
-        plan = replace(
-            _replace_cables(plan, "upi", lambda _: build_socket_cable(cpu)), amd_cpu=find_processor(cpu).is_amd
+        machine = replace(
+            _replace_cables(machine, "upi", lambda _: build_socket_cable(cpu)), amd_cpu=find_processor(cpu).is_amd
         )
-        plan = _replace_cables(plan, "memory", lambda _: find_processor(cpu).dram)
+        machine = _replace_cables(machine, "memory", lambda _: find_processor(cpu).dram)
     if nics is None:
-        return plan
-    return with_cards(plan, nics)
+        return machine
+    return with_cards(machine, nics)
 
 
-def _replace_cables(plan: Machine, kind: str, build: Callable[[Cable], Cable]) -> Machine:
+def _replace_cables(machine: Machine, kind: str, build: Callable[[Cable], Cable]) -> Machine:
     """The machine with every cable of a kind made anew."""
-    joints = tuple((a, b, build(cable) if cable.kind == kind else cable) for a, b, cable in plan.joints)
-    return replace(plan, joints=joints)
+    connections = tuple((a, b, build(cable) if cable.kind == kind else cable) for a, b, cable in machine.connections)
+    return replace(machine, connections=connections)
 
 
-def _with_gpu(plan: Machine, name: str) -> Machine:
-    if not plan.of_kind("gpu"):
-        raise TopologyError("machine {name!r} has no GPU, so gpu={gpu!r} has no place", name=plan.name, gpu=name)
+def _with_gpu(machine: Machine, name: str) -> Machine:
+    if not machine.of_kind("gpu"):
+        raise TopologyError("machine {name!r} has no GPU, so gpu={gpu!r} has no place", name=machine.name, gpu=name)
     model = GPUS[name]
 
     def links(cable: Cable) -> Cable:
         if not model.nvlink:
             message = "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks"
-            raise TopologyError(message, name=name, plan_name=plan.name)
+            raise TopologyError(message, name=name, plan_name=machine.name)
         if model.sm == GA102_SM:
             return nvlink_bridge(cable.width)
         return build_nvlink(model.nvlink, cable.width)
 
-    refitted = _replace_cables(plan, "nvlink", links)
+    refitted = _replace_cables(machine, "nvlink", links)
     return replace(refitted, sm=model.sm, p2p_over_pcie=model.p2p, gdr=model.gdr)
 
 
-def _with_pcie(plan: Machine, generation: int | str) -> Machine:
+def _with_pcie(machine: Machine, generation: int | str) -> Machine:
     try:
         number = parse_count(generation, "pcie")
     except CollsimError as error:
         raise TopologyError(error.sentence) from None
-    slots = _replace_cables(plan, "pcie", lambda cable: build_pcie(number, cable.width or 16))
-    if slots.joints == plan.joints:
-        return plan
+    slots = _replace_cables(machine, "pcie", lambda cable: build_pcie(number, cable.width or 16))
+    if slots.connections == machine.connections:
+        return machine
     return _replace_cables(slots, "memory", lambda _: choose_memory(number))
 
 
-def list_gpu_cards(plan: Machine) -> list[str]:
+def list_gpu_cards(machine: Machine) -> list[str]:
     """Network cards within PXB (on Grace P2C) of a GPU, as NCCL wants them for GPUDirect RDMA."""
-    return [name for name, worst in _measure_distances(plan).items() if worst <= P2C]
+    return [name for name, worst in _measure_distances(machine).items() if worst <= P2C]
 
 
-def _measure_distances(plan: Machine) -> dict[str, int]:
+def _measure_distances(machine: Machine) -> dict[str, int]:
     """Path type from each card to the GPU nearest to it."""
-    paths, gpus, none = MachinePaths(plan), plan.of_kind("gpu"), len(plan.devices)
-    types_of_card = {card: [path.type for g in gpus if (path := paths.best(g, card))] for card in plan.of_kind("nic")}
-    return {plan.devices[card]: min(types, default=none) for card, types in types_of_card.items()}
+    paths, gpus, none = MachinePaths(machine), machine.of_kind("gpu"), len(machine.devices)
+    types_of_card = {card: [path.type for g in gpus if (path := paths.best(g, card))] for card in machine.of_kind("nic")}
+    return {machine.devices[card]: min(types, default=none) for card, types in types_of_card.items()}
 
 
-def list_training_cards(plan: Machine) -> list[str]:
+def list_training_cards(machine: Machine) -> list[str]:
     """The cards that training uses where nobody says: those beside a GPU; all where none is, and on CPUs."""
-    return list_gpu_cards(plan) or [plan.devices[card] for card in plan.of_kind("nic")]
+    return list_gpu_cards(machine) or [machine.devices[card] for card in machine.of_kind("nic")]
 
 
-def with_cards(plan: Machine, nics: int | str) -> Machine:
+def with_cards(machine: Machine, nics: int | str) -> Machine:
     """The machine with so many cards, the nearest to a GPU first, spread over switches and sockets; or with `"all"`.
 
     Args:
-        plan: one node.
+        machine: one node.
         nics: their number, or `"all"`.
 
     Raises:
         TopologyError: For more than there are.
     """
-    there = [plan.devices[card] for card in plan.of_kind("nic")]
+    there = [machine.devices[card] for card in machine.of_kind("nic")]
     if nics == "all":
-        return plan
+        return machine
     try:
         count = parse_count(nics, "nics")
     except CollsimError as error:
         raise TopologyError("{error}, or 'all'", error=error) from None
     if count > len(there):
         message = "nics={count}: {name!r} has {there} network cards; use at most so many"
-        raise TopologyError(message, count=count, name=plan.name, there=len(there))
-    kept = _spread_cards(plan, count)
-    return remove_devices(plan, [name for name in there if name not in kept])
+        raise TopologyError(message, count=count, name=machine.name, there=len(there))
+    kept = _spread_cards(machine, count)
+    return remove_devices(machine, [name for name in there if name not in kept])
 
 
-def _spread_cards(plan: Machine, count: int) -> set[str]:
+def _spread_cards(machine: Machine, count: int) -> set[str]:
     """The cards nearest to a GPU, no two at one switch or socket before each has one: a box that is sold with fewer
     cards has them so, and NCCL's channels can then reach all of them."""
-    paths, distances = MachinePaths(plan), _measure_distances(plan)
-    remaining, kept = plan.of_kind("nic"), list[int]()
+    paths, distances = MachinePaths(machine), _measure_distances(machine)
+    remaining, kept = machine.of_kind("nic"), list[int]()
 
     def rank_card(card: int) -> tuple[int, ...]:
         types = [path.type for other in kept if (path := paths.best(card, other))]
         crowd = [sum(type <= level for type in types) for level in (PIX, PXB, PHB)]
-        return distances[plan.devices[card]], *crowd
+        return distances[machine.devices[card]], *crowd
 
     while len(kept) < count:
         kept.append(min(remaining, key=rank_card))
         remaining.remove(kept[-1])
-    return {plan.devices[card] for card in kept}
+    return {machine.devices[card] for card in kept}
 
 
-def with_gpus(plan: Machine, gpus: int | str) -> Machine:
+def with_gpus(machine: Machine, gpus: int | str) -> Machine:
     """The machine with its first GPUs only, as CUDA_VISIBLE_DEVICES leaves them to a job.
 
     Ring orders are found anew on the NVLinks that remain. A card goes with the GPUs that are the nearest to it (path
     type, bandwidth, links), as NCCL would use it for none of the others.
 
     Args:
-        plan: the machine.
+        machine: the machine.
         gpus: how many.
 
     Returns:
-        The smaller Machine; `plan` itself with all of its GPUs.
+        The smaller Machine; `machine` itself with all of its GPUs.
 
     Raises:
         TopologyError: for more GPUs than there are, and for a torus of TPUs, which has one fixed size.
@@ -172,23 +172,23 @@ def with_gpus(plan: Machine, gpus: int | str) -> Machine:
         >>> with_gpus(machines()["dgx-a100"], 4)
         <Machine dgx-a100: 4 ranks, 17 devices, 19 cables>
     """
-    devices = plan.of_kind("gpu")
+    devices = machine.of_kind("gpu")
     try:
         count = parse_count(gpus, "gpus")
     except CollsimError as error:
         raise TopologyError(error.sentence) from None
-    if not devices or plan.dims:
-        raise TopologyError("machine {name!r} comes in one size; leave out gpus={count}", name=plan.name, count=count)
+    if not devices or machine.dims:
+        raise TopologyError("machine {name!r} comes in one size; leave out gpus={count}", name=machine.name, count=count)
     if count > len(devices):
         message = "gpus={count}: {name!r} has {available} GPUs; use at most so many, and nodes= for more of them"
-        raise TopologyError(message, count=count, name=plan.name, available=len(devices))
+        raise TopologyError(message, count=count, name=machine.name, available=len(devices))
     if count == len(devices):
-        return plan
-    paths, unused = MachinePaths(plan), set(devices[count:])
+        return machine
+    paths, unused = MachinePaths(machine), set(devices[count:])
     unused_cards = [
-        card for card in plan.of_kind("nic") if (near := _nearest_gpus(paths, devices, card)) and near <= unused
+        card for card in machine.of_kind("nic") if (near := _nearest_gpus(paths, devices, card)) and near <= unused
     ]
-    smaller = remove_devices(plan, [plan.devices[device] for device in (*unused, *unused_cards)])
+    smaller = remove_devices(machine, [machine.devices[device] for device in (*unused, *unused_cards)])
     return replace(smaller, rings=(), paths=())
 
 
@@ -203,15 +203,15 @@ def _nearest_gpus(paths: MachinePaths, gpus: list[int], card: int) -> set[int]:
     return {gpu for gpu, cost in costs.items() if cost == best}
 
 
-def remove_devices(plan: Machine, names: list[str]) -> Machine:
+def remove_devices(machine: Machine, names: list[str]) -> Machine:
     """The machine without some of its devices, and their cables.
 
     Args:
-        plan: one node.
+        machine: one node.
         names: of local devices, `"nic3"`.
     """
-    remaining = tuple(name for name in plan.devices if name not in names)
-    number = {plan.devices.index(name): i for i, name in enumerate(remaining)}
-    joints = tuple(joint for joint in plan.joints if not {joint[0], joint[1]} & set(names))
-    words = {(number[a], number[b]): word for (a, b), word in plan.words.items() if a in number and b in number}
-    return replace(plan, devices=remaining, joints=joints, words=words)
+    remaining = tuple(name for name in machine.devices if name not in names)
+    number = {machine.devices.index(name): i for i, name in enumerate(remaining)}
+    connections = tuple(connection for connection in machine.connections if not {connection[0], connection[1]} & set(names))
+    words = {(number[a], number[b]): word for (a, b), word in machine.words.items() if a in number and b in number}
+    return replace(machine, devices=remaining, connections=connections, words=words)

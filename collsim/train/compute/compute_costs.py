@@ -110,7 +110,7 @@ def find_gpu_speed(
     """
     if isinstance(compute, GpuSpeed):
         return compute
-    name = str(getattr(topology.facts.plan, "gpu", ""))
+    name = str(getattr(topology.facts.machine, "gpu", ""))
     if isinstance(compute, str) and compute in list_gpus():
         name = compute
     if name not in list_gpus():

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 #: How long computing takes depends on how long collectives beside it do: at most so many runs, until that moves by
 #: less than this part of the time; from a run on the mean of two goes on, for those that swing.
-_ROUNDS, _STILL, _PATIENT = 60, 1e-12, 8
+_MAX_ITERATIONS, _TOLERANCE, _DAMP_AFTER = 60, 1e-12, 8
 #: Numbers that an entry of a run holds beside its rows (measured: 3 kB).
 _ENTRY = 400
 
@@ -76,7 +76,7 @@ def time_shared(
         raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")
     run = _SharedRun(parts, network, background, eager)
     took, turn = run.time_alone(), 0
-    while turn < _ROUNDS:
+    while turn < _MAX_ITERATIONS:
         computing = [_compute_slowed_seconds(*both) for both in zip(parts, took, strict=True)]
         times = run.simulate(computing)
         if met := run.meeting.find_overlapping(times) - run.expanded:
@@ -84,9 +84,9 @@ def time_shared(
             continue
         seen = [_list_run_seconds(part, begin, end) for part, (begin, end) in zip(parts, times, strict=True)]
         moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
-        if moved <= _STILL * max(float(end.max(initial=0.0)) for _, end in times):
+        if moved <= _TOLERANCE * max(float(end.max(initial=0.0)) for _, end in times):
             break
-        if turn < _PATIENT:
+        if turn < _DAMP_AFTER:
             took = seen
         else:
             took = [(new + old) / 2 for new, old in zip(seen, took, strict=True)]

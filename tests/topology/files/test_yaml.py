@@ -93,7 +93,7 @@ machine:
   source: my desk
   cables:
     slot: {kind: pcie, bandwidth: 31.5GB/s, alpha: 0.5us, source: spec}
-  joints:
+  connections:
     - [gpu0, cpu0, slot]
     - [gpu1, cpu0, slot]
     - [cpu0, memory0, {kind: memory, bandwidth: 100GB/s, source: guess}]
@@ -114,14 +114,14 @@ def test_a_machine_can_be_written_by_hand():
         (("31.5GB/s", "31.5G"), "line 6: slot: bandwidth='31.5G'"),
         (
             ("[gpu1, cpu0, slot]", "[gpu1, cpu0, slott]"),
-            r"line 9: joints\[1\]\[2\]: unknown cable 'slott'; did you mean 'slot'",
+            r"line 9: connections\[1\]\[2\]: unknown cable 'slott'; did you mean 'slot'",
         ),
         (
             ("kind: pcie", "kind: pcPe"),
             "line 3: machine: gpu0 to cpu0: unknown kind of cable inside a machine 'pcPe'; did you mean 'pcie'",
         ),
         (("bandwidth: 31.5GB/s", "bandwidth: null"), "line 6: bandwidth: a cable needs a rate"),
-        (("[gpu1, cpu0, slot]", "[gpu1, cpu0]"), r"line 9: joints\[1\]: a joint is"),
+        (("[gpu1, cpu0, slot]", "[gpu1, cpu0]"), r"line 9: connections\[1\]: a connection is"),
         (("  source: my desk\n", ""), "line 3: machine: key 'source' is missing"),
         (("name: mine", "nam: mine"), "line 3: machine: unknown key 'nam'; did you mean 'name'"),
         (("gpu1", "tpu1"), "kinds are gpu, cpu"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.io import formats
-from collsim.io.nccl.nccl_log import NcclJob
+from collsim.io.nccl.nccl_log import NcclCommunicator
 from collsim.nccl import build_communicator, read_facts, search_graphs
 
 from ...scenario.outcome import Refused
@@ -56,7 +56,7 @@ def is_nccl_log(text: str) -> bool:
     return formats()["nccl-log"].looks(text) and not formats()["nccl-tests"].looks(text)
 
 
-def read_job(text: str) -> NcclJob:
+def read_job(text: str) -> NcclCommunicator:
     """What the log says of its largest communicator.
 
     Args:
@@ -65,7 +65,7 @@ def read_job(text: str) -> NcclJob:
     Raises:
         CollsimError: for a damaged log
     """
-    job: NcclJob = load_log(text, "nccl.log", format="nccl-log")
+    job: NcclCommunicator = load_log(text, "nccl.log", format="nccl-log")
     return job
 
 

@@ -1,4 +1,4 @@
-"""A machine as a plan: its devices, its cables, and the paths in it as NCCL sees them.
+"""A machine, piece by piece: its devices, the cables that connect them, and the paths in it as NCCL sees them.
 
 Path types and their order are NCCL's (src/graph/topo.h): a path is as bad as its worst element; among paths the better
 type wins, then more bandwidth, then fewer links, then the lower device. A GPU is passed only between two NVLinks (NVB),
@@ -22,19 +22,20 @@ _LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "ici": NVL, "c2c": C2C, "pcie": PIX, "
 
 
 @dataclass
-class Plan:
-    """A sheet to draw a machine on: `join` adds cables, and devices as they are first named (`gpu0`, `pcie1`, `cpu0`
-    ...)."""
+class MachineBuilder:
+    """Devices and cables of a machine, collected one by one; `Machine.from_builder` freezes them."""
 
     devices: list[str] = field(default_factory=list)
-    joints: list[tuple[str, str, Cable]] = field(default_factory=list)
+    connections: list[tuple[str, str, Cable]] = field(default_factory=list)
 
     def add(self, *names: str) -> None:
+        """Add devices; a name is a kind and a number (`gpu0`, `pcie1`)."""
         self.devices += [name for name in names if name not in self.devices]
 
-    def join(self, a: str, b: str, cable: Cable) -> None:
+    def connect(self, a: str, b: str, cable: Cable) -> None:
+        """Add a cable, and its two devices where they are new."""
         self.add(a, b)
-        self.joints.append((a, b, cable))
+        self.connections.append((a, b, cable))
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +45,7 @@ class Machine:
     Attributes:
         name, title, about: `"dgx-a100"`, `"DGX A100"`, and a sentence about it.
         devices: names in order; the kind is the name without its number. GPU g of a node is its rank g.
-        joints: (device, device, cable), full duplex; joint i is local links 2i and 2i+1.
+        connections: (device, device, cable), full duplex; connection i is local links 2i and 2i+1.
         gpu, sm: the GPU and its compute capability times ten (0 where there is none).
         nic: the card that its `nic` devices are, a name in `cables.NICS`.
         p2p_over_pcie: False where the driver refuses P2P without NVLink (GeForce since Ada).
@@ -65,7 +66,7 @@ class Machine:
     title: str
     about: str
     devices: tuple[str, ...]
-    joints: tuple[tuple[str, str, Cable], ...]
+    connections: tuple[tuple[str, str, Cable], ...]
     source: str
     gpu: str = ""
     sm: int = 0
@@ -82,15 +83,15 @@ class Machine:
     chinese: str = ""
 
     @classmethod
-    def from_plan(cls, plan: Plan, **facts: object) -> Machine:
-        """The machine of a plan."""
-        return cls(devices=tuple(plan.devices), joints=tuple(plan.joints), **facts)  # type: ignore[arg-type]
+    def from_builder(cls, builder: MachineBuilder, **facts: object) -> Machine:
+        """The machine with what the builder collected; `facts` are its other fields."""
+        return cls(devices=tuple(builder.devices), connections=tuple(builder.connections), **facts)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if not self.source:
             message = "machine {name!r} has no source for its wiring; say where it comes from"
             raise TopologyError(message, name=self.name)
-        for a, b, cable in self.joints:
+        for a, b, cable in self.connections:
             if cable.kind not in _LINK_TYPE:
                 message = "{a} to {b}: {unknown}"
                 raise TopologyError(
@@ -104,7 +105,8 @@ class Machine:
         return self.title
 
     def __repr__(self) -> str:
-        return f"<Machine {self.name}: {len(self.ranks)} ranks, {len(self.devices)} devices, {len(self.joints)} cables>"
+        counts = f"{len(self.ranks)} ranks, {len(self.devices)} devices, {len(self.connections)} cables"
+        return f"<Machine {self.name}: {counts}>"
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -151,7 +153,7 @@ class MachinePaths:
         """Per device: (device, local link, cable)."""
         number = {name: i for i, name in enumerate(self.machine.devices)}
         neighbours: list[list[tuple[int, int, Cable]]] = [[] for _ in number]
-        for i, (a, b, cable) in enumerate(self.machine.joints):
+        for i, (a, b, cable) in enumerate(self.machine.connections):
             for link, x, y in ((2 * i, number[a], number[b]), (2 * i + 1, number[b], number[a])):
                 if link not in self.lost:
                     neighbours[x].append((y, link, cable))
@@ -223,7 +225,7 @@ def _extend_type(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
     return max(path.type, type_)
 
 
-def draw_server(
+def build_server(
     *,
     sockets: int,
     switches: int,
@@ -235,7 +237,7 @@ def draw_server(
     uplink: Cable | None = None,
     card_slot: Cable | None = None,
     nvlinks: Cable | None = None,
-) -> Plan:
+) -> MachineBuilder:
     """The usual server: `switches` PCIe switches at each socket, `gpus` GPUs and `nics` cards behind each switch.
 
     Args:
@@ -251,22 +253,22 @@ def draw_server(
         nvlinks: every GPU's links to the NVSwitches, which are one device as in NCCL; None where there are none.
 
     Returns:
-        The sheet, for more devices and `Machine.from_plan`.
+        The builder, for more devices and `Machine.from_builder`.
     """
-    plan = Plan()
+    builder = MachineBuilder()
     count = sockets * switches
-    plan.add(*(f"gpu{g}" for g in range(count * gpus)))
+    builder.add(*(f"gpu{g}" for g in range(count * gpus)))
     for g in range(count * gpus if nvlinks else 0):
-        plan.join(f"gpu{g}", "nvswitch", nvlinks)  # type: ignore[arg-type]
-    plan.add(*(f"pcie{s}" for s in range(count)), *(f"cpu{c}" for c in range(sockets)))
+        builder.connect(f"gpu{g}", "nvswitch", nvlinks)  # type: ignore[arg-type]
+    builder.add(*(f"pcie{s}" for s in range(count)), *(f"cpu{c}" for c in range(sockets)))
     for g in range(count * gpus):
-        plan.join(f"gpu{g}", f"pcie{g // gpus}", slot)
+        builder.connect(f"gpu{g}", f"pcie{g // gpus}", slot)
     for s in range(count):
-        plan.join(f"pcie{s}", f"cpu{s // switches}", uplink or slot)
+        builder.connect(f"pcie{s}", f"cpu{s // switches}", uplink or slot)
     for c in range(sockets):
-        plan.join(f"cpu{c}", f"memory{c}", memory)
+        builder.connect(f"cpu{c}", f"memory{c}", memory)
         for other in range(c):
-            plan.join(f"cpu{other}", f"cpu{c}", between)
+            builder.connect(f"cpu{other}", f"cpu{c}", between)
     for n in range(count * nics):
-        plan.join(f"nic{n}", f"pcie{n // nics}", card_slot or slot)
-    return plan
+        builder.connect(f"nic{n}", f"pcie{n // nics}", card_slot or slot)
+    return builder
