@@ -15,7 +15,7 @@ PAGE, CHINESE = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in 
 INSIDE = {
     "_Columns.to_frame": "Links.to_frame and Devices.to_frame",
     "Store.build_frame": "cs.sweep",
-    "Together.links": "as Trace.links",
+    "ConcurrentTrace.links": "as Trace.links",
     "Catalog.to_frame": "columns differ: what exists, by name",
     "Schedule.to_frame": "the columns of Schedule.transfers",
     "read_nccl_tests": "cs.load",
@@ -104,7 +104,7 @@ FRAMES = {
     "Trace.to_frame": lambda _: run().to_frame(),
     "Trace.links": lambda _: run().links,
     "Trace.steps": lambda _: run().steps,
-    "Together.to_frame": lambda _: cs.simulate([cs.schedule("allreduce_ring", ranks=4)] * 2, SWITCH, "1MiB", engine="event").to_frame(),
+    "ConcurrentTrace.to_frame": lambda _: cs.simulate([cs.schedule("allreduce_ring", ranks=4)] * 2, SWITCH, "1MiB", engine="event").to_frame(),
     "ProgramRun.messages": lambda _: cs.program(SEND_ONE, 2).messages,
     "FlowTrace.to_frame": lambda _: cs.simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
     "CriticalPath.to_frame": lambda _: cs.analysis.critical_path(run()).to_frame(),
@@ -158,7 +158,7 @@ def test_every_column_of_a_table_has_its_unit_and_its_meaning(name):
 
 def test_no_column_is_explained_that_no_table_has():
     used = {column for name in FRAMES for column in list_columns(name)}
-    assert set(COMMON) - used - {"spent", "nodes"} == set()
+    assert set(COMMON) - used - {"duration", "nodes"} == set()
     for name in FRAMES:
         assert set(rows(SECTIONS[name])) - set(list_columns(name)) == set(), name
 

@@ -34,7 +34,7 @@ class CriticalPath:
         transfers: rows of `trace.schedule.transfers`.
         alpha: seconds of latency of each.
         beta: seconds of its bytes at the full rate.
-        waiting: seconds of waiting; the three together are what the run spent.
+        waiting: seconds of waiting; the three together are the duration of the run.
     """
 
     trace: Trace
@@ -45,8 +45,8 @@ class CriticalPath:
 
     @property
     def shares(self) -> dict[str, float]:
-        """alpha, beta and waiting as parts of what the run spent."""
-        total = self.trace.spent or 1.0
+        """alpha, beta and waiting as parts of the duration of the run."""
+        total = self.trace.duration or 1.0
         return {name: float(getattr(self, name).sum()) / total for name in ("alpha", "beta", "waiting")}
 
     def to_frame(self) -> pd.DataFrame:
@@ -64,7 +64,7 @@ class CriticalPath:
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {100 * share:.3g} %" for name, share in self.shares.items())
-        return f"{len(self.transfers)} transfers make up {format_time(self.trace.spent)}: {parts}"
+        return f"{len(self.transfers)} transfers make up {format_time(self.trace.duration)}: {parts}"
 
     def __repr__(self) -> str:
         return f"<CriticalPath {self}>"

@@ -76,7 +76,7 @@ def _measure_cables(trace: Trace, most: int) -> Iterator[_Row]:
 
 
 def _build_row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> _Row:
-    if not trace.spent:
+    if not trace.duration:
         return what, name, 0.0, 0.0
-    slope = (trace.run_again(more).spent / trace.spent - 1) / _STEP
-    return what, name, slope, 1 - trace.run_again(twice).spent / trace.spent
+    slope = (trace.run_again(more).duration / trace.duration - 1) / _STEP
+    return what, name, slope, 1 - trace.run_again(twice).duration / trace.duration

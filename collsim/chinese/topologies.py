@@ -239,10 +239,10 @@ TRANSLATIONS = {
     "{name}={value!r} must be a number {range}": "{name}={value!r} 必须是{range}的数",
     "above 0": "大于 0 ",
     "of seconds, 0 or more": "以秒计、不小于 0 ",
-    "residue of {collective}: {sizes} ascending sizes and as many factors are wanted": (
+    "size correction of {collective}: {sizes} ascending sizes and as many factors are wanted": (
         "{collective} 的余项：需要递增的数据量和同样多的系数；现在有 {sizes} 个数据量"
     ),
-    "residue of {collective}: {name} must be numbers above 0": "{collective} 的余项：{name} 必须是大于 0 的数",
+    "size correction of {collective}: {name} must be numbers above 0": "{collective} 的余项：{name} 必须是大于 0 的数",
     "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured": (
         "fitted_on：sizes={sizes!r} 必须是两个字节数，即测量过的最小值和最大值"
     ),

@@ -273,7 +273,7 @@ def _list_busiest_links(trace: cs.Trace) -> list[dict[str, Any]]:
             "what": links.cables[links.cable[link]].label,
             "bandwidth": cs.format_bandwidth(links.bandwidth[link]),
             "bytes": cs.format_bytes(trace.link_bytes[link]),
-            "busy": f"{100 * trace.link_busy[link] / trace.spent:.3g} %",
+            "busy": f"{100 * trace.link_busy[link] / trace.duration:.3g} %",
         }
         for link in top
     ]

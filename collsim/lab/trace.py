@@ -142,9 +142,9 @@ class RealTrace(RepeatedRuns, Trace):
     def bottleneck(self) -> Bottleneck | None:
         """That of the prediction, with the share of the measured time: nothing can be run again with other cables."""
         bottleneck = self.predicted.bottleneck
-        if bottleneck is None or not self.spent:
+        if bottleneck is None or not self.duration:
             return None
-        return replace(bottleneck, share=float(self.link_busy[bottleneck.link] / self.spent))
+        return replace(bottleneck, share=float(self.link_busy[bottleneck.link] / self.duration))
 
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The prediction on other links: what was measured cannot be measured again on them."""

@@ -301,9 +301,10 @@ def _explain_slower_simulation(p: Prediction, run: Trace, link_time: float, call
         terms["shared"] = shared
     term = max(terms, key=lambda name: terms[name])
     if neck is not None and term == "shared":
+        link, share = run.topology.link_name(neck.busiest), 100 * neck.busiest_share
         message = (
-            f"transfers share {run.topology.link_name(neck.busiest)}, busy for {100 * neck.most:.3g} % of the run, and "
-            f"the prediction for NCCL's {p.algorithm} takes the rate measured on other machines of this kind"
+            f"transfers share {link}, busy for {share:.3g} % of the run, and the prediction for NCCL's {p.algorithm} "
+            "takes the rate measured on other machines of this kind"
         )
         return "shared", shared, message, _describe_rate(call)[1]
     if term == "latency":

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import CollsimError, describe_unknown, join_words
 from ..simulate.trace import views
 from ..topology import Topology
-from ..topology.calibrated import LinkFigures, Measured, Residue, calibrate_links
+from ..topology.calibrated import LinkFigures, Measured, SizeCorrection, calibrate_links
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
 from .machine.fabric_cost import compute_fabric_cost
@@ -32,7 +32,7 @@ from .model.calibration_knobs import (
     apply_knobs,
     describe_poor_fit,
     find_extrapolations,
-    interpolate_residue,
+    interpolate_size_correction,
     select_pinned_settings,
     summarize_fit_data,
 )
@@ -73,9 +73,9 @@ class Calibration:
     Attributes:
         machine: the machine with it: a Topology whose links carry what was measured, for `predict` and `simulate` alike
             (Facts stay Facts).
-        links: the same for `predict(..., links=...)`, without the residues.
+        links: the same for `predict(..., links=...)`, without the corrections by size.
         measured: factors (knob -> factor on collsim's own figure; only those that this log says something about), what
-            was measured, errors, and the residues: what the knobs leave, by size.
+            was measured, errors, and `size_corrections`: what the knobs leave, by size.
         residuals: a row per measurement: collective, nbytes, measured and predicted seconds, ratio.
 
     Examples:
@@ -168,7 +168,7 @@ class Calibration:
             f"  {kind} links: {f.carries:.0%} of nominal, {format_time(f.alpha)} each"
             for kind, f in self.measured.links.items()
         ]
-        by_size = [factor for residue in self.measured.residues for factor in residue.factors]
+        by_size = [factor for size_correction in self.measured.size_corrections for factor in size_correction.factors]
         lines.append(f"  left to the sizes themselves          x {min(by_size):.2f} to {max(by_size):.2f}")
         worst = self.residuals.assign(off=compute_relative_error(self.residuals.ratio)).nlargest(3, "off")
         lines += [
@@ -232,14 +232,14 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
             usable=len(usable),
         )
     samples = [build_sample(row, machine, environment) for row in usable.itertuples()]
-    factors, residues = _fit_with_residues(samples)
+    factors, size_corrections = _fit_with_size_corrections(samples)
     links = apply_knobs(MEASURED, CLUSTER, factors)
     residuals = pd.DataFrame(
         {
             "collective": [s.call.collective for s in samples],
             "nbytes": [s.call.nbytes for s in samples],
             "measured": [s.seconds for s in samples],
-            "predicted": _predict_seconds(samples, factors, residues),
+            "predicted": _predict_seconds(samples, factors, size_corrections),
         }
     )
     residuals["ratio"] = residuals.predicted / residuals.measured
@@ -251,7 +251,7 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
         round(float(compute_relative_error(residuals.ratio).median()), 4),
         _measure_held_out_error(samples),
     )
-    known = Measured({}, factors, seen, error, held_out, residues)
+    known = Measured({}, factors, seen, error, held_out, size_corrections)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)
     known = replace(known, links=compute_link_figures(machine, links))
@@ -287,7 +287,7 @@ def _parse_numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
     return numbers
 
 
-def _fit_with_residues(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue, ...]]:
+def _fit_with_size_corrections(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[SizeCorrection, ...]]:
     """The knobs that these samples move, and what they leave by size."""
     spoken = {name: CLUSTER[name] for name in CLUSTER if has_effect(samples, MEASURED, CLUSTER[name])}
     factors = fit_factors(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
@@ -295,13 +295,15 @@ def _fit_with_residues(samples: Sequence[Sample]) -> tuple[dict[str, float], tup
     groups: dict[tuple[str, int], list[int]] = {}
     for i, sample in enumerate(samples):
         groups.setdefault((sample.call.collective, sample.call.facts.ranks), []).append(i)
-    residues = []
+    size_corrections = []
     for (collective, ranks), indices in groups.items():
         sizes = np.array([samples[i].call.nbytes for i in indices])
         known = np.unique(sizes)
         smooth = _smooth_over_sizes(np.log2(sizes), left[indices], np.log2(known))
-        residues.append(Residue(collective, ranks, tuple(known.tolist()), tuple(np.exp(smooth).round(4).tolist())))
-    return factors, tuple(residues)
+        size_corrections.append(
+            SizeCorrection(collective, ranks, tuple(known.tolist()), tuple(np.exp(smooth).round(4).tolist()))
+        )
+    return factors, tuple(size_corrections)
 
 
 def _smooth_over_sizes(x: Floats, left: Floats, points: Floats) -> Floats:
@@ -316,14 +318,18 @@ def _smooth_over_sizes(x: Floats, left: Floats, points: Floats) -> Floats:
     return np.asarray(middle * known / (known + _NOTHING))
 
 
-def _predict_seconds(samples: Sequence[Sample], factors: Mapping[str, float], residues: Sequence[Residue]) -> Floats:
-    """Seconds of each sample's call, with the knobs turned and the residues of its collective."""
+def _predict_seconds(
+    samples: Sequence[Sample], factors: Mapping[str, float], size_corrections: Sequence[SizeCorrection]
+) -> Floats:
+    """Seconds of each sample's call, with the knobs turned and the size corrections of its collective."""
     links = apply_knobs(MEASURED, CLUSTER, factors)
     predicted = []
     for call in (s.call for s in samples):
         seen = summarize_fit_data(call.facts, (0, 0), [], [], {})
         time = compute_time(replace(call, links=links)).total
-        predicted.append(time * interpolate_residue(seen, residues, call.facts, (call.collective, call.nbytes), {}))
+        predicted.append(
+            time * interpolate_size_correction(seen, size_corrections, call.facts, (call.collective, call.nbytes), {})
+        )
     return np.array(predicted)
 
 
@@ -335,10 +341,10 @@ def _measure_held_out_error(samples: Sequence[Sample]) -> float | None:
     half = {size: i % 2 for i, size in enumerate(sizes)}
     off: list[float] = []
     for fold in (0, 1):
-        factors, residues = _fit_with_residues([s for s in samples if half[s.call.nbytes] != fold])
+        factors, size_corrections = _fit_with_size_corrections([s for s in samples if half[s.call.nbytes] != fold])
         rest = [s for s in samples if half[s.call.nbytes] == fold]
         off += compute_relative_error(
-            _predict_seconds(rest, factors, residues) / np.array([s.seconds for s in rest])
+            _predict_seconds(rest, factors, size_corrections) / np.array([s.seconds for s in rest])
         ).tolist()
     return round(float(np.median(off)), 4)
 

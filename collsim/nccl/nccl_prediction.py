@@ -32,7 +32,7 @@ from .model.calibration_knobs import (
     find_extrapolations,
     get_calibration,
     get_link_parameters,
-    interpolate_residue,
+    interpolate_size_correction,
     select_pinned_settings,
 )
 from .model.links import FABRICS, LinkParameters
@@ -526,7 +526,7 @@ def apply_calibration(prediction: Prediction, calibration: Measured, settings: M
     poor = describe_poor_fit(calibration.held_out)
     if poor is not None:
         notes.append(f"the calibration: {poor}")
-    factor = interpolate_residue(fit_data, calibration.residues, facts, call, settings)
+    factor = interpolate_size_correction(fit_data, calibration.size_corrections, facts, call, settings)
     return replace(prediction.scale(factor), notes=tuple(notes))
 
 

@@ -3,7 +3,7 @@
 from .conditions import ENGINES, SHARING, Engine, Flows
 from .ordered import Launch, OrderedRun, simulate_ordered
 from .run import Cost, expected_cost, simulate, simulate_flows, simulate_many
-from .together import FlowTrace, Together, Whole
+from .together import ConcurrentTrace, FlowTrace, MergedTrace
 from .trace import Bottleneck, Trace
 from .usage import Usage
 
@@ -11,16 +11,16 @@ __all__ = [
     "ENGINES",
     "SHARING",
     "Bottleneck",
+    "ConcurrentTrace",
     "Cost",
     "Engine",
     "FlowTrace",
     "Flows",
     "Launch",
+    "MergedTrace",
     "OrderedRun",
-    "Together",
     "Trace",
     "Usage",
-    "Whole",
     "expected_cost",
     "simulate",
     "simulate_flows",

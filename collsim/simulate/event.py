@@ -26,7 +26,7 @@ Semantics
 - Reducing takes bytes/gamma on the receiving device, after arrival, one transfer after another; nothing where gamma is
   not given.
 - An injection limit is one more link at the start of every route, shared by all that its endpoint sends.
-- A job that names others (`Job.after`) begins when they have ended: none of its transfers starts before. A pause is a
+- A job that names others (`Job.after`) begins when they have ended: none of its transfers starts before. A delay is a
   job of one row that takes its time and crosses no link.
 - Links are full duplex; devices forward at line rate; there are no packets, no protocol and no loss.
 
@@ -169,9 +169,9 @@ class _Run:
         self.parts = [build_parts(plan, number) for number in range(len(plan.jobs))]
         random = np.random.default_rng(conditions.seed)
         if conditions.jitter:
-            self.delay = random.exponential(conditions.jitter, plan.rows)
+            self.extra_delay = random.exponential(conditions.jitter, plan.rows)
         else:
-            self.delay = np.zeros(0)
+            self.extra_delay = np.zeros(0)
         self.sharing, self.gamma = SHARING.index(conditions.sharing), conditions.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
         self.rows = np.empty(plan.rows, ROW)
@@ -188,7 +188,7 @@ class _Run:
             else:
                 sizes = np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
-                walk.lay_out(part, *get_repetition(p), p.times, row, sizes, start, self.delay, rows)
+                walk.lay_out(part, *get_repetition(p), p.times, row, sizes, start, self.extra_delay, rows)
                 row += p.times * len(p)
             if job.schedule is None:
                 rows["nbytes"][base.row : row] = job.slot_bytes
@@ -212,7 +212,7 @@ class _Run:
         rules = self.sharing, self.gamma, self.conditions.overhead
         after = *network, *clocks, *self.edges
         for part, turned, first, last, row in self._iterate_slices():
-            if not walk.walk_in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *after):
+            if not walk.walk_in_order(part, *turned, first, last, row, *rules, self.rows, self.extra_delay, *after):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
@@ -415,8 +415,8 @@ def _build_even_segments(run: _Run, base: int, last: int) -> Segments:
     row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]
     route = run.net.routes[run.rows["route"][row]]
     extra = 0.0
-    if len(run.delay):
-        extra = run.delay[row]
+    if len(run.extra_delay):
+        extra = run.extra_delay[row]
     begin = run.rows["start"][row] + (route["latency"] + extra)
     end = begin + run.rows["nbytes"][row] / route["narrow"]
     return Segments(row - base, np.full(len(row), -1), begin, end, route["narrow"])

@@ -1,4 +1,4 @@
-"""Collectives that begin when others have ended, and pauses that only take time: one run of the event engine over all
+"""Collectives that begin when others have ended, and delays that only take time: one run of the event engine over all
 of them."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..topology import Topology
 from ..units import DataType, parse_bytes
 from .conditions import Background, parse_conditions, parse_moment
 from .event import find_spans
-from .plan import Job, build_flow_job, build_pause_job, build_schedule_job, build_shape
+from .plan import Job, build_delay_job, build_flow_job, build_schedule_job, build_shape
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -29,12 +29,12 @@ _Helpers: TypeAlias = tuple[int, HelperPlace, tuple[int, ...] | None]
 
 @dataclass(frozen=True, eq=False)
 class Launch:
-    """One entry of an ordered run: a pause, a collective, or a collective behind a pause.
+    """One entry of an ordered run: a delay, a collective, or a collective behind a delay.
 
     Attributes:
         after: numbers of entries, all before this one, that must have ended before it begins.
-        seconds: of the pause.
-        schedule: None for a pause alone.
+        seconds: of the delay.
+        schedule: None for a delay alone.
         nbytes: nccl-tests' size in bytes.
         ranks: of the topology, one for each of the schedule's; the first ones unless given.
     """
@@ -51,7 +51,7 @@ class OrderedRun:
     """When the entries of an ordered run took place.
 
     Attributes:
-        begin, end: (entries,) s; an entry's pause is part of it.
+        begin, end: (entries,) s; an entry's delay is part of it.
         topology: with the helpers in their places.
     """
 
@@ -94,29 +94,29 @@ def simulate_ordered(
     placement = HelperPlacement.build(topology, schedules)
     shapes = {id(schedule): build_shape(schedule) for schedule, _ in schedules}
     jobs: list[Job] = []
-    pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its pause and its schedule
+    pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its delay and its schedule
     for number, entry in enumerate(launches):
         if any(not 0 <= other < number for other in entry.after):
             message = "entry {number} waits for {after}; entries can only wait for those before them"
             raise CollsimError(message, number=number, after=entry.after)
         seconds = parse_moment("seconds", entry.seconds)
-        jobs.append(build_pause_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
-        pause, job = len(jobs) - 1, None
+        jobs.append(build_delay_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
+        delay, job = len(jobs) - 1, None
         if entry.schedule is not None and len(entry.schedule):
             endpoints = np.concatenate([ranks[number], placement.find_helpers(entry.schedule, entry.ranks)])
             sizes = compute_slot_bytes(entry.schedule, parse_bytes(entry.nbytes), find_itemsize(dtype))
             job_of_schedule = build_schedule_job(entry.schedule, sizes, endpoints, shape=shapes[id(entry.schedule)])
-            jobs.append(replace(job_of_schedule, after=(pause,)))
+            jobs.append(replace(job_of_schedule, after=(delay,)))
             job = len(jobs) - 1
-        pieces.append((pause, job))
+        pieces.append((delay, job))
     conditions = parse_conditions(placement.topology, {"background": background, "eager": eager})
     if conditions.background is None:
         other = []
     else:
         other = [build_flow_job(conditions.background)]
     start, finish = find_spans([*jobs, *other], placement.topology, replace(conditions, shortcuts=False))
-    begin = start[[pause for pause, _ in pieces]]
-    end = finish[[pause if job is None else job for pause, job in pieces]]
+    begin = start[[delay for delay, _ in pieces]]
+    end = finish[[delay if job is None else job for delay, job in pieces]]
     return OrderedRun(begin, end, placement.topology)
 
 

@@ -77,7 +77,7 @@ class Job:
         begin: s, when it is launched.
         schedule: None for flows.
         after: numbers of jobs of the run, all before this one, that must have ended before it begins.
-        pause: s, how long its only row takes, where it is one that only takes time.
+        delay: s, how long its only row takes, where it is one that only takes time.
     """
 
     shape: JobShape
@@ -88,7 +88,7 @@ class Job:
     begin: float | Floats = 0.0
     schedule: Schedule | None = None
     after: tuple[int, ...] = ()
-    pause: float = 0.0
+    delay: float = 0.0
 
     @property
     def patterns(self) -> tuple[Step, ...]:
@@ -142,15 +142,15 @@ def build_flow_job(flows: Flows) -> Job:
 
 
 @cache
-def _build_pause_shape() -> JobShape:
+def _build_delay_shape() -> JobShape:
     zero = np.zeros(1, np.int32)
     return JobShape((Step(zero, zero, zero, zero, np.zeros(1, bool), zero),), 1)
 
 
-def build_pause_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
+def build_delay_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
     """A job of one row that crosses no link and takes so long."""
     nothing = np.zeros(1, np.int64)
-    return Job(_build_pause_shape(), 1, 1, nothing, nothing, after=after, pause=seconds)
+    return Job(_build_delay_shape(), 1, 1, nothing, nothing, after=after, delay=seconds)
 
 
 class Bases(NamedTuple):
@@ -232,8 +232,8 @@ def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions
         rate = bandwidth[link] / _count_crossings(link, hops, len(bandwidth))
         routes["narrow"][used] = np.minimum.reduceat(rate, start[:-1][used])
     for job, route in zip(plan.jobs, plan.route_of, strict=True):
-        if job.pause:
-            routes["latency"][route[0][0]] = job.pause
+        if job.delay:
+            routes["latency"][route[0][0]] = job.delay
     table = np.zeros(len(bandwidth), LINK)
     table["bandwidth"], table["alpha"] = bandwidth, alpha
     table["room"], table["level"] = bandwidth, np.inf

@@ -42,7 +42,7 @@ from .lockstep import Timing, run_lockstep
 from .paths import Slots
 from .plan import Job, build_flow_job, build_schedule_job
 from .symmetry import time_by_symmetry
-from .together import FlowTrace, Together
+from .together import ConcurrentTrace, FlowTrace
 from .trace import Trace
 from .waiting import COUNTED, report_waiting
 
@@ -90,7 +90,7 @@ def simulate(
     begin: Duration | Sequence[Duration] = 0.0,
     progress: Progress | bool | None = None,
     **options: Unpack[EventOptions],
-) -> Together: ...
+) -> ConcurrentTrace: ...
 
 
 @check_keywords
@@ -116,7 +116,7 @@ def simulate(
     background: Background | None = None,
     eager: bool | None = None,
     shortcuts: bool | None = None,
-) -> Trace | Together:
+) -> Trace | ConcurrentTrace:
     """Time a schedule on a topology, or several schedules that run at the same time.
 
     Args:
@@ -152,7 +152,7 @@ def simulate(
         shortcuts: False disables the fast paths, for testing: the times are the same.
 
     Returns:
-        A `Trace` for one schedule, a `Together` for several.
+        A `Trace` for one schedule, a `ConcurrentTrace` for several.
 
     Raises:
         CollsimError: for a bad size, dtype, engine or option.
@@ -424,13 +424,13 @@ def _select_schedule(work: _Work, number: int) -> _Work:
 
 def _run_together(
     work: _Work, dtype: DataType, options: Mapping[str, object], progress: Progress | bool | None
-) -> Together:
+) -> ConcurrentTrace:
     """All schedules side by side, slow ranks already slow."""
     again = work, dtype, options, progress is True
     traces, background = _run_event(
         work, dtype, parse_conditions(work.topology, options), progress, partial(_run_again, *again)
     )
-    return Together(
+    return ConcurrentTrace(
         traces,
         work.topology,
         work.placement,
@@ -442,7 +442,7 @@ def _run_together(
 
 def _run_together_again(
     work: _Work, dtype: DataType, options: Mapping[str, object], bar: bool, topology: Topology, no_bytes: bool
-) -> Together:
+) -> ConcurrentTrace:
     """The same with the links of another topology, or without bytes."""
     again = replace(work, topology=replace(work.topology, name=topology.name, links=topology.links))
     return _run_together(

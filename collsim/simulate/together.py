@@ -78,7 +78,7 @@ class FlowTrace:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Whole(Trace):
+class MergedTrace(Trace):
     """Several collectives as one run, for whatever shows a Trace: endpoints are the topology's, slots and channels of
     one collective stand behind those of the one before, steps are in the order in which they begin.
 
@@ -96,7 +96,7 @@ class Whole(Trace):
     first_slot: tuple[int, ...] = ()
     step_of: Longs = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     row_of: tuple[Longs, ...] = ()
-    several: Together = field(kw_only=True)
+    several: ConcurrentTrace = field(kw_only=True)
 
     @property
     def slowdown(self) -> Floats:
@@ -115,7 +115,7 @@ class Whole(Trace):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Together:
+class ConcurrentTrace:
     """Several collectives at once. It is a sequence of their Traces, in the order given; what shows a Trace shows
     `whole`.
 
@@ -133,7 +133,7 @@ class Together:
     placements: list[Longs]
     background: FlowTrace | None
     run_alone: Callable[[], list[Trace]]
-    rerun: Callable[[Topology, bool], Together]
+    rerun: Callable[[Topology, bool], ConcurrentTrace]
 
     def __len__(self) -> int:
         return len(self.traces)
@@ -157,12 +157,12 @@ class Together:
     @cached_property
     def slowdown(self) -> Floats:
         """(collectives,) how many times longer each takes than alone; 1.0 is undisturbed."""
-        took, by_itself = (np.array([t.spent for t in traces]) for traces in (self.traces, self.alone))
+        took, by_itself = (np.array([t.duration for t in traces]) for traces in (self.traces, self.alone))
         factor: Floats = np.divide(took, by_itself, out=np.ones_like(took), where=by_itself > 0)
         return factor
 
     @cached_property
-    def whole(self) -> Whole:
+    def whole(self) -> MergedTrace:
         """All of them as one run, for tables and pictures."""
         return _merge_traces(self)
 
@@ -184,13 +184,13 @@ class Together:
         return self.whole.usage(link)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, spent, alone
-        (spent with nothing beside it, s) and slowdown."""
+        """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, duration,
+        alone (its duration with no other collective, s) and slowdown."""
         import pandas as pd
 
         frame = pd.DataFrame([t.row() for t in self.traces])
-        frame["begin"], frame["spent"] = [t.begin for t in self.traces], [t.spent for t in self.traces]
-        frame["alone"] = [t.spent for t in self.alone]
+        frame["begin"], frame["duration"] = [t.begin for t in self.traces], [t.duration for t in self.traces]
+        frame["alone"] = [t.duration for t in self.alone]
         frame["slowdown"] = self.slowdown
         return frame
 
@@ -211,13 +211,13 @@ class Together:
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{t.schedule.label} {format_time(t.time)}" for t in self.traces)
-        return f"<Together on {self.topology.name}: {parts}>"
+        return f"<ConcurrentTrace on {self.topology.name}: {parts}>"
 
 
 # ---- as one run
 
 
-def _merge_traces(several: Together) -> Whole:
+def _merge_traces(several: ConcurrentTrace) -> MergedTrace:
     traces = several.traces
     slots = np.cumsum([0, *(t.schedule.slots for t in traces)]).tolist()
     channels = np.cumsum([0, *(t.schedule.channels for t in traces)]).tolist()
@@ -244,7 +244,7 @@ def _merge_traces(several: Together) -> Whole:
         partial(_join_segments, traces, row_of),
     )
     first = traces[0]
-    return Whole(
+    return MergedTrace(
         schedule,
         several.topology,
         sum(t.nbytes for t in traces),
@@ -267,7 +267,7 @@ def _merge_traces(several: Together) -> Whole:
     )
 
 
-def _run_whole_again(several: Together, topology: Topology, no_bytes: bool) -> Whole:
+def _run_whole_again(several: ConcurrentTrace, topology: Topology, no_bytes: bool) -> MergedTrace:
     return several.rerun(topology, no_bytes).whole
 
 

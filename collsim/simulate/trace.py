@@ -46,11 +46,12 @@ class Bottleneck:
     Attributes:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
-        share: bytes / bandwidth / spent, with the bytes of others: the part of the run in which it could not have
+        share: bytes / bandwidth / duration, with the bytes of others: the part of the run in which it could not have
             carried more.
         saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         latency: part of the time that would remain with endless bandwidth.
-        busiest, most: the link that is busy for the largest share of the run, of whatever kind, and that share.
+        busiest, busiest_share: the link that is busy for the largest share of the run, of whatever kind, and that
+            share.
     """
 
     link: int
@@ -62,7 +63,7 @@ class Bottleneck:
     saves: dict[str, float]
     latency: float
     busiest: int
-    most: float
+    busiest_share: float
 
     @property
     def has_alternating_links(self) -> bool:
@@ -86,8 +87,8 @@ class Bottleneck:
     @property
     def _busier(self) -> str:
         """That another kind of link has a busier one, where it has."""
-        busier = f"; the busiest link, of another kind, is busy {_format_percent(self.most)} of the run"
-        if self.most > self.share * (1 + SMALL):
+        busier = f"; the busiest link, of another kind, is busy {_format_percent(self.busiest_share)} of the run"
+        if self.busiest_share > self.share * (1 + SMALL):
             return busier
         return ""
 
@@ -149,15 +150,15 @@ class Trace:
         return float(self.timing.step_end.max(initial=0.0))
 
     @property
-    def spent(self) -> float:
+    def duration(self) -> float:
         """Seconds from its launch to the arrival of the last transfer: `time` unless it has a `begin`."""
         return max(0.0, self.time - self.begin)
 
     @property
     def algbw(self) -> float:
-        """nbytes / spent, B/s (nccl-tests doc/PERFORMANCE.md); 0 where nothing had to move."""
-        if self.spent:
-            return self.nbytes / self.spent
+        """nbytes / duration, B/s (nccl-tests doc/PERFORMANCE.md); 0 where nothing had to move."""
+        if self.duration:
+            return self.nbytes / self.duration
         return 0.0
 
     @property
@@ -177,24 +178,24 @@ class Trace:
 
     @property
     def gap(self) -> float:
-        """spent / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can.
+        """duration / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can.
         `close_gap` finds the schedule that comes nearest."""
         if self.bound.time:
-            return self.spent / self.bound.time
+            return self.duration / self.bound.time
         return 1.0
 
     @cached_property
     def error(self) -> Sentence | None:
         """Why this cannot be the time of a right schedule: it is below the bound, and `verify` says what the schedule
         does not do (or it is too large to be verified); None where nothing is known against it."""
-        if self.spent >= self.bound.time * (1 - _BELOW_BOUND):
+        if self.duration >= self.bound.time * (1 - _BELOW_BOUND):
             return None
         fault = views["fault"](self.schedule)
         if fault is None:
             return None
         return Sentence(
             "{time} is below the bound of {bound}, which no correct {collective} can beat on {topology}. {fault}",
-            time=format_time(self.spent),
+            time=format_time(self.duration),
             bound=format_time(self.bound.time),
             collective=self.schedule.collective,
             topology=self.topology.name,
@@ -342,7 +343,7 @@ class Trace:
                 "bytes": self.link_bytes,
                 "other": self.other_bytes,
                 "busy": self.link_busy,
-                "share": self.link_busy / self.spent if self.spent else self.link_busy * 0,
+                "share": self.link_busy / self.duration if self.duration else self.link_busy * 0,
             }
         )
 
@@ -420,9 +421,9 @@ class Trace:
     def bottleneck(self) -> Bottleneck | None:
         """The kind of link whose doubling saves most, and what doubling each kind would save, found by running again;
         None where nothing moved."""
-        if not self.spent or not self.link_bytes.any():
+        if not self.duration or not self.link_bytes.any():
             return None
-        share = np.where(self.link_bytes > 0, self.link_busy / self.spent, 0.0)
+        share = np.where(self.link_bytes > 0, self.link_busy / self.duration, 0.0)
         links = self.topology.links
         kinds = np.array([c.kind for c in links.cables])[links.cable]
         saves = {kind: self._compute_saving(self.topology.scaled(kind=kind, by=2)) for kind in self._list_used_kinds()}
@@ -438,9 +439,9 @@ class Trace:
             links=self._find_similar_links(kind, share, share[link] * 0.99),
             share=float(share[link]),
             saves=saves,
-            latency=self.run_again(self.topology, no_bytes=True).spent / self.spent,
+            latency=self.run_again(self.topology, no_bytes=True).duration / self.duration,
             busiest=busiest,
-            most=float(share[busiest]),
+            busiest_share=float(share[busiest]),
         )
 
     def _find_similar_links(self, kind: str, share: Floats, least: float) -> tuple[int, ...]:
@@ -457,7 +458,7 @@ class Trace:
 
     def _compute_saving(self, topology: Topology) -> float:
         """Part of the time that this run would save on another topology."""
-        return 1 - self.run_again(topology).spent / self.spent
+        return 1 - self.run_again(topology).duration / self.duration
 
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without
@@ -489,9 +490,8 @@ class Trace:
         if neck.has_alternating_links:
             turns = ", and others of its kind at other times"
         if neck.latency > 0.5:
-            busiest = (
-                f"the busiest link, {self.topology.link_name(neck.busiest)}, is used {_format_percent(neck.most)} of it"
-            )
+            link, share = self.topology.link_name(neck.busiest), _format_percent(neck.busiest_share)
+            busiest = f"the busiest link, {link}, is used {share} of it"
             first = f"Latency makes up {_format_percent(neck.latency)} of the time; {busiest}."
         else:
             first = f"{neck.name} ({neck.label}{alike}) is busy {_format_percent(neck.share)} of the run{turns}."
@@ -567,7 +567,7 @@ class Trace:
     def __str__(self) -> str:
         launched = ""
         if self.begin:
-            launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}"
+            launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.duration)}"
         lines = [
             f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine "
             f"{self._engine_text}",

@@ -76,13 +76,13 @@ def compute_gap_parts(trace: Trace) -> GapParts:
         Seconds by cause.
     """
     links = trace.topology.links
-    bare = trace.run_again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).spent
+    bare = trace.run_again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).duration
     busiest = int(np.argmax(trace.link_busy))
     floor = float(trace.link_busy[busiest])
-    parts = [trace.spent - bare, bare - floor, floor - trace.bound.bandwidth]
+    parts = [trace.duration - bare, bare - floor, floor - trace.bound.bandwidth]
     left = trace.bound.time - trace.bound.bandwidth  # the farthest rank's alphas are no part of the gap
     for i, part in enumerate(parts):
-        if part <= _NOUGHT * trace.spent:
+        if part <= _NOUGHT * trace.duration:
             part = 0.0
         parts[i] = max(0.0, part - left)
         left = max(0.0, left - part)
@@ -372,7 +372,7 @@ def _explain_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
 
 def _explain_chunks(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
-    if mine.chunks < _NEVER * race.trace.spent:
+    if mine.chunks < _NEVER * race.trace.duration:
         return Sentence(
             "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, and that "
             "of the synthesized schedule for none",
@@ -417,7 +417,7 @@ def _count_used_links(trace: Trace, cut: Cut | None) -> int:
 def _explain_remaining_gap(race: SynthesisRace) -> Sentence:
     """The gap of the synthesized schedule, by cause."""
     trace, parts = race.trace, race.parts[SYNTHESIZED]
-    bound, excess = format_time(trace.bound.time), trace.spent - trace.bound.time
+    bound, excess = format_time(trace.bound.time), trace.duration - trace.bound.time
     if trace.gap < _REACHED:
         return Sentence("No schedule can be faster than {bound}, and this one is within 0.5 % of it.", bound=bound)
     steps = trace.schedule.steps

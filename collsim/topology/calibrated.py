@@ -37,7 +37,7 @@ class LinkFigures:
 
 
 @dataclass(frozen=True)
-class Residue:
+class SizeCorrection:
     """What the parameters leave of one collective on so many ranks: the factor on their time at sizes (bytes,
     ascending), smoothed."""
 
@@ -48,11 +48,11 @@ class Residue:
 
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.factors) or list(self.sizes) != sorted(set(self.sizes)):
-            message = "residue of {collective}: {sizes} ascending sizes and as many factors are wanted"
+            message = "size correction of {collective}: {sizes} ascending sizes and as many factors are wanted"
             raise TopologyError(message, collective=self.collective, sizes=len(self.sizes))
         for name, values in (("sizes", self.sizes), ("factors", self.factors)):
             if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
-                message = "residue of {collective}: {name} must be numbers above 0"
+                message = "size correction of {collective}: {name} must be numbers above 0"
                 raise TopologyError(message, collective=self.collective, name=name)
 
 
@@ -67,7 +67,7 @@ class Measured:
             so.
         error: median relative error of the fit.
         held_out: the same at sizes that were left out of it; None where they were too few.
-        residues: what the factors leave, by size.
+        size_corrections: what the factors leave, by size.
     """
 
     links: Mapping[str, LinkFigures]
@@ -75,7 +75,7 @@ class Measured:
     fitted_on: Mapping[str, Any]
     error: float
     held_out: float | None = None
-    residues: tuple[Residue, ...] = ()
+    size_corrections: tuple[SizeCorrection, ...] = ()
 
     def __post_init__(self) -> None:
         sizes = self.fitted_on.get("sizes")

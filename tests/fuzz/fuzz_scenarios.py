@@ -206,7 +206,7 @@ def finite(case, t):
 
 def at_least_the_bound(case, t):
     if case["trouble"].get("sharing") != "none":
-        require(t.spent >= t.bound.time * (1 - CLOSE), f"time {t.spent} is below the bound {t.bound.time}")
+        require(t.duration >= t.bound.time * (1 - CLOSE), f"time {t.duration} is below the bound {t.bound.time}")
 
 
 def conserved(case, t):

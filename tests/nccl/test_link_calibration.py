@@ -170,7 +170,7 @@ def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
         assert median_error(times, held) < 0.05
     knobs_alone = [predict("allreduce", machine, n, links=found.links).time for n in held.nbytes]
     assert median_error(times, held) < 0.5 * median_error(knobs_alone, held)
-    assert found.measured.residues == again.facts.calibration.residues
+    assert found.measured.size_corrections == again.facts.calibration.size_corrections
     for collective, size in (("allgather", "1MiB"), ("allreduce", "1TiB")):
         p = predict(collective, again, size)
         assert p.time == pytest.approx(predict(collective, machine, size, links=found.links).time, rel=0.01)
@@ -215,7 +215,7 @@ def test_it_refuses_to_extrapolate_silently():
 
 
 def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_for():
-    """Fewer ranks, or no P2P, were not measured, and the residue of the log is not theirs: as with the calibrated
+    """Fewer ranks, or no P2P, were not measured, and the size corrections of the log is not theirs: as with the calibrated
     machine itself."""
     machine = cs.machine("dgx-a100")
     table = sweep(MEASURED, machine)
@@ -281,12 +281,12 @@ def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
         ("inside: nvswitch, ", "", "inside is missing"),
         (
             "median_error: 0.01",
-            "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8, 4], factors: [1, 1]}]",
+            "median_error: 0.01\n  size_corrections: [{collective: a, ranks: 8, sizes: [8, 4], factors: [1, 1]}]",
             "line 8.*ascending",
         ),
         (
             "median_error: 0.01",
-            "median_error: 0.01\n  residues: [{collective: a, ranks: 8, sizes: [8], factors: [-1]}]",
+            "median_error: 0.01\n  size_corrections: [{collective: a, ranks: 8, sizes: [8], factors: [-1]}]",
             "above 0",
         ),
     ):

@@ -29,13 +29,13 @@ def test_a_chain_pays_the_latency_once_for_each_hop_and_not_for_each_chunk(n, ch
     assert eager.time == pytest.approx((n - 1) * ALPHA + rounds * chunk)
 
 
-def test_a_chain_behind_a_pause_pays_the_same_from_its_end_on():
-    chain, pause = cs.schedule("broadcast_chain", ranks=4, chunks=8), 0.05
-    entries = [Launch(seconds=pause), Launch((0,), 0.0, chain, 2**20), Launch((1,), pause, chain, 2**20)]
+def test_a_chain_behind_a_delay_pays_the_same_from_its_end_on():
+    chain, delay = cs.schedule("broadcast_chain", ranks=4, chunks=8), 0.05
+    entries = [Launch(seconds=delay), Launch((0,), 0.0, chain, 2**20), Launch((1,), delay, chain, 2**20)]
     run = simulate_ordered(entries, place(4), eager=True)
     once = 3 * ALPHA + (8 + 4 - 2) * 2**17 / RATE
-    assert run.begin.tolist() == pytest.approx([0.0, pause, pause + once])
-    assert run.end.tolist() == pytest.approx([pause, pause + once, 2 * (pause + once)])
+    assert run.begin.tolist() == pytest.approx([0.0, delay, delay + once])
+    assert run.end.tolist() == pytest.approx([delay, delay + once, 2 * (delay + once)])
 
 
 def test_a_root_that_hears_all_one_after_another_waits_for_one_latency():

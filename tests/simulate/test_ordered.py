@@ -13,7 +13,7 @@ SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 ALONE = 6 * (2**20 / 4 / 25e9 + 2e-6)  # six steps of a quarter of 1 MiB over two cables
 
 
-def test_pauses_and_collectives_in_a_chain_take_their_sum():
+def test_delays_and_collectives_in_a_chain_take_their_sum():
     run = simulate_ordered(
         [Launch(seconds=1e-3), Launch((0,), 5e-4, RING, 2**20), Launch((1,), 2e-3), Launch((2,), 0.0, RING, 2**20)],
         SWITCH,
@@ -68,7 +68,7 @@ def test_a_log_of_rates_is_the_same_run():
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_any_order_of_pauses_is_the_longest_path(data):
+def test_any_order_of_delays_is_the_longest_path(data):
     """Against a longest path worked out here."""
     many = data.draw(st.integers(1, 12))
     after = [data.draw(st.sets(st.integers(0, i - 1), max_size=3)) if i else set() for i in range(many)]

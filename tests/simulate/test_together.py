@@ -65,7 +65,7 @@ def test_a_run_launched_later_has_the_same_rates_and_reasons():
     now = run(s, topo, "1GB", background=[(0, 2, "1GB")])
     later = run(s, topo, "1GB", background=[(0, 2, "1GB", "1s")], begin="1s")
     assert later.time == close(1 + now.time, rel=1e-12)
-    assert (later.spent, later.algbw, later.busbw, later.gap) == close(
+    assert (later.duration, later.algbw, later.busbw, later.gap) == close(
         (now.time, now.algbw, now.busbw, now.gap), rel=1e-9
     )
     assert later.links["share"].tolist() == close(now.links["share"].tolist(), rel=1e-6)
@@ -89,7 +89,7 @@ def test_what_others_carried_before_a_launch_is_not_of_the_run():
     frame = both.to_frame()
     assert frame["begin"].tolist() == [0, 10]
     assert frame["time"].tolist() == close([0.06, 10.06])
-    for column in ("spent", "alone"):
+    for column in ("duration", "alone"):
         assert frame[column].tolist() == close([0.06, 0.06])
     assert both.whole.links["share"].max() == close(0.12 / 10.06)
     late = cs.simulate([s, s], topo, "1GB", begin=["10s", "10s"])

@@ -360,7 +360,7 @@ def test_a_run_launched_later_is_played_from_0_and_judged_from_its_launch():
     )
     assert made["meta"]["time"] == pytest.approx(1 + now["meta"]["time"], abs=1e-9)
     assert min(made["transfers"]["t0"]) == 1
-    assert made["figures"]["spent"] == pytest.approx(now["figures"]["time"])
+    assert made["figures"]["duration"] == pytest.approx(now["figures"]["time"])
     assert crossed(made) == pytest.approx(made["figures"]["link_bytes"], abs=1)
     assert compute_shares(made) == pytest.approx(compute_shares(now), rel=1e-6)
     assert made["rows"] == now["rows"]

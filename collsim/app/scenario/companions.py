@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import collsim as cs
-from collsim.simulate import Engine, Together
+from collsim.simulate import ConcurrentTrace, Engine
 from collsim.viz.timeline.document import build_encoded_timeline
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
@@ -68,7 +68,7 @@ def _find_nodes(topology: cs.Topology) -> np.ndarray[Any, Any]:
 
 def run_together(
     plan: cs.Schedule, what: str, topology: cs.Topology, nbytes: str, dtype: str, engine: Engine, **settings: Any
-) -> Together:
+) -> ConcurrentTrace:
     """A schedule with others beside it.
 
     Args:
@@ -104,7 +104,7 @@ def count_transfers(plan: cs.Schedule, what: str, topology: cs.Topology) -> int:
     return len(plan) + beside
 
 
-def build_several(together: Together) -> Several:
+def build_several(together: ConcurrentTrace) -> Several:
     """What the page shows of all at once.
 
     Args:

@@ -16,7 +16,7 @@ from ...files import FilePath, refuse
 from ...schedule import Schedule
 from ..file_formats import Format, register
 from .compile import compile_schedule
-from .interpreter import InterpretedRun, Meaning, Order, find_meaning, interpret
+from .interpreter import BufferLayout, InterpretedRun, Order, find_collective_kind, interpret
 from .lowering import lower
 from .program import Program, describe_excess, format_position, parse, write
 
@@ -55,11 +55,11 @@ def read_msccl(
         'allreduce'
     """
     program = _parse_file(path, strict)
-    kind = find_meaning(program, path, collective)
+    kind = find_collective_kind(program, path, collective)
     _require_rank(program, root)
     _warn_of_silence(program, path)
     run = _run_of_layouts(program, path, kind, root)
-    _warn_of_races(program, path, run.meaning)
+    _warn_of_races(program, path, run.buffers)
     return _lower_program(program, path, run)
 
 
@@ -85,9 +85,11 @@ def _run_of_layouts(program: Program, path: FilePath, kind: Collective, root: in
             known = root
     runs: list[InterpretedRun] = []
     for inplace in program.layouts:
-        meanings = [Meaning(kind, program.ranks, program.chunks, r, inplace) for r in _find_roots(program, path, known)]
+        layouts = [
+            BufferLayout(kind, program.ranks, program.chunks, r, inplace) for r in _find_roots(program, path, known)
+        ]
         try:
-            runs.append(_run(program, path, meanings))
+            runs.append(_run(program, path, layouts))
         except FormatError as error:
             if not runs:
                 raise
@@ -116,12 +118,12 @@ def _find_roots(program: Program, path: FilePath, known: int | None) -> list[int
     return [known]
 
 
-def _run(program: Program, path: FilePath, meanings: list[Meaning]) -> InterpretedRun:
-    """The run under the first meaning that is right. Raises what is wrong under the first of all."""
+def _run(program: Program, path: FilePath, layouts: list[BufferLayout]) -> InterpretedRun:
+    """The run under the first layout that is right. Raises what is wrong under the first of all."""
     first: FormatError | None = None
-    for meaning in meanings:
+    for buffers in layouts:
         try:
-            return interpret(program, path, meaning)
+            return interpret(program, path, buffers)
         except FormatError as error:
             first = first or error
             if not any(word in str(error) for word in ("wrong result", "undefined read")):
@@ -147,12 +149,12 @@ def _warn_of_silence(program: Program, path: FilePath) -> None:
                     return
 
 
-def _warn_of_races(program: Program, path: FilePath, meaning: Meaning) -> None:
+def _warn_of_races(program: Program, path: FilePath, buffers: BufferLayout) -> None:
     """Run it again in other orders: a program whose result depends on which thread block is faster lacks a
     dependency."""
     for first in _list_orders(program):
         try:
-            interpret(program, path, meaning, first=first)
+            interpret(program, path, buffers, first=first)
         except FormatError as error:
             warnings.warn(
                 f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3

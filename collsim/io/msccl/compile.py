@@ -19,7 +19,7 @@ import numpy as np
 from ...collective import collective
 from ...errors import FormatError, ScheduleError, describe_unknown
 from ...schedule import Schedule, Step
-from .interpreter import COLLECTIVES, Meaning, interpret
+from .interpreter import COLLECTIVES, BufferLayout, interpret
 from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
 
 _MOST_TRANSFERS = 2_000_000
@@ -76,14 +76,14 @@ def compile_schedule(
     kind = collective(schedule.collective)
     _require_expressible(schedule, kind.name, protocol)
     together = not kind.has_separate_result and (inplace is None or inplace)
-    meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
-    operations = list(_list_operations(schedule, _Memory(schedule, meaning)))
+    buffers = BufferLayout(kind, schedule.ranks, schedule.chunks, schedule.root, together)
+    operations = list(_list_operations(schedule, _Memory(schedule, buffers)))
     programs = (_assemble(schedule, operations, pairing) for pairing in (True, False))
-    return _choose_first_right(schedule, programs, meaning, (name or schedule.name, protocol, (together,)))
+    return _choose_first_right(schedule, programs, buffers, (name or schedule.name, protocol, (together,)))
 
 
 def _choose_first_right(
-    schedule: Schedule, programs: Iterator[Program], meaning: Meaning, head: tuple[str, str, tuple[bool, ...]]
+    schedule: Schedule, programs: Iterator[Program], buffers: BufferLayout, head: tuple[str, str, tuple[bool, ...]]
 ) -> Program:
     """The first program, with name, protocol and layouts of `head`, that is right; else what is wrong with the
     first."""
@@ -94,7 +94,7 @@ def _choose_first_right(
         if too_much is not None:
             raise ScheduleError("{label} is beyond MSCCL: {too_much}", label=schedule.label, too_much=too_much)
         try:
-            interpret(program, schedule.label, meaning, depth=_SLOTS_IN_FLIGHT)
+            interpret(program, schedule.label, buffers, depth=_SLOTS_IN_FLIGHT)
         except FormatError as error:
             failed = failed or error
         else:
@@ -122,9 +122,9 @@ class _Memory:
     """Where the slots of a schedule lie. Out of place the input stays as it is: the work is done in the output or in
     scratch."""
 
-    def __init__(self, schedule: Schedule, meaning: Meaning):
-        self.schedule, self.meaning = schedule, meaning
-        kind = meaning.kind
+    def __init__(self, schedule: Schedule, buffers: BufferLayout):
+        self.schedule, self.buffers = schedule, buffers
+        kind = buffers.kind
         self.natural = kind.slots(schedule.chunks)
         touched = kind.has_separate_result and any((p.into < schedule.chunks).any() for p in schedule.patterns)
         small = kind.after in ("own", "root")
@@ -132,7 +132,7 @@ class _Memory:
         self.moved = False  # slots 0..chunks-1 lie elsewhere than the input
         if kind.has_separate_result:
             self.work, self.moved = ("s", True) if touched else ("i", False)
-        elif not meaning.inplace:
+        elif not buffers.inplace:
             self.work, self.moved = ("s" if small else "o"), True
         self.offset = schedule.chunks if self.work == "s" else 0
 
@@ -146,13 +146,13 @@ class _Memory:
     def prologue(self) -> Iterator[tuple[int, Span, Span]]:
         """(gpu, from, to): the input goes to where the work is done."""
         if self.moved:
-            for (gpu, buffer, offset), _, slot in self.meaning.start():
+            for (gpu, buffer, offset), _, slot in self.buffers.start():
                 yield gpu, (buffer, offset), self.span(slot)
 
     def epilogue(self) -> Iterator[tuple[int, Span, Span]]:
         """(gpu, from, to): results that were made in scratch go to the output."""
-        if self.work == "s" and not self.meaning.kind.has_separate_result:
-            for (gpu, buffer, offset), slot, _, _ in self.meaning.end():
+        if self.work == "s" and not self.buffers.kind.has_separate_result:
+            for (gpu, buffer, offset), slot, _, _ in self.buffers.end():
                 yield gpu, self.span(slot), (buffer, offset)
 
 

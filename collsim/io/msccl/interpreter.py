@@ -40,7 +40,7 @@ _UNMATCHED = "unmatched send: gpu {peer} never receives this message on channel 
 
 
 @dataclass(frozen=True)
-class Meaning:
+class BufferLayout:
     """Where a collective's data lie in the buffers of a program.
 
     Attributes:
@@ -100,11 +100,11 @@ class InterpretedRun:
     """What happened: the instructions in an order in which they can run, each with the sender of the message it
     received."""
 
-    meaning: Meaning
+    buffers: BufferLayout
     order: list[tuple[Spot, Spot | None]]
 
 
-def find_meaning(program: Program, path: FilePath, name: str | None = None) -> Collective:
+def find_collective_kind(program: Program, path: FilePath, name: str | None = None) -> Collective:
     """The collective that a program is for.
 
     Args:
@@ -128,14 +128,14 @@ def find_meaning(program: Program, path: FilePath, name: str | None = None) -> C
 
 
 def interpret(
-    program: Program, path: FilePath, meaning: Meaning, depth: int | None = None, first: Order | None = None
+    program: Program, path: FilePath, buffers: BufferLayout, depth: int | None = None, first: Order | None = None
 ) -> InterpretedRun:
     """Run a program once.
 
     Args:
         program: What runs.
         path: Of its file, for errors.
-        meaning: What it should do.
+        buffers: where the data of its collective lie.
         depth: Number of messages that a connection holds before a sender waits (None: any number).
         first: Of the thread blocks that can run, the one for which this is smallest runs; without it, in turns.
 
@@ -146,16 +146,16 @@ def interpret(
         FormatError: Naming gpu, thread block and step for a deadlock, a message nobody receives, a read of what was
             never written, and a wrong result.
     """
-    machine = _Machine(program, path, meaning, depth)
+    machine = _Machine(program, path, buffers, depth)
     machine.run(first)
     machine.require_finished()
     machine.require_result()
-    return InterpretedRun(meaning, machine.order)
+    return InterpretedRun(buffers, machine.order)
 
 
 class _Machine:
-    def __init__(self, program: Program, path: FilePath, meaning: Meaning, depth: int | None):
-        self.program, self.path, self.meaning, self.depth = program, path, meaning, depth
+    def __init__(self, program: Program, path: FilePath, buffers: BufferLayout, depth: int | None):
+        self.program, self.path, self.buffers, self.depth = program, path, buffers, depth
         self.blocks: dict[tuple[int, int], Block] = {
             (g, b): tb for g, gpu in enumerate(program.gpus) for b, tb in enumerate(gpu.blocks)
         }
@@ -165,10 +165,10 @@ class _Machine:
         self.order: list[tuple[Spot, Spot | None]] = []
         self.writer: dict[Cell, Spot] = {}
         self.owners: dict[tuple[str, int, int, int], tuple[int, int]] = {}
-        cells = itertools.product(range(meaning.ranks), range(meaning.chunks))
-        weights = draw_weights(meaning.ranks, meaning.ranks * meaning.chunks).tolist()
+        cells = itertools.product(range(buffers.ranks), range(buffers.chunks))
+        weights = draw_weights(buffers.ranks, buffers.ranks * buffers.chunks).tolist()
         self.weight: dict[tuple[int, int], int] = dict(zip(cells, weights, strict=True))
-        self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in meaning.start()}
+        self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in buffers.start()}
 
     def run(self, first: Order | None) -> None:
         """Let every thread block go on until it is blocked, or (with an order) let the first one make a step at a
@@ -262,7 +262,7 @@ class _Machine:
 
     def cells(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[Cell]:
         buffer, offset = operand
-        size = max(self.program.gpus[spot[0]].sizes[buffer], self.meaning.size(buffer))
+        size = max(self.program.gpus[spot[0]].sizes[buffer], self.buffers.size(buffer))
         if offset + step.count > size:
             message = Sentence(
                 "{name}={offset} with cnt={count} is beyond the {buffer} buffer, which has {size} chunks",
@@ -273,7 +273,7 @@ class _Machine:
                 size=size,
             )
             refuse(self.path, format_position(*spot), message)
-        return [self.meaning.cell(spot[0], buffer, offset + k) for k in range(step.count)]
+        return [self.buffers.cell(spot[0], buffer, offset + k) for k in range(step.count)]
 
     def read(self, spot: Spot, step: Instruction, operand: tuple[str, int], name: str) -> list[int]:
         cells = self.cells(spot, step, operand, name)
@@ -368,8 +368,8 @@ class _Machine:
         return self.owners.get((side, gpu, peer, channel))
 
     def require_result(self) -> None:
-        total = [sum(self.weight[r, s] for r in range(self.meaning.ranks)) for s in range(self.meaning.chunks)]
-        for cell, _, contributor, chunk in self.meaning.end():
+        total = [sum(self.weight[r, s] for r in range(self.buffers.ranks)) for s in range(self.buffers.chunks)]
+        for cell, _, contributor, chunk in self.buffers.end():
             if contributor == EVERY:
                 want = total[chunk]
             else:
@@ -384,12 +384,12 @@ class _Machine:
         else:
             of = format_position(contributor)
         what = self.name_chunk(buffer, offset)
-        wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.meaning.kind.name, chunk=chunk, of=of)
+        wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.buffers.kind.name, chunk=chunk, of=of)
         last = self.writer.get(cell)
         if cell not in self.value:
             message = "wrong result: nothing writes {what}; {wants} there"
             refuse(self.path, format_position(gpu), message, what=what, wants=wants)
-        has = _count_contributions(self.program, self.meaning, self.order, cell)
+        has = _count_contributions(self.program, self.buffers, self.order, cell)
         if last is None:
             where = format_position(gpu)
         else:
@@ -403,22 +403,22 @@ class _Machine:
 
 
 def _count_contributions(
-    program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], target: Cell
+    program: Program, buffers: BufferLayout, order: list[tuple[Spot, Spot | None]], target: Cell
 ) -> Words:
     """What a cell holds at the end, exactly: `2·r0 + r1`; only the values that can reach it are followed."""
-    value: dict[Cell, Terms] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
+    value: dict[Cell, Terms] = {cell: {(r, s): 1} for cell, r, s in buffers.start()}
     sent: dict[Spot, list[Terms]] = {}
     work = 0
     for spot, sender in order:
         g, b, s = spot
         step = program.gpus[g].blocks[b].steps[s]
-        dst = [meaning.cell(g, step.dst[0], step.dst[1] + k) for k in range(step.count)]
+        dst = [buffers.cell(g, step.dst[0], step.dst[1] + k) for k in range(step.count)]
         if sender is not None:
             parts = [sent[sender]]
         else:
             parts = []
         if step.reads:
-            parts.append([value.get(meaning.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
+            parts.append([value.get(buffers.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
         parts += [[value.get(c, {}) for c in dst]] if step.type in ("re", "ra") else []
         if parts:
             moving = [add_terms(terms) for terms in zip(*parts, strict=True)]

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule, Step, freeze
 from ...verify import verify
-from .interpreter import InterpretedRun, Meaning, Spot
+from .interpreter import BufferLayout, InterpretedRun, Spot
 from .program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
@@ -44,14 +44,14 @@ def lower(program: Program, run: InterpretedRun) -> Schedule:
         program: as parsed.
         run: its order of instructions.
     """
-    kind = run.meaning.kind
-    if run.meaning.inplace or kind.has_separate_result:
-        return _schedule(program, run, _build_layout(program, run.meaning))
+    kind = run.buffers.kind
+    if run.buffers.inplace or kind.has_separate_result:
+        return _schedule(program, run, _build_layout(program, run.buffers))
     try:
-        schedule = _schedule(program, run, _build_layout(program, replace(run.meaning, inplace=True)))
+        schedule = _schedule(program, run, _build_layout(program, replace(run.buffers, inplace=True)))
         verify(schedule)
     except ScheduleError:
-        return _schedule(program, run, _build_layout(program, run.meaning))
+        return _schedule(program, run, _build_layout(program, run.buffers))
     return schedule
 
 
@@ -69,16 +69,16 @@ class SlotNumbers:
     last: list[tuple[Slot, int]] = field(default_factory=list)
 
 
-def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
-    kind, chunks = meaning.kind, meaning.chunks
+def _build_layout(program: Program, buffers: BufferLayout) -> SlotNumbers:
+    kind, chunks = buffers.kind, buffers.chunks
     natural = kind.slots(chunks)
     largest = _count_used_slots(program)
-    one_input = meaning.inplace or kind.has_separate_result
-    apart = kind.has_separate_result and not meaning.inplace
+    one_input = buffers.inplace or kind.has_separate_result
+    apart = kind.has_separate_result and not buffers.inplace
     if one_input:
         inputs = 0
     else:
-        inputs = max(largest["i"], meaning.size("i"))
+        inputs = max(largest["i"], buffers.size("i"))
     spill = max(largest["i"], largest["o"], chunks) - chunks  # offsets beyond the collective's buffer
     scratch = natural + inputs + max(0, spill) * 2
 
@@ -90,9 +90,9 @@ def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
         base = 0
         if apart and buffer == "o":
             base = chunks
-        _, placed, position = meaning.cell(gpu, buffer, offset)
-        if not meaning.inplace and not apart and placed == "o" and kind.after == "own":
-            position += gpu * meaning.per
+        _, placed, position = buffers.cell(gpu, buffer, offset)
+        if not buffers.inplace and not apart and placed == "o" and kind.after == "own":
+            position += gpu * buffers.per
         over = position >= chunks
         if over:
             return natural + inputs + (position - chunks) * 2 + (buffer == "o")
@@ -103,10 +103,10 @@ def _build_layout(program: Program, meaning: Meaning) -> SlotNumbers:
         used = {
             (g, s.src[1] + k) for g, s in _list_steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)
         }
-        starts = {(g, offset): position for (g, _, offset), _, position in meaning.start()}
+        starts = {(g, offset): position for (g, _, offset), _, position in buffers.start()}
         layout.first = [((g, starts[g, o]), natural + o) for g, o in sorted(used) if (g, o) in starts]
-    if kind.has_separate_result and meaning.inplace:
-        layout.last = [((g, c), chunks + c) for g in range(meaning.ranks) for c in range(chunks)]
+    if kind.has_separate_result and buffers.inplace:
+        layout.last = [((g, c), chunks + c) for g in range(buffers.ranks) for c in range(chunks)]
     return layout
 
 
@@ -237,9 +237,9 @@ class _Lowering:
 
     def dead_sources(self) -> set[Spot]:
         """The `rrs` whose source nobody reads again before it is overwritten: they can add in place."""
-        meaning = self.run.meaning
-        natural = meaning.kind.slots(meaning.chunks)
-        wanted, _ = meaning.kind.find_expected_contributions(meaning.ranks, meaning.chunks, meaning.root)
+        buffers = self.run.buffers
+        natural = buffers.kind.slots(buffers.chunks)
+        wanted, _ = buffers.kind.find_expected_contributions(buffers.ranks, buffers.chunks, buffers.root)
         live = {(int(r), int(s)) for r, s in zip(*(wanted != -2).nonzero(), strict=True) if s < natural}
         live |= {slot for slot, _ in self.layout.last}
         dead = set()
@@ -407,16 +407,16 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
     else:
         message = "{name}: no order of its messages was found; this is a mistake in collsim, please report the file"
         raise CollsimError(message, name=program.name)
-    meaning = run.meaning
+    buffers = run.buffers
     rows, depends = _build_rows(lowering.graph, steps)
     schedule = freeze(
         _build_identifier(program.name),
-        meaning.kind.name,
-        meaning.ranks,
+        buffers.kind.name,
+        buffers.ranks,
         rows,
-        chunks=meaning.chunks,
-        slots=max(lowering.end, meaning.kind.slots(meaning.chunks)),
-        root=meaning.root,
+        chunks=buffers.chunks,
+        slots=max(lowering.end, buffers.kind.slots(buffers.chunks)),
+        root=buffers.root,
         options={"protocol": program.protocol},
     )
     for array in depends or ():

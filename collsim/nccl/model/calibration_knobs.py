@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import CollsimError, Sentence, describe_unknown
 from ...topology import Topology
-from ...topology.calibrated import Measured, Residue
+from ...topology.calibrated import Measured, SizeCorrection
 from ...units import format_bytes
 from ..machine.facts import NETS, Facts
 from .links import CARRIES, MEASURED, LinkParameters
@@ -213,9 +213,9 @@ def find_extrapolations(
         )
 
 
-def interpolate_residue(
+def interpolate_size_correction(
     fit_data: Mapping[str, Any],
-    residues: Sequence[Residue],
+    size_corrections: Sequence[SizeCorrection],
     facts: Facts,
     call: tuple[str, int],
     settings: Mapping[str, str],
@@ -224,7 +224,7 @@ def interpolate_residue(
 
     Args:
         fit_data: the summary of the log (`summarize_fit_data`).
-        residues: factors by size, for each collective and number of ranks.
+        size_corrections: factors by size, for each collective and number of ranks.
         facts: the machine of the prediction.
         call: collective, and nccl-tests' size in bytes.
         settings: NCCL_ALGO and NCCL_PROTO, where they are set.
@@ -235,11 +235,18 @@ def interpolate_residue(
     """
     collective, nbytes = call
     key = collective, facts.ranks
-    residue = next((residue for residue in residues if (residue.collective, residue.ranks) == key), None)
-    if residue is None or nbytes <= 0 or any(_list_differences(fit_data, facts, settings)):
+    size_correction = next(
+        (
+            size_correction
+            for size_correction in size_corrections
+            if (size_correction.collective, size_correction.ranks) == key
+        ),
+        None,
+    )
+    if size_correction is None or nbytes <= 0 or any(_list_differences(fit_data, facts, settings)):
         return 1.0
-    octaves, octave = np.log2(residue.sizes), math.log2(nbytes)
-    factor = float(np.exp(np.interp(octave, octaves, np.log(residue.factors))))
+    octaves, octave = np.log2(size_correction.sizes), math.log2(nbytes)
+    factor = float(np.exp(np.interp(octave, octaves, np.log(size_correction.factors))))
     outside = max(float(octaves[0]) - octave, octave - float(octaves[-1]), 0.0)
     fading: float = factor ** (0.5**outside)
     return fading

@@ -33,7 +33,7 @@ from ...trees import build_node_chains, rename_ranks
 from . import constants as c
 from .link_capacity import AllowedPaths, LinkCapacity
 from .node_graph import NodeGraph, Rules, SearchInput
-from .search_round import Channel, GpuRanking, SearchRound, Setting, Solution, is_better
+from .search_round import Channel, GpuRanking, SearchConstraints, SearchRound, Solution, is_better
 
 #: Steps of one round with equal channels, with different ones, and of all rounds.
 _STEPS_SAME, _STEPS, _STEPS_ALL = 2**8, 2**12, 2**15
@@ -256,9 +256,9 @@ def _search_rings(search_input: SearchInput) -> Rings:
     solution = _find_most_rings(_Rounds(node))
     if solution is None:
         return Rings((_build_plain_channel(node),), c.LAST_RESORT, "SYS", "SYS", True, 0)
-    setting = solution.setting
-    types = _name_types(node, setting)
-    return Rings(solution.channels, solution.intra_speed, *types, setting.same_order, setting.cross_nic)
+    constraints = solution.constraints
+    types = _name_types(node, constraints)
+    return Rings(solution.channels, solution.intra_speed, *types, constraints.same_order, constraints.cross_nic)
 
 
 @lru_cache(maxsize=256)
@@ -270,9 +270,9 @@ def _search_trees(search_input: SearchInput, channels: int) -> Trees:
         plain, speed = _build_plain_channel(node), c.LAST_RESORT
         return Trees((plain,), speed, speed, "SYS", "SYS", True, 0, _list_tree_patterns(node)[0])
     solution = _raise_intra_speed(rounds, solution)
-    speeds, setting = (solution.intra_speed, solution.inter_speed), solution.setting
-    types = _name_types(node, setting)
-    return Trees(solution.channels, *speeds, *types, setting.same_order, setting.cross_nic, setting.pattern)
+    speeds, constraints = (solution.intra_speed, solution.inter_speed), solution.constraints
+    types = _name_types(node, constraints)
+    return Trees(solution.channels, *speeds, *types, constraints.same_order, constraints.cross_nic, constraints.pattern)
 
 
 def _build_plain_channel(node: NodeGraph) -> Channel:
@@ -282,9 +282,9 @@ def _build_plain_channel(node: NodeGraph) -> Channel:
     return Channel(gpus)
 
 
-def _name_types(node: NodeGraph, setting: Setting) -> tuple[str, str]:
+def _name_types(node: NodeGraph, constraints: SearchConstraints) -> tuple[str, str]:
     """Path types as NCCL prints them."""
-    return LEVELS[setting.intra_type], LEVELS[setting.inter_type] if node.cards else "LOC"
+    return LEVELS[constraints.intra_type], LEVELS[constraints.inter_type] if node.cards else "LOC"
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ class _Rounds:
 
     def run(
         self,
-        setting: Setting,
+        constraints: SearchConstraints,
         intra_speed: float,
         inter_speed: float,
         best: Solution | None,
@@ -325,15 +325,16 @@ class _Rounds:
         max_channels: int,
     ) -> tuple[Solution | None, int]:
         """The solution of a round, `best` where that is not surpassed, and the steps it took."""
-        allowed = self._find_allowed_paths(setting, intra_speed, inter_speed, max_channels)
-        key = allowed.cache_key, setting.cross_nic, setting.pattern, setting.same_order, max_channels
+        allowed = self._find_allowed_paths(constraints, intra_speed, inter_speed, max_channels)
+        key = allowed.cache_key, constraints.cross_nic, constraints.pattern, constraints.same_order, max_channels
         earlier = self._unfilled_rounds.get(key)
         if earlier and not (
-            earlier.channels >= min_channels and is_better(earlier.channels, earlier.links, intra_speed, setting, best)
+            earlier.channels >= min_channels
+            and is_better(earlier.channels, earlier.links, intra_speed, constraints, best)
         ):
             return best, earlier.steps
-        steps, ranking = _STEPS_SAME if setting.same_order else _STEPS, self._build_ranking(setting.pattern)
-        search_round = SearchRound(self.node, setting, allowed, ranking, best, steps, min_channels, max_channels)
+        steps, ranking = _STEPS_SAME if constraints.same_order else _STEPS, self._build_ranking(constraints.pattern)
+        search_round = SearchRound(self.node, constraints, allowed, ranking, best, steps, min_channels, max_channels)
         search_round.run()
         steps_taken = steps - max(search_round.steps_left, 0)
         if not search_round.is_full:
@@ -342,15 +343,15 @@ class _Rounds:
         return search_round.best_solution, steps_taken
 
     def _find_allowed_paths(
-        self, setting: Setting, intra_speed: float, inter_speed: float, channels: int
+        self, constraints: SearchConstraints, intra_speed: float, inter_speed: float, channels: int
     ) -> AllowedPaths:
         """The paths for so many channels of these speeds. Types that no path has are as the next better one."""
         types = (
-            max((path_type for path_type in self._gpu_types if path_type <= setting.intra_type), default=-1),
-            max((path_type for path_type in self._card_types if path_type <= setting.inter_type), default=-1),
-            setting.pattern in _TREES,
+            max((path_type for path_type in self._gpu_types if path_type <= constraints.intra_type), default=-1),
+            max((path_type for path_type in self._card_types if path_type <= constraints.inter_type), default=-1),
+            constraints.pattern in _TREES,
         )
-        speeds = intra_speed, inter_speed, channels, setting.pattern == c.BALANCED_TREE
+        speeds = intra_speed, inter_speed, channels, constraints.pattern == c.BALANCED_TREE
         allowed: AllowedPaths = self._build_allowed(speeds, types)
         return allowed
 
@@ -362,15 +363,15 @@ def _find_most_rings(rounds: _Rounds) -> Solution | None:
     for speed in _list_speeds(node, limit):
         if best is not None and speed / best.intra_speed <= c.SLOWER_SPEED:
             break
-        for setting in _list_settings(node, (c.RING,)):
-            if best is not None and not _is_worth_trying(best, setting):
+        for constraints in _list_constraints(node, (c.RING,)):
+            if best is not None and not _is_worth_trying(best, constraints):
                 continue
-            max_channels, best_total = _count_ring_channels(node, speed, setting.intra_type), 0.0
+            max_channels, best_total = _count_ring_channels(node, speed, constraints.intra_type), 0.0
             if best is not None:
                 best_total = best.total_speed
             if max_channels * speed <= best_total + 1e-6:
                 continue
-            best, steps_taken = rounds.run(setting, speed, speed, best, 1, max_channels)
+            best, steps_taken = rounds.run(constraints, speed, speed, best, 1, max_channels)
             steps_left -= steps_taken
             if best and (best.total_speed >= limit - 1e-6 or steps_left < 0):
                 return best
@@ -384,12 +385,12 @@ def _find_fastest_trees(rounds: _Rounds, channels: int) -> Solution | None:
     if gpus > 1:  # a chain leaves one link less per channel than a ring
         limit *= gpus / (gpus - 1)
     for speed in _list_speeds(node, limit / channels):
-        for setting in _list_settings(node, _list_tree_patterns(node)):
-            if not _has_entry_bandwidth(node, channels, speed, setting.inter_type):
+        for constraints in _list_constraints(node, _list_tree_patterns(node)):
+            if not _has_entry_bandwidth(node, channels, speed, constraints.inter_type):
                 continue
-            if not _has_chain_bandwidth(node, channels, speed, setting.intra_type):
+            if not _has_chain_bandwidth(node, channels, speed, constraints.intra_type):
                 continue
-            solution, _ = rounds.run(setting, speed, speed, None, channels, channels)
+            solution, _ = rounds.run(constraints, speed, speed, None, channels, channels)
             if solution:
                 return solution
     return None
@@ -397,14 +398,14 @@ def _find_fastest_trees(rounds: _Rounds, channels: int) -> Solution | None:
 
 def _raise_intra_speed(rounds: _Rounds, solution: Solution) -> Solution:
     """The same channels with more inside the node, while that is less than twice what they have between nodes."""
-    node, count, setting = rounds.node, len(solution.channels), solution.setting
+    node, count, constraints = rounds.node, len(solution.channels), solution.constraints
     speeds = c.get_speeds(node.machine.sm, 2 if node.cards else 1)
     for speed in speeds[: speeds.index(solution.inter_speed)][::-1]:
         if solution.intra_speed >= 2 * solution.inter_speed:
             break
-        if not _has_chain_bandwidth(node, count, speed, setting.intra_type):
+        if not _has_chain_bandwidth(node, count, speed, constraints.intra_type):
             break
-        faster, _ = rounds.run(setting, speed, solution.inter_speed, solution, count, count)
+        faster, _ = rounds.run(constraints, speed, solution.inter_speed, solution, count, count)
         if faster is solution or faster is None:
             break
         solution = faster
@@ -469,7 +470,7 @@ def _has_chain_bandwidth(node: NodeGraph, channels: int, speed: float, intra_typ
     return all(sum(min(channels, counts[direction]) for counts in by_gpu) >= needed for direction in (0, 1))
 
 
-def _list_settings(node: NodeGraph, patterns: tuple[int, ...]) -> Iterator[Setting]:
+def _list_constraints(node: NodeGraph, patterns: tuple[int, ...]) -> Iterator[SearchConstraints]:
     """What rounds allow, in NCCL's order."""
     gpu_types = [path.type for path in node.gpu_to_gpu.values()] or [LOC]
     card_types = [path.type for path in (*node.gpu_to_card.values(), *node.card_to_gpu.values())] or [LOC]
@@ -481,13 +482,13 @@ def _list_settings(node: NodeGraph, patterns: tuple[int, ...]) -> Iterator[Setti
                 last = max(best, min(inter_type, worst))
             for intra_type in range(best, last + 1):
                 for pattern in patterns:
-                    yield Setting(cross_nic, inter_type, intra_type, pattern, True)
+                    yield SearchConstraints(cross_nic, inter_type, intra_type, pattern, True)
                     if node.rules.cpu != "amd" or intra_type != SYS:
-                        yield Setting(cross_nic, inter_type, intra_type, pattern, False)
+                        yield SearchConstraints(cross_nic, inter_type, intra_type, pattern, False)
 
 
 def _list_crossings(node: NodeGraph, pattern: int) -> tuple[int, ...]:
-    """The values of `Setting.cross_nic` to try, in NCCL's order."""
+    """The values of `SearchConstraints.cross_nic` to try, in NCCL's order."""
     if node.rules.cross_nic == 1 and pattern != c.TREE:
         return (1,)
     has_pairs = node.rules.cross_nic == 2 and len(node.cards) > 1 and pattern in (c.RING, c.BALANCED_TREE)
@@ -496,8 +497,8 @@ def _list_crossings(node: NodeGraph, pattern: int) -> tuple[int, ...]:
     return (0,)
 
 
-def _is_worth_trying(best: Solution, setting: Setting) -> bool:
+def _is_worth_trying(best: Solution, constraints: SearchConstraints) -> bool:
     """With a solution at hand, no worse paths are tried than it has (to cards at least up to PXN)."""
-    if setting.intra_type > best.setting.intra_type:
+    if constraints.intra_type > best.constraints.intra_type:
         return False
-    return setting.inter_type <= max(PXN, best.setting.inter_type)
+    return constraints.inter_type <= max(PXN, best.constraints.inter_type)

@@ -33,7 +33,7 @@ class Channel:
     exit_card: int = -1
 
 
-class Setting(NamedTuple):
+class SearchConstraints(NamedTuple):
     """What a round allows.
 
     Attributes:
@@ -59,14 +59,14 @@ class Solution:
         channels: the channels.
         intra_speed: GB/s of each inside the node.
         inter_speed: GB/s of each between nodes.
-        setting: what the round allowed that found them.
+        constraints: what the round allowed that found them.
         link_count: links that they cross, all channels together.
     """
 
     channels: tuple[Channel, ...]
     intra_speed: float
     inter_speed: float
-    setting: Setting
+    constraints: SearchConstraints
     link_count: int
 
     @property
@@ -150,8 +150,8 @@ class SearchRound:
 
     Attributes:
         node: the node.
-        setting: what is allowed.
-        allowed_paths: the paths of that setting, at the speeds of the round.
+        constraints: what is allowed.
+        allowed_paths: the paths within these constraints, at the speeds of the round.
         gpu_ranking: the order in which GPUs are tried.
         best_solution: what earlier rounds found; afterwards the best of all.
         steps_left: steps that the round may still take.
@@ -163,7 +163,7 @@ class SearchRound:
     """
 
     node: NodeGraph
-    setting: Setting
+    constraints: SearchConstraints
     allowed_paths: AllowedPaths
     gpu_ranking: GpuRanking
     best_solution: Solution | None
@@ -178,7 +178,7 @@ class SearchRound:
         self._gpus, self._guards = len(self.node.gpus), self.allowed_paths.capacity.guard_bits
         # the position in a channel from which it returns to a card
         self._return_position = {c.RING: self._gpus - 1, c.SPLIT_TREE: min(1, self._gpus - 1)}.get(
-            self.setting.pattern, 0
+            self.constraints.pattern, 0
         )
         self._hop_cache: dict[tuple[int, int, int, bool], list[tuple[int, int, int]]] = {}
         self._exhausted: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
@@ -206,7 +206,7 @@ class SearchRound:
         if self.channels:
             last = self.channels[-1]
         for card in self._list_entry_cards():
-            if last and self.setting.same_order:
+            if last and self.constraints.same_order:
                 self._enter_node(card, last.gpus[0], _REPLAY, free, links)
                 continue
             if not last and not self.node.has_nvswitch:
@@ -220,7 +220,7 @@ class SearchRound:
         if self.channels:
             first, order = self.channels[-1].gpus[0], _REPLAY
         self._extend_path(self._begin_channel(-1, first, order), (first,), 1 << first, free, links, -1, -1)
-        if self.channels and self.setting.same_order:
+        if self.channels and self.constraints.same_order:
             return
         for gpu in range(len(self.node.gpus)):
             self._extend_path(self._begin_channel(-1, gpu, _FREE), (gpu,), 1 << gpu, free, links, -1, -1)
@@ -236,7 +236,7 @@ class SearchRound:
     @property
     def _is_way_back(self) -> bool:
         """Whether the next channel is the way back of the last one."""
-        return self.setting.pattern == c.RING and self.setting.cross_nic == 2 and len(self.channels) % 2 == 1
+        return self.constraints.pattern == c.RING and self.constraints.cross_nic == 2 and len(self.channels) % 2 == 1
 
     def _enter_node(self, card: int, gpu: int, order: int, free: int, links: int) -> None:
         cost = self.allowed_paths.entries.get((card, gpu))
@@ -247,7 +247,7 @@ class SearchRound:
     def _begin_channel(self, card: int, gpu: int, order: int) -> _Start:
         """What is free decides what can be found, unless a later channel has the same order."""
         count = len(self.channels)
-        is_repeated = count + 1 < self.max_channels and (card < 0 or self.setting.same_order)
+        is_repeated = count + 1 < self.max_channels and (card < 0 or self.constraints.same_order)
         if order != _FREE or is_repeated:
             return _Start(card, order, None)
         return_card = -1
@@ -317,7 +317,7 @@ class SearchRound:
     ) -> None:
         """Reserve the path from the last GPU to a card; a balanced tree takes half of it there, half at the next
         GPU."""
-        is_balanced, guards = self.setting.pattern == c.BALANCED_TREE, self._guards
+        is_balanced, guards = self.constraints.pattern == c.BALANCED_TREE, self._guards
         return_position = -1
         if is_balanced and len(path) == 1:
             return_position = 1
@@ -333,13 +333,13 @@ class SearchRound:
             required = exit_card
         elif self._is_way_back:
             required = self.channels[-1].entry_card
-        elif self.setting.cross_nic and self.setting.pattern != c.TREE:
+        elif self.constraints.cross_nic and self.constraints.pattern != c.TREE:
             return self.allowed_paths.exits[gpu]
         return [way_out for way_out in self.allowed_paths.exits[gpu] if way_out[0] == required]
 
     def _close_channel(self, path: tuple[int, ...], card: int, exit_card: int, free: int, links: int) -> None:
         """A channel with all GPUs: a ring that stays in the node needs the path to its first one."""
-        if self.setting.pattern == c.RING and card < 0:
+        if self.constraints.pattern == c.RING and card < 0:
             closing = self.allowed_paths.hops[path[-1]][path[0]]
             if not closing or (free := free - closing[0]) & self._guards != self._guards:
                 return
@@ -356,20 +356,20 @@ class SearchRound:
         self.most_reached = max(self.most_reached, (count, -links))
         if count < self.min_channels:
             return
-        if is_better(count, links, capacity.intra_speed, self.setting, self.best_solution):
+        if is_better(count, links, capacity.intra_speed, self.constraints, self.best_solution):
             speeds = capacity.intra_speed, capacity.inter_speed
-            self.best_solution = Solution(tuple(self.channels), *speeds, self.setting, links)
+            self.best_solution = Solution(tuple(self.channels), *speeds, self.constraints, links)
             self.is_full = count >= self.max_channels
 
 
-def is_better(count: int, links: int, speed: float, setting: Setting, best: Solution | None) -> bool:
+def is_better(count: int, links: int, speed: float, constraints: SearchConstraints, best: Solution | None) -> bool:
     """Whether channels give more than the best solution, or as much over fewer links.
 
     Args:
         count: channels.
         links: links that they cross, all together.
         speed: GB/s of each inside the node.
-        setting: what their round allows.
+        constraints: what their round allows.
         best: the best solution; None: there is none.
     """
     total = count * speed
@@ -377,5 +377,8 @@ def is_better(count: int, links: int, speed: float, setting: Setting, best: Solu
         return total > 1e-9
     if total > best.total_speed + 1e-9:
         return True
-    is_same_kind = (best.setting.pattern, best.setting.cross_nic) == (setting.pattern, setting.cross_nic)
+    is_same_kind = (best.constraints.pattern, best.constraints.cross_nic) == (
+        constraints.pattern,
+        constraints.cross_nic,
+    )
     return total >= best.total_speed - 1e-9 and is_same_kind and links < best.link_count

@@ -136,7 +136,7 @@ def _set_off(
     s["next"] = BEGINS
     extra = row["finish"]
     time = t
-    if s["first"] == s["last"]:  # a local copy, or a pause
+    if s["first"] == s["last"]:  # a local copy, or a delay
         time += route["latency"]
         s["next"] = ARRIVES
     elif sharing == FIFO:

@@ -349,10 +349,10 @@ def ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
     )
     explanation = (
         f"{names[0]} carries {format_bytes(t.link_bytes[links[0]])} at "
-        f"{format_bandwidth(t.topology.links.bandwidth[links[0]])}, {100 * busy[links[0]] / t.spent:.3g} % of the "
+        f"{format_bandwidth(t.topology.links.bandwidth[links[0]])}, {100 * busy[links[0]] / t.duration:.3g} % of the "
         "run.",
         f"{names[0]} 以 {format_bandwidth(t.topology.links.bandwidth[links[0]])} 传输 "
-        f"{format_bytes(t.link_bytes[links[0]])}，占全程的 {100 * busy[links[0]] / t.spent:.3g} %。",
+        f"{format_bytes(t.link_bytes[links[0]])}，占全程的 {100 * busy[links[0]] / t.duration:.3g} %。",
     )
     position = int(np.flatnonzero(order == 0)[0])
     return Question(
@@ -367,7 +367,7 @@ def ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
 
 
 def _explain_share(run: QuestionRun, link: int) -> Text:
-    carried, share = run.trace.link_bytes[link], f"{100 * run.trace.link_busy[link] / run.trace.spent:.3g} %"
+    carried, share = run.trace.link_bytes[link], f"{100 * run.trace.link_busy[link] / run.trace.duration:.3g} %"
     if not carried:
         return "Nothing crosses it.", "没有数据经过它。"
     size, rate = format_bytes(carried), format_bandwidth(run.trace.topology.links.bandwidth[link])
@@ -413,7 +413,7 @@ def ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
         f"Every {links[0]} gets twice the bandwidth. How much shorter is the run?",
         f"所有{links[1]}的带宽加倍。运行时间缩短多少？",
     )
-    before, after = format_time(run.trace.spent), format_time(run.trace.spent * (1 - saved))
+    before, after = format_time(run.trace.duration), format_time(run.trace.duration * (1 - saved))
     changes = saved >= 0.0005
     explanation = (
         (
@@ -473,7 +473,7 @@ def ask_time(run: QuestionRun, random: Random) -> Question | None:
         return None
     path = critical_path(t)
     parts = [float(v.sum()) for v in (path.alpha, path.beta, path.waiting)]
-    alpha, beta, waiting = (format_time(part if part > 1e-9 * t.spent else 0.0) for part in parts)
+    alpha, beta, waiting = (format_time(part if part > 1e-9 * t.duration else 0.0) for part in parts)
     slowest = run.trace.topology.links
     link = int(run.used[0])
     ask = _pair_texts(
@@ -483,12 +483,12 @@ def ask_time(run: QuestionRun, random: Random) -> Question | None:
         "运行需要多长时间？",
     )
     explanation = (
-        f"{format_time(t.spent)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on "
+        f"{format_time(t.duration)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on "
         f"latency, {beta} on their bytes and {waiting} on sharing and waiting.",
-        f"{format_time(t.spent)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，"
+        f"{format_time(t.duration)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，"
         f"共享与等待占 {waiting}。",
     )
-    return Question("number", "time", ask, explanation, t.spent, "time", tolerance=0.05)
+    return Question("number", "time", ask, explanation, t.duration, "time", tolerance=0.05)
 
 
 def ask_busbw(run: QuestionRun, random: Random) -> Question | None:
@@ -516,7 +516,7 @@ def ask_latency(run: QuestionRun, random: Random) -> Question | None:
     neck = t.bottleneck
     if neck is None or neck.latency <= 0:
         return None
-    left = neck.latency * t.spent
+    left = neck.latency * t.duration
     ask = _pair_texts("How long would the run take with almost no bytes?", "如果几乎没有数据要传，需要多长时间？")
     explanation = (
         f"Only the latencies remain: {_format_steps(t.schedule.steps)[0]} and the alphas of their routes make "
@@ -534,14 +534,14 @@ def ask_doubled_bytes(run: QuestionRun, random: Random) -> Question | None:
     if t.rerun is not None or not t.nbytes:
         return None
     other = simulate(t.schedule, t.topology, 2 * t.nbytes, t.dtype, t.engine)
-    factor = other.spent / t.spent
+    factor = other.duration / t.duration
     ask = _pair_texts(
         "By what factor does the time grow if the buffer is twice as large?", "如果缓冲区加倍，时间变为原来的多少倍？"
     )
     explanation = (
-        f"{format_time(other.spent)} instead of {format_time(t.spent)}, {factor:.3g} times: the bytes double, the "
-        "latencies do not.",
-        f"{format_time(t.spent)} 变为 {format_time(other.spent)}，即 {factor:.3g} 倍：字节数加倍，延迟不变。",
+        f"{format_time(other.duration)} instead of {format_time(t.duration)}, {factor:.3g} times: the bytes double, "
+        "the latencies do not.",
+        f"{format_time(t.duration)} 变为 {format_time(other.duration)}，即 {factor:.3g} 倍：字节数加倍，延迟不变。",
     )
     return Question("number", "factor", ask, explanation, factor, "factor", tolerance=0.03)
 

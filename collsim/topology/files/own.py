@@ -24,7 +24,7 @@ from ...errors import (
 )
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
-from ..calibrated import LinkFigures, Measured, Residue, calibrate_links
+from ..calibrated import LinkFigures, Measured, SizeCorrection, calibrate_links
 from ..figures import parse_cable_alpha, parse_cable_bandwidth
 from ..generic import NETWORKS
 from ..graph import ShortestPaths, build_topology
@@ -345,21 +345,21 @@ def _apply_edits(topology: Topology, edits: _YamlNode | None) -> Topology:
 
 def _apply_calibration(topology: Topology, node: _YamlNode, as_written: bool) -> Topology:
     """With the figures found; a machine that was asked for with other options need not have every kind of link."""
-    entries = node.keys({*_CALIBRATION, "held_out_error", "residues"}, _CALIBRATION)
+    entries = node.keys({*_CALIBRATION, "held_out_error", "size_corrections"}, _CALIBRATION)
     here = {cable.kind for cable in topology.links.cables}
     items = entries["links"].fields().items()
     links = {kind: _read_link_figures(item) for kind, item in items if as_written or kind in here}
     try:
         factors = {key: float(item.value) for key, item in entries["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in entries["fitted_on"].fields().items()}
-        residues: tuple[Residue, ...] = ()
-        if "residues" in entries:
-            residues = tuple(_read_residue(item) for item in entries["residues"].items())
+        size_corrections: tuple[SizeCorrection, ...] = ()
+        if "size_corrections" in entries:
+            size_corrections = tuple(_read_size_correction(item) for item in entries["size_corrections"].items())
         held_out = None
         if "held_out_error" in entries:
             held_out = entries["held_out_error"].value
         errors = float(entries["median_error"].value), None if held_out is None else float(held_out)
-        return calibrate_links(topology, Measured(links, factors, fitted_on, *errors, residues))
+        return calibrate_links(topology, Measured(links, factors, fitted_on, *errors, size_corrections))
     except (TopologyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -374,11 +374,11 @@ def _read_link_figures(node: _YamlNode) -> LinkFigures:
         raise node.build_error(error) from None
 
 
-def _read_residue(node: _YamlNode) -> Residue:
+def _read_size_correction(node: _YamlNode) -> SizeCorrection:
     entries = node.keys(set(_RESIDUE), _RESIDUE)
     try:
         sizes, factors = (tuple(item.value for item in entries[name].items()) for name in ("sizes", "factors"))
-        return Residue(str(entries["collective"].value), int(entries["ranks"].value), sizes, factors)
+        return SizeCorrection(str(entries["collective"].value), int(entries["ranks"].value), sizes, factors)
     except (TopologyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -423,9 +423,9 @@ def to_yaml(topology: Topology) -> str:
             "fitted_on": dict(calibration.fitted_on),
             "median_error": float(calibration.error),
             "held_out_error": calibration.held_out,
-            "residues": [
+            "size_corrections": [
                 {"collective": r.collective, "ranks": r.ranks, "sizes": list(r.sizes), "factors": list(r.factors)}
-                for r in calibration.residues
+                for r in calibration.size_corrections
             ],
         }
     if calls[before:]:

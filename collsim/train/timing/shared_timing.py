@@ -116,15 +116,15 @@ def _list_run_seconds(part: RunningStep, begin: Floats, end: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """A collective as the engine runs it: a pause, then its schedule with so many bytes."""
+    """A collective as the engine runs it: a delay, then its schedule with so many bytes."""
 
-    pause: float
+    delay: float
     schedule: Schedule | None
     nbytes: int
 
 
 def _fit_entry(group: tuple[int, ...], task: StepTask, seconds: float, network: CollectiveModel) -> _Entry:
-    """The pause and the bytes with which a collective takes `seconds` by itself."""
+    """The delay and the bytes with which a collective takes `seconds` by itself."""
     plan = network.build_schedule(group, task)
     if not len(plan):
         return _Entry(seconds, None, 0)
@@ -266,7 +266,7 @@ def _add_step_launches(
 def _add_chain_launches(
     launches: list[Launch], after: tuple[int, ...], entry: _Entries | None, times: int, seconds: Floats
 ) -> list[list[int]]:
-    """Launches of a chain of pauses, or of a collective: of each group as many as it comes often."""
+    """Launches of a chain of delays, or of a collective: of each group as many as it comes often."""
     if entry is None:
         launches.append(Launch(after, float(seconds.sum())))
         return [[len(launches) - 1]]
@@ -277,14 +277,14 @@ def _add_chain_launches(
             waits = after
             if row:
                 waits = (row[-1],)
-            launches.append(Launch(waits, group_entry.pause, group_entry.schedule, group_entry.nbytes, group))
+            launches.append(Launch(waits, group_entry.delay, group_entry.schedule, group_entry.nbytes, group))
             row.append(len(launches) - 1)
         rows.append(row)
     return rows
 
 
 def _list_chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """The tasks marked in `later`, in entries of the run: pauses that nothing comes between are one."""
+    """The tasks marked in `later`, in entries of the run: delays that nothing comes between are one."""
     waited = np.zeros(len(step.tasks), int)
     for before in step.predecessors:
         for b in before:

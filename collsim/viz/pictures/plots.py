@@ -94,8 +94,8 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     """
     ax = _get_axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
-    if trace.spent:
-        share = trace.link_busy / trace.spent
+    if trace.duration:
+        share = trace.link_busy / trace.duration
     else:
         share = trace.link_busy * 0
     order = used[np.argsort(-share[used], kind="stable")][:_MOST_BARS]

@@ -177,11 +177,11 @@ def compute_shares(document: Timeline) -> list[float]:
     Args:
         document: A timeline, as `build_timeline` makes it.
     """
-    spent = document["figures"]["spent"]
+    duration = document["figures"]["duration"]
     rates, link_bytes = document["links"]["bandwidth"], document["figures"]["link_bytes"]
-    if not spent:
+    if not duration:
         return [0.0] * len(rates)
-    return [nbytes / (rate * spent) for nbytes, rate in zip(link_bytes, rates, strict=True)]
+    return [nbytes / (rate * duration) for nbytes, rate in zip(link_bytes, rates, strict=True)]
 
 
 def _draw_stage(ax: Axes, document: Timeline, lang: str, family: list[str], dx: float, dy: float) -> None:

@@ -47,7 +47,7 @@ def _describe_limit(trace: Trace, limit: Bottleneck, subject: Pair) -> Pair:
     """What holds the run up, in one sentence."""
     share = words.format_percent(limit.share)
     if limit.latency > 0.5:
-        left, most = words.format_percent(limit.latency), words.format_percent(limit.most)
+        left, most = words.format_percent(limit.latency), words.format_percent(limit.busiest_share)
         return (
             f"Latency: {left} of the run would remain if every link had endless bandwidth; the busiest is used {most}.",
             f"延迟：即使每条链路的带宽都无限大，仍需 {left} 的时间；最忙的链路只用了 {most}。",
@@ -80,7 +80,7 @@ def _is_shared_in_turn(trace: Trace, limit: Bottleneck) -> bool:
 
 def _is_another_busier(limit: Bottleneck) -> bool:
     """Is a link of another kind busy for longer than the one whose doubling helps most?"""
-    return limit.most > limit.share * 1.0005
+    return limit.busiest_share > limit.share * 1.0005
 
 
 def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Pair]:
@@ -89,7 +89,7 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Pair]:
         return []
     kind = trace.topology.links.kind(limit.busiest)
     (en, zh), then = words.name_kind(kind), _describe_next_limit(trace, kind, limit.saves)
-    most, share, saved = words.format_percent(limit.most), words.format_percent(limit.share), limit.saves[kind]
+    most, share, saved = words.format_percent(limit.busiest_share), words.format_percent(limit.share), limit.saves[kind]
     if saved < _NOTHING:
         only, only_zh = ("saves nothing", "毫无收益")
     else:
@@ -191,7 +191,7 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Pair | None:
         return None
     hot = np.zeros(len(trace.topology.links), bool)
     hot[list(limit.links)] = True
-    saved_alone, saved_others = (1 - _simulate_faster(trace, which).spent / trace.spent for which in (hot, ~hot))
+    saved_alone, saved_others = (1 - _simulate_faster(trace, which).duration / trace.duration for which in (hot, ~hot))
     links = trace.topology.links
     cables = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
     if len(cables) > 1:
@@ -226,7 +226,7 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
     """
     used = np.flatnonzero(trace.link_bytes)
     link = int(used[np.argsort(-trace.link_busy[used], kind="stable")[0]])
-    name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.spent)
+    name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.duration)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
     if kind == "cable":
@@ -313,7 +313,7 @@ def _describe_channels(trace: Trace) -> Pair | None:
         other = simulate(entry(schedule.ranks, **options), topology, trace.nbytes, trace.dtype, trace.engine)
     except CollsimError:
         return None
-    saved = 1 - other.spent / trace.spent
+    saved = 1 - other.duration / trace.duration
     if saved < 0.02:
         return None
     return (

@@ -153,7 +153,7 @@ def _format_numbers(word: str, word_zh: str, numbers: list[int]) -> Pair | None:
 
 def _describe_use(trace: Trace, links: Links) -> Pair | None:
     """`busy 48 %`: always known, and what the classes were made by."""
-    share = words.format_percent(float(max(trace.link_busy[i] for i in links)) / trace.spent)
+    share = words.format_percent(float(max(trace.link_busy[i] for i in links)) / trace.duration)
     return f"busy {share}", f"占用 {share}"
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
-from ...simulate.together import Together, Whole
+from ...simulate.together import ConcurrentTrace, MergedTrace
 from ..layout.geometry import flatten_points
 from ..layout.shapes import Label, StageLayout, lay_out
 from ..sentences import words
@@ -66,7 +66,7 @@ _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 
 def build_timeline(
-    trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
+    trace: Trace | ConcurrentTrace, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
 ) -> Timeline:
     """Everything that a player shows of a run, or of several collectives at once.
 
@@ -85,7 +85,7 @@ def build_timeline(
     return cast(Timeline, _convert_arrays(_build_columns(trace, also, inside)))
 
 
-def build_encoded_timeline(trace: Trace | Together) -> EncodedTimeline:
+def build_encoded_timeline(trace: Trace | ConcurrentTrace) -> EncodedTimeline:
     """`encode(build_timeline(trace))`, without ever making lists of the columns where they are long.
 
     Args:
@@ -94,9 +94,11 @@ def build_encoded_timeline(trace: Trace | Together) -> EncodedTimeline:
     return cast(EncodedTimeline, _convert_arrays(encode(_build_columns(trace, None, inside=True))))
 
 
-def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, object]:
+def _build_columns(
+    trace: Trace | ConcurrentTrace, also: npt.NDArray[np.bool_] | None, inside: bool
+) -> dict[str, object]:
     """The timeline with arrays for its long columns."""
-    if isinstance(trace, Together):
+    if isinstance(trace, ConcurrentTrace):
         trace = trace.whole
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
@@ -105,7 +107,7 @@ def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, 
     routes, route = _list_routes(trace, drawing)
     flows = _list_flows(trace, drawing, routes, route)
     order = np.argsort(trace.start, kind="stable")
-    if isinstance(trace, Whole):
+    if isinstance(trace, MergedTrace):
         several = trace
     else:
         several = None
@@ -273,7 +275,7 @@ def _round_seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, object]:
-    if isinstance(trace, Whole):
+    if isinstance(trace, MergedTrace):
         sentences = together.narrate_together(trace)
     else:
         sentences = narrate(trace)
@@ -297,7 +299,7 @@ def _describe_run(trace: Trace) -> TimelineMeta:
     s = trace.schedule
     text = f"{s.name}, {words.format_size(trace.nbytes)}, "
     en, zh = f"{text}{s.ranks} ranks on {trace.topology.name}", f"{text}{s.ranks} 个 rank，{trace.topology.name}"
-    if isinstance(trace, Whole):
+    if isinstance(trace, MergedTrace):
         en, zh = together.build_title(trace)
     return {
         "id": _hash_run(trace),
@@ -548,7 +550,7 @@ def _describe_figures(trace: Trace, drawing: Drawing) -> TimelineFigures:
     link_bytes = np.bincount(link_of[is_drawn], weights=carried, minlength=drawing.links)
     return {
         "time": trace.time,
-        "spent": trace.spent,
+        "duration": trace.duration,
         "algbw": float(trace.algbw),
         "busbw": float(trace.busbw),
         "bound": float(trace.bound.time),
@@ -558,7 +560,7 @@ def _describe_figures(trace: Trace, drawing: Drawing) -> TimelineFigures:
 
 def _describe_mistake(trace: Trace, order: npt.NDArray[np.int64]) -> TimelineMistake | None:
     """The first wrong cell of the schedule, its transfer as an id of the timeline."""
-    if isinstance(trace, Whole):
+    if isinstance(trace, MergedTrace):
         first_mistake = together.find_first_mistake(trace)
     else:
         first_mistake = find_mistake(trace.schedule)

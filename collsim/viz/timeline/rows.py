@@ -62,7 +62,7 @@ def build_rows(trace: Trace, drawing: Drawing) -> list[LinkRow]:
         trace: The run.
         drawing: The stage, with the nodes that can be opened.
     """
-    if not trace.spent:
+    if not trace.duration:
         return []
     if trace.bottleneck is not None:
         hot = set(trace.bottleneck.links)
@@ -94,7 +94,7 @@ def build_rows(trace: Trace, drawing: Drawing) -> list[LinkRow]:
 def _group_links(trace: Trace) -> list[Group]:
     used = np.flatnonzero(trace.link_busy > 0)
     links = trace.topology.links
-    share = trace.link_busy / trace.spent
+    share = trace.link_busy / trace.duration
     between = _find_node_pairs(trace)
     classes: dict[tuple[str, tuple[int, int] | None], list[int]] = {}
     for link in used.tolist():

@@ -143,7 +143,7 @@ class TimelineFigures(TypedDict):
     """Times in seconds, bandwidths in bytes per second, and the bytes of each link."""
 
     time: float
-    spent: float
+    duration: float
     algbw: float
     busbw: float
     bound: float

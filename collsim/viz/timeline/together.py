@@ -16,7 +16,7 @@ from .mistake import Mistake, find_mistake
 from .phases import Phase
 
 if TYPE_CHECKING:
-    from ...simulate import Trace, Whole
+    from ...simulate import MergedTrace, Trace
 
 Pair = tuple[str, str]
 _UNDISTURBED = 1.005
@@ -84,7 +84,7 @@ def describe_slowdown(factor: float) -> Pair:
     return f"{factor:.3g} × its time alone", f"用时为单独运行的 {factor:.3g} 倍"
 
 
-def describe_groups(whole: Whole) -> list[dict[str, object]]:
+def describe_groups(whole: MergedTrace) -> list[dict[str, object]]:
     """One entry per collective: letter, label, note, its slots, when it runs and when it would have ended alone, s.
 
     Args:
@@ -107,12 +107,12 @@ def _describe_group(
         "slots": part.schedule.slots,
         "t0": round(begin, 12),
         "t1": round(part.time, 12),
-        "alone": round(part.begin + part.spent / factor, 12),
+        "alone": round(part.begin + part.duration / factor, 12),
         "slowdown": round(factor, 6),
     }
 
 
-def build_title(whole: Whole) -> Pair:
+def build_title(whole: MergedTrace) -> Pair:
     """The headline: how many at once, and where.
 
     Args:
@@ -122,7 +122,7 @@ def build_title(whole: Whole) -> Pair:
     return f"{count} collectives at once on {where}", f"{count} 个集合通信同时运行，{where}"
 
 
-def narrate_together(whole: Whole) -> list[Pair]:
+def narrate_together(whole: MergedTrace) -> list[Pair]:
     """The sentence of each step, with the letter of the collective whose step it is.
 
     Args:
@@ -139,7 +139,7 @@ def narrate_together(whole: Whole) -> list[Pair]:
     ]
 
 
-def build_bands(whole: Whole) -> list[Phase]:
+def build_bands(whole: MergedTrace) -> list[Phase]:
     """One band: steps of several collectives alternate.
 
     Args:
@@ -152,7 +152,7 @@ def build_bands(whole: Whole) -> list[Phase]:
     return [Phase(names, names, 0, whole.schedule.steps - 1, adds)]
 
 
-def describe_state(whole: Whole) -> dict[str, object]:
+def describe_state(whole: MergedTrace) -> dict[str, object]:
     """Who holds what at the start, what a finished cell is, and how many contributions it has: one number per slot.
 
     Args:
@@ -174,7 +174,7 @@ def describe_state(whole: Whole) -> dict[str, object]:
     return {"held": initial, "root": 0, "goal": goal, "wanted": wanted}
 
 
-def find_first_mistake(whole: Whole) -> Mistake | None:
+def find_first_mistake(whole: MergedTrace) -> Mistake | None:
     """The first wrong cell of the first collective whose schedule does not do what it promises.
 
     Args:

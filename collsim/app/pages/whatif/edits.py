@@ -11,7 +11,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.simulate import Together
+from collsim.simulate import ConcurrentTrace
 from collsim.viz.race.race import Runner, build_runner
 from collsim.viz.sentences.causes import describe_busiest_cable
 from collsim.viz.sentences.names import name_device, name_link
@@ -350,7 +350,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
 
 def _run_together(
     choice: Choice, beside: str, topology: cs.Topology, options: dict[str, object], **trouble: object
-) -> Together | None:
+) -> ConcurrentTrace | None:
     """The run with others beside it, where any are asked for."""
     if not beside:
         return None

@@ -130,7 +130,7 @@ function buildHead(ui) {
   ];
   if (F.algbw) kids.push(fig(w.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
   if (F.busbw) kids.push(fig(w.busbw, fmtRate(F.busbw)));
-  if (F.bound) kids.push(fig(w.bound, fmtSpan(F.bound), w.times(three(F.spent / F.bound))));
+  if (F.bound) kids.push(fig(w.bound, fmtSpan(F.bound), w.times(three(F.duration / F.bound))));
   if (B)
     kids.push(
       el(
