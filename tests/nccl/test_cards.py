@@ -49,7 +49,7 @@ def test_a_node_with_fewer_cards_has_them_at_different_switches():
         ("dgx-h100", 2, {"pcie0", "pcie4"}),
     ):
         machine = cs.machine(name, nodes=2, nics=count)
-        ends = [{a, b} for a, b, _ in machine.facts.plan.joints if "nic" in a + b]
+        ends = [{a, b} for a, b, _ in machine.facts.machine.connections if "nic" in a + b]
         assert {end for pair in ends for end in pair if end.startswith("pcie")} == switches
     prediction = predict("allreduce", cs.machine("dgx-a100", nodes=2, nics=4), GB)
     assert prediction.facts.nics == 4

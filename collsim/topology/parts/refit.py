@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...errors import CollsimError, TopologyError
 from ...units import parse_count
 from ..cables import GA102_SM, build_nvlink, build_pcie, nvlink_bridge
-from ..network import Cable
 from ..machine_builder import P2C, PHB, PIX, PXB, Machine, MachinePaths
+from ..network import Cable
 from .gpus import GPUS, find_gpu_name, label_gpu
 from .sockets import build_socket_cable, choose_memory, find_processor
 
@@ -101,7 +101,9 @@ def list_gpu_cards(machine: Machine) -> list[str]:
 def _measure_distances(machine: Machine) -> dict[str, int]:
     """Path type from each card to the GPU nearest to it."""
     paths, gpus, none = MachinePaths(machine), machine.of_kind("gpu"), len(machine.devices)
-    types_of_card = {card: [path.type for g in gpus if (path := paths.best(g, card))] for card in machine.of_kind("nic")}
+    types_of_card = {
+        card: [path.type for g in gpus if (path := paths.best(g, card))] for card in machine.of_kind("nic")
+    }
     return {machine.devices[card]: min(types, default=none) for card, types in types_of_card.items()}
 
 
@@ -178,7 +180,9 @@ def with_gpus(machine: Machine, gpus: int | str) -> Machine:
     except CollsimError as error:
         raise TopologyError(error.sentence) from None
     if not devices or machine.dims:
-        raise TopologyError("machine {name!r} comes in one size; leave out gpus={count}", name=machine.name, count=count)
+        raise TopologyError(
+            "machine {name!r} comes in one size; leave out gpus={count}", name=machine.name, count=count
+        )
     if count > len(devices):
         message = "gpus={count}: {name!r} has {available} GPUs; use at most so many, and nodes= for more of them"
         raise TopologyError(message, count=count, name=machine.name, available=len(devices))
@@ -212,6 +216,8 @@ def remove_devices(machine: Machine, names: list[str]) -> Machine:
     """
     remaining = tuple(name for name in machine.devices if name not in names)
     number = {machine.devices.index(name): i for i, name in enumerate(remaining)}
-    connections = tuple(connection for connection in machine.connections if not {connection[0], connection[1]} & set(names))
+    connections = tuple(
+        connection for connection in machine.connections if not {connection[0], connection[1]} & set(names)
+    )
     words = {(number[a], number[b]): word for (a, b), word in machine.words.items() if a in number and b in number}
     return replace(machine, devices=remaining, connections=connections, words=words)
