@@ -70,6 +70,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_algorithms.py
 	$(PYTHON) docs/make_machines.py
 	$(PYTHON) docs/make_formats.py
+	$(PYTHON) docs/make_hangs.py
 	$(PYTHON) docs/make_schema.py
 	$(PYTHON) docs/make_lessons.py
 	$(PYTHON) docs/make_notebooks.py

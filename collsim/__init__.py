@@ -41,7 +41,7 @@ from .units import format_bandwidth, format_bytes, format_time, size_range
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import io, lab, nccl, synthesis, teach, train
+    from . import io, lab, nccl, programs, synthesis, teach, train
     from .io import load, save
     from .lab import run_for_real
     from .programs.program import program as program
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 #: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
-_LATE_PACKAGES = ("io", "lab", "nccl", "synthesis", "teach", "train")
+_LATE_PACKAGES = ("io", "lab", "nccl", "programs", "synthesis", "teach", "train")
 _LATE_NAMES = {
     "best_parallel": "sweep",
     "exercise": "teach",
@@ -122,6 +122,7 @@ __all__ = [
     "nccl",
     "pipeline_chunks",
     "program",
+    "programs",
     "reduce",
     "registered",
     "repeat",

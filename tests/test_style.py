@@ -210,6 +210,8 @@ def lacks_args(function, owner):
 def figures():
     counts = Counter()
     for path in ROOT.rglob("*.py"):
+        if path.parent.name in ("hanging", "mended"):  # programs with faults are data
+            continue
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines()
         counts["separators broken by a line"] += sum(

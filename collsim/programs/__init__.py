@@ -4,12 +4,14 @@
 - `timing`: when each message moved on a network; `message_schedule`: the schedule that the messages make.
 - `mends`: changes after which a program does not hang.
 - `wait_graph`: cycles of ranks that wait.
+- `hangs`: a catalogue of programs that hang.
 """
 
 from __future__ import annotations
 
 from ..rank_engine.engine import Message
 from ..rank_engine.execute import RankError, RankWait
+from .hangs import Hang, list_hangs
 from .judge import ProgramRun
 
-__all__ = ["Message", "ProgramRun", "RankError", "RankWait"]
+__all__ = ["Hang", "Message", "ProgramRun", "RankError", "RankWait", "list_hangs"]

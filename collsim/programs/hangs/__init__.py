@@ -1,0 +1,11 @@
+"""A catalogue of hangs: programs that hang, each with the signs of it, and the same program repaired.
+
+- `catalogue.toml`: the texts; `hanging/` and `mended/`: the programs.
+- `catalogue`: reads both; `stacks`: where each rank waits, as a tool that dumps stacks prints it.
+"""
+
+from __future__ import annotations
+
+from .catalogue import Hang, list_hangs
+
+__all__ = ["Hang", "list_hangs"]

@@ -1,0 +1,99 @@
+"""The catalogue of hangs, read from its files."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ...catalog import Catalog
+from ..judge import ProgramRun
+from ..program import program
+
+_FOLDER = Path(__file__).parent
+#: The same sentence in English and Chinese.
+Text = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Hang:
+    """A way to hang a job.
+
+    Attributes:
+        name: of its files.
+        title: what was done wrong. All texts are pairs: English, Chinese.
+        cause: why no rank can go on.
+        signs: what the logs and tools of a cluster show.
+        difference: how to tell it from hangs that look like it.
+        mend: what the repaired program does.
+        source: a program that hangs.
+        mended_source: the same program, repaired.
+        collective: what it should do, where its result is checked.
+        nbytes: size of each rank's array.
+    """
+
+    name: str
+    title: Text
+    cause: Text
+    signs: Text
+    difference: Text
+    mend: Text
+    source: str = field(repr=False)
+    mended_source: str = field(repr=False)
+    collective: str | None = None
+    nbytes: str = "96B"
+
+    @property
+    def library(self) -> str:
+        """What it is written with: `torch.distributed` or `mpi4py`."""
+        return "mpi4py" if "mpi4py" in self.source else "torch.distributed"
+
+    def run(self, ranks: int = 4) -> ProgramRun:
+        """Run the program that hangs. It belongs to the package, so it runs also where there is no sandbox."""
+        return self._run(self.source, ranks)
+
+    def run_mended(self, ranks: int = 4) -> ProgramRun:
+        """Run the repaired program."""
+        return self._run(self.mended_source, ranks)
+
+    def _run(self, source: str, ranks: int) -> ProgramRun:
+        return program(source, ranks, self.collective, nbytes=self.nbytes, allow_unsandboxed=True)
+
+
+@cache
+def list_hangs() -> Catalog[Hang]:
+    """Ways to hang a job, by name.
+
+    Returns:
+        The catalogue; printed, it is a table.
+
+    Examples:
+        >>> import collsim as cs
+        >>> hang = cs.programs.list_hangs()["send_first"]
+        >>> hang.title[0], hang.run().cycle, hang.run_mended().verdict
+        ('All send first', (0, 1, 2, 3), 'right')
+    """
+    rows = tomllib.loads((_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
+    return Catalog({name: _read_hang(name, row) for name, row in rows.items()}, _describe)
+
+
+def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
+    texts = {key: (value[0], value[1]) for key, value in row.items() if isinstance(value, list)}
+    words = {key: value for key, value in row.items() if isinstance(value, str)}
+    sources = [(_FOLDER / folder / f"{name}.py").read_text(encoding="utf-8") for folder in ("hanging", "mended")]
+    return Hang(
+        name,
+        texts["title"],
+        texts["cause"],
+        texts["signs"],
+        texts["difference"],
+        texts["mend"],
+        *sources,
+        words.get("collective"),
+        words.get("nbytes", "96B"),
+    )
+
+
+def _describe(hang: Hang) -> dict[str, object]:
+    return {"title": hang.title[0], "library": hang.library}

@@ -1,0 +1,65 @@
+"""Write the catalogue of hangs in docs/hangs.md and docs/hangs.zh.md from its programs, each of them run: `make docs`. A
+test checks that they are current."""
+
+import difflib
+from functools import cache
+from pathlib import Path
+
+from collsim.programs import Hang, ProgramRun, list_hangs
+from collsim.programs.hangs.stacks import format_stacks
+
+#: A page for each language.
+PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "hangs.md"), ("zh", "hangs.zh.md"))}
+MARK = "<!-- catalogue -->\n"
+WORDS = {
+    "en": ("What happens", "What a cluster shows", "How to tell it apart", "The mend", "In the app", "{n} ranks: {text}"),
+    "zh": ("发生了什么", "集群上看到什么", "怎样区分", "修复", "在应用中打开", "{n} 个 rank：{text}"),
+}
+APP = "http://localhost:8501/hangs?hang="
+
+
+@cache
+def run(name: str) -> tuple[ProgramRun, ProgramRun]:
+    """The program that hangs and the repaired one, run once for both languages."""
+    hang = list_hangs()[name]
+    return hang.run(), hang.run_mended()
+
+
+def diff(hang: Hang) -> str:
+    """What the mend changes, with one line around it."""
+    lines = difflib.unified_diff(hang.source.splitlines(), hang.mended_source.splitlines(), n=1, lineterm="")
+    return "\n".join(line for line in list(lines)[2:])
+
+
+def section(number: int, hang: Hang, lang: str) -> str:
+    """All that the page says of one hang."""
+    k, more = (0, "") if lang == "en" else (1, "&lang=zh")
+    happens, signs, difference, mend, app, result = WORDS[lang]
+    hanging, mended = run(hang.name)
+    return "\n\n".join(
+        [
+            f"## {number}. {hang.title[k]}",
+            f"```python\n{hang.source.strip()}\n```",
+            f"**{happens}.** {hang.cause[k]}",
+            "> " + result.format(n=hanging.ranks, text=hanging.explanation(lang)),
+            f"**{signs}.** {hang.signs[k]}",
+            f"```text\n{format_stacks(hanging, f'{hang.name}.py')}\n```",
+            f"**{difference}.** {hang.difference[k]}",
+            f"**{mend}.** {hang.mend[k]}",
+            f"```diff\n{diff(hang)}\n```",
+            "> " + result.format(n=mended.ranks, text=mended.explanation(lang)),
+            f"[{app}]({APP}{hang.name}{more})",
+        ]
+    )
+
+
+def page(lang: str = "en") -> str:
+    """The page, in English (`en`) or Chinese (`zh`), with the catalogue made anew."""
+    before = PAGES[lang].read_text(encoding="utf-8").split(MARK)[0]
+    sections = [section(number, hang, lang) for number, hang in enumerate(list_hangs().values(), 1)]
+    return f"{before}{MARK}\n" + "\n\n".join(sections) + "\n"
+
+
+if __name__ == "__main__":
+    for lang, path in PAGES.items():
+        path.write_text(page(lang), encoding="utf-8")
