@@ -1,5 +1,5 @@
-"""Write the catalogue of hangs in docs/hangs.md and docs/hangs.zh.md from its programs, each of them run: `make docs`. A
-test checks that they are current."""
+"""Write the catalogue of hangs in docs/hangs.md and docs/hangs.zh.md, with its programs run: `make docs`. A test checks
+that they are current."""
 
 import difflib
 from functools import cache
@@ -12,7 +12,14 @@ from collsim.programs.hangs.stacks import format_stacks
 PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "hangs.md"), ("zh", "hangs.zh.md"))}
 MARK = "<!-- catalogue -->\n"
 WORDS = {
-    "en": ("What happens", "What a cluster shows", "How to tell it apart", "The mend", "In the app", "{n} ranks: {text}"),
+    "en": (
+        "What happens",
+        "What a cluster shows",
+        "How to tell it apart",
+        "The mend",
+        "In the app",
+        "{n} ranks: {text}",
+    ),
     "zh": ("发生了什么", "集群上看到什么", "怎样区分", "修复", "在应用中打开", "{n} 个 rank：{text}"),
 }
 APP = "http://localhost:8501/hangs?hang="

@@ -25,6 +25,8 @@ SHOWN = {
     "write": ".cs[data-transfers]",
     "measured": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "lessons": ".cs[data-transfers]",
+    "program": "svg.pl rect.wait",
+    "hangs": "svg.pl path.arrow",
     "lab": ".lb[data-t]",
     "class": "[data-testid=stTextInput] input",
 }

@@ -185,6 +185,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "program.unbuffered": ("none", "不缓冲"),
     "program.all": ("all", "全部"),
     # what came of it
+    "program.ranks": ("{count} ranks", "{count} 个 rank"),
     "program.notrun": ("This program is not run.", "这个程序没有运行。"),
     "program.verdict.right": ("Right", "正确"),
     "program.verdict.ends": ("It ends", "能结束"),

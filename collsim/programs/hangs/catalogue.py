@@ -81,7 +81,7 @@ def list_hangs() -> Catalog[Hang]:
 def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
     texts = {key: (value[0], value[1]) for key, value in row.items() if isinstance(value, list)}
     words = {key: value for key, value in row.items() if isinstance(value, str)}
-    sources = [(_FOLDER / folder / f"{name}.py").read_text(encoding="utf-8") for folder in ("hanging", "mended")]
+    hanging, mended = (_FOLDER / folder / f"{name}.py" for folder in ("hanging", "mended"))
     return Hang(
         name,
         texts["title"],
@@ -89,7 +89,8 @@ def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
         texts["signs"],
         texts["difference"],
         texts["mend"],
-        *sources,
+        hanging.read_text(encoding="utf-8"),
+        mended.read_text(encoding="utf-8"),
         words.get("collective"),
         words.get("nbytes", "96B"),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 from dataclasses import replace
 
 import streamlit as st
@@ -11,7 +10,6 @@ import streamlit as st
 from collsim.display.markup import escape_text
 from collsim.rank_engine.start import MOST_RANKS
 from collsim.units import format_bytes, format_time
-from collsim.viz.program import read_lanes_source
 
 from ...scenario.mistakes import write_sentence
 from ...shell.address import get_remembered, leave, remember
@@ -24,6 +22,7 @@ from ...shell.session import get_language, get_session, t
 from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
 from . import program_drafts as drafts
+from . import program_parts as parts
 from .program_drafts import ProgramDraft
 from .program_verdict import MendedProgram, ProgramVerdict, estimate_program, judge_program
 
@@ -40,7 +39,7 @@ def draw() -> None:
     draft = replace(draft, code=get_typed_code(draft.code, draft.turn, _EDITOR))
     complaints = list(get_session().complaints)
     draft = _draw_controls(draft)
-    st.html(f"<style>{_STYLE}</style>{draw_title(t('program.title'), t('program.below'))}")
+    st.html(f"<style>{_STYLE}{parts.STYLE}</style>{draw_title(t('program.title'), t('program.below'))}")
     complain(complaints)
     leave(draft)
     with st.container(key="program_stage"):
@@ -131,13 +130,8 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     head = t(f"program.verdict.{verdict.verdict}")
     st.html(format_verdict(head, reason, *_list_facts(verdict), token=token, status=True))
     if verdict.messages or verdict.verdict == "hangs":
-        wide, narrow = verdict.pictures
         with st.container(key="card_program", border=True):
-            mount = st.components.v2.component(
-                "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_lanes_source()
-            )
-            mount(key="program_lanes", data={"wide": wide, "narrow": narrow})
-            st.html(_build_legend(verdict))
+            parts.draw_lanes(verdict, "program_lanes")
             with st.expander(t("program.table")):
                 st.html(_build_table(verdict))
     else:
@@ -172,14 +166,6 @@ def _list_facts(verdict: ProgramVerdict) -> list[str]:
     return facts
 
 
-def _build_legend(verdict: ProgramVerdict) -> str:
-    marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
-    if verdict.verdict == "hangs":
-        marks.append(("plf", "program.legend.ever"))
-    parts = "".join(f'<span><i class="{mark}"></i>{escape_text(t(key))}</span>' for mark, key in marks)
-    return f'<div class="pl-legend">{parts}</div>'
-
-
 def _build_table(verdict: ProgramVerdict) -> str:
     heads = [t("program.rank"), t("program.sent"), t("program.received"), t("program.waited")]
     rows = [f"<tr>{''.join(f'<th>{escape_text(head)}</th>' for head in heads)}</tr>"]
@@ -196,14 +182,10 @@ def _draw_outputs(verdict: ProgramVerdict) -> None:
     """What ranks printed and returned."""
     lines = [f"rank {rank}: {text.rstrip()}" for rank, text in enumerate(verdict.printed) if text.strip()]
     if lines:
-        st.html(f'<div class="cs-note">{escape_text(t("program.printed"))}</div>{_build_block(lines)}')
+        st.html(f'<div class="cs-note">{escape_text(t("program.printed"))}</div>{parts.build_block(lines)}')
     lines = [f"rank {rank}: {text}" for rank, text in enumerate(verdict.results) if text != "None"]
     if lines:
-        st.html(f'<div class="cs-note">{escape_text(t("program.results"))}</div>{_build_block(lines)}')
-
-
-def _build_block(lines: list[str]) -> str:
-    return f'<pre class="pl-block">{html.escape(chr(10).join(lines)[:2_000])}</pre>'
+        st.html(f'<div class="cs-note">{escape_text(t("program.results"))}</div>{parts.build_block(lines)}')
 
 
 def _draw_mends(mends: tuple[MendedProgram, ...]) -> None:
@@ -235,25 +217,7 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
     mount_player(timeline, run, {"view": view}, "player_program")
 
 
-_PICTURES = '<div class="wide"></div><div class="narrow"></div>'
-_PICTURE_STYLE = """
-:host,.wide,.narrow{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
- --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
-.narrow{display:none}
-@media(max-width:700px){.wide{display:none}.narrow{display:block}}
-"""
 _STYLE = """
 @media(max-width:1000px){.st-key-program_stage [data-testid=stHorizontalBlock]{flex-direction:column-reverse}
  .st-key-program_stage [data-testid=stColumn]{width:100%;flex:none}}
-.pl-legend{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
- --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
-.pl-legend{display:flex;flex-wrap:wrap;gap:4px 22px;font-size:14px;line-height:20px;color:var(--cs-ink2)}
-.pl-legend i{display:inline-block;width:20px;height:11px;margin-right:7px;border:1px solid var(--cs-ink2)}
-.pl-legend .plw{background:repeating-linear-gradient(45deg,var(--cs-ink2) 0 1.5px,var(--cs-card) 1.5px 5px)}
-.pl-legend .plf{background:repeating-linear-gradient(45deg,var(--cs-full) 0 2.5px,var(--cs-fulltint) 2.5px 6px)}
-.pl-legend .band{background:var(--cs-sumfill);border-color:var(--cs-sum2)}
-.pl-table{border-collapse:collapse;font-size:14px;line-height:22px;color:var(--cs-ink)}
-.pl-table th{color:var(--cs-ink2);font-weight:400;text-align:left}.pl-table :is(td,th){padding:1px 22px 1px 0}
-.pl-block{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
- font:13px/19px ui-monospace,Menlo,monospace;color:var(--cs-ink);max-height:200px;overflow:auto;white-space:pre-wrap}
 """

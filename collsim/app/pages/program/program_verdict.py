@@ -104,12 +104,18 @@ def judge_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_
             late=late,
             allow_unsandboxed=draft.allow_unsandboxed,
         )
-        return _describe_run(draft, run)
+        return describe_run(run)
     except CollsimError as error:
         return ProgramVerdict(error=error)
 
 
-def _describe_run(draft: ProgramDraft, run: ProgramRun) -> ProgramVerdict:
+def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
+    """What the page shows of a run.
+
+    Args:
+        run: Of a program.
+        with_mends: Also look for changes that help, each of which is run.
+    """
     lines = [wait.line for wait in run.waits] + [error.line for error in run.errors]
     schedule, timeline, library, reason = run.schedule, None, None, None
     steps = transfers = 0
@@ -123,9 +129,11 @@ def _describe_run(draft: ProgramDraft, run: ProgramRun) -> ProgramVerdict:
     elif run.verdict == "right":
         reason = schedule
     results: tuple[str, ...] = ()
-    if draft.collective == "none":
+    if run.collective is None:
         results = tuple(" ".join(str(result).split())[:80] for result in run.results)
-    mends = tuple(MendedProgram(mend.label, mend.source, mend.run.time, mend.ranks) for mend in run.mends)
+    mends: tuple[MendedProgram, ...] = ()
+    if with_mends:
+        mends = tuple(MendedProgram(mend.label, mend.source, mend.run.time, mend.ranks) for mend in run.mends)
     return ProgramVerdict(
         None,
         run.verdict,

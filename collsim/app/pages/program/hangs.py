@@ -1,0 +1,149 @@
+"""Hangs: ways to hang a job, each a program that was run: who waits for whom, what a cluster shows, and the mend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from collsim.markup import escape_text
+from collsim.programs import Hang, list_hangs
+from collsim.programs.hangs.stacks import format_stacks
+
+from ...scenario.address import PageAddress, Word
+from ...scenario.choice import create_name_reader
+from ...shell.address import get_menu, get_remembered, leave, remember
+from ...shell.notes import complain, draw_note, draw_part, draw_title, format_verdict
+from ...shell.page import register_page
+from ...shell.session import choose_text, get_language, get_session, t
+from . import program_drafts as drafts
+from . import program_parts as parts
+from .program_verdict import ProgramVerdict, describe_run
+
+PAGE = "hangs"
+NAMES = list(list_hangs())
+_RANKS = 4
+
+
+@dataclass(frozen=True)
+class HangChoice:
+    """Which of them is open."""
+
+    hang: str = NAMES[0]
+
+
+@dataclass(frozen=True)
+class HangContent:
+    """A hang that was run: the verdict with its picture, the stacks, the ranks by line, the repaired run."""
+
+    verdict: ProgramVerdict
+    stacks: str
+    ranks_by_line: dict[int, list[int]]
+    mended: ProgramVerdict
+
+
+@st.cache_data(max_entries=len(NAMES), show_spinner=False)
+def load_hang(name: str) -> HangContent:
+    """Run a hang and its repaired program, once for all sessions.
+
+    Args:
+        name: Of the hang.
+    """
+    hang = list_hangs()[name]
+    run = hang.run(_RANKS)
+    ranks_by_line: dict[int, list[int]] = {}
+    for wait in run.waits:
+        ranks_by_line.setdefault(wait.line, []).append(wait.rank)
+    verdict, mended = (describe_run(ran, with_mends=False) for ran in (run, hang.run_mended(_RANKS)))
+    return HangContent(verdict, format_stacks(run, f"{name}.py"), ranks_by_line, mended)
+
+
+@register_page(PAGE, 64, address=PageAddress(HangChoice(), (Word("hang", create_name_reader("hang", lambda: NAMES)),)))
+def draw() -> None:
+    """Draw the page: the hangs at the side; program and picture; the signs; the mend."""
+    choice: HangChoice = get_remembered(PAGE)
+    leave(choice)
+    hang, content = list_hangs()[choice.hang], load_hang(choice.hang)
+    _draw_list(choice)
+    st.html(f"<style>{parts.STYLE}{_STYLE}{_build_list_style(choice)}</style>")
+    where = t("hangs.count", number=NAMES.index(hang.name) + 1, all=len(NAMES), library=hang.library)
+    title = draw_title(choose_text(hang.title), choose_text(hang.cause))
+    st.html(f'<div class="cs-hang"><small>{escape_text(where)}</small>{title}</div>')
+    complain(get_session().complaints)
+    with st.container(key="hang_stage"):
+        left, right = st.columns([5, 8], gap="medium")
+    with left, st.container(key="hang_text"):
+        st.html(parts.build_source(hang.source, content.ranks_by_line))
+        st.button(t("hangs.open"), key="hang_open", on_click=_on_open, args=(hang, hang.source))
+    with right:
+        assert content.verdict.reason is not None
+        reason = content.verdict.reason.text(get_language())
+        st.html(format_verdict(t("program.verdict.hangs"), reason, token="full", status=True))
+        with st.container(key="card_hang", border=True):
+            parts.draw_lanes(content.verdict, "hang_lanes")
+    with st.container(key="hang_rest"):
+        left, right = st.columns([5, 8], gap="medium")
+    with left, st.container(key="card_hang_mend", border=True):
+        _draw_mend(hang, content)
+    with right, st.container(key="card_hang_signs", border=True):
+        draw_part(t("hangs.signs"))
+        draw_note(choose_text(hang.signs))
+        draw_note(t("hangs.stacks"))
+        st.html(parts.build_block([content.stacks]))
+        draw_part(t("hangs.difference"))
+        draw_note(choose_text(hang.difference))
+
+
+def _draw_mend(hang: Hang, content: HangContent) -> None:
+    draw_part(t("hangs.mend"))
+    draw_note(choose_text(hang.mend))
+    st.html(parts.build_diff(hang.source, hang.mended_source))
+    assert content.mended.reason is not None
+    draw_note(t("hangs.mended", ranks=_RANKS, text=content.mended.reason.text(get_language())))
+    st.button(t("hangs.open.mended"), key="hang_open_mended", on_click=_on_open, args=(hang, hang.mended_source))
+
+
+def _draw_list(choice: HangChoice) -> None:
+    """All of them at the side; the open one stands out."""
+    with st.sidebar:
+        draw_part(t("hangs.list"))
+        with st.container(key="hanglist"):
+            for name, hang in list_hangs().items():
+                st.button(choose_text(hang.title), key=f"hang_{name}", type="tertiary", on_click=_on_pick, args=(name,))
+
+
+def _on_pick(name: str) -> None:
+    remember(PAGE, HangChoice(name))
+
+
+def _on_open(hang: Hang, source: str) -> None:
+    """Open a program of the catalogue on the page Bring your program."""
+    draft = drafts.ProgramDraft(
+        collective=hang.collective or "none", ranks=_RANKS, nbytes=hang.nbytes, allow_unsandboxed=False
+    )
+    remember("program", drafts.change_source(draft, source))
+    st.switch_page(get_menu()["program"])
+
+
+def _build_list_style(choice: HangChoice) -> str:
+    here = f".st-key-hang_{choice.hang} button"
+    return (
+        f"{here}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}"
+        f"{here} p{{font-weight:700}}"
+    )
+
+
+_STYLE = """
+.cs-hang small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
+.st-key-hanglist{counter-reset:hang;gap:0!important}
+.st-key-hanglist button{justify-content:flex-start;padding:8px 0!important;min-height:44px;border-radius:0;
+ border-bottom:1px solid var(--cs-grid)!important;text-align:left;width:100%}
+.st-key-hanglist button>div{width:100%}
+.st-key-hanglist button p{font-size:15px;line-height:20px;text-align:left;color:var(--cs-ink)}
+.st-key-hanglist button::before{counter-increment:hang;content:counter(hang);flex:none;width:24px;height:24px;
+ border-radius:50%;border:1px solid var(--cs-edge);font-size:13px;line-height:23px;text-align:center;margin-right:10px;
+ color:var(--cs-ink2);font-weight:700}
+@media(max-width:1000px){
+ :is(.st-key-hang_stage,.st-key-hang_rest) [data-testid=stHorizontalBlock]{flex-direction:column}
+ :is(.st-key-hang_stage,.st-key-hang_rest) [data-testid=stColumn]{width:100%;flex:none}}
+"""

@@ -1,0 +1,120 @@
+"""Parts of the pages about rank programs: the lanes of a run, its source with the ranks that wait, and a change."""
+
+from __future__ import annotations
+
+import difflib
+import html
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from collsim.markup import escape_text
+from collsim.viz.program import read_lanes_source
+
+from ...shell.session import t
+from .program_verdict import ProgramVerdict
+
+_LONGEST_BLOCK = 2_000  # characters
+_MOST_CHIPS = 3  # ranks named on a line; more are an interval or a count
+
+
+def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
+    """The picture of a run, and what its marks mean.
+
+    Args:
+        verdict: Of a run with messages or waits.
+        key: Key of the component.
+    """
+    wide, narrow = verdict.pictures
+    mount = st.components.v2.component(
+        "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_lanes_source()
+    )
+    mount(key=key, data={"wide": wide, "narrow": narrow})
+    marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
+    if verdict.verdict == "hangs":
+        marks.append(("plf", "program.legend.ever"))
+    legend = "".join(f'<span><i class="{mark}"></i>{escape_text(t(text))}</span>' for mark, text in marks)
+    st.html(f'<div class="pl-legend">{legend}</div>')
+
+
+def build_block(lines: Sequence[str]) -> str:
+    """Lines of output, in plain type."""
+    return f'<pre class="pl-block" tabindex="0">{html.escape(chr(10).join(lines)[:_LONGEST_BLOCK])}</pre>'
+
+
+def build_source(source: str, ranks_by_line: Mapping[int, Sequence[int]]) -> str:
+    """A source with numbered lines; those in which ranks wait stand out and name them.
+
+    Args:
+        source: Of the program.
+        ranks_by_line: The ranks that wait, by line.
+    """
+    rows = []
+    for number, line in enumerate(source.rstrip().splitlines(), 1):
+        chip, kind = "", ""
+        if ranks := ranks_by_line.get(number):
+            chip, kind = f"<b>{format_ranks(ranks)}</b>", ' class="waits"'
+        rows.append(f"<span{kind}><i>{chip}{number}</i>{html.escape(line)}</span>")
+    return f'<pre class="pl-source" tabindex="0">{"".join(rows)}</pre>'
+
+
+def format_ranks(ranks: Sequence[int]) -> str:
+    """`0`, `0, 2`, `0–3`, or how many there are."""
+    numbers = sorted(ranks)
+    if len(numbers) <= 2:
+        return ", ".join(map(str, numbers))
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]}–{numbers[-1]}"
+    if len(numbers) <= _MOST_CHIPS:
+        return ", ".join(map(str, numbers))
+    return t("program.ranks", count=len(numbers))
+
+
+def build_diff(before: str, after: str) -> str:
+    """What a change removes and adds, with one line around it.
+
+    Args:
+        before: The source.
+        after: The changed source.
+    """
+    rows: list[str] = []
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
+    for line in list(lines)[2:]:
+        if line.startswith("@@"):
+            if rows:
+                rows.append("<span>⋯</span>")
+            continue
+        kind = {"-": ' class="gone"', "+": ' class="new"'}.get(line[0], "")
+        rows.append(f"<span{kind}>{html.escape(line)}</span>")
+    return f'<pre class="pl-source pl-diff" tabindex="0">{"".join(rows)}</pre>'
+
+
+_PICTURES = '<div class="wide"></div><div class="narrow"></div>'
+_PICTURE_STYLE = """
+:host,.wide,.narrow{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
+ --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
+.narrow{display:none}
+@media(max-width:700px){.wide{display:none}.narrow{display:block}}
+"""
+STYLE = """
+.pl-legend{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
+ --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
+.pl-legend{display:flex;flex-wrap:wrap;gap:4px 22px;font-size:14px;line-height:20px;color:var(--cs-ink2)}
+.pl-legend i{display:inline-block;width:20px;height:11px;margin-right:7px;border:1px solid var(--cs-ink2)}
+.pl-legend .plw{background:repeating-linear-gradient(45deg,var(--cs-ink2) 0 1.5px,var(--cs-card) 1.5px 5px)}
+.pl-legend .plf{background:repeating-linear-gradient(45deg,var(--cs-full) 0 2.5px,var(--cs-fulltint) 2.5px 6px)}
+.pl-legend .band{background:var(--cs-sumfill);border-color:var(--cs-sum2)}
+.pl-table{border-collapse:collapse;font-size:14px;line-height:22px;color:var(--cs-ink)}
+.pl-table th{color:var(--cs-ink2);font-weight:400;text-align:left}.pl-table :is(td,th){padding:1px 22px 1px 0}
+.pl-block{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
+ font:13px/19px ui-monospace,Menlo,monospace;color:var(--cs-ink);max-height:200px;overflow:auto;white-space:pre-wrap}
+.pl-source{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 0;margin:0;
+ font:13px/20px ui-monospace,Menlo,monospace;color:var(--cs-ink);overflow-x:auto;
+ --cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-donetint:light-dark(#DFF1EA,#123B30)}
+.pl-source span{display:block;padding:0 12px;min-width:max-content}
+.pl-source i{display:inline-block;width:74px;margin-right:14px;text-align:right;font-style:normal;color:var(--cs-ink3)}
+.pl-source b{float:left;background:var(--cs-full);color:var(--cs-card);border-radius:4px;padding:0 5px;font-size:12px;
+ line-height:17px;margin-top:2px}
+.pl-source .waits{background:var(--cs-fulltint)}
+.pl-diff .gone{background:var(--cs-fulltint);color:var(--cs-fulltext)}.pl-diff .new{background:var(--cs-donetint)}
+"""
