@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from ...catalog import Catalog
+from ...display.catalog import Catalog
 from ..judge import ProgramRun
 from ..program import program
 

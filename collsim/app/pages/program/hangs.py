@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.programs import Hang, list_hangs
 from collsim.programs.hangs.stacks import format_stacks
 

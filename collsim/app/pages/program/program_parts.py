@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.display.markup import escape_text
 from collsim.viz.program import read_lanes_source
 
 from ...shell.session import t
@@ -53,12 +53,12 @@ def build_source(source: str, ranks_by_line: Mapping[int, Sequence[int]]) -> str
     for number, line in enumerate(source.rstrip().splitlines(), 1):
         chip, kind = "", ""
         if ranks := ranks_by_line.get(number):
-            chip, kind = f"<b>{format_ranks(ranks)}</b>", ' class="waits"'
+            chip, kind = f"<b>{_format_ranks(ranks)}</b>", ' class="waits"'
         rows.append(f"<span{kind}><i>{chip}{number}</i>{html.escape(line)}</span>")
     return f'<pre class="pl-source" tabindex="0">{"".join(rows)}</pre>'
 
 
-def format_ranks(ranks: Sequence[int]) -> str:
+def _format_ranks(ranks: Sequence[int]) -> str:
     """`0`, `0, 2`, `0–3`, or how many there are."""
     numbers = sorted(ranks)
     if len(numbers) <= 2:
