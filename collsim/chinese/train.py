@@ -144,8 +144,6 @@ TRANSLATIONS = {
     "ts={ts}, dur={dur}: wants numbers of microseconds": "ts={ts}，dur={dur}：应为以微秒计的数",
     "dur={dur!r} microseconds is no time that a kernel takes": "dur={dur!r} 微秒不可能是一个 kernel 的时间",
     # ways to spread a model
-    "nccl={nccl!r} must be True or False": "nccl={nccl!r} 必须是 True 或 False",
-    "synchronous={synchronous!r} must be True or False": "synchronous={synchronous!r} 必须是 True 或 False",
     "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()": (
         "data_parallel 是单节点上的一个进程，而这些 GPU 在 {nodes} 个节点上；请用 nodes=1，或 ddp()"
     ),
@@ -285,8 +283,6 @@ TRANSLATIONS = {
     "sparse attention": "稀疏注意力",
     "unit={unit!r}: {name} has no tokens": "unit={unit!r}：{name} 没有词元",
     "schedule of a pipeline": "流水线调度",
-    "sequence={sequence!r} must be True or False": "sequence={sequence!r} 必须是 True 或 False",
-    "scatter={scatter!r} must be True or False": "scatter={scatter!r} 必须是 True 或 False",
     "weight={weight!r} is a part of backward={backward!r}, and longer than it": (
         "weight={weight!r} 是 backward={backward!r} 的一部分，却比它长"
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from numbers import Integral
 from typing import Any
@@ -25,14 +25,13 @@ from .compute.compute_costs import Compute, ComputeCosts, resolve_interference
 from .compute.gpu_speeds import DTYPES
 from .memory import MEMORY_KINDS
 from .model_families import model as model_named
-from .parallel import DataParallel, ParallelStrategy, ParameterServer, Pipeline, Split, TensorParallel, Workload
-from .parallel.split import PART_TYPES
+from .parallel import ParallelStrategy, Workload
 from .parallel.strategy import OPTIMIZERS
 from .step_trace import StepTrace
 from .timing import time_alone
 from .workload.collective_model import CollectiveModel
 from .workload.model import Model
-from .workload.step_graph import TrainingStep, require_tasks
+from .workload.step_graph import TrainingStep
 from .workload.transformer import RECOMPUTE
 
 NETWORKS = ("alone", "shared")
@@ -192,12 +191,12 @@ def parse_request(arguments: StepArguments) -> StepRequest:
     require_word("network of a training step", arguments.network, NETWORKS)
     require_word("dtype of a training step", arguments.dtype, DTYPES)
     require_word("optimizer", arguments.optimizer, OPTIMIZERS)
-    parallel = _as_split(arguments.parallel, require_word("recompute", arguments.recompute, RECOMPUTE))
+    parallel = arguments.parallel.select_builder(require_word("recompute", arguments.recompute, RECOMPUTE))
     if arguments.background is not None and arguments.network != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
     ranks = _parse_ranks(arguments.ranks, topology)
     replicas, micro_batch = parallel.count_replicas(len(ranks)), arguments.micro_batch
-    if micro_batch is None and isinstance(parallel, Split) and parallel.pipeline.size > 1 and not parallel.accumulate:
+    if micro_batch is None and parallel.stage_count > 1 and not parallel.accumulate:
         micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
     batch, micro, accumulate = _resolve_batch(arguments.batch, micro_batch, parallel.accumulate, replicas)
     checked = {
@@ -239,16 +238,6 @@ def _parse_eager(value: object, network: str) -> bool:
     if _require_flag("eager", value) and network != "shared":
         raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
     return bool(value)
-
-
-def _as_split(parallel: ParallelStrategy, recompute: str) -> ParallelStrategy:
-    """Wrap one strategy in a Split, where the step needs one."""
-    if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PART_TYPES)):
-        return parallel
-    if isinstance(parallel, DataParallel | ParameterServer):
-        message = "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp"
-        raise CollsimError(message, recompute=recompute, says=parallel.label)
-    return Split((parallel,))
 
 
 def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
@@ -340,10 +329,7 @@ def build_requested_step(request: StepRequest) -> TrainingStep:
     Raises:
         CollsimError: It would have too many tasks.
     """
-    workload, way = build_workload(request), request.parallel
-    if not isinstance(way, Split) or way.has_torch_buckets(workload):  # others count their own
-        require_tasks(2 * request.accumulate * len(request.model.layers))
-    return replace(way.build_step(workload), optimizer=request.optimizer)
+    return replace(request.parallel.build_step(build_workload(request)), optimizer=request.optimizer)
 
 
 def build_workload(request: StepRequest) -> Workload:
@@ -463,7 +449,7 @@ def _require_memory(trace: StepTrace) -> None:
         for kind, size in sorted(peak_bytes.items(), key=lambda item: -item[1])
         if size
     )
-    if isinstance(request.parallel, Split):
+    if not request.parallel.holds_model:
         way = _describe_nearest_fit(request, capacity)
     elif most := _find_fitting_micro_batch(trace, capacity):
         way = Sentence("micro_batch={most} would fit", most=most)
@@ -546,8 +532,8 @@ def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         raise CollsimError(
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
-    options = _list_options(request.parallel)
-    follow = isinstance(request.parallel, Split) or request.accumulate != (request.parallel.accumulate or 1)
+    options = request.parallel.list_options()
+    follow = not request.parallel.holds_model or request.accumulate != (request.parallel.accumulate or 1)
     changed_options: dict[str, Any] = {}  # `follow`: the number of microbatches follows from the batch and what is one
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
@@ -569,7 +555,7 @@ def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
                 )
             )
     if changed_options:
-        arguments["parallel"] = _with_options(arguments["parallel"], changed_options)
+        arguments["parallel"] = arguments["parallel"].with_options(**changed_options)
         if "accumulate" in changed_options:
             arguments["batch"] = None
     return _time_request(parse_request(StepArguments(**arguments)), trace)
@@ -597,37 +583,3 @@ def _require_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
     return value
-
-
-def _list_options(parallel: ParallelStrategy) -> list[str]:
-    """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
-    if isinstance(parallel, Split):
-        return [name for part in parallel.parts for name in _list_options(part)]
-    if is_dataclass(parallel):
-        return [f.name for f in fields(parallel) if f.name not in ("size", "stage")]
-    return []
-
-
-def _with_options(parallel: Any, changed_options: Mapping[str, Any]) -> ParallelStrategy:
-    """The same way of splitting with other options, checked by the function that makes it."""
-    from . import parallel as strategies
-
-    if isinstance(parallel, Split):
-        parts = [
-            (part, {k: v for k, v in changed_options.items() if k in _list_options(part)}) for part in parallel.parts
-        ]
-        return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
-    if isinstance(parallel, Pipeline):
-        usual: dict[str, Any] = {"scatter": parallel.scatter}
-        if "schedule" not in changed_options:
-            usual |= {"schedule": parallel.schedule, "interleave": parallel.interleave}
-        return strategies.pipeline(parallel.size, **(usual | dict(changed_options)))
-    if isinstance(parallel, TensorParallel):
-        return strategies.tensor(parallel.size, **changed_options)
-    makers: dict[str, Any] = {"DDP": strategies.ddp, "FSDP": strategies.fsdp, "Zero": strategies.zero}
-    makers |= {"DataParallel": strategies.data_parallel, "ParameterServer": strategies.parameter_server}
-    make = makers.get(type(parallel).__name__)
-    if make is None:
-        return replace(parallel, **changed_options)  # type: ignore[no-any-return]
-    now = {f.name: getattr(parallel, f.name) for f in fields(parallel)}
-    return make(**(now | dict(changed_options)))  # type: ignore[no-any-return]

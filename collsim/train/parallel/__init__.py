@@ -16,20 +16,7 @@ from .model_parallel import (
 from .parameter_server_strategy import ParameterServer, parameter_server
 from .sharding import FSDP, Zero, fsdp, zero
 from .split import Split
-from .strategy import ParallelStrategy, Workload
-
-#: The functions that make a way of splitting, by name: what files and command lines call.
-STRATEGIES = {
-    "ddp": ddp,
-    "data_parallel": data_parallel,
-    "parameter_server": parameter_server,
-    "fsdp": fsdp,
-    "zero": zero,
-    "tensor": tensor,
-    "pipeline": pipeline,
-    "context": context,
-    "expert": expert,
-}
+from .strategy import STRATEGIES, ParallelStrategy, Workload
 
 __all__ = [
     "DDP",

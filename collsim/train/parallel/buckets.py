@@ -18,6 +18,8 @@ FIRST_BUCKET_BYTES, BUCKET_BYTES = (
 BROADCAST_PIECE_BYTES = (
     250 * 2**20
 )  # bytes of a piece in which DDP broadcasts buffers (torch/nn/parallel/distributed.py, broadcast_bucket_size)
+#: Bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py).
+HOOK_ITEM_BYTES = {"fp16": 2, "bf16": 2}
 _ENDLESS = 2**63
 
 

@@ -11,28 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError
 from ...errors.keywords import check_keywords
-from ...units import parse_count
 from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
 from .buckets import assign_buckets
 from .strategy import (
-    ParallelStrategy,
+    WholeModelStrategy,
     Workload,
     add_backward,
     add_forward,
     add_gradient_allocations,
     add_optimizer,
     count_resident_bytes,
+    parse_accumulate,
+    register_strategy,
+    require_flags,
+    require_pass_tasks,
 )
 
 PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and reduce_add_coalesced)
 
 
 @dataclass(frozen=True)
-class DataParallel(ParallelStrategy):
+class DataParallel(WholeModelStrategy):
     """PyTorch's DataParallel; `data_parallel(...)` makes one.
 
     Attributes:
@@ -45,18 +49,9 @@ class DataParallel(ParallelStrategy):
         True
     """
 
+    name: ClassVar[str] = "data_parallel"
     nccl: bool = True
     accumulate: int | None = None
-
-    @property
-    def label(self) -> str:
-        """The call."""
-        options = []
-        if not self.nccl:
-            options = ["nccl=False"]
-        return (
-            f"data_parallel({', '.join(options + [f'accumulate={self.accumulate}'] * (self.accumulate is not None))})"
-        )
 
     def build_step(self, workload: Workload) -> TrainingStep:
         """Build the step; GPU 0 is lane 0, all others share lane 1.
@@ -70,12 +65,14 @@ class DataParallel(ParallelStrategy):
         Raises:
             CollsimError: The GPUs are on more than one node.
         """
+        require_pass_tasks(workload)
         if workload.nodes > 1:
             message = "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()"
             raise CollsimError(message, nodes=workload.nodes)
         return _StepWriter(self, workload).write_step()
 
 
+@register_strategy
 @check_keywords
 def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataParallel:
     """DataParallel as PyTorch 2.13 does it.
@@ -97,9 +94,8 @@ def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataPa
         >>> steps[0].time > 2 * steps[1].time
         True
     """
-    if not isinstance(nccl, bool):
-        raise CollsimError("nccl={nccl!r} must be True or False", nccl=nccl)
-    return DataParallel(nccl, None if accumulate is None else parse_count(accumulate, "accumulate"))
+    require_flags(nccl=nccl)
+    return DataParallel(nccl, parse_accumulate(accumulate))
 
 
 def cut_pieces(sizes: Sequence[int]) -> list[int]:

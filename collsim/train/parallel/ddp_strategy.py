@@ -8,7 +8,8 @@ follows a synchronised one, and the forward pass waits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,30 +22,32 @@ from .buckets import (
     BROADCAST_PIECE_BYTES,
     BUCKET_BYTES,
     FIRST_BUCKET_BYTES,
+    HOOK_ITEM_BYTES,
     assign_buckets,
     build_initial_buckets,
     build_single_bucket,
     rebuild_buckets,
 )
 from .strategy import (
-    ParallelStrategy,
+    WholeModelStrategy,
     Workload,
     add_backward,
     add_forward,
     add_gradient_allocations,
     add_optimizer,
     count_resident_bytes,
+    parse_accumulate,
+    register_strategy,
+    require_flags,
+    require_pass_tasks,
     require_same,
 )
 
-HOOK_ITEM_BYTES = {
-    "fp16": 2,
-    "bf16": 2,
-}  # bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py)
+_UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
 
 
 @dataclass(frozen=True)
-class DDP(ParallelStrategy):
+class DDP(WholeModelStrategy):
     """PyTorch's DistributedDataParallel; `ddp(...)` makes one, and says what the options are.
 
     Attributes:
@@ -65,6 +68,8 @@ class DDP(ParallelStrategy):
         [2052000, 28852224, 15853824]
     """
 
+    name: ClassVar[str] = "ddp"
+    axis: ClassVar[str] = "dp"
     bucket: int | None = None
     first: int | None = None
     hook: str | None = None
@@ -87,14 +92,13 @@ class DDP(ParallelStrategy):
             first = self.first
         return first, cap
 
-    @property
-    def label(self) -> str:
-        """The call."""
-        usual = DDP()
-        changed = {
-            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)
-        }
-        return f"ddp({', '.join(f'{k}={_format_option(k, v)}' for k, v in changed.items())})"
+    def format_option(self, name: str, value: object) -> str:
+        """A size in the largest unit of which it is a whole number."""
+        if name in ("bucket", "first") and isinstance(value, int):
+            for unit, factor in _UNITS:
+                if value % factor == 0:
+                    return repr(f"{value // factor}{unit}")
+        return repr(value)
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
         """Assign the tensors of a model to buckets. Buckets are rebuilt after the first step, with `static_graph` after
@@ -144,21 +148,11 @@ class DDP(ParallelStrategy):
         Returns:
             The step.
         """
+        require_pass_tasks(workload)
         return _StepWriter(self, workload).write_step()
 
 
-_UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
-
-
-def _format_option(name: str, value: int | str | bool | None) -> str:
-    """A size in the largest unit of which it is a whole number."""
-    if name in ("bucket", "first") and isinstance(value, int):
-        for unit, factor in _UNITS:
-            if value % factor == 0:
-                return repr(f"{value // factor}{unit}")
-    return repr(value)
-
-
+@register_strategy
 @check_keywords
 def ddp(
     bucket: ByteSize | None = None,
@@ -215,14 +209,9 @@ def ddp(
     flags = {"view": view, "find_unused": find_unused, "static_graph": static_graph}
     flags |= {"no_sync": no_sync, "overlap": overlap, "broadcast_buffers": broadcast_buffers}
     torchs = {"find_unused_parameters": find_unused_parameters, "gradient_as_bucket_view": gradient_as_bucket_view}
-    for name, value in (flags | torchs).items():
-        if not isinstance(value, bool):
-            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+    require_flags(**flags, **torchs)
     flags |= {"view": view or gradient_as_bucket_view, "find_unused": find_unused or find_unused_parameters}
-    many = None
-    if accumulate is not None:
-        many = parse_count(accumulate, "accumulate")
-    return DDP(cap, _parse_cap("first", first), hook, accumulate=many, **flags)
+    return DDP(cap, _parse_cap("first", first), hook, accumulate=parse_accumulate(accumulate), **flags)
 
 
 def _convert_mebibytes(value: object) -> int:

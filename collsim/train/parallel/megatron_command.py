@@ -13,7 +13,7 @@ from .ddp_strategy import DDP
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
 from .rank_groups import RANK_ORDER
 from .sharding import FSDP, ZERO_BUCKET_ELEMENTS, Zero
-from .split import PART_TYPES, Split
+from .split import Split, as_split
 from .strategy import ParallelStrategy
 from .strategy_parser import parse_strategy
 
@@ -52,10 +52,7 @@ def build_megatron_command(
         way = parse_strategy(parallel)
     else:
         way = parallel
-    if isinstance(way, Split):
-        split = way
-    else:
-        split = Split((way,))
+    split = as_split(way)
     sizes = read_decoder_shape(model)
     _require_supported(way, split, model, sizes)
     far = "--standalone"
@@ -82,7 +79,7 @@ def build_megatron_command(
 def _require_supported(way: ParallelStrategy, split: Split, model: Model, sizes: DecoderShape | None) -> None:
     """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
     for part in split.parts:
-        if not isinstance(part, (DDP, *PART_TYPES)):
+        if not part.axis:
             raise CollsimError("Megatron-LM has no option for {part}", part=part.label)
         if option := _find_unsupported_option(part):
             raise CollsimError("Megatron-LM has no option for {part}", part=f"{option} in {part.label}")

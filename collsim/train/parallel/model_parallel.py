@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from ...errors import CollsimError, Sentence, require_list, require_word
 from ...errors.keywords import check_keywords
@@ -19,31 +20,14 @@ from ..pipelines import (
     evaluate_formulas,
     time_passes,
 )
-from ..workload.step_graph import TrainingStep
-from .strategy import ParallelStrategy, Workload
+from .strategy import ParallelStrategy, register_strategy, require_flags
 
 #: Stages that a rank holds where a schedule says it.
 _STAGES = {"gpipe": 1, "1f1b": 1, "zbv": 2, "dualpipe-v": 2}
 
 
-class _Part(ParallelStrategy):
-    """Alone it is a Split of one part."""
-
-    def count_replicas(self, ranks: int) -> int:
-        """Replicas of the model on so many GPUs."""
-        from .split import Split
-
-        return Split((self,)).count_replicas(ranks)
-
-    def build_step(self, workload: Workload) -> TrainingStep:
-        """The step."""
-        from .split import Split
-
-        return Split((self,)).build_step(workload)
-
-
 @dataclass(frozen=True)
-class TensorParallel(_Part):
+class TensorParallel(ParallelStrategy):
     """GPUs share every layer; `tensor(...)` makes one.
 
     Attributes:
@@ -56,17 +40,15 @@ class TensorParallel(_Part):
         True
     """
 
+    name: ClassVar[str] = "tensor"
+    axis: ClassVar[str] = "tp"
+    leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
     sequence: bool = False
 
-    @property
-    def label(self) -> str:
-        """The call."""
-        return f"tensor({self.size}{', sequence=True' * self.sequence})"
-
 
 @dataclass(frozen=True)
-class ContextParallel(_Part):
+class ContextParallel(ParallelStrategy):
     """GPUs share every sequence; `context(...)` makes one.
 
     Attributes:
@@ -78,16 +60,14 @@ class ContextParallel(_Part):
         True
     """
 
+    name: ClassVar[str] = "context"
+    axis: ClassVar[str] = "cp"
+    leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
-
-    @property
-    def label(self) -> str:
-        """The call."""
-        return f"context({self.size})"
 
 
 @dataclass(frozen=True)
-class ExpertParallel(_Part):
+class ExpertParallel(ParallelStrategy):
     """GPUs share the experts; `expert(...)` makes one.
 
     Attributes:
@@ -99,16 +79,14 @@ class ExpertParallel(_Part):
         True
     """
 
+    name: ClassVar[str] = "expert"
+    axis: ClassVar[str] = "ep"
+    leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
-
-    @property
-    def label(self) -> str:
-        """The call."""
-        return f"expert({self.size})"
 
 
 @dataclass(frozen=True)
-class Pipeline(_Part):
+class Pipeline(ParallelStrategy):
     """GPUs are stages; `pipeline(...)` makes one.
 
     Attributes:
@@ -123,21 +101,26 @@ class Pipeline(_Part):
         'interleaved'
     """
 
+    name: ClassVar[str] = "pipeline"
+    axis: ClassVar[str] = "pp"
+    leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
     schedule: str = "1f1b"
     interleave: int = 1
     scatter: bool = False
 
-    @property
-    def label(self) -> str:
-        """The call."""
-        usual = _STAGES.get(self.schedule)
-        rest = ""
-        if self.interleave != usual:
-            rest = f", interleave={self.interleave}"
-        if self.scatter:
-            rest += ", scatter=True"
-        return f"pipeline({self.size}{f', schedule={self.schedule!r}' if self.schedule != '1f1b' else ''}{rest})"
+    def list_changed_options(self) -> dict[str, Any]:
+        """Options that differ from their defaults; of the stages of a GPU, from those of its schedule."""
+        changed = super().list_changed_options() | {"interleave": self.interleave}
+        if self.interleave == _STAGES.get(self.schedule):
+            del changed["interleave"]
+        return {name: changed[name] for name in self.list_options() if name in changed}
+
+    def with_options(self, **options: object) -> ParallelStrategy:
+        """The same with other options; another schedule has as many stages as it has by itself."""
+        if "schedule" in options and "interleave" not in options:
+            options["interleave"] = None
+        return super().with_options(**options)
 
     def build_orders(self, microbatches: int) -> list[PassOrder]:
         """What every rank runs, in order. Raises CollsimError for numbers that the schedule cannot take."""
@@ -188,6 +171,7 @@ class Pipeline(_Part):
         return replace(timing, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
 
 
+@register_strategy
 @check_keywords
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
     """Tensor parallelism (Megatron-LM): so many GPUs share every layer.
@@ -207,11 +191,11 @@ def tensor(t: int, sequence: bool = False) -> TensorParallel:
         >>> (cs.tensor(8) * cs.pipeline(4) * cs.zero(1)).label
         'tensor(8) * pipeline(4) * zero(1)'
     """
-    if not isinstance(sequence, bool):
-        raise CollsimError("sequence={sequence!r} must be True or False", sequence=sequence)
+    require_flags(sequence=sequence)
     return TensorParallel(parse_count(t, "tensor"), sequence)
 
 
+@register_strategy
 @check_keywords
 def context(c: int) -> ContextParallel:
     """Context parallelism: so many GPUs share every sequence; keys and values go around a ring.
@@ -233,6 +217,7 @@ def context(c: int) -> ContextParallel:
     return ContextParallel(parse_count(c, "context"))
 
 
+@register_strategy
 @check_keywords
 def expert(e: int) -> ExpertParallel:
     """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back.
@@ -254,6 +239,7 @@ def expert(e: int) -> ExpertParallel:
     return ExpertParallel(parse_count(e, "expert"))
 
 
+@register_strategy
 @check_keywords
 def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scatter: bool = False) -> Pipeline:
     """Pipeline parallelism: so many GPUs are stages of the model.
@@ -274,12 +260,6 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
 
     Raises:
         CollsimError: For unknown schedules, and for stages that a schedule does not have.
-
-    `pipeline(p, ...).time_passes(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
-
-    microbatch it is a model split by layers, in which one GPU works at a time. Raises CollsimError for unknown
-
-    schedules, and for stages that a schedule does not have.
 
     Examples:
         >>> import collsim as cs
@@ -303,8 +283,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
             schedule=schedule,
             stages=Sentence("{count} stages" if usual > 1 else "{count} stage", count=usual),
         )
-    if not isinstance(scatter, bool):
-        raise CollsimError("scatter={scatter!r} must be True or False", scatter=scatter)
+    require_flags(scatter=scatter)
     require_few("stages of a pipeline", size * many, MOST_TASKS, "use fewer GPUs or a smaller interleave")
     return Pipeline(size, schedule, many, scatter)
 

@@ -11,28 +11,34 @@ Asynchronous workers do not wait for one another: in the long run a step lasts a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...errors import CollsimError, require_word
 from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
+from ..workload.model import Model
 from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
 from .buckets import BUCKET_BYTES, rebuild_buckets
 from .strategy import (
     OPTIMIZERS,
-    ParallelStrategy,
+    WholeModelStrategy,
     Workload,
     add_backward,
     add_forward,
     add_gradient_allocations,
     add_optimizer,
     count_resident_bytes,
+    parse_accumulate,
+    register_strategy,
+    require_flags,
+    require_pass_tasks,
 )
 
 SERVER_PLACEMENTS = ("host", "rank")
 
 
 @dataclass(frozen=True)
-class ParameterServer(ParallelStrategy):
+class ParameterServer(WholeModelStrategy):
     """Push and pull; `parameter_server(...)` makes one.
 
     Attributes:
@@ -48,17 +54,16 @@ class ParameterServer(ParallelStrategy):
         True
     """
 
+    name: ClassVar[str] = "parameter_server"
     servers: int = 1
     synchronous: bool = True
     on: str = "host"
     bucket: int = BUCKET_BYTES
     accumulate: int | None = None
 
-    @property
-    def label(self) -> str:
-        """The call."""
-        usual, values = ParameterServer(), vars(self)
-        return f"parameter_server({', '.join(f'{k}={v!r}' for k, v in values.items() if v != getattr(usual, k))})"
+    def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
+        """Numbers of the tensors of each group, in the order of pushing: as `ddp` puts them into buckets."""
+        return rebuild_buckets(model, self.bucket, self.bucket)
 
     @property
     def algorithm(self) -> tuple[str, tuple[tuple[str, int | str], ...]]:
@@ -81,6 +86,7 @@ class ParameterServer(ParallelStrategy):
             CollsimError: There are more servers on ranks than ranks, or asynchronous workers have no servers of their
                 own.
         """
+        require_pass_tasks(workload)
         if self.on == "rank" and self.servers > len(workload.ranks):
             message = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
             raise CollsimError(message, servers=self.servers, ranks=len(workload.ranks))
@@ -128,7 +134,7 @@ class _Pushes:
 
     def __init__(self, parallel: ParameterServer, workload: Workload, out: StepBuilder, micro: int):
         self.parallel, self.workload, self.out, self.micro = parallel, workload, out, micro
-        self.layout = rebuild_buckets(workload.model, parallel.bucket, parallel.bucket)
+        self.layout = parallel.assign_tensors(workload.model)
         self.left = len(workload.model.tensors)
         self.pushed: list[int] = []
 
@@ -172,6 +178,7 @@ class _Pushes:
             self.copy(number, self.out.tasks[push].nbytes, f"out of group {number}", (push,))
 
 
+@register_strategy
 @check_keywords
 def parameter_server(
     servers: int = 1,
@@ -203,13 +210,9 @@ def parameter_server(
         "parameter_server(servers=2, on='rank')"
     """
     require_word("on of parameter_server", on, SERVER_PLACEMENTS)
-    if not isinstance(synchronous, bool):
-        raise CollsimError("synchronous={synchronous!r} must be True or False", synchronous=synchronous)
+    require_flags(synchronous=synchronous)
     size = parse_bytes(bucket, "bucket")
     if size < 1:
         message = "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1"
         raise CollsimError(message, bucket=bucket)
-    many = None
-    if accumulate is not None:
-        many = parse_count(accumulate, "accumulate")
-    return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)
+    return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, parse_accumulate(accumulate))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK, require_tasks
-from .ddp_strategy import DDP, HOOK_ITEM_BYTES
+from .buckets import HOOK_ITEM_BYTES
+from .ddp_strategy import DDP
 from .rank_groups import Groups
 from .sharded_units import ModelUnit
 from .sharding import FSDP, Zero

@@ -7,26 +7,19 @@ torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
 from ...errors.keywords import check_keywords
 from ...units import parse_count
-from ..workload.step_graph import TrainingStep
-from .strategy import ParallelStrategy, Workload, get_optimizer_bytes
+from .strategy import ParallelStrategy, get_optimizer_bytes, parse_accumulate, register_strategy, require_flags
 
 #: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and
 #: allgather_bucket_size).
 ZERO_BUCKET_ELEMENTS = 500_000_000
-
-
-def format_call(value: Zero | FSDP, name: str, first: tuple[int, ...] = ()) -> str:
-    """The call that makes a way of splitting: what differs from its defaults."""
-    usual = {f.name: f.default for f in fields(value)}
-    options = [f"{k}={v!r}" for k, v in vars(value).items() if v != usual[k] and k not in ("stage", "parts")]
-    return f"{name}({', '.join([*map(str, first), *options])})"
 
 
 @dataclass(frozen=True)
@@ -46,16 +39,14 @@ class Zero(ParallelStrategy):
         1600.0
     """
 
+    name: ClassVar[str] = "zero"
+    axis: ClassVar[str] = "dp"
+    leading: ClassVar[tuple[str, ...]] = ("stage",)
     stage: int = 3
     bucket: int = ZERO_BUCKET_ELEMENTS
     overlap: bool = True
     reduce_dtype: str | None = None
     accumulate: int | None = None
-
-    @property
-    def label(self) -> str:
-        """The call."""
-        return format_call(self, "zero", (self.stage,))
 
     @property
     def keeps_weights(self) -> bool:
@@ -98,13 +89,8 @@ class Zero(ParallelStrategy):
         shared = rest + item * (self.stage - 1)
         return count * (2 * item + rest - shared + shared / n)
 
-    def build_step(self, workload: Workload) -> TrainingStep:
-        """The step."""
-        from .split import Split
 
-        return Split((self,)).build_step(workload)
-
-
+@register_strategy
 @check_keywords
 def zero(
     stage: int,
@@ -136,11 +122,10 @@ def zero(
     """
     if isinstance(stage, bool) or not isinstance(stage, Real) or stage not in (1, 2, 3):
         raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
-    _require_flags(overlap=overlap)
-    many = None
-    if accumulate is not None:
-        many = parse_count(accumulate, "accumulate")
-    return Zero(int(stage), parse_count(bucket, "bucket"), overlap, _parse_dtype(reduce_dtype), many)
+    require_flags(overlap=overlap)
+    return Zero(
+        int(stage), parse_count(bucket, "bucket"), overlap, _parse_dtype(reduce_dtype), parse_accumulate(accumulate)
+    )
 
 
 @dataclass(frozen=True)
@@ -161,6 +146,8 @@ class FSDP(ParallelStrategy):
         True
     """
 
+    name: ClassVar[str] = "fsdp"
+    axis: ClassVar[str] = "dp"
     reshard_after_forward: bool = True
     prefetch: bool = True
     replicate: int = 1
@@ -169,22 +156,12 @@ class FSDP(ParallelStrategy):
     accumulate: int | None = None
 
     @property
-    def label(self) -> str:
-        """The call."""
-        return format_call(self, "fsdp")
-
-    @property
     def keeps_weights(self) -> bool:
         """Are gathered weights kept for the backward pass?"""
         return not self.reshard_after_forward
 
-    def build_step(self, workload: Workload) -> TrainingStep:
-        """The step."""
-        from .split import Split
 
-        return Split((self,)).build_step(workload)
-
-
+@register_strategy
 @check_keywords
 def fsdp(
     reshard_after_forward: bool = True,
@@ -219,18 +196,11 @@ def fsdp(
         >>> cs.fsdp(replicate=2).label
         'fsdp(replicate=2)'
     """
-    _require_flags(reshard_after_forward=reshard_after_forward, prefetch=prefetch, no_sync=no_sync)
-    many = None
-    if accumulate is not None:
-        many = parse_count(accumulate, "accumulate")
+    require_flags(reshard_after_forward=reshard_after_forward, prefetch=prefetch, no_sync=no_sync)
     replicas = parse_count(replicate, "replicate")
-    return FSDP(reshard_after_forward, prefetch, replicas, no_sync, _parse_dtype(reduce_dtype), many)
-
-
-def _require_flags(**flags: object) -> None:
-    for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+    return FSDP(
+        reshard_after_forward, prefetch, replicas, no_sync, _parse_dtype(reduce_dtype), parse_accumulate(accumulate)
+    )
 
 
 def _parse_dtype(dtype: str | None) -> str | None:

@@ -18,8 +18,6 @@ from .sharding import FSDP, Zero
 from .strategy import ParallelStrategy, Workload
 
 _Kind = TypeVar("_Kind", bound=ParallelStrategy)
-#: Parts of a product; those but DDP are one by themselves, too.
-PART_TYPES = Zero, FSDP, TensorParallel, ContextParallel, ExpertParallel, Pipeline
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,27 @@ class Split(ParallelStrategy):
 
     parts: tuple[ParallelStrategy, ...] = ()
     rank_order: str = RANK_ORDER
+
+    @property
+    def stage_count(self) -> int:
+        """GPUs that are stages of a pipeline."""
+        return self.pipeline.size
+
+    def list_options(self) -> list[str]:
+        """What may be changed of its parts."""
+        return [name for part in self.parts for name in part.list_options()]
+
+    def with_options(self, **options: object) -> Split:
+        """The same with other options of its parts."""
+        parts = []
+        for part in self.parts:
+            changed = {name: value for name, value in options.items() if name in part.list_options()}
+            parts.append(part.with_options(**changed) if changed else part)
+        return replace(self, parts=tuple(parts))
+
+    def select_builder(self, recompute: str) -> Split:
+        """Itself."""
+        return self
 
     @property
     def label(self) -> str:
@@ -63,7 +82,7 @@ class Split(ParallelStrategy):
         return self.find_part(Pipeline) or Pipeline()
 
     @property
-    def accumulate(self) -> int | None:  # type: ignore[override]
+    def accumulate(self) -> int | None:
         """Microbatches, where data parallelism says so."""
         if self.data_strategy is None:
             return None
@@ -171,7 +190,7 @@ class Split(ParallelStrategy):
 
     def has_torch_buckets(self, workload: Workload) -> bool:
         """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
-        return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and workload.recompute == "none"
+        return len(self.parts) == 1 and self.parts[0].select_builder(workload.recompute) is self.parts[0]
 
     def build_step(self, workload: Workload) -> TrainingStep:
         """Build the step; GPUs of a stage share a lane.
@@ -187,6 +206,11 @@ class Split(ParallelStrategy):
         if self.has_torch_buckets(workload):
             return self.parts[0].build_step(workload)
         return SplitBuilder(self, workload).build_step()
+
+
+def as_split(parallel: ParallelStrategy) -> Split:
+    """A strategy as a product, of itself alone where it is none."""
+    return Split(parallel.parts, parallel.rank_order)
 
 
 def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split:
@@ -205,25 +229,24 @@ def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split
     parts: list[ParallelStrategy] = []
     order = RANK_ORDER
     for value in (left, right):
-        if isinstance(value, Split):
-            parts += value.parts
-            if value.rank_order != RANK_ORDER:
-                order = value.rank_order
-        elif isinstance(value, (DDP, *PART_TYPES)):
-            parts.append(value)
-        else:
-            if isinstance(value, ParallelStrategy):
-                label = value.label
-            else:
-                label = repr(value)
-            message = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
-            raise CollsimError(message, said=label)
-    kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
+        if not isinstance(value, ParallelStrategy):
+            raise _build_part_error(repr(value))
+        if not all(part.axis for part in value.parts):
+            raise _build_part_error(value.label)
+        parts += value.parts
+        if value.rank_order != RANK_ORDER:
+            order = value.rank_order
+    kinds = [part.axis for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
             twice = " and ".join(part.label for part, k in zip(parts, kinds, strict=True) if k == kind)
             raise CollsimError("{twice}: a product has one part of a kind", twice=twice)
     return Split(tuple(parts), order)
+
+
+def _build_part_error(label: str) -> CollsimError:
+    message = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
+    return CollsimError(message, said=label)
 
 
 def _require_cuts(model: Model, t: int, c: int, e: int) -> None:

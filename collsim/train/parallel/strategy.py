@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
 from ...units import DataType, parse_count
 from ..workload.model import Layer, Model
-from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
+from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep, require_tasks
+from .rank_groups import RANK_ORDER
 
 #: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
 #: moments (reads the
@@ -53,8 +55,18 @@ class Workload:
     recompute: str = "none"
 
 
-class ParallelStrategy(ABC):
+@dataclass(frozen=True)
+class ParallelStrategy:
     """A way of splitting a step over GPUs; a value: equal where its options are.
+
+    A strategy says once what it is: its text form (`label`), its place in products (`axis`, `parts`), the step that it
+    builds, its module of PyTorch and its options of Megatron-LM. Everything else asks for these, not for its class.
+
+    Attributes:
+        name: the function that makes it.
+        axis: what it splits in a product: dp, tp, cp, ep or pp; "" for what cannot be multiplied.
+        leading: options that its function takes by position, which a label always shows and nothing changes.
+        rank_order: which kind of parallelism varies fastest over the ranks.
 
     Examples:
         >>> import collsim as cs
@@ -64,7 +76,92 @@ class ParallelStrategy(ABC):
         4
     """
 
-    accumulate: int | None = None
+    name: ClassVar[str] = ""
+    axis: ClassVar[str] = ""
+    leading: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def accumulate(self) -> int | None:
+        """Microbatches of a step; None: as many as the batch asks for."""
+        return None
+
+    @property
+    def parts(self) -> tuple[ParallelStrategy, ...]:
+        """What is multiplied; itself where nothing is."""
+        return (self,)
+
+    @property
+    def rank_order(self) -> str:
+        """Which kind of parallelism varies fastest over the ranks, as in Megatron-LM."""
+        return RANK_ORDER
+
+    @property
+    def stage_count(self) -> int:
+        """GPUs that are stages of a pipeline."""
+        return 1
+
+    @property
+    def holds_model(self) -> bool:
+        """Whether every GPU holds the whole model, and a microbatch for itself."""
+        return False
+
+    @property
+    def overlap(self) -> bool:
+        """Whether gradients are reduced beside the backward pass."""
+        return True
+
+    # ---- text form --------------------------------------------------------------------------------------------------
+
+    @property
+    def label(self) -> str:
+        """The call that makes it: what differs from its defaults."""
+        first = [repr(getattr(self, name)) for name in self.leading]
+        options = [f"{name}={self.format_option(name, value)}" for name, value in self.list_changed_options().items()]
+        return f"{self.name}({', '.join([*first, *options])})"
+
+    def list_options(self) -> list[str]:
+        """What may be changed of it, by name; how many GPUs share what is none of it."""
+        return [f.name for f in fields(self) if f.name not in self.leading]
+
+    def list_changed_options(self) -> dict[str, Any]:
+        """Options that differ from their defaults."""
+        options = self.list_options()
+        return {
+            f.name: value for f in fields(self) if f.name in options and (value := getattr(self, f.name)) != f.default
+        }
+
+    def format_option(self, name: str, value: object) -> str:
+        """The value of an option as its call has it."""
+        return repr(value)
+
+    def with_options(self, **options: object) -> ParallelStrategy:
+        """The same with other options, checked by the function that makes it."""
+        stated = {name: getattr(self, name) for name in self.list_options()} | options
+        return STRATEGIES[self.name](*(getattr(self, name) for name in self.leading), **stated)
+
+    # ---- products and steps -----------------------------------------------------------------------------------------
+
+    def __mul__(self, other: ParallelStrategy) -> ParallelStrategy:
+        """Both at once: `tensor(8) * pipeline(4) * ddp()`."""
+        from .split import compose_strategies
+
+        return compose_strategies(self, other)
+
+    def select_builder(self, recompute: str) -> ParallelStrategy:
+        """Select what builds the step: a part of products by itself is a product of one.
+
+        Args:
+            recompute: Activations that are computed again: none, selective, alternate or full.
+
+        Returns:
+            The strategy, or the product of it alone.
+
+        Raises:
+            CollsimError: It does not model that recomputation.
+        """
+        from .split import as_split
+
+        return as_split(self)
 
     def count_replicas(self, ranks: int) -> int:
         """Count the replicas of the model, which take samples of their own.
@@ -78,22 +175,74 @@ class ParallelStrategy(ABC):
         Raises:
             CollsimError: So many GPUs cannot be split so.
         """
+        return self.select_builder("none").count_replicas(ranks)
+
+    def build_step(self, workload: Workload) -> TrainingStep:
+        """The TrainingStep of a model. Raises CollsimError for what cannot be split so."""
+        return self.select_builder(workload.recompute).build_step(workload)
+
+    def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
+        """Assign the tensors of a model to messages of gradients.
+
+        Args:
+            model: The model.
+            step: Which step of the run, from 1.
+
+        Returns:
+            Numbers of the tensors of each, in the order of launch; nothing where gradients go by layer.
+        """
+        return []
+
+
+class WholeModelStrategy(ParallelStrategy, ABC):
+    """Every GPU holds the whole model; such a strategy builds its step itself."""
+
+    @property
+    def holds_model(self) -> bool:
+        """Always."""
+        return True
+
+    def select_builder(self, recompute: str) -> ParallelStrategy:
+        """Itself, where nothing is computed again."""
+        if recompute == "none":
+            return self
+        if self.axis:
+            return super().select_builder(recompute)
+        message = "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp"
+        raise CollsimError(message, recompute=recompute, says=self.label)
+
+    def count_replicas(self, ranks: int) -> int:
+        """A replica on each GPU."""
         return ranks
-
-    def __mul__(self, other: ParallelStrategy) -> ParallelStrategy:
-        """Both at once: `tensor(8) * pipeline(4) * ddp()`."""
-        from .split import compose_strategies
-
-        return compose_strategies(self, other)
 
     @abstractmethod
     def build_step(self, workload: Workload) -> TrainingStep:
         """The TrainingStep of a model. Raises CollsimError for what cannot be split so."""
 
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """How it splits, in words: its call."""
+
+#: The functions that make strategies, by name: what files and command lines call.
+STRATEGIES: dict[str, Callable[..., ParallelStrategy]] = {}
+_MakeStrategy = TypeVar("_MakeStrategy", bound=Callable[..., ParallelStrategy])
+
+
+def register_strategy(make: _MakeStrategy) -> _MakeStrategy:
+    """Register a function that makes strategies, under its name."""
+    STRATEGIES[make.__name__] = make
+    return make
+
+
+def require_flags(**flags: object) -> None:
+    """Refuse options that are neither True nor False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+
+
+def parse_accumulate(accumulate: int | None) -> int | None:
+    """Check a number of microbatches; None stays, for as many as the batch asks for."""
+    if accumulate is None:
+        return None
+    return parse_count(accumulate, "accumulate")
 
 
 def require_same(what: str, *values: object) -> None:
@@ -110,6 +259,11 @@ def require_same(what: str, *values: object) -> None:
     if len({repr(v) for v in stated}) > 1:
         message = "{what} is given twice, and differently: {given}"
         raise CollsimError(message, what=what, given=", ".join(map(repr, stated)))
+
+
+def require_pass_tasks(workload: Workload) -> None:
+    """Refuse a step with too many tasks, before it is built: each microbatch passes each layer twice."""
+    require_tasks(2 * workload.accumulate * len(workload.model.layers))
 
 
 # ---- passes ---------------------------------------------------------------------------------------------------------

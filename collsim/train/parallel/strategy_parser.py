@@ -6,21 +6,9 @@ import ast
 from functools import reduce
 from inspect import signature
 from operator import mul
-from typing import Any
 
 from ...errors import CollsimError, Sentence, describe_unknown, format_value
-from .data_parallel_strategy import data_parallel
-from .ddp_strategy import ddp
-from .model_parallel import context, expert, pipeline, tensor
-from .parameter_server_strategy import parameter_server
-from .sharding import fsdp, zero
-from .strategy import ParallelStrategy
-
-_MAKERS: dict[str, Any] = {
-    strategy_function.__name__: strategy_function
-    for strategy_function in (ddp, data_parallel, parameter_server, fsdp, zero, tensor, pipeline, context, expert)
-}
-
+from .strategy import STRATEGIES, ParallelStrategy
 
 #: Characters of a product that somebody means.
 _LONGEST = 2000
@@ -73,8 +61,8 @@ def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
         make = getattr(_parse_product(func.value, text), "with_rank_order", None)
     elif isinstance(func, ast.Name) or (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)):
         name = func.id if isinstance(func, ast.Name) else func.attr  # of cs.tensor(8)
-        if (make := _MAKERS.get(name)) is None:
-            raise CollsimError(describe_unknown("way of splitting", name, _MAKERS))
+        if (make := STRATEGIES.get(name)) is None:
+            raise CollsimError(describe_unknown("way of splitting", name, STRATEGIES))
     if make is None or any(word.arg is None for word in call.keywords):  # **values
         raise _build_parse_error(text)
     try:
