@@ -3,7 +3,7 @@ PYTHON ?= .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, and each would compile the package anew
 
 .DEFAULT_GOAL := help
-.PHONY: accuracy-all help install app class notebooks check check-all lint types test lowest fuzz bench students pictures docs site clean
+.PHONY: accuracy-all bundles help install app class notebooks check check-all lint types test lowest fuzz bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -43,7 +43,7 @@ types: install   ## static types
 	$(PYTHON) -m mypy
 
 test: install    ## tests: Python, JavaScript, browser, notebooks (all of them with SELECTED=)
-	node --test tests/js
+	$(PYTHON) .ci/javascript.py
 	$(PYTHON) -m pytest -n 2 --dist worksteal -m "$(SELECTED)"
 
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
@@ -65,6 +65,10 @@ students: install  ## thirty students on one server for a quarter of an hour: me
 
 pictures: install  ## accept what the app's pages look like now (screenshots in build/screenshots)
 	ACCEPT_PICTURES=1 $(PYTHON) -m pytest tests/browser/test_every_page.py
+
+bundles: install ## build what browsers load (collsim/viz/bundles) from the JavaScript modules
+	PATH="$(CURDIR)/.venv/bin:$$PATH" npm ci --silent
+	PATH="$(CURDIR)/.venv/bin:$$PATH" npm run build
 
 docs: install    ## regenerate all that is generated (the accuracy page where the measurements are)
 	$(PYTHON) docs/make_algorithms.py
@@ -92,4 +96,4 @@ site: install    ## the static site: classroom in build/site, documentation in b
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
 
 clean:           ## remove what was built
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache build dist

@@ -12,7 +12,9 @@ import networkx as nx
 
 ROOT = Path(__file__).parent.parent / "collsim"
 FILES = sorted(
-    path for path in ROOT.rglob("*") if path.suffix in (".py", ".js", ".css") and "__pycache__" not in path.parts
+    path
+    for path in ROOT.rglob("*")
+    if path.suffix in (".py", ".js", ".css") and not {"__pycache__", "bundles"} & set(path.parts)
 )
 MODULES = [path for path in FILES if path.suffix == ".py"]
 MOST_FILES, MOST_LINES, MOST_COLUMNS = 16, 60, 120

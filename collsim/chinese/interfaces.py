@@ -120,9 +120,6 @@ TRANSLATIONS = {
     "no run fits these places and algorithms, so there is nothing to build": (
         "没有运行符合这些位置和算法，因此没有可生成的内容"
     ),
-    "player.js has an import or an export that cannot be made a plain script": (
-        "player.js 中有无法变成普通脚本的 import 或 export"
-    ),
     "cannot write slides to {target!r}: the suffix must be .html": "无法把幻灯片写入 {target!r}：后缀必须是 .html",
     "lessons={lessons!r} must be a list of numbers, for example [3, 4]": (
         "lessons={lessons!r} 必须是数字列表，例如 [3, 4]"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +24,8 @@ from ..lessons.lesson import Telling
 from ..simulate import Trace
 from ..teach.quiz.question import Question
 from ..teach.quiz.questions import questions
-from ..viz.hosts.page import build_player_source
-from ..viz.story.document import build_story_source, encode_story
+from ..viz.hosts.bundle import read_bundle
+from ..viz.story.document import encode_story
 from ..viz.timeline.document import build_timeline, dump_json
 from . import pages
 from .gallery import PLACES, GalleryPlace, list_runs
@@ -110,13 +109,8 @@ def _write(
 ) -> int:
     for folder in ("assets", "runs", *lang):
         (work / folder).mkdir(parents=True, exist_ok=True)
-    here = Path(__file__).parent
-    (work / "assets" / "player.js").write_text(convert_to_script(build_player_source()), encoding="utf-8")
-    (work / "assets" / "story.js").write_text(
-        convert_to_script(build_story_source(), "collsimStory", "createStory"), encoding="utf-8"
-    )
-    for name in ("site.js", "site.css"):
-        shutil.copyfile(here / name, work / "assets" / name)
+    (work / "assets" / "site.js").write_text(read_bundle("site"), encoding="utf-8")
+    shutil.copyfile(Path(__file__).parent / "site.css", work / "assets" / "site.css")
     (work / "index.html").write_text(pages.build_entrance(), encoding="utf-8")
     (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
     entries = []
@@ -137,18 +131,6 @@ def _write(
     return len(entries) + len(lessons)
 
 
-def convert_to_script(module: str, name: str = "collsimPlayer", exported: str = "createPlayer, createClock") -> str:
-    """A module as a script without modules, which browsers refuse to load from file://; `made` of it is found under
-    the global `name`."""
-    plain = re.sub(r"^export default (?=function)", "", module, flags=re.MULTILINE)
-    plain = re.sub(r"^export default (?=component\()", "const mounted = ", plain, flags=re.MULTILINE)
-    plain = re.sub(r"^export (async function|function|const|let|class)", r"\1", plain, flags=re.MULTILINE)
-    plain = re.sub(r"^export \{[^}]*\};?$", "", plain, flags=re.MULTILINE)
-    if re.search(r"^(export|import)\b", plain, flags=re.MULTILINE):
-        raise CollsimError("player.js has an import or an export that cannot be made a plain script")
-    return f'(function () {{\n"use strict";\n{plain}\nglobalThis.{name} = {{ {exported} }};\n}})();\n'
-
-
 def _write_run(work: Path, key: str, trace: Trace, seed: int, own_questions: Sequence[Question] = ()) -> None:
     """A run, questions of its own and those that are made from it, packed, as a script."""
     records = [q.record() for q in (*own_questions, *questions(trace, seed, _ASKED))]
@@ -167,11 +149,10 @@ def _write_pages(
 
     _write_lessons(write, lang, entries, lessons)
     _write_gallery(write, lang, entries, places)
-    scripts = ("story.js",)
     story_data = {"kind": "story", "story": json.loads(encode_story())}
     (folder / "story.html").write_text(
         pages.build_page(
-            "story.html", lang, pages.get_text("story", lang), '<div id="story"></div>', story_data, version, scripts
+            "story.html", lang, pages.get_text("story", lang), '<div id="story"></div>', story_data, version
         ),
         encoding="utf-8",
     )

@@ -27,8 +27,7 @@ _BODY = """<header><b>{name}</b>{links}<a class="other" href="{other}" hreflang=
 <footer>{made}</footer>
 <noscript>{script}</noscript>
 <script type="application/json" id="page">{data}</script>
-<script src="{root}assets/player.js"></script>
-{scripts}<script src="{root}assets/site.js"></script>"""
+<script src="{root}assets/site.js"></script>"""
 _MENU = (
     ("story.html", "story"),
     ("index.html", "lessons"),
@@ -45,9 +44,7 @@ def get_text(key: str, lang: str, **values: object) -> str:
     return text
 
 
-def build_page(
-    name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str, scripts: Sequence[str] = ()
-) -> str:
+def build_page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str) -> str:
     """One page of one language; `name` is its file, the same in both. `scripts`: assets that it needs beside the
     player."""
     other = "zh" if lang == "en" else "en"
@@ -69,7 +66,6 @@ def build_page(
         body=body,
         made=escape_text(get_text("made", lang, version=version)),
         script=escape_text(get_text("script", lang)),
-        scripts="".join(f'<script src="../assets/{script}"></script>\n' for script in scripts),
         data=encode_inline_json({"root": "../", "words": words, **data}),
     )
     return build_html_document(lang, f"{title}, collsim", _POLICY, _HEAD.format(root="../"), filled)

@@ -1,212 +1,212 @@
 // What the pages do: fetch a run by a script element (so that file:// works), play it, ask about it. No request leaves
 // this folder.
-(function () {
-  "use strict";
-  const lang = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
-  const page = JSON.parse(document.getElementById("page").textContent);
-  const waiting = new Map();
 
-  globalThis.collsimRun = function (key, packed) {
-    unpacked(packed).then(run => waiting.get(key)?.(run));
-  };
+import { createClock } from "../viz/player/model/clock.js";
+import { createPlayer } from "../viz/player/ui/player.js";
+import { createStory } from "../viz/story/story.js";
 
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
+const lang = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
+const page = JSON.parse(document.getElementById("page").textContent);
+const waiting = new Map();
+
+globalThis.collsimRun = function (key, packed) {
+  unpacked(packed).then(run => waiting.get(key)?.(run));
+};
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const loaded = new Map();
+function load(key) {
+  if (!loaded.has(key)) {
+    loaded.set(key, new Promise((resolve, reject) => {
+      waiting.set(key, resolve);
+      const script = document.createElement("script");
+      script.src = `${page.root}runs/${key}.js`;
+      script.onerror = () => reject(new Error(key));
+      document.head.append(script);
+    }));
   }
+  return loaded.get(key);
+}
 
-  const loaded = new Map();
-  function load(key) {
-    if (!loaded.has(key)) {
-      loaded.set(key, new Promise((resolve, reject) => {
-        waiting.set(key, resolve);
-        const script = document.createElement("script");
-        script.src = `${page.root}runs/${key}.js`;
-        script.onerror = () => reject(new Error(key));
-        document.head.append(script);
-      }));
-    }
-    return loaded.get(key);
+function element(name, text, attributes) {
+  const node = document.createElement(name);
+  if (text != null) node.textContent = text;
+  Object.assign(node, attributes ?? {});
+  return node;
+}
+
+// ---- questions
+
+const tally = { right: 0, answered: 0 };
+function counted(right) {
+  tally.answered += 1;
+  tally.right += right ? 1 : 0;
+  for (const out of document.querySelectorAll(".tally")) {
+    out.textContent = page.words.tally.replace("{right}", tally.right).replace("{asked}", tally.answered);
   }
+}
 
-  function element(name, text, attributes) {
-    const node = document.createElement(name);
-    if (text != null) node.textContent = text;
-    Object.assign(node, attributes ?? {});
-    return node;
-  }
+function ask(box, questions) {
+  box.replaceChildren(...questions.map((q, k) => (q.kind === "number" ? number(q, k) : choice(q, k))));
+}
 
-  // ---- questions
+function card(q, k) {
+  const box = element("div", null, { className: "question" });
+  box.dataset.topic = q.topic;
+  box.append(element("p", `${k + 1}. ${q.text[lang]}`));
+  const reply = element("p", "", { className: "reply" });
+  reply.setAttribute("aria-live", "polite");
+  return { box, reply };
+}
 
-  const tally = { right: 0, answered: 0 };
-  function counted(right) {
-    tally.answered += 1;
-    tally.right += right ? 1 : 0;
-    for (const out of document.querySelectorAll(".tally")) {
-      out.textContent = page.words.tally.replace("{right}", tally.right).replace("{asked}", tally.answered);
-    }
-  }
-
-  function ask(box, questions) {
-    box.replaceChildren(...questions.map((q, k) => (q.kind === "number" ? number(q, k) : choice(q, k))));
-  }
-
-  function card(q, k) {
-    const box = element("div", null, { className: "question" });
-    box.dataset.topic = q.topic;
-    box.append(element("p", `${k + 1}. ${q.text[lang]}`));
-    const reply = element("p", "", { className: "reply" });
-    reply.setAttribute("aria-live", "polite");
-    return { box, reply };
-  }
-
-  function choice(q, k) {
-    const { box, reply } = card(q, k), list = element("div", null, { className: "choices" });
-    let open = true;
-    q.choices.forEach((alternative, position) => {
-      const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[lang]}`);
-      button.onclick = () => {
-        const right = position === q.answer;
-        button.className = right ? "right" : "wrong";
-        const head = right ? page.words.right : page.words.wrong;
-        reply.textContent = [head, alternative.why[lang], ...(right ? [q.why[lang]] : [])].join(" ");
-        if (open) counted(right);
-        open = false;
-      };
-      list.append(button);
-    });
-    box.append(list, reply, reveal(q, reply, () => list.children[q.answer].classList.add("right")));
-    return box;
-  }
-
-  const FACTORS = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1048576, gib: 1073741824,
-    s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ns: 1e-9,
-    "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "b/s": 1, x: 1, "×": 1, "": 1 };
-  function value(text) {
-    const m = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*([a-zA-Zµμ×/]*)\s*$/.exec(text);
-    const factor = m && FACTORS[m[2].toLowerCase()];
-    return m && factor !== undefined ? Number(m[1].replace(/,/g, "")) * factor : NaN;
-  }
-
-  function number(q, k) {
-    const { box, reply } = card(q, k), row = element("p");
-    const input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
-    input.setAttribute("aria-label", page.words.answer);
-    const button = element("button", page.words.check);
-    let open = true;
+function choice(q, k) {
+  const { box, reply } = card(q, k), list = element("div", null, { className: "choices" });
+  let open = true;
+  q.choices.forEach((alternative, position) => {
+    const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[lang]}`);
     button.onclick = () => {
-      const answer = value(input.value);
-      if (Number.isNaN(answer)) { reply.textContent = page.words.unclear; return; }
-      const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
-      reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[lang] : ""}`;
+      const right = position === q.answer;
+      button.className = right ? "right" : "wrong";
+      const head = right ? page.words.right : page.words.wrong;
+      reply.textContent = [head, alternative.why[lang], ...(right ? [q.why[lang]] : [])].join(" ");
       if (open) counted(right);
       open = false;
     };
-    input.onkeydown = event => { if (event.key === "Enter") button.click(); };
-    row.append(input, " ", button);
-    box.append(row, reply, reveal(q, reply, () => { input.value = q.shown; }));
-    return box;
+    list.append(button);
+  });
+  box.append(list, reply, reveal(q, reply, () => list.children[q.answer].classList.add("right")));
+  return box;
+}
+
+const FACTORS = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1048576, gib: 1073741824,
+  s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ns: 1e-9,
+  "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "b/s": 1, x: 1, "×": 1, "": 1 };
+function value(text) {
+  const m = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*([a-zA-Zµμ×/]*)\s*$/.exec(text);
+  const factor = m && FACTORS[m[2].toLowerCase()];
+  return m && factor !== undefined ? Number(m[1].replace(/,/g, "")) * factor : NaN;
+}
+
+function number(q, k) {
+  const { box, reply } = card(q, k), row = element("p");
+  const input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
+  input.setAttribute("aria-label", page.words.answer);
+  const button = element("button", page.words.check);
+  let open = true;
+  button.onclick = () => {
+    const answer = value(input.value);
+    if (Number.isNaN(answer)) { reply.textContent = page.words.unclear; return; }
+    const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
+    reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[lang] : ""}`;
+    if (open) counted(right);
+    open = false;
+  };
+  input.onkeydown = event => { if (event.key === "Enter") button.click(); };
+  row.append(input, " ", button);
+  box.append(row, reply, reveal(q, reply, () => { input.value = q.shown; }));
+  return box;
+}
+
+function reveal(q, reply, mark) {
+  const button = element("button", page.words.reveal, { className: "reveal" });
+  button.onclick = () => { mark(); reply.textContent = q.why[lang]; };
+  return button;
+}
+
+// ---- pages
+
+async function show(key, options) {
+  const run = await load(key), host = document.getElementById("player");
+  const before = show.player;
+  show.player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
+  before?.destroy();
+  await show.player.ready;
+  const box = document.getElementById("questions");
+  if (box) ask(box, run.questions);
+  document.body.dataset.run = key;
+}
+
+function gallery() {
+  const selects = ["algorithm", "place", "ranks"].map(name => document.getElementById(name));
+  const [algorithm, place, ranks] = selects;
+  const fill = (select, values, names) => {
+    const previous = select.value;
+    select.replaceChildren(...values.map(v => element("option", names?.[v] ?? v, { value: v })));
+    select.value = values.map(String).includes(previous) ? previous : values[0];
+  };
+  const unique = values => [...new Set(values)];
+  function update(changed) {
+    fill(algorithm, unique(page.runs.map(r => r.algorithm)));
+    const here = page.runs.filter(r => r.algorithm === algorithm.value);
+    fill(place, unique(here.map(r => r.place)), page.places);
+    fill(ranks, unique(here.filter(r => r.place === place.value).map(r => r.ranks)));
+    const run = here.find(r => r.place === place.value && String(r.ranks) === ranks.value);
+    if (changed) history.replaceState(null, "", "#run=" + run.key);
+    show(run.key);
   }
-
-  function reveal(q, reply, mark) {
-    const button = element("button", page.words.reveal, { className: "reveal" });
-    button.onclick = () => { mark(); reply.textContent = q.why[lang]; };
-    return button;
-  }
-
-  // ---- pages
-
-  const { createPlayer, createClock } = globalThis.collsimPlayer;
-
-  async function show(key, options) {
-    const run = await load(key), host = document.getElementById("player");
-    const before = show.player;
-    show.player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
-    before?.destroy();
-    await show.player.ready;
-    const box = document.getElementById("questions");
-    if (box) ask(box, run.questions);
-    document.body.dataset.run = key;
-  }
-
-  function gallery() {
-    const selects = ["algorithm", "place", "ranks"].map(name => document.getElementById(name));
-    const [algorithm, place, ranks] = selects;
-    const fill = (select, values, names) => {
-      const previous = select.value;
-      select.replaceChildren(...values.map(v => element("option", names?.[v] ?? v, { value: v })));
-      select.value = values.map(String).includes(previous) ? previous : values[0];
-    };
-    const unique = values => [...new Set(values)];
-    function update(changed) {
-      fill(algorithm, unique(page.runs.map(r => r.algorithm)));
-      const here = page.runs.filter(r => r.algorithm === algorithm.value);
-      fill(place, unique(here.map(r => r.place)), page.places);
-      fill(ranks, unique(here.filter(r => r.place === place.value).map(r => r.ranks)));
-      const run = here.find(r => r.place === place.value && String(r.ranks) === ranks.value);
-      if (changed) history.replaceState(null, "", "#run=" + run.key);
-      show(run.key);
+  function fromAddress() {
+    const requested = new URLSearchParams(location.hash.slice(1)).get("run");
+    const run = key => page.runs.find(r => r.key === key);
+    const wanted = run(requested) ?? run(page.first) ?? page.runs[0];
+    for (const [select, v] of [[algorithm, wanted.algorithm], [place, wanted.place], [ranks, wanted.ranks]]) {
+      select.replaceChildren(element("option", String(v), { value: v }));
+      select.value = String(v);
     }
-    function fromAddress() {
-      const requested = new URLSearchParams(location.hash.slice(1)).get("run");
-      const run = key => page.runs.find(r => r.key === key);
-      const wanted = run(requested) ?? run(page.first) ?? page.runs[0];
-      for (const [select, v] of [[algorithm, wanted.algorithm], [place, wanted.place], [ranks, wanted.ranks]]) {
-        select.replaceChildren(element("option", String(v), { value: v }));
-        select.value = String(v);
-      }
-      update(false);
-    }
-    for (const select of selects) select.onchange = () => update(true);
-    window.onhashchange = fromAddress;
-    fromAddress();
+    update(false);
   }
+  for (const select of selects) select.onchange = () => update(true);
+  window.onhashchange = fromAddress;
+  fromAddress();
+}
 
-  async function race() {
-    const places = document.getElementById("place");
-    let players = [];
-    async function start() {
-      const keys = page.races[places.value], clock = createClock(), box = document.getElementById("racers");
-      players.forEach(p => p.destroy());
-      const runs = await Promise.all(keys.map(load));
-      const hosts = runs.map(() => element("div", null, { className: "player" }));
-      box.replaceChildren(...hosts);
-      const look = { lang, header: true, view: "logical", clock };
-      players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
-      await Promise.all(players.map(p => p.ready));
-      globalThis.raceClock = clock;
-      document.body.dataset.run = keys.join(" ");
-    }
-    places.onchange = start;
-    await start();
+async function race() {
+  const places = document.getElementById("place");
+  let players = [];
+  async function start() {
+    const keys = page.races[places.value], clock = createClock(), box = document.getElementById("racers");
+    players.forEach(p => p.destroy());
+    const runs = await Promise.all(keys.map(load));
+    const hosts = runs.map(() => element("div", null, { className: "player" }));
+    box.replaceChildren(...hosts);
+    const look = { lang, header: true, view: "logical", clock };
+    players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
+    await Promise.all(players.map(p => p.ready));
+    globalThis.raceClock = clock;
+    document.body.dataset.run = keys.join(" ");
   }
+  places.onchange = start;
+  await start();
+}
 
-  async function questions() {
-    const box = document.getElementById("questions"), all = [];
-    for (const { key, href } of page.keys) {
-      const run = await load(key), part = element("section"), inner = element("div");
-      const head = element("h2", run.timeline.meta.title[lang]), link = element("a", page.words.show, { href });
-      part.append(head, link, inner);
-      ask(inner, run.questions);
-      all.push(part);
-    }
-    box.replaceChildren(...all);
-    document.body.dataset.run = page.keys.map(k => k.key).join(" ");
+async function questions() {
+  const box = document.getElementById("questions"), all = [];
+  for (const { key, href } of page.keys) {
+    const run = await load(key), part = element("section"), inner = element("div");
+    const head = element("h2", run.timeline.meta.title[lang]), link = element("a", page.words.show, { href });
+    part.append(head, link, inner);
+    ask(inner, run.questions);
+    all.push(part);
   }
+  box.replaceChildren(...all);
+  document.body.dataset.run = page.keys.map(k => k.key).join(" ");
+}
 
-  function story() {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const links = { explore: "gallery.html", lessons: "index.html" };
-    const data = () => ({ story: page.story, lang, theme: dark.matches ? "dark" : "light", links });
-    const story = globalThis.collsimStory.createStory(document.getElementById("story"), data());
-    dark.addEventListener("change", () => story.update(data()));
-    document.body.dataset.run = "story";
-  }
+function story() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const links = { explore: "gallery.html", lessons: "index.html" };
+  const data = () => ({ story: page.story, lang, theme: dark.matches ? "dark" : "light", links });
+  const story = createStory(document.getElementById("story"), data());
+  dark.addEventListener("change", () => story.update(data()));
+  document.body.dataset.run = "story";
+}
 
-  if (page.kind === "story") story();
-  if (page.kind === "gallery") gallery();
-  if (page.kind === "lesson") show(page.run, { view: page.view });
-  if (page.kind === "race") race();
-  if (page.kind === "questions") questions();
-})();
+if (page.kind === "story") story();
+if (page.kind === "gallery") gallery();
+if (page.kind === "lesson") show(page.run, { view: page.view });
+if (page.kind === "race") race();
+if (page.kind === "questions") questions();

@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 
 import collsim as cs
 from collsim.teach.breaking import break_it
-from collsim.viz.hosts.page import build_player_source, build_standalone_page
+from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.hosts.page import build_standalone_page
 from collsim.viz.timeline.document import build_timeline, encode
 
 pytestmark = pytest.mark.browser
@@ -241,7 +242,7 @@ def test_a_finger_scrubs_and_touches_a_chunk(opened):
 
 def test_a_notebook_widget_plays_reports_and_obeys(opened):
     """What anywidget does with the module: the default export, called without an argument, returns `render`."""
-    module = json.dumps(build_player_source()).replace("</", "<\\/")
+    module = json.dumps(read_bundle("player")).replace("</", "<\\/")
     data = json.dumps(encode(build_timeline(ring(4)))).replace("</", "<\\/")
     html = f"""<!doctype html><body><div id="out"></div><script type="module">
       const {{ default: make, ...named }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
@@ -272,7 +273,7 @@ def test_a_notebook_widget_plays_reports_and_obeys(opened):
 
 def test_another_run_under_the_same_mount_begins_at_the_moment_that_comes_with_it(opened):
     """What Streamlit does with the module: the default export, called again with other data."""
-    module = json.dumps(build_player_source()).replace("</", "<\\/")
+    module = json.dumps(read_bundle("player")).replace("</", "<\\/")
     runs = json.dumps([encode(build_timeline(ring(n))) for n in (4, 8)]).replace("</", "<\\/")
     html = f"""<!doctype html><body><div id="out"></div><script type="module">
       const {{ default: mount }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));

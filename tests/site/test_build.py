@@ -11,8 +11,7 @@ import pytest
 import collsim as cs
 from collsim.lessons.chapters import SECTIONS
 from collsim.site import build_site, gallery, pages
-from collsim.site.build import convert_to_script
-from collsim.viz.hosts.page import build_player_source, encode_inline_json
+from collsim.viz.hosts.page import encode_inline_json
 
 RING = [place for place in gallery.PLACES if place.key == "ring"]
 
@@ -81,14 +80,6 @@ def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
     assert not (made.path / "en").exists()
     with pytest.raises(cs.CollsimError, match="unknown language"):
         build_site(tmp_path / "other", ["fr"])
-
-
-def test_the_player_becomes_a_plain_script_that_still_has_all_of_it():
-    text = convert_to_script(build_player_source())
-    assert not re.search(r"^(export|import)\b", text, re.MULTILINE)
-    assert len(text) > 0.99 * len(build_player_source())
-    with pytest.raises(cs.CollsimError, match="plain script"):
-        convert_to_script("import x from './y.js'\n")
 
 
 def test_text_cannot_leave_its_script_element():

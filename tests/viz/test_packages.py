@@ -2,11 +2,11 @@
 
 import ast
 import re
+from pathlib import Path
 
 import collsim.viz
-from collsim.viz.hosts.bundle import HERE
 
-VIZ = HERE / "viz"
+VIZ = Path(collsim.viz.__file__).parent
 
 
 def package_levels():

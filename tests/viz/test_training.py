@@ -8,9 +8,7 @@ import pytest
 import collsim as cs
 from collsim.viz.training.document import (
     KINDS,
-    build_rivals_source,
     build_step_document,
-    build_step_source,
     describe_patterns,
     map_layers_to_buckets,
 )
@@ -131,8 +129,3 @@ def test_only_the_last_of_several_microbatches_can_be_opened(trace):
     assert all(
         box["bucket"] == -1 for box in document["boxes"] if box["kind"] == "backward" and box["micro"] < 3
     )  # no_sync: nothing is sent for them
-
-
-def test_both_modules_are_one_text_each():
-    assert "createStep" in build_step_source()
-    assert "createRivals" in build_rivals_source()

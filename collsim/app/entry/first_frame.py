@@ -38,59 +38,7 @@ _PAGE = """
 <main></main></div>
 <script type="application/json" id="collsim-first-run">{run}</script>
 <script type="module" async>
-{module}
-{{
-const PARTS = ["collsim-first", "collsim-first-run", "collsim-first-look"].map((id) => document.getElementById(id)),
-  kept = Object.keys(localStorage).find((k) => k.startsWith(`stActiveTheme-${{location.pathname}}-v`)),
-  chosen = kept ? localStorage.getItem(kept) : "",
-  dark = /Dark/.test(chosen) || (!/Light/.test(chosen) && matchMedia("(prefers-color-scheme: dark)").matches),
-  asks = () => [...new URLSearchParams(location.search).keys()].some((name) => name !== "lang"),
-  began = performance.now(),
-  picture = createSimple(PARTS[0].querySelector("main")),
-  shown = withPlayback("run", picture);
-PARTS[0].classList.toggle("dark", dark);
-PARTS[0].style.colorScheme = dark ? "dark" : "light";
-performance.mark("collsim-first");
-shown.update({{ ...JSON.parse(PARTS[1].textContent), theme: dark ? "dark" : "light" }});
-let asked = null, held = null, waits = 0;
-const end = () => {{
-  if (!PARTS[0].isConnected) return;
-  if (picture.root.contains(document.activeElement)) held = document.activeElement;
-  for (const part of PARTS) part.remove();
-}};
-const move = () => {{
-  delete globalThis.collsimFirst;
-  end();
-  asked.moved = true;
-  asked.box.append(picture.root);
-  if (held && document.activeElement === document.body) held.focus({{ preventScroll: true }});
-  picture.hear(asked.listeners);
-}};
-globalThis.collsimFirst = {{
-  moveTo(box, listeners) {{
-    const mine = (asked = {{ box, listeners, moved: false }});
-    clearTimeout(waits);
-    waits = setTimeout(look, 0);
-    const destroy = () => {{
-      if (mine.moved) shown.destroy();
-      else if (asked === mine) asked = null;
-    }};
-    return {{ update: shown.update, destroy }};
-  }},
-}};
-const isThere = (box) => box.isConnected && (box.host ?? box).clientWidth > 300;
-const look = () => {{
-  const other = document.querySelector(".cs-mistake,[data-testid=stException],[role=dialog]");
-  if (asked && isThere(asked.box) && picture.root.dataset.transfers) {{
-    move();
-    return;
-  }}
-  if (other || asks() || performance.now() - began > 20000) end();
-  if (asked || PARTS[0].isConnected) waits = setTimeout(look, 50);
-}};
-look();
-}}
-</script>
+{module}</script>
 """
 
 
@@ -111,8 +59,8 @@ def build_first_frame(scope: Scope, base: str) -> str:
 
 def make() -> None:
     """Make the frames; takes a second or two, most of it to load what draws the pages."""
+    from collsim.viz.hosts.bundle import read_bundle
     from collsim.viz.hosts.page import encode_inline_json
-    from collsim.viz.simple.simple import build_simple_source
 
     from ..scenario.choice import Choice
     from ..scenario.simple import run_name, run_simple, use_all_channels, use_single_channel
@@ -130,7 +78,7 @@ def make() -> None:
             "font": FONT,
             "light": draw_logo(False),
             "dark": draw_logo(True),
-            "module": _inline_module(build_simple_source()),
+            "module": read_bundle("first_frame"),
             **pairs,
         }
         _FRAMES[lang] = _PAGE.format(run=encode_inline_json(data), **page)
@@ -148,8 +96,3 @@ def _build_title(choice: Any, ranks: int, lang: Any) -> str:
     algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
     words = {"collective": choice.collective, "algorithm": algorithm, "place": machine_title, "ranks": ranks}
     return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)
-
-
-def _inline_module(source: str) -> str:
-    """A module that may stand in a script element."""
-    return source.replace("</script", "<\\/script")

@@ -11,7 +11,8 @@ from collsim.errors import CollsimError
 from collsim.train import PipelineTiming, time_schedules
 from collsim.train.pipelines import SCHEDULES
 from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
-from collsim.viz.splits.lanes import build_lanes_source, build_pipeline_runner
+from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.splits.lanes import build_pipeline_runner
 
 from ..scenario.address import PageAddress, Word
 from ..scenario.choice import count, create_name_reader
@@ -175,7 +176,7 @@ def _draw_lanes(choice: PipelineChoice) -> None:
         **look(),
         "t": get_session().start.get("t"),
     }
-    mount = st.components.v2.component("collsim_lanes", js=build_lanes_source())
+    mount = st.components.v2.component("collsim_lanes", js=read_bundle("lanes"))
     mount(key="pipelines", data=data)
 
 

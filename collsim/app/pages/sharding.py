@@ -13,8 +13,9 @@ import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.train.model_families import models
 from collsim.units import format_time
+from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.sentences.words import format_decimal_bytes
-from collsim.viz.splits.lanes import build_lanes_source, build_sharding_runner, get_formulas
+from collsim.viz.splits.lanes import build_sharding_runner, get_formulas
 
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
@@ -178,7 +179,7 @@ def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
         **look(),
         "t": get_session().start.get("t"),
     }
-    mount = st.components.v2.component("collsim_lanes", js=build_lanes_source())
+    mount = st.components.v2.component("collsim_lanes", js=read_bundle("lanes"))
     mount(key="sharding", data=data)
 
 

@@ -6,7 +6,8 @@ import json
 
 import streamlit as st
 
-from collsim.viz.story.document import build_story_source, encode_story
+from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.story.document import encode_story
 
 from ..shell.address import leave
 from ..shell.notes import complain
@@ -27,7 +28,7 @@ def draw() -> None:
     leave()
     st.html(_STYLE)
     complain(get_session().complaints)
-    mount = st.components.v2.component("collsim_story", js=build_story_source())
+    mount = st.components.v2.component("collsim_story", js=read_bundle("story"))
     links = {name: f"{path}?lang={look()['lang']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):
         mount(key="story_page", data={"story": json.loads(encode_story()), "links": links, **look()})

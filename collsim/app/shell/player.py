@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.viz.hosts.page import build_player_source
-from collsim.viz.race.race import Runner, build_course, build_race_source
-from collsim.viz.simple.simple import build_simple_source
+from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.race.race import Runner, build_course
 
 from .session import choose_text, get_language, is_dark
 
@@ -29,7 +28,7 @@ def mount_player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], k
         start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
         key: of the component, another one on every page.
     """
-    mount = st.components.v2.component("collsim_player", js=build_player_source())
+    mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
     mount(key=key, data={"id": run, "timeline": timeline, **look(), **begins})
 
@@ -45,7 +44,7 @@ def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Ca
         start: `t` (s) at which the run begins, where it is given.
         report: is called with `cards` or `predict`, and on or off, when a reader switches that.
     """
-    mount = st.components.v2.component("collsim_simple", js=build_simple_source())
+    mount = st.components.v2.component("collsim_simple", js=read_bundle("simple"))
 
     def switched(name: str) -> None:
         """A switch was thrown.
@@ -77,6 +76,6 @@ def mount_race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str,
         {**of, "name": name, "note": note, "why": choose_text(runner.reason)}
         for of, (runner, name, note) in zip(facts, runners, strict=True)
     ]
-    mount = st.components.v2.component("collsim_race", js=build_race_source())
+    mount = st.components.v2.component("collsim_race", js=read_bundle("race"))
     data = {"id": ident, "runners": entries, **look()} | ({} if seconds is None else {"t": seconds})
     mount(key=key, data=data)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.viz.hosts.bundle import bundle_modules
+from collsim.viz.hosts.bundle import read_bundle
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
 from ..scenario.simple import use_all_channels, use_single_channel
@@ -56,9 +56,7 @@ def draw_switches(pages: list[str]) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        theme = st.components.v2.component(
-            "collsim_theme", html=_HTML, css=_CSS, js=bundle_modules("app/shell/switches.js")
-        )
+        theme = st.components.v2.component("collsim_theme", html=_HTML, css=_CSS, js=read_bundle("switches"))
         words = {
             "light": t("theme.light"),
             "dark": t("theme.dark"),

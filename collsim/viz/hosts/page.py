@@ -15,30 +15,17 @@ from typing import Any
 
 from ...display.markup import bind_units
 from ...errors import CollsimError
-from .bundle import bundle_modules
+from .bundle import read_bundle
 
 __all__ = [
     "build_html_document",
     "build_notebook_frame",
-    "build_player_source",
     "build_standalone_page",
     "encode_inline_json",
 ]
 
 LANGUAGES = ("en", "zh")
 THEMES = (None, "light", "dark")
-
-# The position in the address (#t=...&view=...) lets a teacher link to one moment of a saved file.
-START = """
-const options = JSON.parse(document.getElementById("options").textContent);
-const at = new URLSearchParams(location.hash.slice(1));
-const player = createPlayer(document.getElementById("player"), {
-  timeline: JSON.parse(document.getElementById("timeline").textContent), header: true, link: "hash",
-  lang: at.get("lang") ?? options.lang, theme: options.theme, view: at.get("view") ?? options.view,
-  t: at.has("t") ? Number(at.get("t")) : options.t,
-});
-globalThis.player = player;
-"""
 
 DOCUMENT = """<!doctype html>
 <html lang="{code}">
@@ -61,11 +48,6 @@ BODY = """<main id="player"></main>
 <script type="module">{script}</script>"""
 
 LIGHT, DARK = "#F4F6F5", "#0E1316"
-
-
-def build_player_source() -> str:
-    """Return the player as one ES module, the text that every host loads."""
-    return bundle_modules("viz/player/host.js")
 
 
 def build_html_document(lang: str, title: str, policy: str, head: str, body: str) -> str:
@@ -144,7 +126,7 @@ def build_standalone_page(
     else:
         data = timeline
     options = {"lang": lang, "theme": theme, "view": view, "t": t}
-    return build_offline_page(build_player_source() + START, data, _build_title(data, lang), options)
+    return build_offline_page(read_bundle("player_page"), data, _build_title(data, lang), options)
 
 
 def build_offline_page(

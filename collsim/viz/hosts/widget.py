@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import CollsimError
-from .page import build_player_source
+from .bundle import read_bundle
 
 
 @cache
@@ -31,7 +31,7 @@ def create_widget_class() -> Any:
         """The player; `state` is `{t, step, playing, view, speed, done}` after every pause, seek, end and change of
         view."""
 
-        _esm = build_player_source()
+        _esm = read_bundle("player")
         timeline = traitlets.Dict().tag(sync=True)
         lang = traitlets.Enum(["en", "zh"], "en").tag(sync=True)
         theme = traitlets.Enum([None, "light", "dark"], None).tag(sync=True)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .lanes import draw_program_lanes, read_lanes_source
+from .lanes import draw_program_lanes
 
-__all__ = ["draw_program_lanes", "read_lanes_source"]
+__all__ = ["draw_program_lanes"]

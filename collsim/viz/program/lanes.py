@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
@@ -37,11 +36,6 @@ class _Layout:
 
     def find_top(self, rank: int) -> int:
         return _AXIS + _STUB + rank * (self.lane + self.gap)
-
-
-def read_lanes_source() -> str:
-    """The module that shows the pictures of a run in a page: `data` has the SVG for a `wide` and a `narrow` screen."""
-    return (Path(__file__).parent / "lanes.js").read_text(encoding="utf-8")
 
 
 def draw_program_lanes(run: ProgramRun, width: int = 640) -> str:

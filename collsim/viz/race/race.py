@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..hosts.bundle import bundle_modules
 from ..sentences import words
 from ..sentences.causes import describe_bottleneck
 from ..sentences.names import name_endpoint
@@ -111,8 +110,3 @@ def build_course(runners: Sequence[Runner]) -> list[dict[str, object]]:
         }
         for r in runners
     ]
-
-
-def build_race_source() -> str:
-    """One ES module: the race and the player that it mounts."""
-    return bundle_modules("viz/race/race.js")

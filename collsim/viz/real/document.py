@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from ...lab.lateness import compute_step_ends, find_delayed_runs, predict_calibrated
 from ...train import DDP
-from ..hosts.bundle import bundle_modules
 from ..training.document import map_layers_to_buckets
 
 if TYPE_CHECKING:
@@ -190,13 +189,3 @@ def _build_step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: lis
             description = f"{task.name}, {task.kind}"
             boxes.append([int(not task.is_compute), number, a, b, description])
     return boxes
-
-
-def build_lab_step_source() -> str:
-    """One ES module: a measured step of training below its prediction."""
-    return bundle_modules("viz/real/labstep.js")
-
-
-def build_lab_source() -> str:
-    """One ES module: a measurement below its prediction."""
-    return bundle_modules("viz/real/lab.js")

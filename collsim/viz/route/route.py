@@ -13,7 +13,6 @@ import numpy.typing as npt
 from ...registry import schedule
 from ...schedule import copy, freeze
 from ...simulate import simulate
-from ..hosts.bundle import bundle_modules
 from ..sentences import words
 from ..sentences.names import name_device
 from ..timeline.document import build_timeline, encode
@@ -175,8 +174,3 @@ def _describe_router(topology: Topology, src: int, dst: int) -> Pair:
     for en, zh in _CHINESE:
         chinese = chinese.replace(en, zh)
     return words.capitalise(english), chinese.replace(", ", "，")
-
-
-def build_route_source() -> str:
-    """One ES module: the ways and the player that they mount."""
-    return bundle_modules("viz/route/route.js")

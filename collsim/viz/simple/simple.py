@@ -9,7 +9,6 @@ import numpy as np
 
 from ...simulate import Trace
 from ...topology.network import DEVICE_KINDS
-from ..hosts.bundle import bundle_modules
 from ..timeline import document
 from ..timeline.timeline_types import EncodedTimeline
 
@@ -96,8 +95,3 @@ def factor_bytes(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int
     if share.denominator != 1 or share > _MOST_PARTS:
         return None
     return int(share), ranks - 1, ranks, nbytes
-
-
-def build_simple_source() -> str:
-    """One ES module: the picture, the question beside it, and the player where the picture is not a ring."""
-    return bundle_modules("viz/simple/simple.js")

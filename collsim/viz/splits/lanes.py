@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ...train.parallel.fsdp_formulas import FsdpFormulas, evaluate_fsdp_formulas
 from ...train.timing import measure_spans, merge_spans, subtract_spans
 from ...train.workload.step_graph import COMPUTE
-from ..hosts.bundle import bundle_modules as joined_source
 
 if TYPE_CHECKING:
     from ...train import FSDP, Pipeline, PipelineTiming, StepTrace
 
 SCHEMA = "collsim.lanes/1"
 _NEAR = 1e-9  # of a runner's time: what is nearer touches
-
-
-def build_lanes_source() -> str:
-    """One ES module: several runners on one clock."""
-    return joined_source("viz/splits/lanes.js")
 
 
 def find_gaps(spans: Iterable[tuple[float, float]], end: float) -> list[list[float]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...train.parallel import Split
-from ..hosts.bundle import bundle_modules
 from ..sentences.words import name_kind
 from .lanes import PASSES, list_memory_over_time, take_last_of_moment
 
@@ -25,11 +24,6 @@ PARTS = ("computing", "layers", "bubble", "data")
 STRATEGIES = ("tensor", "context", "expert", "pipeline", "data")
 #: Passes of a stage that are drawn at each end of a step; of a longer one the middle is cut.
 MOST_PASSES = 80
-
-
-def build_splits_source() -> str:
-    """One ES module: ranks on nodes, bytes, memory, and the map of splits."""
-    return bundle_modules("viz/splits/splitmap.js")
 
 
 def build_split_document(trace: StepTrace, room: float | None = None) -> dict[str, object]:

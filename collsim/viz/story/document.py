@@ -16,7 +16,7 @@ from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
 from ...train import StepTrace, ddp, training_step
-from ..hosts.bundle import bundle_modules
+from ..hosts.bundle import read_bundle
 from ..hosts.page import build_offline_page
 from ..hosts.show import require_language
 from ..simple.simple import count_cards
@@ -128,20 +128,6 @@ def _list_boxes(step_trace: StepTrace) -> list[list[str | int | float]]:
 
 # ---- the module, and the page as a file ------------------------------------------------------------------------------
 
-_START = """
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const options = read("options"), dark = matchMedia("(prefers-color-scheme: dark)").matches;
-const theme = options.theme ?? (dark ? "dark" : "light");
-globalThis.story = createStory(document.getElementById("player"), {
-  story: read("timeline"), lang: options.lang, theme,
-});
-"""
-
-
-def build_story_source() -> str:
-    """One ES module: the story, with all that it draws."""
-    return bundle_modules("viz/story/story.js")
-
 
 def build_story_page(lang: str = "en", theme: str | None = None) -> str:
     """The story as one HTML file that loads nothing.
@@ -156,5 +142,5 @@ def build_story_page(lang: str = "en", theme: str | None = None) -> str:
     require_language(lang)
     title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[lang == "zh"]
     return build_offline_page(
-        build_story_source() + _START, json.loads(encode_story()), title, {"lang": lang, "theme": theme}
+        read_bundle("story_page"), json.loads(encode_story()), title, {"lang": lang, "theme": theme}
     )

@@ -16,7 +16,6 @@ from ...train import DDP, ParameterServer
 from ...train.parallel.buckets import rebuild_buckets
 from ...train.workload.collective_model import CollectiveModel
 from ...train.workload.step_graph import COMPUTE, NETWORK
-from ..hosts.bundle import bundle_modules
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
@@ -398,13 +397,3 @@ def _group_peak(peak: Mapping[str, int]) -> dict[str, int]:
 
 
 # ---- the modules ----------------------------------------------------------------------------------------------------
-
-
-def build_step_source() -> str:
-    """One ES module: the card of a step, with the player that opens in it."""
-    return bundle_modules("viz/training/step.js")
-
-
-def build_rivals_source() -> str:
-    """One ES module: several steps on one clock."""
-    return bundle_modules("viz/training/rivals.js")

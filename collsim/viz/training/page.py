@@ -14,11 +14,12 @@ from ...errors import CollsimError, require_path
 from ...files import create_file
 from ...simulate import simulate
 from ...train.step_request import get_collective_model
+from ..hosts.bundle import read_bundle
 from ..hosts.figures import format_printed_trace
 from ..hosts.page import build_offline_page, wrap_in_frame
 from ..hosts.show import require_language
 from ..timeline.document import build_encoded_timeline
-from .document import CollectiveRow, build_step_document, build_step_source
+from .document import CollectiveRow, build_step_document
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
@@ -28,24 +29,6 @@ if TYPE_CHECKING:
 MOST_OPENED, MOST_TRANSFERS = 12, 60_000
 #: The card has a column for switches beside it where there is room; a file has no switches to throw.
 _STYLE = "main{max-width:1230px;margin:0 auto}.ts .side{display:none}"
-_START = """
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const held = read("timeline"), options = read("options");
-const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-const look = { lang: options.lang, theme: options.theme ?? (dark ? "dark" : "light") };
-const none = { ghost: [], rows: [], curve: [], usual: 0, asked: false, every: false };
-let data = { id: "step", ...none, ...look, ...held };
-const shown = createStep(document.getElementById("player"), {
-  act({ what, name, on }) {
-    if (what === "open") data = { ...data, open: name, opened: held.inside[name] ?? null };
-    if (what === "every") data = { ...data, every: on };
-    shown.update({ ...data, t: null });
-  },
-});
-data.opened = held.inside[data.open] ?? null;
-shown.update({ ...data, t: options.t });
-globalThis.step = shown;
-"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +59,7 @@ class StepAnimation:
         trace = self.trace
         title = f"{trace.step.model.name}, {trace.step.label}, collsim"
         options = {"lang": self.lang, "theme": self.options.get("theme"), "t": self.options.get("t")}
-        return build_offline_page(build_step_source() + _START, self.data, title, options, _STYLE)
+        return build_offline_page(read_bundle("step_page"), self.data, title, options, _STYLE)
 
     def _repr_html_(self) -> str:
         return wrap_in_frame(self.page, int(self.options.get("height", 900)), "collsim training step")

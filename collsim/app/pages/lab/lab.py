@@ -11,7 +11,7 @@ import streamlit as st
 from collsim.lab import MOST_RANKS
 from collsim.registry import get_algorithm
 from collsim.units import format_time, parse_time
-from collsim.viz.real.document import build_lab_source, build_lab_step_source
+from collsim.viz.hosts.bundle import read_bundle
 
 from ...server import is_local_session
 from ...shell import codebox
@@ -59,10 +59,10 @@ def draw() -> None:
 def _mount(lab_result: LabShown, of: LabChoice) -> None:
     """The picture: of a collective, or of a step of training."""
     if of.sheet == "step":
-        name, source = ("lab_step", build_lab_step_source)
+        name = "lab_step"
     else:
-        name, source = ("lab", build_lab_source)
-    mount = st.components.v2.component(f"collsim_{name}", js=source())
+        name = "lab"
+    mount = st.components.v2.component(f"collsim_{name}", js=read_bundle(name))
     ident = repr((of, st.session_state.get(_TURN) if "median" in lab_result.figures else 0))
     mount(key=name, data={"id": ident, "document": lab_result.document, **look()})
 

@@ -12,7 +12,8 @@ from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
-from collsim.viz.route.route import RankRoute, build_route_source
+from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.route.route import RankRoute
 
 from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
@@ -193,7 +194,7 @@ def _draw_cards(look: Look, of: Pair) -> None:
         **{name: t(f"machines.{name}") for name in ("play", "pause")},
         **player.look(),
     }
-    mount = st.components.v2.component("collsim_ways", js=build_route_source())
+    mount = st.components.v2.component("collsim_ways", js=read_bundle("route"))
     mount(key="ways", data=data, on_pick_change=_on_rank_picked)
     draw_note(t("machines.note"))
 

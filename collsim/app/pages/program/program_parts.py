@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from collsim.display.markup import escape_text
-from collsim.viz.program import read_lanes_source
+from collsim.viz.hosts.bundle import read_bundle
 
 from ...shell.session import t
 from .program_verdict import ProgramVerdict
@@ -27,7 +27,7 @@ def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
     """
     wide, narrow = verdict.pictures
     mount = st.components.v2.component(
-        "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_lanes_source()
+        "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_bundle("program")
     )
     mount(key=key, data={"wide": wide, "narrow": narrow})
     marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]

@@ -11,8 +11,8 @@ import streamlit as st
 import collsim as cs
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
+from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.sentences.words import format_decimal_bytes
-from collsim.viz.splits.split_document import build_splits_source
 
 from ...scenario.mistakes import write_sentence
 from ...scenario.snippets import quote_word
@@ -174,7 +174,7 @@ def _draw_card(
         "now": now,
         **look(),
     }
-    mount = st.components.v2.component("collsim_split", js=build_splits_source())
+    mount = st.components.v2.component("collsim_split", js=read_bundle("splits"))
     mount(key="split", data=data, on_act_change=_on_act)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from collsim.units import format_bytes, format_time
-from collsim.viz.training.document import build_rivals_source, build_step_source
+from collsim.viz.hosts.bundle import read_bundle
 
 from ...scenario.address import write_size
 from ...scenario.mistakes import write_sentence
@@ -175,7 +175,7 @@ def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingCho
             opened = latest_opened[0]
         else:
             opened = None
-    mount = st.components.v2.component("collsim_step", js=build_step_source())
+    mount = st.components.v2.component("collsim_step", js=read_bundle("step"))
     data = {
         "id": repr(drawn),
         "step": step_shown.document,
@@ -286,7 +286,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
         )
     if not step_race.runners:
         return
-    mount = st.components.v2.component("collsim_rivals", js=build_rivals_source())
+    mount = st.components.v2.component("collsim_rivals", js=read_bundle("rivals"))
     runners = [
         {**asdict(runner), "name": names[runner.way], "why": choose_text(runner.reason)} for runner in step_race.runners
     ]

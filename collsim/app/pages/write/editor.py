@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 import streamlit as st
 
 from collsim.sandbox.allowlist import LONGEST
+from collsim.viz.hosts.bundle import read_bundle
 
 _HTML = (
     '<div class="editor"><div class="inner"><div class="lines" aria-hidden="true"></div><div class="bar"></div>'
@@ -54,11 +54,6 @@ def _read_css() -> str:
     return style
 
 
-@lru_cache(maxsize=1)
-def _read_source() -> str:
-    return (Path(__file__).parent / "editor.js").read_text(encoding="utf-8")
-
-
 def get_typed_code(code: str, turn: int, key: str = "editor") -> str:
     """The code as it was last typed, or `code` where nothing was typed since the editor showed it.
 
@@ -87,6 +82,6 @@ def draw_editor(code: str, turn: int, label: str, line: int | None, key: str = "
         key: Of the editor, one for each page.
         is_tall: Whether it shows some twenty lines at once.
     """
-    mount = st.components.v2.component("collsim_editor", html=_HTML, css=_read_css(), js=_read_source())
+    mount = st.components.v2.component("collsim_editor", html=_HTML, css=_read_css(), js=read_bundle("editor"))
     data = {"code": code, "turn": turn, "label": label, "line": line, "tall": is_tall}
     mount(key=key, data=data, on_code_change=lambda: None)

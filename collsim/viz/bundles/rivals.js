@@ -1,0 +1,164 @@
+/* collsim: built from viz/training/rivals.js by "npm run build"; edit the sources. */
+var Z=t=>Number.isFinite(t)?t:0;var _=[[1/16,"1/16"],[1/4,"1/4"],[1,"1"],[4,"4"],[16,"16"]];function Q(){let t={subs:new Map,frame:0,last:0},e={t:0,playing:!1,speed:1,base:0,total:0,loop:null,until:null,on:(n,o=0,r=0)=>ie(e,t,n,{total:o,base:r}),seek(n){e.until=null,e.t=Math.min(e.total,Math.max(0,Z(n))),A(e,t,"seek")},play:(n=null)=>le(e,t,n),pause(){e.playing&&(St(e),cancelAnimationFrame(t.frame),A(e,t,"pause"))},setSpeed(n){e.
+speed=n,A(e,t,"speed")}};return e}function ie(t,e,n,o){return e.subs.set(n,o),Mt(t,e),()=>{e.subs.delete(n),Mt(t,e)}}function Mt(t,{subs:e}){t.total=Math.max(0,...[...e.values()].map(n=>n.total)),t.base=Math.max(0,...[...e.values()].map(n=>n.base)),t.t=Math.min(t.t,t.total)}function A(t,{subs:e},n){for(let o of[...e.keys()])o(t,n)}function le(t,e,n){t.total>0&&(t.t>=t.total&&(t.t=0),t.until=n,t.playing||
+(t.playing=!0,e.last=0,e.frame=requestAnimationFrame(o=>$t(t,e,o))),A(t,e,"play"))}function St(t){t.playing=!1,t.until=null}function $t(t,e,n){if(!t.playing)return;let o=e.last?Math.min(.1,(n-e.last)/1e3):0;e.last=n;let r=t.t+o*t.base*t.speed,s=t.total;if(t.loop){let[a,f]=t.loop;(r>=f||r<a)&&(r=a)}else t.until!=null&&(s=Math.min(s,t.until));if(t.t=Math.min(r,s),t.t>=s&&!t.loop){St(t),A(t,e,"end");
+return}A(t,e,"tick"),t.playing&&(e.frame=requestAnimationFrame(a=>$t(t,e,a)))}var Tn=2**31-1;var ce={first:["M4 3.5v11","M14.5 3.5L7 9l7.5 5.5z*"],back:["M12 3.5L5.5 9l6.5 5.5z*"],play:["M5.5 3l9 6-9 6z*"],pause:["M5.2 3.5h2.4v11H5.2z*","M10.6 3.5H13v11h-2.4z*"],next:["M6 3.5L12.500 9 6 14.500z*"],loop:["M3.500 10.500V9a3.500 3.500 0 013.500-3.500h7.500","M12 2.800l2.700 2.700L12 8.200","M14.500 8v1.200a3.500 3.500 0 01-3.500 3.500H3.500","M6 10l-2.700 2.700L6 15.400"],wrong:["M9 2.500a6.\
+500 6.500 0 100 13 6.500 6.500 0 000-13z","M6.700 6.700l4.600 4.600","M11.300 6.700l-4.600 4.600"],busy:["M2.500 15.500h13","M4.500 12.500V10","M7.600 12.500V8","M10.700 12.500V3.500","M13.800 12.500V7"],link:["M7.200 10.800l3.600-3.600","M6.200 8.200l-2 2a2.700 2.700 0 003.800 3.800l2-2","M11.800 9.800l2-2a2.700 2.700 0 00-3.800-3.800l-2 2"],png:["M9 2.800v8","M5.300 7.400L9 11.100l3.700-3.700","\
+M3 14.800h12"],full:["M3 6.800V3h3.800","M11.200 3H15v3.800","M15 11.200V15h-3.800","M6.800 15H3v-3.800"]},fe="http://www.w3.org/2000/svg";function p(t,e,...n){let o=document.createElementNS(fe,t);for(let r in e)o.setAttribute(r,e[r]);return o.append(...n),o}function L(t){let e=ce[t].map(n=>p("path",n.endsWith("*")?{d:n.slice(0,-1),fill:"currentColor"}:{d:n}));return p("svg",{viewBox:"0 0 18 18","\
+aria-hidden":"true"},...e)}function c(t,e={},...n){let o=document.createElement(t);for(let r in e)r in o&&r!=="list"?o[r]=e[r]:o.setAttribute(r,e[r]);return o.append(...n),o}function C(t,e){t.textContent!==e&&(t.textContent=e)}function T(t,e){t.title=e,t.setAttribute("aria-label",e)}function v(t,e,n,o,r){T(t,r);let s=t.contains(t.getRootNode().activeElement);t.replaceChildren(...e.map(([a,f])=>c("button",{type:"button",textContent:f,"aria-pressed":String(a===n),onclick:()=>o(a)}))),s&&t.querySelector("[aria-pressed=true]")?.focus()}var q='"Source Sans 3","Segoe UI","Helvetica Neue",Arial,"Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif',R={light:{bg:"#F4F6F5",card:"#FFFFFF",sunk:"#F0F3F2",ink:"#162026",ink2:"#45535B",ink3:"#5C6A72",line:"#D3DADD",grid:"#E6EAEC",edge:"#7F8D95",idle:"#CBD4D8",casing:"#EBEFF1",room:"#3F8FC8",roomtint:"#E6F2FA",near:"#A87000",neartint:"#FDF4E0",full:"#A63A00",fulltint:"#FCE0CF",fulltext:"\
+#9C3700",sum1:"#EAF4F0",sum2:"#3FAE8C",sumfill:"#8FD3BB",done:"#00664A",ontext:"#FFFFFF",rs:"#E3E8F1",ag:"#E2F1EB",wait:"#87949B",host:"#F1E9F2",hostink:"#7A3E68"},dark:{bg:"#0E1316",card:"#161D21",sunk:"#1C2529",ink:"#EEF3F5",ink2:"#BCC8CE",ink3:"#98A7AE",line:"#334046",grid:"#242E33",edge:"#71818A",idle:"#38444B",casing:"#222C31",room:"#56B4E9",roomtint:"#173245",near:"#F2BC45",neartint:"#3E2F0C",
+full:"#F26A2E",fulltint:"#4A2410",fulltext:"#FF9A66",sum1:"#1D2E2A",sum2:"#1E7561",sumfill:"#1D705B",done:"#5FE0B5",ontext:"#06241B",rs:"#232C3A",ag:"#16302A",wait:"#7C8B93",host:"#33242F",hostink:"#E3A5CF"}};var Tt={light:[{done:"#5B3A8C",sum1:"#EFEAF6",sum2:"#A78BD0",sumfill:"#C9B6E4"},{done:"#A3225F",sum1:"#FBE9F1",sum2:"#E07AA8",sumfill:"#F0B3CE"},{done:"#3A4A55",sum1:"#ECEFF1",sum2:"#8FA1AC",sumfill:"#BCC8CF"}],dark:[{done:"#C3A6F2",sum1:"#2A2338",sum2:"#5E4690",sumfill:"#5A4488"},{done:"#F59BC4",sum1:"#38202B",sum2:"#8A3A60",sumfill:"#84395D"},{done:"#B9C6CE",sum1:"#262D31",sum2:"#55666F",sumfill:"\
+#52626B"}]},En=Object.fromEntries(["light","dark"].map(t=>[t,[R[t],...Tt[t].map(e=>({...R[t],...e}))]]));var pe=/ (?=(?:(?:[kKMGT]i?)?B(?:\/s)?|[kMGT]?bit\/s|ms|[µun]?s|×|倍|times|%(?! \w\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )/g;function B(t){return typeof t=="string"?t.replace(pe," "):Array.isArray(t)?typeof t[0]=="number"?t:t.map(B):t?.constructor!==Object?t:Object.fromEntries(Object.entries(t).map(([e,n])=>[e,B(n)]))}var tt=t=>Math.abs(t)>=1e3?String(Math.round(t)):String(Number(t.toPrecision(3))),
+vt=t=>Math.abs(t)>=1e3?String(Math.round(t)):t.toPrecision(3);function y(t){let e=["B","KiB","MiB","GiB","TiB"],n=0;for(;n<4&&Math.abs(t)>=1023.5;)t/=1024,n++;return tt(t)+" "+e[n]}function x(t){let[e,n]=t>=1?[1,"s"]:t>=.001?[1e3,"ms"]:t>=1e-6?[1e6,"µs"]:[1e9,"ns"],o=t>0?Math.max(0,4-Math.floor(Math.log10(t*e))):0;return{f:e,unit:n,digits:Math.min(3,o),num:r=>(r*e).toFixed(Math.min(3,o)),fmt:r=>(r*e).toFixed(Math.min(3,o))+" "+n}}function O(t){let e=x(t);return tt(t*e.f)+" "+e.unit}function et(t,e){let n=t/Math.max(1,e),o=10**Math.floor(Math.log10(n||1));return o*[1,2,5,10].
+find(r=>r*o>=n*.999)}function ct(t,e){t.stopPropagation();let n=t.target?.tagName,o=["SELECT","INPUT","TEXTAREA"].includes(n),r=n==="BUTTON"&&(t.key===" "||t.key==="Enter");if(t.ctrlKey||t.metaKey||t.altKey||o||r)return;let s=e[t.key.length===1?t.key.toLowerCase():t.key];s&&(t.preventDefault(),s())}var ft=t=>t.clock.playing?t.clock.pause():t.clock.play();var pt={en:{speed:"Speed",play:"Play (Space)",pause:"Pause (Space)",first:"Start (Home)",back:"Back (←)",next:"Forward (→)",link:"Copy a link to this moment",copied:"Link copied",full:"Full screen (F)",time:"Time"},zh:{speed:"速度",play:"播放（空格）",pause:"暂停（空格）",first:"回到开头（Home）",back:"后退（←）",next:"前进（→）",link:"复制此刻的链接",copied:"\
+链接已复制",full:"全屏（F）",time:"时间"}};function It(t,e,n){let o=c("button",{type:"button",className:e==="play"?"btn play":"btn",onclick:n});return T(o,t[e]),o.append(L(e)),o}function Wt(t,e,n){t.replaceChildren(L(e?"pause":"play")),T(t,e?n.pause:n.play)}function ht(t,e,n){let o=r=>{e.setSpeed(r),ht(t,e,n)};v(t,_,e.speed,o,n.speed)}function jt(t,e,n,o){t.pause();let r=()=>e.find(a=>a>=
+t.t+o)??t.total,s=()=>e.filter(a=>a<=t.t-o).at(-1)??0;t.seek(n>0?r():s())}function _t(t){let e=new WeakMap;return({data:n,parentElement:o,setStateValue:r,setTriggerValue:s})=>{let a=e.get(o)??{generation:0},f=B(n??{});a.state=r,a.trigger=s,a.shown??=t(o,f,{state:(l,h)=>a.state?.(l,h),trigger:(l,h)=>a.trigger?.(l,h)}),e.set(o,a),a.shown.update(f);let i=++a.generation;return()=>{a.generation===i&&(a.shown.destroy(),e.delete(o))}}}var Ut="collsim playback";function Kt(t,e){let n=Ie(),o={kind:t,view:e,data:null,isShown:!1,isResumed:!1};return n.mounted.add(o),{async update(r){o.isShown&&o.data.id!==r.id&&(dt(n,o),o.isShown=!1),o.data=r,await e.update(r),!(o.data!==r||!n.mounted.has(o))&&(o.isResumed||Ue(n,o),Object.assign(o,{isResumed:!0,isShown:!0}))},destroy(){dt(n,o),n.mounted.delete(o),e.destroy()}}}function Ie(){return globalThis.collsimPlaybacks??=
+We(),globalThis.collsimPlaybacks}function We(){let t={mounted:new Set,stopped:new Map(je())};return globalThis.addEventListener?.("pagehide",()=>{for(let e of t.mounted)dt(t,e);_e([...t.stopped].slice(-40))}),t}function je(){if(globalThis.performance?.getEntriesByType?.("navigation")[0]?.type!=="reload")return[];try{return JSON.parse(sessionStorage.getItem(Ut))??[]}catch{return[]}}function _e(t){try{
+sessionStorage.setItem(Ut,JSON.stringify(t))}catch{}}var ut=({kind:t,view:e,data:n})=>`${t} ${e.runId?.()??n.id}`;function Gt({view:t,data:e}){let{clock:n}=t;return{...n&&{t:n.t,isPlaying:n.playing,speed:n.speed,loop:n.loop},view:t.save?.(),begin:e.t??null,at:Date.now()}}function dt({stopped:t},e){if(!e.isShown)return;let n=ut(e);t.delete(n),t.set(n,Gt(e))}function Ue({mounted:t,stopped:e},{kind:n,
+view:o,data:r}){let s=ut({kind:n,view:o,data:r}),a=[...t].find(l=>l.isShown&&l.view!==o&&ut(l)===s),f=a?Gt(a):e.get(s);if(!f||f.begin!==(r.t??null))return;let i=Date.now()-f.at<2e4;f.view&&o.restore?.(f.view,i),o.clock&&Ke(o.clock,f,i)}function Ke(t,{t:e,isPlaying:n,speed:o,loop:r},s){t.setSpeed(o),t.seek(e),t.loop=r,n&&s&&t.play()}function Xt(t){let e=[0,t.time];for(let n of t.collectives)e.push(n.ready,n.begin,n.end);for(let n of t.boxes)e.push(n.t0,n.t1);return e.sort((n,o)=>n-o),e.filter((n,o)=>o===0||n-e[o-1]>1e-9*t.time)}function Ge(t,e){let n=0;for(let o of String(t))n+=o.codePointAt(0)>11903?1:o===" "?.25:.55;return n*e}var Vt=(t,e,n)=>Ge(t,e)+8<=n;var k=74,W=34,mt=96,Xe=16,N={weights:"var(--ink3)",other:"var(--ink)",gradients:"var(--wait)",activations:"var(--idle)"},gt=t=>Object.keys(N).reduce((e,n)=>e+t[n],0);function Ve(t,e){let n=e/Math.max(1,t);return{apart:n,middle:o=>n*(o+.5)}}function Je(t,e,n){let o=e;return Object.keys(N).map(r=>{let s=t[r]/n*e;return o-=s,{kind:r,y:o,h:s}})}function Jt(t,e,n){let{document:o,patterns:r}=t.data,s=Math.
+max(0,...Object.values(r).map(u=>u.servers)),a=o.held.slice(0,Xe),f=Ve(a.length+s,e),i=a.map(gt),l=Math.min(...i),h=p("svg",{width:e,height:k+W+mt+44,"aria-hidden":"true"});t.hub={arcs:p("g",{}),places:f,gpus:a.length,drawn:"",width:e},h.append(t.hub.arcs),a.forEach((u,d)=>h.append(...Ye(f,d,u.rank,i[d]>l*1.001),...Qe(f,d,u,n))),a.forEach((u,d)=>h.append(qe(f,d,i[d],i[d]===Math.max(...i)&&i[d]>l*1.001)));
+for(let u=0;u<s;u++)h.append(...Ze(f,a.length+u));return h}var kt=(t,e,n,o)=>p("text",{x:t,y:e,"text-anchor":"middle","font-size":15,fill:"var(--ink)",...o},n),bt=t=>Math.min(46,t.apart-6);function Ye(t,e,n,o){let r=bt(t),s=t.middle(e)-r/2;return[p("rect",{x:s,y:k,width:r,height:W,...{rx:6,fill:o?"var(--ink)":"var(--card)",stroke:"var(--ink)","stroke-width":1.8}}),kt(t.middle(e),k+23,String(n),{"f\
+ont-weight":700,"font-size":r<24?12:17,fill:o?"var(--card)":"var(--ink)"})]}function Ze(t,e){let n=bt(t),o={rx:6,fill:"var(--host)",stroke:"var(--hostink)","stroke-width":1.8};return[p("rect",{x:t.middle(e)-n/2,y:k,width:n,height:W,...o}),kt(t.middle(e),k+22,n<30?"S":"PS",{"font-weight":700,"font-size":14,fill:"var(--hostink)"})]}function Qe(t,e,n,o){let r=bt(t),s=k+W+16;return Je(n,mt,o).map(({kind:a,
+y:f,h:i})=>p("rect",{x:t.middle(e)-r/2,y:s+f,width:r,height:i,fill:N[a]}))}function qe(t,e,n,o){let r=t.apart<62?(n/1073741824).toFixed(n<10737418240?2:0):y(n),s={"font-size":t.apart<38?12:13,"font-weight":o?700:400,fill:o?"var(--fulltext)":"var(--ink2)"};return kt(t.middle(e),k+W+mt+34,r,s)}var yt=(t,e)=>t.collectives.find(n=>n.begin<=e&&e<n.end)??null;function Yt(t,e,n){let{hub:o,data:r}=t,s=yt(
+r.document,e),a=s?s.pattern:"";o.drawn!==a&&(o.drawn=a,o.ways=a?tn(o,r.patterns[a]):[],o.arcs.replaceChildren(...o.ways.flatMap(({path:i,dot:l})=>[i,l])));let f=s?n(s,e):0;for(let{dot:i,at:l}of o.ways??[]){let[h,u]=l(f);i.setAttribute("transform",`translate(${h.toFixed(1)} ${u.toFixed(1)})`)}}function tn(t,e){let{places:n,gpus:o}=t,r=a=>a<o?a:o+(a-e.ranks);return e.pairs.filter(([a,f])=>[a,f].every(
+i=>i<o||i>=e.ranks)).map(([a,f])=>{let[i,l]=[n.middle(r(a)),n.middle(r(f))],h=Math.min(k-8,16+Math.abs(l-i)*.16),u={d:`M${i} ${k}Q${(i+l)/2} ${k-2*h} ${l} ${k}`,fill:"none",stroke:"var(--full)","stroke-width":1.5},d=e.adds?p("rect",{x:-5,y:-5,width:10,height:10,rx:2,fill:"var(--sumfill)",stroke:"var(--ink)","stroke-width":1.6}):p("circle",{r:5,fill:"var(--done)",stroke:"var(--card)","stroke-width":1.2}),
+ae=j=>[(1-j)*i+j*l,k-4*h*j*(1-j)];return{path:p("path",u),dot:d,at:ae}})}var en=["b0","b1","b2","b3","b4"],Zt={light:{b0:"#2E3F8F",t0:"#FFFFFF",n0:"#E7EAF6",b1:"#7288DA",t1:"#162026",n1:"#EEF1FC",b2:"#6B3FA0",t2:"#FFFFFF",n2:"#EFE9F6",b3:"#AE80D4",t3:"#162026",n3:"#F6F0FB",b4:"#A23B72",t4:"#FFFFFF",n4:"#F7EAF1"},dark:{b0:"#6E86F2",t0:"#0E1316",n0:"#1D2340",b1:"#BAC6FB",t1:"#0E1316",n1:"#262C42",b2:"#A47AE2",t2:"#0E1316",n2:"#2A213C",b3:"#DDC3F5",t3:"#0E1316",n3:"#312A3\
+B",b4:"#E583B6",t4:"#0E1316",n4:"#382431"}};function Qt(t){if(t<0)return{box:"var(--ink3)",text:"var(--card)",tint:"var(--sunk)"};let e=t%en.length;return{box:`var(--b${e})`,text:`var(--t${e})`,tint:`var(--n${e})`}}var nn={en:{...pt.en,label:"collsim race of training steps",sends:"Its busiest GPU sends in a step",held:"Held by each GPU at its peak",heldShort:"Held by each GPU at its peak, GiB",leads:"1st",times:t=>`${t} ×`,step:"step",waitsFor:"GPUs wait",pass:{forward:"forward",backward:"backward",optimizer:"update",copy:"copies"},kinds:{scatter:"scatter",broadcast:"broadcast",gather:"gather",reduce:"reduc\
+e",allreduce:"allreduce"},nothing:"nothing on the network",done:"finished",nccl:"NCCL",copies:"copies",how:"How DataParallel copies",legend:{wait:"GPUs wait",bucket:"a bucket",copy:"copy",reduce:"reduce",weights:"weights",other:"optimizer, buckets, whole batch",gradients:"gradients",activations:"activations",server:"parameter server, in host memory"}},zh:{...pt.zh,label:"collsim 训练步竞速",sends:"\
+最忙的 GPU 每步发送",held:"各 GPU 的显存峰值",heldShort:"各 GPU 的显存峰值，GiB",leads:"第 1",times:t=>`${t} 倍`,step:"一步",waitsFor:"GPU 等待",pass:{forward:"前向",backward:"反向",optimizer:"更新",copy:"复制"},kinds:{scatter:"散发",broadcast:"广播",gather:"收集",reduce:"归约",allreduce:"全归约"},nothing:"网络上没有数据",done:"已完成",nccl:"N\
+CCL",copies:"逐份复制",how:"DataParallel 如何复制",legend:{wait:"GPU 在等待",bucket:"一个桶",copy:"copy",reduce:"reduce",weights:"权重",other:"优化器、桶、整个批次",gradients:"梯度",activations:"激活值",server:"参数服务器，在主机内存中"}}},b=t=>nn[t.data?.lang==="zh"?"zh":"en"];var qt=t=>`
+${t} *{box-sizing:border-box}
+${t} :focus-visible,${t}:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+${t} svg{display:block}${t} svg text{font-family:inherit}
+${t} button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
+${t} .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;
+  border:1px solid var(--edge);background:var(--card);padding:0}
+${t} .btn.play{width:48px;background:var(--ink);border-color:var(--ink);color:var(--card)}
+${t} .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
+  stroke-linecap:round}
+${t} .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card);
+  flex:none}
+${t} .seg button{border:0;background:none;padding:3px 10px;font-size:14px;line-height:20px;min-height:34px;
+  color:var(--ink2);white-space:nowrap}
+${t} .seg button+button{border-left:1px solid var(--line)}
+${t} .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
+${t} .seg button:focus-visible{outline-offset:-4px}
+`;var te=t=>`
+${t}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${q}
+;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${qt(t)}
+${t} h2{margin:0;font-size:19px;line-height:26px;font-weight:700}
+${t} h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
+${t} .btn{font-size:22px;line-height:1}
+${t} .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding:6px 0 8px}
+${t} .bar .g{display:flex;gap:6px}${t} .sp{flex:1}
+${t} .clock{font-size:15px;font-weight:700;white-space:nowrap}
+${t} .note{font-size:13px;color:var(--ink2);overflow-wrap:anywhere;max-width:320px}
+${t} .foot{display:flex;flex-wrap:wrap;gap:6px 24px;font-size:13px;line-height:20px;color:var(--ink2);
+  padding-top:10px}
+${t} .foot span{display:inline-flex;gap:8px;align-items:center}
+${t} .foot i{display:inline-block;flex:none}
+${t} .foot .five{display:inline-flex}${t} .foot .five u{width:12px;height:13px}
+${t} .foot .hatch{width:26px;height:13px;
+  background:repeating-linear-gradient(135deg,var(--full) 0 3px,var(--fulltint) 3px 7px)}
+${t} .foot .outline{width:24px;height:13px;border:2.4px solid var(--ink)}
+${t} .foot .dash{width:24px;border-top:2px dashed var(--b2)}
+${t} .foot .thin{width:24px;height:6px;background:var(--wait)}
+`,nc=`${te(".ts")}
+.ts{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 20px 14px}
+.ts .top{display:flex;gap:20px;align-items:center;justify-content:space-between;min-height:58px}
+.ts .says{margin:0;font-size:19px;line-height:26px;text-wrap:pretty;min-height:52px;display:block}
+.ts.beside>.body{display:grid;grid-template-columns:minmax(0,1fr) 400px;gap:24px}
+.ts .lanes{display:flex;position:relative}
+.ts .labels{position:relative;flex:none}
+.ts .label{position:absolute;left:0;right:8px;line-height:20px}
+.ts .label b{display:block;font-size:15px;line-height:20px}
+.ts .label small{display:block;font-size:13px;line-height:17px;color:var(--ink2)}
+.ts .scroll{overflow-x:auto;overflow-y:hidden;flex:1;min-width:0}
+.ts svg.time{cursor:ew-resize;touch-action:pan-x pan-y}
+.ts .open{cursor:pointer}.ts .open:hover rect{opacity:.85}
+.ts .open:focus-visible{outline:none}.ts .open:focus-visible rect{stroke:var(--ink);stroke-width:3}
+.ts svg.dim .part{opacity:.4}.ts svg.dim .part.lit{opacity:1}.ts svg.dim .chain{opacity:.4}
+.ts .hovered{position:absolute;top:2px;width:240px;background:var(--card);border:1px solid var(--edge);
+  border-radius:6px;padding:6px 10px;pointer-events:none;font-size:13px;line-height:18px;color:var(--ink2)}
+.ts .hovered[hidden]{display:none}.ts .hovered b,.ts .hovered span{display:block}.ts .hovered b{color:var(--ink)}
+.ts .funnel{height:34px;margin-top:4px}
+.ts .opened{border:2px solid var(--hue,var(--line));border-radius:8px;padding:10px 12px}
+.ts .opened.shut{border-style:dashed;border-width:1px;border-color:var(--edge)}
+.ts .hint{margin:0;font-size:15px;color:var(--ink2)}
+.ts .phead{display:flex;gap:6px 12px;align-items:center;flex-wrap:wrap}
+.ts .phead b{font-size:18px}.ts .pace{font-size:14px;color:var(--ink2)}
+.ts .chip{font-style:normal;font-weight:700;width:26px;height:26px;border-radius:4px;display:inline-flex;
+  align-items:center;justify-content:center}
+.ts .b2{display:inline-flex;align-items:center;border:1px solid var(--edge);border-radius:6px;min-height:34px;
+  padding:0 12px;font-size:14px;background:var(--card);color:var(--ink);text-decoration:none}
+.ts .inside{display:grid;grid-template-columns:190px minmax(0,1fr);gap:12px;margin-top:8px}
+.ts .facts{display:flex;flex-direction:column;gap:12px}
+.ts .fact{display:flex;flex-direction:column}
+.ts .fact span{font-size:13px;line-height:18px;color:var(--ink2)}.ts .fact b{font-size:21px;line-height:26px}
+.ts .fact small{font-size:13px;line-height:17px;color:var(--ink2);overflow-wrap:anywhere}
+.ts .fact.alarm b{color:var(--fulltext)}
+.ts .side h3{margin:10px 0 2px;font-size:15px;line-height:22px;display:flex;justify-content:space-between;gap:8px}
+.ts .side h3 span{font-size:13px;font-weight:400;color:var(--ink2);text-align:right}
+.ts .side p{margin:2px 0 0;font-size:13.5px;line-height:18px;color:var(--ink2);text-wrap:pretty}
+.ts .curve{cursor:pointer;touch-action:none;border-radius:6px}
+.ts .plain{border:0;background:none;padding:0;min-height:24px;text-decoration:underline;font-size:13.5px;
+  color:var(--ink)}
+.ts .change{border-top:1px solid var(--line);padding:7px 0 8px;margin-top:6px}
+.ts .flip{display:flex;gap:9px;align-items:center;border:0;background:none;padding:2px 0;min-height:26px;
+  text-align:left}
+.ts .flip i{width:32px;height:18px;border-radius:9px;flex:none;background:var(--ink3);position:relative}
+.ts .flip i:before{content:"";position:absolute;width:13px;height:13px;border-radius:50%;left:2.5px;top:2.5px;
+  background:var(--card)}
+.ts .flip[aria-checked=true] i{background:var(--ink)}.ts .flip[aria-checked=true] i:before{left:16.5px}
+.ts .values{display:grid;grid-template-columns:minmax(40px,1fr) auto 52px;gap:12px;align-items:center;font-size:15px;
+  line-height:22px;white-space:nowrap}
+.ts .values em{text-align:right;font-style:normal;color:var(--ink2)}
+.ts .bars i{display:block;height:5px;border-radius:2px;margin:2px 0}
+.ts:not(.beside) .side{margin-top:18px}
+.ts:not(.beside) .rows{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:0 28px}
+.ts.slim{padding:10px 12px 12px}.ts.slim .top{flex-wrap:wrap}
+.ts.slim .says{font-size:17px;line-height:23px}
+.ts.slim .inside{grid-template-columns:minmax(0,1fr)}
+.ts.slim .facts{display:grid;grid-template-columns:1fr 1fr}
+.ts.slim .funnel{height:10px}.ts.slim .rows{grid-template-columns:minmax(0,1fr)}
+.ts:fullscreen{overflow:auto}
+@media print{.ts .funnel,.ts .bar{display:none}}
+`,ee=`${te(".rv")}
+.rv .cards{display:grid;gap:16px;margin-bottom:16px}
+.rv .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 18px 14px;min-width:0}
+.rv .card h2 span{font-size:14px}
+.rv .load{display:flex;justify-content:space-between;font-size:14px;line-height:20px;color:var(--ink2);margin-top:4px}
+.rv .load b{font-size:16px;color:var(--ink)}.rv .hot .load b{color:var(--fulltext)}
+.rv .meter{height:7px;border-radius:3px;background:var(--grid);margin:2px 0 8px}
+.rv .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rv .hot .meter i{background:var(--full)}
+.rv .rhead{display:flex;justify-content:space-between;gap:10px;align-items:center;min-height:36px}
+.rv .why{margin:8px 0 0;font-size:15px;line-height:21px;text-wrap:pretty}
+.rv .tracks{display:grid;grid-template-columns:minmax(110px,216px) minmax(0,1fr) auto auto;gap:0 14px;
+  align-items:center}
+.rv .tracks .h{font-size:13px;color:var(--ink2);text-align:right}
+.rv .tracks .name b{display:block;font-size:16px;line-height:21px}
+.rv .tracks .num{text-align:right;white-space:nowrap;font-size:16px}.rv .tracks .num.late{color:var(--fulltext)}
+.rv .tracks .rule{grid-column:1/-1;height:1px;background:var(--grid);margin:5px 0}
+.rv .tracks .at{cursor:ew-resize}
+.rv.slim .card{padding:10px 12px}.rv.slim .tracks{grid-template-columns:82px minmax(0,1fr) auto;gap:0 8px}
+.rv.slim .tracks .waits{display:none}.rv.slim .tracks .name b{font-size:14px;line-height:18px}
+`;var J=24,xt=2*J+6,on=74;function ne(t,e){let{runners:n}=t.data,o=b(t),r=Math.max(...n.map(l=>l.time)),s=Math.min(...n.map(l=>l.time)),a=Math.max(120,e-on),f=l=>(r>0?l/r:0)*a,i=[c("span"),c("span",{className:"h"}),c("span",{className:"h",textContent:o.step}),c("span",{className:"h waits",textContent:o.waitsFor})];t.cursors=[];for(let l of n){let h=Math.abs(l.time-s)<=1e-9*s?o.leads:o.times(vt(l.time/
+s));i.push(c("span",{className:"rule"}),...rn(t,l,e,f,h,l.time===r&&r>1.5*s))}i.push(c("span"),ln(t,e,f,r)),t.tracks.replaceChildren(...i),t.across=f}function rn(t,e,n,o,r,s){let a=p("svg",{width:n,height:xt,class:"at",role:"img","aria-label":`${e.name}: ${O(e.time)}`}),f=e.document;for(let h of sn(f.boxes,e.time))h.lane===0&&a.append(...an(t,h,o));for(let[h,u,d]of f.waits)h===0&&a.append(oe(o(u),
+0,o(d)-o(u),"url(#ts-hatch)"));let i=o(e.time),l=p("rect",{x:-1,y:0,width:2,height:xt,fill:"var(--ink)",class:"cursor"});return a.append(p("rect",{x:i,y:0,width:2,height:xt,fill:"var(--ink)"}),p("text",{x:i+8,y:20,"font-size":14,"font-weight":700,fill:"var(--ink)"},r),l),t.cursors.push(l),[c("span",{className:"name"},c("b",{textContent:e.name})),c("span",{},a),c("span",{className:s?"num late":"num"},
+c("b",{textContent:O(e.time)})),c("span",{className:"num waits",textContent:O(e.exposed+e.bubble)})]}function sn(t,e){let n=[];for(let o of t){let r=n.at(-1);r&&["lane","stream","kind","bucket"].every(a=>r[a]===o[a])&&o.stream!=="compute"&&o.bucket<0&&o.t0-r.t1<=1e-6*e?r.t1=o.t1:n.push({...o})}return n}var oe=(t,e,n,o)=>p("rect",{x:t,y:e,width:Math.max(.8,n),height:J,fill:o,stroke:"var(--card)","s\
+troke-width":.5});function an(t,e,n){let o=n(e.t0),r=n(e.t1)-o,s=b(t),a=e.stream!=="compute",f={forward:"var(--casing)",backward:"var(--ag)",optimizer:"var(--idle)",copy:"var(--casing)"},i=e.bucket>=0||a?Qt(e.bucket).box:f[e.kind]??"var(--casing)",l=a?e.bucket>=0?"":s.kinds[e.kind]:e.bucket>=0?"":s.pass[e.kind],h=[oe(o,a?J+3:0,r,i)];if(l&&Vt(l,13,r)){let u=a?"var(--card)":"var(--ink)";h.push(p("te\
+xt",{x:o+r/2,y:(a?J+3:0)+17,"font-size":13,"text-anchor":"middle",fill:u},l))}return h}function ln(t,e,n,o){let r=x(o),s=et(o*r.f,e/100),a=p("svg",{width:e,height:26,class:"at"});for(let f=0;s>0&&f*s<=o*r.f*1.0001;f++){let i=f?"middle":"start",l=`${Number((f*s).toPrecision(6))}${f?"":` ${r.unit}`}`;a.append(p("text",{x:n(f*s/r.f),y:17,"font-size":13,"text-anchor":i,fill:"var(--ink2)"},l))}return c(
+"span",{},a)}var cn=24,fn=6;function pn(t){let e=c("div",{className:"rv",role:"group",tabIndex:0}),n={root:e,clock:Q(),data:null,cards:[],copies:!1,cursors:[]};Object.assign(n,{row:c("div",{className:"cards"}),bar:c("div",{className:"bar"}),tracks:c("div",{className:"tracks"}),foot:c("div",{className:"foot"})}),e.append(c("style",{textContent:ee}),n.row,c("div",{className:"card"},n.bar,n.tracks),n.foot),t.append(
+e);let o=typeof ResizeObserver=="function"?new ResizeObserver(()=>wt(n,!1)):null;return o?.observe(e),e.addEventListener("keydown",r=>wn(n,r)),xn(n),{root:e,clock:n.clock,update:r=>hn(n,r),save:()=>({copies:n.copies}),restore:({copies:r})=>re(n,r),destroy(){o?.disconnect(),n.clock.pause(),n.off?.(),e.remove()}}}function hn(t,e){let n=t.data===null||e.id!==t.data.id,o=e.t!=null&&e.t!==t.data?.t;if(t.
+data=e,n){let r=Math.max(...e.runners.map(s=>s.time));t.off?.(),t.off=t.clock.on(()=>se(t),r,r/cn),t.moments=e.runners.flatMap(s=>Xt(s.document)).sort((s,a)=>s-a)}un(t),(o||n)&&t.clock.seek(o?e.t:.1*t.clock.total)}function un(t){let{root:e,data:n}=t,o=n.theme==="dark"?"dark":"light",r={...R[o],...Zt[o]};for(let s in r)e.style.setProperty(`--${s}`,r[s]);e.lang=n.lang==="zh"?"zh-CN":"en",e.setAttribute(
+"aria-label",b(t).label),e.dataset.runners=n.runners.map(s=>s.way).join(),bn(t),yn(t),wt(t,!0)}var dn=({data:t,copies:e})=>t.runners.filter(n=>n.way!==(e?"data_parallel":"copies"));function wt(t,e){let{root:n,data:o}=t,r=n.clientWidth;if(!o||!r||!e&&t.whole===r)return;t.whole=r,n.classList.toggle("slim",r<760);let s=dn(t),a=r<760?1:r<900?Math.min(2,s.length):s.length,f=(r-16*(a-1))/a-(r<760?26:38),
+i=Math.max(...o.runners.flatMap(l=>l.document.held.map(gt)));t.row.style.gridTemplateColumns=`repeat(${a},minmax(0,1fr))`,t.cards=s.map(l=>gn(t,l,f,i)),t.row.replaceChildren(...t.cards.map(l=>l.card)),ne(t,r<760?Math.max(150,r-190):r-480),t.tracks.prepend(p("svg",{width:0,height:0,style:"position:absolute"},mn())),se(t)}function mn(){let t={id:"ts-hatch",width:8,height:8,patternUnits:"userSpaceOnU\
+se",patternTransform:"rotate(45)"},e=(n,o)=>p("rect",{width:n,height:8,fill:o});return p("defs",{},p("pattern",t,e(8,"var(--fulltint)"),e(3.2,"var(--full)")))}function gn(t,e,n,o){let r=b(t),s=Math.max(...t.data.runners.map(d=>d.sent)),a=e.sent===s&&e.sent>2*Math.min(...t.data.runners.map(d=>d.sent)),f=c("i"),i={data:e,pace:c("span")},l=c("h2",{},e.name,i.pace),h=n/Math.min(16,e.document.held.length+
+1)<62;f.style.width=`${100*e.sent/s}%`;let u=e.way==="data_parallel"||e.way==="copies"?[kn(t)]:[];return i.card=c("section",{className:a?"card hot":"card"},c("div",{className:"rhead"},l,...u),c("div",{className:"load"},c("span",{textContent:r.sends}),c("b",{textContent:y(e.sent)})),c("div",{className:"meter"},f),Jt(i,n,o),c("div",{className:"load"},c("span",{textContent:h?r.heldShort:r.held})),c("\
+p",{className:"why",textContent:e.why})),i}function kn(t){let e=c("span",{className:"seg",role:"group"}),n=b(t),o=[[!1,n.nccl],[!0,n.copies]].filter(([r])=>t.data.runners.some(s=>s.way===(r?"copies":"data_parallel")));return v(e,o,t.copies,r=>re(t,r),n.how),e}function re(t,e){t.copies=e,wt(t,!0)}function bn(t){let e=b(t),n=(r,s)=>It(e,r,s),o=c("span",{className:"seg",role:"group"});ht(o,t.clock,e),
+t.play=n("play",()=>ft(t)),t.now=c("span",{className:"clock"}),t.bar.replaceChildren(c("span",{className:"g"},n("first",()=>t.clock.seek(0)),n("back",()=>Y(t,-1)),t.play,n("next",()=>Y(t,1))),t.now,o)}function yn(t){let{legend:e}=b(t),n=(o,r)=>{let s=c("i");return s.style.cssText=`width:14px;height:14px;${o}`,c("span",{},s,r)};t.foot.replaceChildren(c("span",{},c("i",{className:"hatch"}),e.wait),n(
+"background:var(--b1)",e.bucket),n("border-radius:50%;background:var(--done)",e.copy),n("border:2px solid var(--ink);border-radius:3px;background:var(--sumfill)",e.reduce),...Object.keys(N).map(o=>n(`background:${N[o]}`,e[o])),n("border:2px solid var(--hostink);background:var(--host)",e.server))}function se(t){let{data:e,clock:n,root:o,cards:r}=t;if(!e||!t.across)return;let s=b(t),a=x(n.total),f=(i,l)=>fn*
+((l-i.begin)/Math.max(1e-15,i.end-i.begin))%1;for(let i of r){Yt(i,n.t,f);let l=yt(i.data.document,n.t);C(i.pace,n.t>=i.data.time?s.done:l?`${s.kinds[l.kind]??l.kind}, ${l.name}`:s.nothing)}for(let i of t.cursors)i.setAttribute("transform",`translate(${t.across(n.t).toFixed(2)} 0)`);C(t.now,`${a.num(n.t)} / ${a.fmt(n.total)}`),Wt(t.play,n.playing,s),Object.assign(o.dataset,{t:String(Number(n.t.toPrecision(
+9))),playing:String(n.playing),finished:String(e.runners.filter(i=>n.t>=i.time).length)})}function Y({clock:t,moments:e},n){jt(t,e,n,t.total/200)}function xn(t){let e=!1,n=o=>{let r=t.tracks.querySelector("svg.at")?.getBoundingClientRect(),s=t.across?.(t.clock.total);r&&s&&t.clock.seek((o.clientX-r.left)/s*t.clock.total)};t.tracks.addEventListener("pointerdown",o=>{e=!!o.target.closest?.("svg.at"),
+e&&n(o)}),t.tracks.addEventListener("pointermove",o=>{e&&o.pointerType==="mouse"&&o.buttons&&n(o)});for(let o of["pointerup","pointercancel"])t.tracks.addEventListener(o,()=>{e=!1})}function wn(t,e){let{clock:n}=t;ct(e,{" ":()=>ft(t),ArrowRight:()=>Y(t,1),ArrowLeft:()=>Y(t,-1),Home:()=>n.seek(0),End:()=>n.seek(n.total)})}var Mn=_t(t=>Kt("rivals",pn(t)));export{Mn as default};

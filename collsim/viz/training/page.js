@@ -1,0 +1,21 @@
+// A step of training as an offline file: its timeline, and the players inside its collectives.
+
+import { createStep } from "./step.js";
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const stored = read("timeline");
+const options = read("options");
+const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+const look = { lang: options.lang, theme: options.theme ?? (isDark ? "dark" : "light") };
+const empty = { ghost: [], rows: [], curve: [], usual: 0, asked: false, every: false };
+let data = { id: "step", ...empty, ...look, ...stored };
+const step = createStep(document.getElementById("player"), {
+  act({ what, name, on }) {
+    if (what === "open") data = { ...data, open: name, opened: stored.inside[name] ?? null };
+    if (what === "every") data = { ...data, every: on };
+    step.update({ ...data, t: null });
+  },
+});
+data.opened = stored.inside[data.open] ?? null;
+step.update({ ...data, t: options.t });
+globalThis.step = step;

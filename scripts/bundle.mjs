@@ -1,0 +1,85 @@
+// Builds what browsers load: one file for each entry below, in collsim/viz/bundles, committed. `npm run build`.
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+const PACKAGE = fileURLToPath(new URL("../collsim/", import.meta.url));
+export const FOLDER = resolve(PACKAGE, "viz/bundles");
+
+/** What a host mounts: modules, below the package, of whose exports the default is left, as hosts may give others a
+ * meaning (anywidget takes `render`). */
+const COMPONENTS = {
+  editor: "app/pages/write/editor.js",
+  lab: "viz/real/lab.js",
+  lab_step: "viz/real/labstep.js",
+  lanes: "viz/splits/lanes.js",
+  player: "viz/player/host.js",
+  program: "viz/program/lanes.js",
+  race: "viz/race/race.js",
+  rivals: "viz/training/rivals.js",
+  route: "viz/route/route.js",
+  simple: "viz/simple/simple.js",
+  splits: "viz/splits/splitmap.js",
+  step: "viz/training/step.js",
+  story: "viz/story/story.js",
+  switches: "app/shell/switches.js",
+};
+/** What a page runs as a script of its own. Plain scripts, as browsers refuse modules from file://. */
+const PAGES = {
+  first_frame: "viz/simple/firstframe.js",
+  player_page: "viz/hosts/page.js",
+  site: "site/site.js",
+  step_page: "viz/training/page.js",
+  story_page: "viz/story/page.js",
+};
+
+/** A bundle: its text, and the modules in it, below the package. */
+async function bundleOf(name) {
+  const path = COMPONENTS[name] ?? PAGES[name];
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: PACKAGE,
+    stdin: {
+      contents: name in COMPONENTS ? `export { default } from "./${path}";` : `import "./${path}";`,
+      resolveDir: PACKAGE,
+    },
+    bundle: true,
+    charset: "utf8",
+    format: name in COMPONENTS ? "esm" : "iife",
+    legalComments: "none",
+    lineLimit: 400,
+    metafile: true,
+    minify: true,
+    banner: { js: `/* collsim: built from ${path} by "npm run build"; edit the sources. */` },
+    target: "es2022",
+    write: false,
+  });
+  const inputs = Object.keys(metafile.inputs).filter((input) => input !== "<stdin>");
+  return { text: outputFiles[0].text, inputs };
+}
+
+const digestOf = (path) => createHash("sha256").update(readFileSync(resolve(PACKAGE, path))).digest("hex");
+
+/** Everything that lies in the folder, by file name; `sources.json` holds the digest of each module in a bundle. */
+export async function buildBundles() {
+  const files = {},
+    modules = new Set();
+  for (const name of [...Object.keys(COMPONENTS), ...Object.keys(PAGES)]) {
+    const { text, inputs } = await bundleOf(name);
+    files[`${name}.js`] = text;
+    for (const path of inputs) modules.add(path);
+  }
+  const digests = Object.fromEntries([...modules].sort().map((path) => [path, digestOf(path)]));
+  return { ...files, "sources.json": `${JSON.stringify(digests, null, 1)}\n` };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const files = await buildBundles();
+  rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER);
+  for (const [name, text] of Object.entries(files)) writeFileSync(resolve(FOLDER, name), text);
+  const size = Object.values(files).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  console.log(`${Object.keys(files).length} files, ${size} bytes in ${FOLDER}`);
+}
