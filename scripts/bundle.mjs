@@ -60,7 +60,10 @@ async function bundleOf(name) {
   return { text: outputFiles[0].text, inputs };
 }
 
-const digestOf = (path) => createHash("sha256").update(readFileSync(resolve(PACKAGE, path))).digest("hex");
+const digestOf = (path) =>
+  createHash("sha256")
+    .update(readFileSync(resolve(PACKAGE, path)))
+    .digest("hex");
 
 /** Everything that lies in the folder, by file name; `sources.json` holds the digest of each module in a bundle. */
 export async function buildBundles() {

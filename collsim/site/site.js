@@ -10,11 +10,11 @@ const page = JSON.parse(document.getElementById("page").textContent);
 const waiting = new Map();
 
 globalThis.collsimRun = function (key, packed) {
-  unpacked(packed).then(run => waiting.get(key)?.(run));
+  unpacked(packed).then((run) => waiting.get(key)?.(run));
 };
 
 async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -22,13 +22,16 @@ async function unpacked(text) {
 const loaded = new Map();
 function load(key) {
   if (!loaded.has(key)) {
-    loaded.set(key, new Promise((resolve, reject) => {
-      waiting.set(key, resolve);
-      const script = document.createElement("script");
-      script.src = `${page.root}runs/${key}.js`;
-      script.onerror = () => reject(new Error(key));
-      document.head.append(script);
-    }));
+    loaded.set(
+      key,
+      new Promise((resolve, reject) => {
+        waiting.set(key, resolve);
+        const script = document.createElement("script");
+        script.src = `${page.root}runs/${key}.js`;
+        script.onerror = () => reject(new Error(key));
+        document.head.append(script);
+      }),
+    );
   }
   return loaded.get(key);
 }
@@ -65,7 +68,8 @@ function card(q, k) {
 }
 
 function choice(q, k) {
-  const { box, reply } = card(q, k), list = element("div", null, { className: "choices" });
+  const { box, reply } = card(q, k),
+    list = element("div", null, { className: "choices" });
   let open = true;
   q.choices.forEach((alternative, position) => {
     const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[lang]}`);
@@ -79,13 +83,36 @@ function choice(q, k) {
     };
     list.append(button);
   });
-  box.append(list, reply, reveal(q, reply, () => list.children[q.answer].classList.add("right")));
+  box.append(
+    list,
+    reply,
+    reveal(q, reply, () => list.children[q.answer].classList.add("right")),
+  );
   return box;
 }
 
-const FACTORS = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1048576, gib: 1073741824,
-  s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ns: 1e-9,
-  "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "b/s": 1, x: 1, "×": 1, "": 1 };
+const FACTORS = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  kib: 1024,
+  mib: 1048576,
+  gib: 1073741824,
+  s: 1,
+  ms: 1e-3,
+  us: 1e-6,
+  µs: 1e-6,
+  μs: 1e-6,
+  ns: 1e-9,
+  "kb/s": 1e3,
+  "mb/s": 1e6,
+  "gb/s": 1e9,
+  "b/s": 1,
+  x: 1,
+  "×": 1,
+  "": 1,
+};
 function value(text) {
   const m = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*([a-zA-Zµμ×/]*)\s*$/.exec(text);
   const factor = m && FACTORS[m[2].toLowerCase()];
@@ -93,35 +120,51 @@ function value(text) {
 }
 
 function number(q, k) {
-  const { box, reply } = card(q, k), row = element("p");
+  const { box, reply } = card(q, k),
+    row = element("p");
   const input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
   input.setAttribute("aria-label", page.words.answer);
   const button = element("button", page.words.check);
   let open = true;
   button.onclick = () => {
     const answer = value(input.value);
-    if (Number.isNaN(answer)) { reply.textContent = page.words.unclear; return; }
+    if (Number.isNaN(answer)) {
+      reply.textContent = page.words.unclear;
+      return;
+    }
     const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
     reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[lang] : ""}`;
     if (open) counted(right);
     open = false;
   };
-  input.onkeydown = event => { if (event.key === "Enter") button.click(); };
+  input.onkeydown = (event) => {
+    if (event.key === "Enter") button.click();
+  };
   row.append(input, " ", button);
-  box.append(row, reply, reveal(q, reply, () => { input.value = q.shown; }));
+  box.append(
+    row,
+    reply,
+    reveal(q, reply, () => {
+      input.value = q.shown;
+    }),
+  );
   return box;
 }
 
 function reveal(q, reply, mark) {
   const button = element("button", page.words.reveal, { className: "reveal" });
-  button.onclick = () => { mark(); reply.textContent = q.why[lang]; };
+  button.onclick = () => {
+    mark();
+    reply.textContent = q.why[lang];
+  };
   return button;
 }
 
 // ---- pages
 
 async function show(key, options) {
-  const run = await load(key), host = document.getElementById("player");
+  const run = await load(key),
+    host = document.getElementById("player");
   const before = show.player;
   show.player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
   before?.destroy();
@@ -132,28 +175,32 @@ async function show(key, options) {
 }
 
 function gallery() {
-  const selects = ["algorithm", "place", "ranks"].map(name => document.getElementById(name));
+  const selects = ["algorithm", "place", "ranks"].map((name) => document.getElementById(name));
   const [algorithm, place, ranks] = selects;
   const fill = (select, values, names) => {
     const previous = select.value;
-    select.replaceChildren(...values.map(v => element("option", names?.[v] ?? v, { value: v })));
+    select.replaceChildren(...values.map((v) => element("option", names?.[v] ?? v, { value: v })));
     select.value = values.map(String).includes(previous) ? previous : values[0];
   };
-  const unique = values => [...new Set(values)];
+  const unique = (values) => [...new Set(values)];
   function update(changed) {
-    fill(algorithm, unique(page.runs.map(r => r.algorithm)));
-    const here = page.runs.filter(r => r.algorithm === algorithm.value);
-    fill(place, unique(here.map(r => r.place)), page.places);
-    fill(ranks, unique(here.filter(r => r.place === place.value).map(r => r.ranks)));
-    const run = here.find(r => r.place === place.value && String(r.ranks) === ranks.value);
+    fill(algorithm, unique(page.runs.map((r) => r.algorithm)));
+    const here = page.runs.filter((r) => r.algorithm === algorithm.value);
+    fill(place, unique(here.map((r) => r.place)), page.places);
+    fill(ranks, unique(here.filter((r) => r.place === place.value).map((r) => r.ranks)));
+    const run = here.find((r) => r.place === place.value && String(r.ranks) === ranks.value);
     if (changed) history.replaceState(null, "", "#run=" + run.key);
     show(run.key);
   }
   function fromAddress() {
     const requested = new URLSearchParams(location.hash.slice(1)).get("run");
-    const run = key => page.runs.find(r => r.key === key);
+    const run = (key) => page.runs.find((r) => r.key === key);
     const wanted = run(requested) ?? run(page.first) ?? page.runs[0];
-    for (const [select, v] of [[algorithm, wanted.algorithm], [place, wanted.place], [ranks, wanted.ranks]]) {
+    for (const [select, v] of [
+      [algorithm, wanted.algorithm],
+      [place, wanted.place],
+      [ranks, wanted.ranks],
+    ]) {
       select.replaceChildren(element("option", String(v), { value: v }));
       select.value = String(v);
     }
@@ -168,14 +215,16 @@ async function race() {
   const places = document.getElementById("place");
   let players = [];
   async function start() {
-    const keys = page.races[places.value], clock = createClock(), box = document.getElementById("racers");
-    players.forEach(p => p.destroy());
+    const keys = page.races[places.value],
+      clock = createClock(),
+      box = document.getElementById("racers");
+    players.forEach((p) => p.destroy());
     const runs = await Promise.all(keys.map(load));
     const hosts = runs.map(() => element("div", null, { className: "player" }));
     box.replaceChildren(...hosts);
     const look = { lang, header: true, view: "logical", clock };
     players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
-    await Promise.all(players.map(p => p.ready));
+    await Promise.all(players.map((p) => p.ready));
     globalThis.raceClock = clock;
     document.body.dataset.run = keys.join(" ");
   }
@@ -184,16 +233,20 @@ async function race() {
 }
 
 async function questions() {
-  const box = document.getElementById("questions"), all = [];
+  const box = document.getElementById("questions"),
+    all = [];
   for (const { key, href } of page.keys) {
-    const run = await load(key), part = element("section"), inner = element("div");
-    const head = element("h2", run.timeline.meta.title[lang]), link = element("a", page.words.show, { href });
+    const run = await load(key),
+      part = element("section"),
+      inner = element("div");
+    const head = element("h2", run.timeline.meta.title[lang]),
+      link = element("a", page.words.show, { href });
     part.append(head, link, inner);
     ask(inner, run.questions);
     all.push(part);
   }
   box.replaceChildren(...all);
-  document.body.dataset.run = page.keys.map(k => k.key).join(" ");
+  document.body.dataset.run = page.keys.map((k) => k.key).join(" ");
 }
 
 function story() {

@@ -88,9 +88,31 @@ test("a run in which nothing moves is at its end at once", () => {
 
 test("no name of a finish covers another, however near they end", () => {
   for (const [ends, width] of [
-    [[{ x: 480, long: 200 }, { x: 482, long: 130 }, { x: 760, long: 70 }], 800],
-    [[{ x: 300, long: 120 }, { x: 610, long: 190 }, { x: 770, long: 70 }], 800],
-    [[{ x: 400, long: 90 }, { x: 402, long: 90 }, { x: 404, long: 90 }, { x: 406, long: 90 }], 800],
+    [
+      [
+        { x: 480, long: 200 },
+        { x: 482, long: 130 },
+        { x: 760, long: 70 },
+      ],
+      800,
+    ],
+    [
+      [
+        { x: 300, long: 120 },
+        { x: 610, long: 190 },
+        { x: 770, long: 70 },
+      ],
+      800,
+    ],
+    [
+      [
+        { x: 400, long: 90 },
+        { x: 402, long: 90 },
+        { x: 404, long: 90 },
+        { x: 406, long: 90 },
+      ],
+      800,
+    ],
   ]) {
     const spans = flagPlaces(ends, width).map(({ left, row }, n) => {
       const { x, long } = ends[n];

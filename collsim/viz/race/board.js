@@ -5,6 +5,7 @@ import { el, segment, setText } from "../player/draw/elements.js";
 import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
 import { buildTransport } from "./transport.js";
+import { showPlaying } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
 import { raceWords } from "./words.js";
 

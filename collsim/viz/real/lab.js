@@ -248,7 +248,7 @@ function sayLab(lab, t) {
     over = k < 0,
     begin = over || k === 0 ? 0 : predicted.ends[k - 1],
     first = over ? w.over(labSpan(lab, t)) : w.at(labSpan(lab, t), labSpan(lab, t - begin), k + 1);
-  let rest = "";
+  let rest;
   if (measured) {
     const j = measured.ends.findIndex((end) => end > t + 1e-12),
       last = j < 0 ? steps - 1 : Math.max(0, j - 1),

@@ -159,7 +159,7 @@ function machines(ctx, colors, { x, y, w, h }, used, here) {
 // ---- chapter 7
 
 export function drawTraining(ctx, fig) {
-  const { w, h, colors, words, r, data, share, slim } = fig,
+  const { w, colors, words, r, data, share, slim } = fig,
     left = slim ? 8 : 92,
     longest = Math.max(...data.training.steps.map((s) => s.apart)),
     scale = (w - left - 14) / longest,

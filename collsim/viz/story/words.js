@@ -32,9 +32,11 @@ export const STORY_WORDS = {
         key: "server",
         title: "One server adds",
         text: [
-          [0.2,
+          [
+            0.2,
             "[n] GPUs have each computed a gradient of [size]. All of them need the sum. The obvious way: " +
-            "GPU 0 collects, adds, and sends the result back."],
+              "GPU 0 collects, adds, and sends the result back.",
+          ],
           [0.5, "Every cable carries [rate] each way. Through the cable of GPU 0 must pass {less} × {size}."],
           [1, "The sum goes back over the same cable. It is there after **{serverTime}**."],
         ],
@@ -43,9 +45,11 @@ export const STORY_WORDS = {
         key: "hot-link",
         title: "The hot link",
         text: [
-          [1,
+          [
+            1,
             "GPU 0's cable carries (N − 1) × S = **{serverBytes}** in each direction, every other one " +
-            "**{otherBytes}**."],
+              "**{otherBytes}**.",
+          ],
           [1, "Doubling that one cable saves **{saves}**. Doubling all the others saves {rest}."],
           [1, "With [more] it would be {moreTime}: **the time grows with N − 1**."],
         ],
@@ -54,13 +58,17 @@ export const STORY_WORDS = {
         key: "ring",
         title: "The ring",
         text: [
-          [0.2,
+          [
+            0.2,
             "Cut the gradient into [n] pieces of {piece}. Each GPU sends one piece to its neighbour, which " +
-            "adds its own numbers and passes the sum on."],
+              "adds its own numbers and passes the sum on.",
+          ],
           [0.5, "After {less} steps every piece is complete somewhere."],
-          [1,
+          [
+            1,
             "{less} more steps copy it around. All cables work all the time: **{ringTime}** instead of " +
-            "{serverTime}."],
+              "{serverTime}.",
+          ],
         ],
       },
       {
@@ -68,12 +76,16 @@ export const STORY_WORDS = {
         title: "How much must each GPU send?",
         formula: "volume",
         text: [
-          [1,
+          [
+            1,
             "Twice, because sums travel once to be **added** and once to be **copied**. (N − 1) of N, " +
-            "because one piece stays at home each time."],
-          [1,
+              "because one piece stays at home each time.",
+          ],
+          [
+            1,
             "From [n] to [far] it changes by {grows}, from {sent} to {sentFar}. It is **never more than 2 " +
-            "S**, {most}, with any number of GPUs."],
+              "S**, {most}, with any number of GPUs.",
+          ],
         ],
       },
       {
@@ -81,39 +93,51 @@ export const STORY_WORDS = {
         title: "And how long does it take?",
         formula: "time",
         text: [
-          [1,
+          [
+            1,
             "**α** is the time to start a message, in which nothing moves: [alpha]. **β** is the time of " +
-            "one byte on a cable, 1/B = {beta} at [rate]. **γ** is the time to add one byte: [gamma]. " +
-            "**S** is the size of the gradient: [small]."],
+              "one byte on a cable, 1/B = {beta} at [rate]. **γ** is the time to add one byte: [gamma]. " +
+              "**S** is the size of the gradient: [small].",
+          ],
           [1, "With [many] there are {steps} steps. Starting them takes {starting}, **{idle} of the time**."],
-          [1,
+          [
+            1,
             "Halving and doubling sends as much in {hsteps} steps: {halving}, where adding costs nothing. " +
-            "Small gradients want few steps, large ones want full cables."],
+              "Small gradients want few steps, large ones want full cables.",
+          ],
         ],
       },
       {
         key: "cards",
         title: "Two machines, eight network cards",
         text: [
-          [1,
+          [
+            1,
             "Two DGX A100 hold 8 GPUs and 8 network cards each. One ring over all 16 GPUs leaves a machine " +
-            "through one card: 256 MiB take {oneTime}, and seven cables are idle."],
-          [1,
+              "through one card: 256 MiB take {oneTime}, and seven cables are idle.",
+          ],
+          [
+            1,
             "Each further ring is rotated by one GPU and leaves through another card. [channels]: {cards} " +
-            "of 8 cards, **{cardsTime}**, {cardsFaster} times as fast as one. Same GPUs, same cables."],
+              "of 8 cards, **{cardsTime}**, {cardsFaster} times as fast as one. Same GPUs, same cables.",
+          ],
         ],
       },
       {
         key: "training",
         title: "One step of training",
         text: [
-          [0.4,
+          [
+            0.4,
             "Gradients appear from the last layer to the first, so the sum of one bucket can travel while " +
-            "the next is computed."],
+              "the next is computed.",
+          ],
           [0.8, "With [bucket] a step takes **{stepTime}**; if the sums began after the last gradient, {apart}."],
-          [1,
+          [
+            1,
             "The network costs {exposed} of the step. Many small buckets pay α again and again; " +
-            "one large bucket has nothing to hide behind."],
+              "one large bucket has nothing to hide behind.",
+          ],
         ],
         note: "ResNet-50, 16 images on each of 8 A100 in one PCIe machine, DDP, bfloat16; predicted, not measured.",
       },
@@ -180,7 +204,10 @@ export const STORY_WORDS = {
         key: "server",
         title: "由一台服务器相加",
         text: [
-          [0.2, "[n] 个 GPU 各自算出了 [size] 的梯度，每个都需要总和。最直接的办法：GPU 0 收集、相加，再把结果发回去。"],
+          [
+            0.2,
+            "[n] 个 GPU 各自算出了 [size] 的梯度，每个都需要总和。最直接的办法：GPU 0 收集、相加，再把结果发回去。",
+          ],
           [0.5, "每条线缆单向带宽 [rate]。GPU 0 的那条线缆必须通过 {less} × {size}。"],
           [1, "总和沿同一条线缆发回，**{serverTime}** 之后到齐。"],
         ],
@@ -217,21 +244,31 @@ export const STORY_WORDS = {
         title: "那么要多久？",
         formula: "time",
         text: [
-          [1,
+          [
+            1,
             "**α** 是启动一条消息的时间，其间什么都不传：[alpha]。**β** 是一个字节在线缆上的时间，[rate] 时 1/B = {beta}。**γ** 是加一个字节的时间：" +
-            "[gamma]。**S** 是梯度大小：[small]。"],
+              "[gamma]。**S** 是梯度大小：[small]。",
+          ],
           [1, "[many] 时共有 {steps} 步，启动它们要 {starting}，占 **{idle} 的时间**。"],
-          [1, "halving-doubling 发送同样多的字节，只要 {hsteps} 步：{halving}（不计相加的时间）。小梯度要步数少，大梯度要线缆满。"],
+          [
+            1,
+            "halving-doubling 发送同样多的字节，只要 {hsteps} 步：{halving}（不计相加的时间）。小梯度要步数少，大梯度要线缆满。",
+          ],
         ],
       },
       {
         key: "cards",
         title: "两台机器，八张网卡",
         text: [
-          [1, "两台 DGX A100 各有 8 个 GPU 和 8 张网卡。一个贯穿 16 个 GPU 的环只经一张网卡离开机器：256 MiB 需要 {oneTime}，另外七条线缆闲着。"],
-          [1,
+          [
+            1,
+            "两台 DGX A100 各有 8 个 GPU 和 8 张网卡。一个贯穿 16 个 GPU 的环只经一张网卡离开机器：256 MiB 需要 {oneTime}，另外七条线缆闲着。",
+          ],
+          [
+            1,
             "再加的每个环错开一个 GPU，从另一张网卡离开。[channels] 时用上 8 张中的 {cards} 张，**{cardsTime}**，是一张的 {cardsFaster} 倍快。" +
-            "GPU 和线缆都没有变。"],
+              "GPU 和线缆都没有变。",
+          ],
         ],
       },
       {

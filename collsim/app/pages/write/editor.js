@@ -1,16 +1,18 @@
 // A small code editor for a Streamlit component: line numbers, colours, Tab indents, one line can be marked as wrong.
 // Data is only ever written with textContent or as a textarea's value, never as markup.
-const PYTHON = "def|for|in|while|if|elif|else|yield|from|return|import|as|not|and|or|lambda|pass|break|continue|range" +
+const PYTHON =
+  "def|for|in|while|if|elif|else|yield|from|return|import|as|not|and|or|lambda|pass|break|continue|range" +
   "|None|True|False";
 const TEXT = String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`;
 const WORDS = new RegExp(String.raw`(#.*)|(${TEXT})|\b(${PYTHON})\b|\b(\d+)\b|\b(copy|reduce|repeat)\b`, "g");
 const KINDS = ["note", "text", "word", "number", "step"];
 
 export function pieces(code) {
-  const out = []; let at = 0;
+  const out = [];
+  let at = 0;
   for (const m of code.matchAll(WORDS)) {
     if (m.index > at) out.push(["", code.slice(at, m.index)]);
-    out.push([KINDS[m.slice(1).findIndex(x => x !== undefined)], m[0]]);
+    out.push([KINDS[m.slice(1).findIndex((x) => x !== undefined)], m[0]]);
     at = m.index + m[0].length;
   }
   if (at < code.length) out.push(["", code.slice(at)]);
@@ -27,57 +29,87 @@ export function typed(key, back, text, from, to) {
   }
   if (!back && from === to) return [text.slice(0, from) + "    " + text.slice(to), from + 4, from + 4];
   const lines = text.slice(first, to).split("\n");
-  const moved = lines.map(l => (back ? l.replace(/^ {1,4}/, "") : "    " + l)), joined = moved.join("\n");
+  const moved = lines.map((l) => (back ? l.replace(/^ {1,4}/, "") : "    " + l)),
+    joined = moved.join("\n");
   const start = Math.max(first, from + moved[0].length - lines[0].length);
   return [text.slice(0, first) + joined + text.slice(to), start, first + joined.length];
 }
 
 const MOUNTS = new WeakMap();
 
+function span(className, textContent) {
+  return Object.assign(document.createElement("span"), { className, textContent });
+}
+
+/** Draw the text, its line numbers and the line that is wrong. */
+function paint({ area, box, line }) {
+  const lines = area.value.split("\n").length,
+    numbers = Array.from({ length: lines }, (_, k) => span(k + 1 === line ? "bad" : "", String(k + 1))),
+    bar = box.querySelector(".bar");
+  box.querySelector(".lines").replaceChildren(...numbers);
+  box.querySelector(".paint").replaceChildren(...pieces(area.value + "\n").map(([kind, text]) => span(kind, text)));
+  bar.style.display = line ? "block" : "none";
+  bar.style.top = `${10 + 22 * ((line ?? 1) - 1)}px`;
+  box.querySelector(".inner").style.height = `${lines * 22 + 30}px`;
+}
+
+function send(editor, delay) {
+  clearTimeout(editor.timer);
+  const { area, turn } = editor;
+  editor.timer = setTimeout(() => editor.send?.("code", { text: area.value, turn }), delay);
+}
+
+function change(editor) {
+  editor.line = null;
+  paint(editor);
+  send(editor, 600);
+}
+
+function onKey(editor, event) {
+  const { area } = editor,
+    isNewLine = event.key === "Enter" && !event.shiftKey && !event.isComposing;
+  event.stopPropagation();
+  if (event.key === "Escape") {
+    editor.leave = true;
+    return;
+  }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    send(editor, 0);
+    return;
+  }
+  if ((event.key === "Tab" && !editor.leave) || isNewLine) {
+    event.preventDefault();
+    const [text, from, to] = typed(event.key, event.shiftKey, area.value, area.selectionStart, area.selectionEnd);
+    area.value = text;
+    area.setSelectionRange(from, to);
+    change(editor);
+  }
+  editor.leave = false;
+}
+
 function build(root) {
-  const box = root.querySelector(".editor"), area = box.querySelector("textarea");
-  const s = { area, box, timer: 0, leave: false };
-  const show = () => {
-    const lines = area.value.split("\n").length;
-    box.querySelector(".lines").replaceChildren(...Array.from({ length: lines }, (_, i) => {
-      const b = document.createElement("span"), bad = i + 1 === s.line;
-      b.textContent = String(i + 1); b.className = bad ? "bad" : ""; return b;
-    }));
-    box.querySelector(".paint").replaceChildren(...pieces(area.value + "\n").map(([kind, text]) => {
-      const b = document.createElement("span"); b.className = kind; b.textContent = text; return b;
-    }));
-    const bar = box.querySelector(".bar");
-    bar.style.display = s.line ? "block" : "none"; bar.style.top = `${10 + 22 * ((s.line ?? 1) - 1)}px`;
-    box.querySelector(".inner").style.height = `${lines * 22 + 30}px`;
-  };
-  const send = delay => {
-    clearTimeout(s.timer);
-    s.timer = setTimeout(() => s.send?.("code", { text: area.value, turn: s.turn }), delay);
-  };
-  area.addEventListener("input", () => { s.line = null; show(); send(600); });
-  area.addEventListener("keydown", e => {
-    e.stopPropagation();
-    if (e.key === "Escape") { s.leave = true; return; }
-    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { send(0); return; }
-    if ((e.key === "Tab" && !s.leave) || (e.key === "Enter" && !e.shiftKey && !e.isComposing)) {
-      e.preventDefault();
-      const [text, from, to] = typed(e.key, e.shiftKey, area.value, area.selectionStart, area.selectionEnd);
-      area.value = text; area.setSelectionRange(from, to); s.line = null; show(); send(600);
-    }
-    s.leave = false;
-  });
-  s.show = show;
-  return s;
+  const box = root.querySelector(".editor"),
+    area = box.querySelector("textarea"),
+    editor = { area, box, timer: 0, leave: false };
+  area.addEventListener("input", () => change(editor));
+  area.addEventListener("keydown", (event) => onKey(editor, event));
+  return editor;
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  let s = MOUNTS.get(parentElement);
-  if (!s) { s = build(parentElement); MOUNTS.set(parentElement, s); }
-  s.send = setStateValue;
-  s.area.setAttribute("aria-label", data.label);
-  s.box.classList.toggle("tall", Boolean(data.tall));
-  if (s.turn !== data.turn) { s.turn = data.turn; s.area.value = data.code; }
-  s.line = s.area.value === data.code ? data.line : s.line;
-  s.box.dataset.line = s.line ?? "";
-  s.show();
+  let editor = MOUNTS.get(parentElement);
+  if (!editor) {
+    editor = build(parentElement);
+    MOUNTS.set(parentElement, editor);
+  }
+  editor.send = setStateValue;
+  editor.area.setAttribute("aria-label", data.label);
+  editor.box.classList.toggle("tall", Boolean(data.tall));
+  if (editor.turn !== data.turn) {
+    editor.turn = data.turn;
+    editor.area.value = data.code;
+  }
+  editor.line = editor.area.value === data.code ? data.line : editor.line;
+  editor.box.dataset.line = editor.line ?? "";
+  paint(editor);
 }

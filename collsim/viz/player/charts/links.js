@@ -129,7 +129,7 @@ function putIdle(ctx, view, geo, r, q) {
   const { tw, rh, bh, top } = geo,
     ncol = columnsOf(geo),
     y = top + q * rh + geo.off + bh / 2 + 4.5;
-  for (let a = 0, b = 0; a < ncol; a = b + 1) {
+  for (let a = 0, b; a < ncol; a = b + 1) {
     for (b = a; b < ncol && r.top[b] < 1e-6;) b++;
     const x = ((a + b) / 2 / ncol) * tw;
     if (((b - a) / ncol) * tw > 60) put(ctx, view.words.idleBar, x, y, 13, view.colors.ink3, { align: "center" });

@@ -72,7 +72,7 @@ export function drawMatrix(ctx, view, w, h) {
     if (q >= 0) box(ctx, L.x0 + q * cs - 1, L.y0 + 4, cs + 2, L.height - L.y0 - 2, 3, null, colors.ink, 1.5);
   }
   if (view.wrong != null) markWrong(ctx, view, L);
-  drawMatrixKey(ctx, view, L.height + 10, w);
+  drawMatrixKey(ctx, view, L.height + 10);
 }
 
 /** Pixels that the widest name of a chunk takes: measured once, not at every frame. */
@@ -185,7 +185,7 @@ function drawMatrixCell(ctx, view, x, y, cs, inset, cell, nums) {
     });
 }
 
-function drawMatrixKey(ctx, view, y, w) {
+function drawMatrixKey(ctx, view, y) {
   const { model, colors, words } = view;
   let x = view.grid.x0;
   if (model.goal > 2) {

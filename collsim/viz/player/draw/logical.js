@@ -140,7 +140,7 @@ function ensurePairs({ model, channel }) {
 const inChannel = (model, channel, i) => !(channel >= 0) || model.groups.length > 0 || model.channel[i] === channel;
 
 export function drawLogical(ctx, view, w, h) {
-  const { model, colors } = view,
+  const { model } = view,
     endpointCount = model.endpoints,
     thick = view.lay.cards ? 22 : Math.max(2, view.lay.r * 0.5);
   ensurePairs(view);

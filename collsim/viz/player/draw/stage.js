@@ -74,7 +74,7 @@ function drawPanelNames(ctx, view) {
       wn = note ? widthOf(ctx, note, small, false) + 10 : 0;
     const fits = wl + wn < P.w[p] - 32,
       right = P.x.length === 2 && P.x[p] > mid;
-    let x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
+    const x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
     // a small stage has no room inside, the space over it has
     const over = view.k < KEY_SCALE && view.above >= size + 4,
       y = over ? P.y[p] - 5 : P.foot[p] ? P.y[p] + P.h[p] - 10 : P.y[p] + Math.max(21, size + 5);

@@ -64,7 +64,7 @@ function sceneAt(ui) {
     wait = waitingAt(model, t, s, scratch.wait),
     hover = before?.hover ?? null;
   const v = {
-    model: model,
+    model,
     colors: colorsOf(ui),
     words: wordsOf(ui),
     lang: state.lang,

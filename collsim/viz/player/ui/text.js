@@ -159,7 +159,7 @@ function narrate(ui, key, ended, phase) {
   // steps may begin together
   const wrong = view.s >= 0 && model.mistake?.step != null && model.step0[model.mistake.step] === model.step0[view.s];
   let head = "",
-    text = "";
+    text;
   if (!model.n) text = model.ranks === 1 ? w.none : w.idleRun;
   else if (ended && model.mistake) {
     head = w.overWrong;
