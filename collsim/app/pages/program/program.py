@@ -131,15 +131,7 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     st.html(format_verdict(head, reason, *_list_facts(verdict), token=token, status=True))
     if verdict.messages or verdict.verdict == "hangs":
         with st.container(key="card_program", border=True):
-<<<<<<< HEAD
             parts.draw_lanes(verdict, "program_lanes")
-=======
-            mount = st.components.v2.component(
-                "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_bundle("program")
-            )
-            mount(key="program_lanes", data={"wide": wide, "narrow": narrow})
-            st.html(_build_legend(verdict))
->>>>>>> 1471020c (esbuild builds what browsers load: real modules, committed bundles held to their sources, Node comes with the environment)
             with st.expander(t("program.table")):
                 st.html(_build_table(verdict))
     else:
