@@ -14,7 +14,7 @@ from collsim.lessons.chapters import LESSONS
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"```python\n# (collsim/\S+)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```python\n# (collsim/\S+)\n(.*?)```|`(collsim/\S+)`:\n\n```json\n(.*?)```", re.DOTALL)
 NUMBER = max(LESSONS) + 1
 #: Tests that iterate over the registries, and the names of what is added in the names of its tests.
 TESTS = ("algorithms/test_every_algorithm.py", "algorithms/test_docs.py", "topology/test_machines.py")
@@ -61,7 +61,7 @@ print(json.dumps({
 def files():
     """The blocks of CONTRIBUTING.md by path."""
     found = BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
-    return {path.replace("NN", f"{NUMBER:02}"): text for path, text in found}
+    return {(path or data).replace("NN", f"{NUMBER:02}"): text or words for path, text, data, words in found}
 
 
 def called(home, *command):
@@ -106,16 +106,17 @@ def test_there_is_one_file_of_each_kind_and_a_page_has_its_words():
     assert rooms == [
         "collsim/algorithms",
         "collsim/app/pages",
-        "collsim/app/texts",
         "collsim/io",
         "collsim/lessons/chapters",
+        "collsim/locale/en/app",
+        "collsim/locale/zh/app",
         "collsim/teach/exercises/tasks",
         "collsim/topology/machines",
     ]
 
 
 def test_they_are_written_as_the_house_writes(copy):
-    paths = [str(copy / path) for path in files()]
+    paths = [str(copy / path) for path in files() if path.endswith(".py")]
     called(copy, "-m", "ruff", "check", *paths)
     called(copy, "-m", "ruff", "format", "--check", *paths)
 

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from catalogs import pair_texts
 
 import collsim as cs
-from collsim.app.texts.catalogue import TEXTS as LABELS
+
+LABELS = pair_texts()
 
 ROOT = Path(__file__).parent.parent
 ROWS = [

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
-    {"chinese", "interrupts", "synonyms"},
+    {"locale", "interrupts", "synonyms"},
     {"errors"},
     {"units", "dtypes", "display", "files", "steps", "maxflow", "plugins"},
     {"limits"},

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from catalogs import pair_texts
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app.texts.catalogue import TEXTS
 from collsim.cli import app
 from collsim.schedule import freeze
 from collsim.teach import break_it, exercise, list_exercises
 from collsim.teach.breaking import BREAKAGES
 from collsim.viz.timeline.document import build_timeline
+
+TEXTS = pair_texts()
 
 ROOT = Path(__file__).parents[1]
 FROM_NOUGHT = re.compile(r"\bsteps? 0\b|第 ?0 ?步|步骤 ?0\b|第零步|\bstep zero\b", re.IGNORECASE)

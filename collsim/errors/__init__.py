@@ -25,7 +25,7 @@ class Sentence:
 
     Attributes:
         key: the English template, with its fields as `str.format` writes them; the catalogs find the translation by it
-            (`collsim/chinese/`). A template without values is taken as it is, braces too.
+            (`collsim/locale/zh/errors/`). A template without values is taken as it is, braces too.
         values: what stands in the fields: numbers, texts, and again sentences or errors.
 
     Examples:
@@ -221,9 +221,9 @@ class FormatError(CollsimError):
 def _find_template(key: str, language: str) -> str:
     if language != "zh":
         return key
-    from ..chinese import CATALOGUE  # late: most runs need no word of it
+    from ..locale import load_messages  # late: most runs need no word of it
 
-    return CATALOGUE.get(key, key)
+    return load_messages("zh", "errors").get(key, key)
 
 
 def _fill_template(template: str, values: dict[str, object], language: str) -> str:

@@ -18,9 +18,9 @@ import numpy as np
 
 from ..errors import CollsimError, require_word
 from ..files import create_file, read_json, refuse
+from ..locale import LANGUAGES
 from ..schedule import Schedule
 from ..units import parse_bytes
-from .lateness import LANGUAGES
 from .prediction import predict_run
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome

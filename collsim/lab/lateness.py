@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import require_word
+from ..locale import LANGUAGES, Text
 from ..simulate import Trace
 from ..units import format_time
 from .prediction import predict_run
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-Pair = tuple[str, str]
-LANGUAGES = ("en", "zh")
 #: A run is held up if it takes longer than the median by this share and by this many times the usual distance from it.
 _HELD_SHARE, _HELD_TIMES = 0.05, 5.0
 #: A step is to blame that has more than this share of all that is late; a rank, that begins by this share of a run
@@ -106,7 +105,7 @@ def format_summary(trace: RealTrace, lang: str = "en") -> str:
     low, high = map(format_time, trace.middle)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
-    lines: tuple[Pair, ...] = (
+    lines: tuple[Text, ...] = (
         (
             f"{trace.schedule.label}, {processes} processes on {cores} processors of this computer ({where})",
             f"{trace.schedule.label}，本机 {cores} 个处理器上的 {processes} 个进程（{where}）",
@@ -126,7 +125,7 @@ def format_summary(trace: RealTrace, lang: str = "en") -> str:
     return "\n".join([*(line[language_number] for line in lines), explain(trace, lang)])
 
 
-def write_sentences(trace: RealTrace) -> list[Pair]:
+def write_sentences(trace: RealTrace) -> list[Text]:
     """The headline, its likely cause, and runs that were held up: English and Chinese."""
     pairs = _blame_rank(trace) or _blame_step(trace) or _blame_all_steps(trace)
     delayed = find_delayed_runs(trace)
@@ -151,7 +150,7 @@ def _find_first_starts(trace: Trace) -> Floats:
     return first
 
 
-def _blame_rank(trace: RealTrace) -> list[Pair] | None:
+def _blame_rank(trace: RealTrace) -> list[Text] | None:
     """A rank that begins far later than predicted, and than the others."""
     late = np.nan_to_num(_find_first_starts(trace) - _find_first_starts(trace.predicted))
     rank = int(np.argmax(late))
@@ -171,18 +170,18 @@ def _blame_rank(trace: RealTrace) -> list[Pair] | None:
     ]
 
 
-_FIRST: Pair = (
+_FIRST: Text = (
     "Likely cause: the processes do not begin at the same moment; a step ends with its slowest, and the later ones "
     "inherit that.",
     "可能的原因：各进程不在同一时刻开始；一步以最慢的结束，后面的步随之推迟。",
 )
-_OTHER: Pair = (
+_OTHER: Text = (
     "Likely cause: something in this step costs more than bytes and messages do; look at who sends in it.",
     "可能的原因：这一步里有字节和消息之外的开销；请看这一步由谁发送。",
 )
 
 
-def _blame_step(trace: RealTrace) -> list[Pair] | None:
+def _blame_step(trace: RealTrace) -> list[Text] | None:
     """A step that is late by more than all others together."""
     late = np.median(compute_lateness(trace), axis=0)
     total, worst = float(late.clip(0).sum()), int(np.argmax(late))
@@ -198,7 +197,7 @@ def _blame_step(trace: RealTrace) -> list[Pair] | None:
     ]
 
 
-def _blame_all_steps(trace: RealTrace) -> list[Pair]:
+def _blame_all_steps(trace: RealTrace) -> list[Text]:
     """All steps late by about the same: what a message or a byte costs here."""
     late = np.median(compute_lateness(trace), axis=0)
     if abs(trace.difference) <= _NOTHING or not len(late):
@@ -223,7 +222,7 @@ def _blame_all_steps(trace: RealTrace) -> list[Pair]:
     return [*pairs, _explain_cause(trace)]
 
 
-def _explain_sooner(trace: RealTrace) -> Pair:
+def _explain_sooner(trace: RealTrace) -> Text:
     share = f"{-trace.difference:.1%}"
     return (
         f"{share} sooner than predicted: nobody waited where the prediction does.",
@@ -231,7 +230,7 @@ def _explain_sooner(trace: RealTrace) -> Pair:
     )
 
 
-def _explain_cause(trace: RealTrace) -> Pair:
+def _explain_cause(trace: RealTrace) -> Text:
     """A message that costs more than it should, where that was measured; else too few processors."""
     cost, fitted = trace.calibrated, predict_calibrated(trace)
     processes, cores = trace.schedule.endpoints, trace.measured.cores

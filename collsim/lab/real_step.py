@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import require_word
+from ..locale import LANGUAGES, Text
 from ..train import StepTask, StepTrace
 from ..units import format_bytes, format_time
 from .ranks.network import ImitatedNetwork
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-Pair = tuple[str, str]
-LANGUAGES = ("en", "zh")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +120,7 @@ class RealStep(RepeatedRuns):
         )
 
 
-def _format_lines(real: RealStep) -> tuple[Pair, ...]:
+def _format_lines(real: RealStep) -> tuple[Text, ...]:
     step, predicted, measured = real.predicted.step, real.predicted, real.measured
     low, high = map(format_time, real.middle)
     waits = [f"{format_time(trace.exposed)}" for trace in (predicted, measured)]
@@ -151,11 +150,11 @@ def _format_lines(real: RealStep) -> tuple[Pair, ...]:
     )
 
 
-def write_sentences(real: RealStep) -> list[Pair]:
+def write_sentences(real: RealStep) -> list[Text]:
     """How far apart, which task is longer by most, and the likely cause."""
     share, late = abs(real.difference), real.time - real.predicted.time
     longer = late >= 0
-    pairs: list[Pair] = [
+    pairs: list[Text] = [
         (
             f"{share:.1%} {'longer' if longer else 'sooner'} than predicted.",
             f"比预测{'长' if longer else '短'} {share:.1%}。",
@@ -177,7 +176,7 @@ def write_sentences(real: RealStep) -> list[Pair]:
     return [*pairs, _explain_cause(real)]
 
 
-def _explain_cause(real: RealStep) -> Pair:
+def _explain_cause(real: RealStep) -> Text:
     """Computing goes by its own clock, so what is late is what was sent."""
     ranks, cores = real.predicted.step.ranks, real.cores
     return (

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..locale import Text
 from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
-from ..teach.language import Text
 from ..teach.quiz.question import Alternative, Question
 from ..topology import Topology, switch
 from ..units import format_bytes, format_time

@@ -21,6 +21,7 @@ from ..errors import CollsimError
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
 from ..lessons.lesson import Telling
+from ..locale import LANGUAGES
 from ..simulate import Trace
 from ..teach.quiz.question import Question
 from ..teach.quiz.questions import questions
@@ -60,7 +61,7 @@ class Site:
 
 def build_site(
     out: Path | str,
-    lang: Sequence[str] = pages.LANGUAGES,
+    lang: Sequence[str] = LANGUAGES,
     *,
     places: Sequence[GalleryPlace] = PLACES,
     only: Sequence[str] | None = None,
@@ -83,7 +84,7 @@ def build_site(
         raise CollsimError(
             "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
         )
-    wrong = [language for language in lang if language not in pages.LANGUAGES]
+    wrong = [language for language in lang if language not in LANGUAGES]
     if wrong or not lang:
         raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
     with name_write_errors(target):
@@ -185,7 +186,7 @@ def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: M
 
 def _write_gallery(write: Write, lang: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
     """All runs to choose from, and those that race."""
-    names = {gallery_place.key: gallery_place.name[pages.LANGUAGES.index(lang)] for gallery_place in places}
+    names = {gallery_place.key: gallery_place.name[LANGUAGES.index(lang)] for gallery_place in places}
     listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.network, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
     write(

@@ -9,12 +9,10 @@ from typing import Any
 from ..display.markup import escape_text
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import Telling
-from ..teach.language import Text
+from ..locale import LANGUAGES, Text, translate
 from ..viz.hosts.page import build_html_document, encode_inline_json
 from ..viz.splits.still import PipelinePicture
-from .texts import TEXTS
 
-LANGUAGES = ("en", "zh")
 _POLICY = (
     "default-src 'none'; script-src 'self' file: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; img-src "
     "'self' file: data: blob:; base-uri 'none'; form-action 'none'"
@@ -38,10 +36,7 @@ _MENU = (
 
 
 def get_text(key: str, lang: str, **values: object) -> str:
-    text = TEXTS[key][LANGUAGES.index(lang)]
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", str(value))
-    return text
+    return translate(lang, "site", key, **values)
 
 
 def build_page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str) -> str:

@@ -20,8 +20,9 @@ from ..errors import CollsimError, require_path
 from ..files import require_writable_file, write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
+from ..locale import LANGUAGES, Text
 from ..simulate import Trace
-from ..teach.language import LANGUAGES, Text, require_language
+from ..teach.language import require_language
 from ..viz.hosts.page import build_html_document
 from ..viz.pictures.still import draw_machine_figure
 from .pages import draw_lanes, get_text

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown
+from ..locale import LANGUAGES, Text
 from ..schedule import Schedule, Step, freeze
 from ..simulate import Trace, simulate
 from ..units import format_time, parse_count
 from ..verify import verify
-from .language import LANGUAGES, Text, require_language
+from .language import require_language
 
 Random = np.random.Generator
 _MOST_TRANSFERS = 50_000

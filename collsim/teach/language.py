@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ..errors import CollsimError, describe_unknown
-
-Text = tuple[str, str]  #: the same sentence in English and Chinese
-LANGUAGES = ("en", "zh")
+from ..locale import LANGUAGES
 
 
 def require_language(lang: str) -> str:

@@ -386,7 +386,7 @@ _BUILDERS: dict[str, Callable[[_FabricRequest], Fabric]] = {
 }
 #: Keywords of `machine` that belong to one fabric or another.
 FABRIC_OPTIONS = ("radix", "nodes_per_leaf", "unit", "planes", "dims", "ports_per_switch", "switches", "cables")
-#: Fabrics by name, with a sentence each; `collsim.chinese` has it in Chinese.
+#: Fabrics by name, with a sentence each; `collsim/locale/zh/errors` has it in Chinese.
 FABRICS = {
     "switch": "one switch for all cards, non-blocking",
     "leaf-spine": "two layers; options oversubscription, radix, nodes_per_leaf",

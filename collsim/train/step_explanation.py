@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ..errors import CollsimError, require_word
+from ..locale import LANGUAGES, Text
 from ..nccl.machine.idle_cards import find_idle_cards
 from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_time
@@ -14,8 +15,6 @@ from .network_waits import NetworkWait, list_network_waits
 from .parallel import DDP, DataParallel, Split
 from .step_trace import StepTrace
 
-LANGUAGES = ("en", "zh")
-Pair = tuple[str, str]
 #: Ways of splitting, in a sentence.
 STRATEGY_NAMES = {
     "data": ("data parallelism", "数据并行"),
@@ -37,7 +36,7 @@ def explain_step(trace: StepTrace, lang: str = "en") -> str:
     return (" ", "")[column].join(pair[column] for pair in write_sentences(trace).values())
 
 
-def write_sentences(trace: StepTrace) -> dict[str, Pair]:
+def write_sentences(trace: StepTrace) -> dict[str, Text]:
     """The same by what they are about, English and Chinese: change, network, cards, overlap, staleness, idle, memory,
     use."""
     sentences = {
@@ -53,7 +52,7 @@ def write_sentences(trace: StepTrace) -> dict[str, Pair]:
     return {about: pair for about, pair in sentences.items() if pair is not None}
 
 
-def explain_change(trace: StepTrace) -> Pair:
+def explain_change(trace: StepTrace) -> Text:
     """Explain a change in a line: the part of the time that changed most, and what GPUs wait for now.
 
     Args:
@@ -112,7 +111,7 @@ def _format_percent(share: float) -> str:
 # ---- what changed --------------------------------------------------------------------------------------------------
 
 
-def _describe_change(trace: StepTrace) -> Pair | None:
+def _describe_change(trace: StepTrace) -> Text | None:
     """Old and new, by how much per sample, and which part of the time it is."""
     was = trace.previous
     if was is None:
@@ -128,7 +127,7 @@ def _describe_change(trace: StepTrace) -> Pair | None:
     return f"{en} {change[0]}{part[0]}.{before[0]}", f"{zh}{change[1]}{part[1]}。{before[1]}"
 
 
-def _note_measured_before(was: StepTrace, trace: StepTrace) -> Pair:
+def _note_measured_before(was: StepTrace, trace: StepTrace) -> Text:
     """Of a change of what is computed, where a microbatch was measured without it."""
     old, new = was.request, trace.request
     changed = any(getattr(old, name) != getattr(new, name) for name in ("model", "micro_batch", "dtype", "recompute"))
@@ -140,7 +139,7 @@ def _note_measured_before(was: StepTrace, trace: StepTrace) -> Pair:
     )
 
 
-def _format_relative_change(by: float) -> Pair:
+def _format_relative_change(by: float) -> Text:
     if abs(by) < 5e-4:
         return "(no change)", "（不变）"
     much = _format_percent(abs(by))
@@ -159,7 +158,7 @@ def _find_most_changed_part(was: StepTrace, trace: StepTrace) -> tuple[str, floa
     return (name, a, b)
 
 
-def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Pair:
+def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Text:
     """The part of the time that changed most, per sample."""
     moved = _find_most_changed_part(was, trace)
     if moved is None:
@@ -181,7 +180,7 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Pair:
 # ---- the network ---------------------------------------------------------------------------------------------------
 
 
-def _describe_exposed(trace: StepTrace) -> Pair:
+def _describe_exposed(trace: StepTrace) -> Text:
     whole = format_time(trace.time)
     if not trace.communication:
         return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
@@ -215,7 +214,7 @@ def _describe_exposed(trace: StepTrace) -> Pair:
     )
 
 
-def describe_waits(trace: StepTrace) -> Pair:
+def describe_waits(trace: StepTrace) -> Text:
     """Describe for which collectives GPUs wait.
 
     Args:
@@ -246,7 +245,7 @@ def describe_waits(trace: StepTrace) -> Pair:
     return _describe_last_bucket(trace, last, many, size)
 
 
-def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> Pair:
+def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> Text:
     """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
     ways = dict.fromkeys(w.strategy for w in waits)
     way = max(ways, key=lambda name: math.fsum(w.seconds for w in waits if w.strategy == name))
@@ -268,7 +267,7 @@ def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> P
     )
 
 
-def _describe_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
+def _describe_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Text:
     ready = max(trace.end[i] for i in trace.step.tasks[last].dependencies)
     took, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
     if late <= 1e-9 * trace.time:
@@ -283,7 +282,7 @@ def _describe_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> 
     )
 
 
-def _describe_data_parallel(trace: StepTrace) -> Pair:
+def _describe_data_parallel(trace: StepTrace) -> Text:
     took = {"broadcast": 0.0, "reduce": 0.0, "scatter": 0.0, "gather": 0.0}
     for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True):
         if task.kind in took:
@@ -297,7 +296,7 @@ def _describe_data_parallel(trace: StepTrace) -> Pair:
     )
 
 
-def _describe_idle_cards(trace: StepTrace) -> Pair | None:
+def _describe_idle_cards(trace: StepTrace) -> Text | None:
     """That cards which GPUs wait for are fewer than a node has, because PCIe has no room for more of NCCL's rings."""
     request, group_sizes = (
         trace.request,
@@ -316,7 +315,7 @@ def _describe_idle_cards(trace: StepTrace) -> Pair | None:
     return f"{idle_cards}.", f"{idle_cards.chinese}。"
 
 
-def _describe_overlap(trace: StepTrace) -> Pair | None:
+def _describe_overlap(trace: StepTrace) -> Text | None:
     if not trace.communication:
         return None
     share, whole = _format_percent(trace.overlapped), format_time(trace.communication)
@@ -327,7 +326,7 @@ def _describe_overlap(trace: StepTrace) -> Pair | None:
 # ---- the rest ------------------------------------------------------------------------------------------------------
 
 
-def _describe_staleness(trace: StepTrace) -> Pair | None:
+def _describe_staleness(trace: StepTrace) -> Text | None:
     n = trace.staleness
     if not n:
         return None
@@ -338,7 +337,7 @@ def _describe_staleness(trace: StepTrace) -> Pair | None:
     )
 
 
-def _describe_idle(trace: StepTrace) -> Pair | None:
+def _describe_idle(trace: StepTrace) -> Text | None:
     if trace.bubble < 1e-3 * trace.time:
         return None
     idle, share = format_time(trace.bubble), _format_percent(trace.bubble / trace.time)
@@ -348,7 +347,7 @@ def _describe_idle(trace: StepTrace) -> Pair | None:
     )
 
 
-def _describe_memory(trace: StepTrace) -> Pair:
+def _describe_memory(trace: StepTrace) -> Text:
     peak_bytes = trace.memory.peak()
     kind, size = max(peak_bytes.items(), key=lambda item: item[1])
     total, most = format_bytes(sum(peak_bytes.values())), format_bytes(size)
@@ -358,7 +357,7 @@ def _describe_memory(trace: StepTrace) -> Pair:
     )
 
 
-def _describe_mfu(trace: StepTrace) -> Pair | None:
+def _describe_mfu(trace: StepTrace) -> Text | None:
     if math.isnan(trace.mfu):
         return None
     used, peak = _format_percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"

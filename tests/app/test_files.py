@@ -17,9 +17,10 @@ from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.files import Upload
 from collsim.app.scenario.outcome import simulate
 from collsim.app.shell import filebox, results
-from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.app.texts import say
 from collsim.errors import CollsimError
 from collsim.io import formats
+from collsim.locale import LANGUAGES
 from collsim.units import format_time
 
 CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")

@@ -4,6 +4,7 @@ import json
 import shlex
 
 import pytest
+from catalogs import pair_page_texts
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
@@ -11,8 +12,9 @@ import collsim as cs
 from collsim.app.pages.lab import lab as page
 from collsim.app.pages.lab import measurement, steps
 from collsim.app.pages.lab.lab_choice import ADDRESS, PLAIN, LabChoice, list_algorithms
-from collsim.app.texts.lab import TEXTS
 from collsim.cli import app as commands
+
+TEXTS = pair_page_texts("lab")
 
 
 def lab() -> None:

@@ -4,16 +4,18 @@ import json
 import re
 
 import pytest
+from catalogs import pair_page_texts
 from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 from collsim.app.pages.lessons import load_lesson
-from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.lessons import TEXTS as LESSONS
 from collsim.display.markup import escape_text
 from collsim.lessons.chapters import LESSONS as CHAPTERS
 from collsim.lessons.chapters import SECTIONS
+from collsim.locale import LANGUAGES
+
+LESSONS = pair_page_texts("lessons")
 
 NAMES = list(SECTIONS)
 

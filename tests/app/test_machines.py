@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from catalogs import pair_page_texts
 from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages, unfolded
@@ -12,8 +13,9 @@ import collsim as cs
 from collsim.app.pages.machines import pair
 from collsim.app.pages.machines.pair import Pair
 from collsim.app.scenario import custom_machine
-from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.machines import TEXTS as MACHINES
+from collsim.locale import LANGUAGES
+
+MACHINES = pair_page_texts("machines")
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity
 GPU0\t X \tPIX\tSYS\tSYS\t0-13

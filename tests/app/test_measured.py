@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from catalogs import pair_page_texts
 from sampling import sample
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
@@ -14,15 +15,16 @@ from collsim.app.pages.measured import comparison, osu
 from collsim.app.pages.measured.comparison import Selection
 from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
-from collsim.app.texts.catalogue import LANGUAGES, list_placeholders
-from collsim.app.texts.measured import TEXTS as MEASURED
 from collsim.display.markup import bind_units
+from collsim.locale import LANGUAGES, list_placeholders
 from collsim.nccl import compare_ring_and_tree, explain_gap, get_published_run, load_published_runs, predict
 from collsim.nccl.libraries import mpi
 from collsim.nccl.machine.machine_words import parse_network
 from collsim.nccl.measured.gaps import HYPOTHESES
 from collsim.nccl.model.calibration_knobs import CLUSTER
 from collsim.units import format_bytes
+
+MEASURED = pair_page_texts("measured")
 
 
 def measured() -> None:

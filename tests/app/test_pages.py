@@ -9,7 +9,8 @@ from sampling import cross, sample
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
-from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES
 
 MACHINE, NETWORK = {"machine": "dgx-h100", "nodes": "2", "nbytes": "1MiB"}, {"network": "switch", "ranks": "4"}
 

@@ -15,7 +15,8 @@ from collsim.app.scenario.choice import Choice, from_query
 from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settle_mode
 from collsim.app.scenario.run_questions import ask_about_run, break_run
 from collsim.app.server.clients import LOCAL
-from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES
 from collsim.teach.breaking import BREAKAGES, break_it
 
 RUN = {

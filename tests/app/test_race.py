@@ -3,14 +3,16 @@
 import json
 
 import pytest
+from catalogs import pair_page_texts
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
 from collsim.app.pages.race import lineup
 from collsim.app.scenario.choice import Choice
-from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.race import TEXTS as RACE
 from collsim.errors import CollsimError
+from collsim.locale import LANGUAGES
+
+RACE = pair_page_texts("race")
 
 
 def race() -> None:

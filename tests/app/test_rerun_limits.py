@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from collsim.app.server.rerun_queue import RerunQueue
 from collsim.app.shell import session
 from collsim.app.shell.session import RETRY, queue_callback
-from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES
 
 APP = Path(session.__file__).parents[1]
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.simple import run_simple, use_all_channels, use_single_channel
-from collsim.app.texts.catalogue import LANGUAGES
+from collsim.locale import LANGUAGES
 
 
 def explore() -> None:

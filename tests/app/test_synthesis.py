@@ -23,7 +23,8 @@ from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import estimate_compare
 from collsim.app.shell import results
 from collsim.app.synthesis import synthesized
-from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES
 from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.synthesis.personalized import SEARCHED_AS
 from collsim.synthesis.phases import PHASES

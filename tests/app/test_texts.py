@@ -5,9 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+from catalogs import pair_page_texts, pair_texts
 
-from collsim.app.texts.catalogue import LANGUAGES, TEXTS, list_placeholders, say
-from collsim.app.texts.shell import TEXTS as SHARED
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES, list_placeholders
+
+SHARED = pair_page_texts("shell")
+TEXTS = pair_texts()
 
 APP = Path(__file__).parents[2] / "collsim" / "app"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from catalogs import pair_page_texts
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages, unfolded
 from typer.testing import CliRunner
@@ -21,11 +22,12 @@ from collsim.app.pages.train import train as page
 from collsim.app.pages.train.code import build_command, build_script
 from collsim.app.pages.train.training_choice import ADDRESS, CHANGES, PLAIN, TrainingChoice
 from collsim.app.shell import results
-from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.train import TEXTS
 from collsim.cli import app as commands
+from collsim.locale import LANGUAGES
 from collsim.train.workload import collective_model
 from collsim.units import format_time
+
+TEXTS = pair_page_texts("train")
 
 
 def train() -> None:

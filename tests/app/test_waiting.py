@@ -13,7 +13,8 @@ from collsim.app.jobs.engine import EngineLoader
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import compute_outcome
 from collsim.app.shell import results
-from collsim.app.texts.catalogue import LANGUAGES, say
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES
 
 BUSY = {"network": "switch", "ranks": "4"}
 

@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from catalogs import pair_page_texts
 from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_machines import SMI
@@ -22,10 +23,11 @@ from collsim.app.scenario import companions, snippets
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.custom_machine import pack_text
 from collsim.app.shell import results
-from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.whatif import TEXTS as WHATIF
 from collsim.cli import app
+from collsim.locale import LANGUAGES
 from collsim.viz.timeline.document import decode
+
+WHATIF = pair_page_texts("whatif")
 
 SMALL = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
 ONE = Choice(place="switch", ranks=4, nbytes="1MiB")

@@ -4,16 +4,18 @@ import json
 import re
 
 import pytest
+from catalogs import pair_page_texts
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 from collsim.app.pages.write import consent, drafts
 from collsim.app.pages.write.trial import run_code, try_code
 from collsim.app.shell import results
-from collsim.app.texts.write import TEXTS as WRITE
 from collsim.sandbox import Isolation, detect_isolation
 from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, check_code
 from collsim.sandbox.produce import Wanted
+
+WRITE = pair_page_texts("write")
 
 HEAD = "import numpy as np\nimport collsim as cs\n"
 

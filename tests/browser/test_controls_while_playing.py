@@ -15,7 +15,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import expect
 from sampling import keep_fast
 
-from collsim.app.texts.catalogue import say
+from collsim.app.texts import say
 
 pytestmark = pytest.mark.browser
 

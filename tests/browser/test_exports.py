@@ -5,10 +5,13 @@ import shutil
 import subprocess
 
 import pytest
+from catalogs import pair_texts
 from PIL import Image
 
-from collsim.app.texts.catalogue import TEXTS, say
+from collsim.app.texts import say
 from collsim.io import formats, load
+
+TEXTS = pair_texts()
 
 pytestmark = pytest.mark.browser
 

@@ -88,7 +88,7 @@ def _build_title(choice: Any, ranks: int, lang: Any) -> str:
     """As the page has it."""
     from collsim.topology.machines import machines
 
-    from ..texts.catalogue import say
+    from ..texts import say
 
     machine_title = machines()[choice.place].title
     if choice.copies != 1:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from collsim.display.markup import escape_markdown, escape_text
-from collsim.teach.language import Text
+from collsim.locale import Text
 from collsim.teach.quiz.question import Question
 from collsim.viz.splits.still import PipelinePicture
 from collsim.viz.timeline.document import build_encoded_timeline

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from collsim.errors import CollsimError, Words
-
-from ..texts.catalogue import Language
+from collsim.locale import Language
 
 _BETWEEN_HAN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 _HAN = re.compile("[\u4e00-\u9fff]")

@@ -32,7 +32,7 @@ from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
-from ..texts.catalogue import say
+from ..texts import say
 from . import custom_machine
 from .address import Complaint
 from .choice import (

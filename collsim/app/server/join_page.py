@@ -5,29 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-TEXTS: dict[str, tuple[str, str]] = {
-    "title": ("Join the class", "加入课堂"),
-    "ask": ("Type the join code that your teacher's screen shows.", "请输入老师屏幕上显示的加入码。"),
-    "code": ("Join code", "加入码"),
-    "join": ("Join", "加入"),
-    "wrong": ("That is not the join code.", "加入码不正确。"),
-    "often": (
-        "Too many wrong codes from this device or its network. Try again in a minute.",
-        "此设备或其网络输错次数过多，请一分钟后再试。",
-    ),
-    "full": (
-        "This device has as many pages open as it may, or the server is full. Close some and load this page again.",
-        "此设备打开的页面已达上限，或服务器已满。请关闭几个页面后重新加载。",
-    ),
-    "upload": (
-        "This device has uploaded as much as it may. Remove some files, or close the page and wait three minutes.",
-        "此设备上传的文件已达上限。请移除一些文件，或关闭页面并等待三分钟。",
-    ),
-    "here": (
-        "This app was started for its own computer only. Whoever runs it can open it to others: collsim app --class",
-        "此应用启动时只供本机使用。运行者可以用 collsim app --class 向他人开放。",
-    ),
-}
+from ...locale import translate
 
 
 def render_join_page(query: Iterable[tuple[str, str]], language: str, message: str = "") -> str:
@@ -36,7 +14,7 @@ def render_join_page(query: Iterable[tuple[str, str]], language: str, message: s
     Args:
         query: names and values of the address.
         language: `en` or `zh`.
-        message: the key in `TEXTS` of what went wrong before, or an empty text.
+        message: the key in the catalog `classroom` of what went wrong before, or an empty text.
     """
     hidden = "".join(
         f'<input type="hidden" name="{html.escape(name)}" value="{html.escape(value)}">'
@@ -57,17 +35,17 @@ def render_refusal(reason: str, language: str, plain: bool = False) -> str:
     """Return why a client is refused, as a page or as plain text.
 
     Args:
-        reason: a key of `TEXTS`.
+        reason: a key of the catalog `classroom`.
         language: `en` or `zh`.
         plain: text in place of a page.
     """
     if plain:
-        return TEXTS[reason][language == "zh"]
+        return translate(language, "classroom", reason)
     return _render_page(language, f'<p role="alert">{_translate(reason, language)}</p>')
 
 
 def _translate(key: str, language: str) -> str:
-    return html.escape(TEXTS[key][language == "zh"])
+    return html.escape(translate(language, "classroom", key))
 
 
 def _render_page(language: str, body: str) -> str:

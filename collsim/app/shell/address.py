@@ -12,10 +12,11 @@ from typing import Any, cast
 
 import streamlit as st
 
+from collsim.locale import LANGUAGES
+
 from ..scenario.address import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, to_query
 from ..scenario.outcome import read_choice
-from ..texts.catalogue import LANGUAGES
 from .page import Page, list_pages
 from .session import forget_widgets, get_language, get_session
 

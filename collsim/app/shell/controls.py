@@ -20,7 +20,7 @@ from ..scenario import custom_machine
 from ..scenario.choice import WORDS, list_networks, list_usual_algorithms
 from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import write_sentence
-from ..texts.catalogue import TEXTS
+from ..texts import has_text
 from .notes import draw_mistake
 from .session import WIDGETS, choose_text, get_language, get_session, queue_reruns, t
 
@@ -250,13 +250,13 @@ def forget(*names: str) -> None:
 
 
 def _label(name: str) -> str:
-    if name in TEXTS:
+    if has_text(name):
         return t(name)
     return t(f"option.{name}")
 
 
 def _help(name: str) -> str | None:
-    return next((t(key) for key in (f"{name}.help", f"option.{name}.help") if key in TEXTS), None)
+    return next((t(key) for key in (f"{name}.help", f"option.{name}.help") if has_text(key)), None)
 
 
 def label_algorithm(name: str, collective: str) -> str:
@@ -395,6 +395,6 @@ def label_fabric(name: str) -> str:
     Args:
         name: Name of the fabric.
     """
-    if f"fabric.{name}" in TEXTS:
+    if has_text(f"fabric.{name}"):
         return t(f"fabric.{name}")
     return name

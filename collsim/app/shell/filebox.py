@@ -19,7 +19,7 @@ from ..scenario.choice import Choice
 from ..scenario.files import Upload
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Outcome, build_place
-from ..texts.catalogue import TEXTS
+from ..texts import has_text
 from .notes import draw_mistake, draw_note
 from .results import get_latest
 from .session import forget_widgets, get_language, get_session, queue_callback, t
@@ -129,7 +129,7 @@ def _describe_format(entry: Format) -> str:
 
 
 def _label(entry: Format) -> str:
-    if f"format.{entry.name}" in TEXTS:
+    if has_text(f"format.{entry.name}"):
         about = t(f"format.{entry.name}")
     else:
         about = _describe_format(entry)

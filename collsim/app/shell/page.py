@@ -2,7 +2,7 @@
 it.
 
 One file in `collsim/app/pages/`, or one room there, is all that a new page needs, with its texts in
-`collsim/app/texts/`.
+`collsim/locale/`.
 """
 
 from __future__ import annotations

@@ -12,12 +12,13 @@ from typing import Any, ParamSpec, cast
 import streamlit as st
 
 from collsim.display.markup import escape_text
+from collsim.locale import LANGUAGES, Language
 
 from ..scenario.address import Complaint
 from ..scenario.choice import Choice
 from ..scenario.panels import Panels
 from ..server import ServerBusy, get_rerun_queue, get_session_client
-from ..texts.catalogue import LANGUAGES, Language, say
+from ..texts import say
 
 WIDGETS = "w_"
 #: Seconds after which a page that the server was too busy for tries again.
@@ -93,7 +94,7 @@ def choose_text(texts: Sequence[str]) -> str:
     Args:
         texts: The text in English and in Chinese.
     """
-    return texts[list(LANGUAGES).index(get_language())]
+    return texts[LANGUAGES.index(get_language())]
 
 
 def t(key: str, **values: object) -> str:

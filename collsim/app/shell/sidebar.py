@@ -37,7 +37,7 @@ from ..scenario.choice import (
     read_file_fields,
 )
 from ..scenario.outcome import build_place
-from ..texts.catalogue import TEXTS
+from ..texts import has_text
 from .address import get_menu
 from .controls import (
     ALPHAS,
@@ -273,7 +273,7 @@ def _draw_option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
         key += f"_{ranks}"  # one that follows the ranks starts anew with them
     text = {
         "label": _label_option(o.name),
-        "help": t(f"option.{o.name}.help") if f"option.{o.name}.help" in TEXTS else None,
+        "help": t(f"option.{o.name}.help") if has_text(f"option.{o.name}.help") else None,
     }
     if o.kind == "flag":
         return switch(key, bool(value), **text)
@@ -303,6 +303,6 @@ def _choose_sides(algorithm: str, o: Option, value: str | None, ranks: int) -> s
 
 
 def _label_option(name: str) -> str:
-    if f"option.{name}" in TEXTS:
+    if has_text(f"option.{name}"):
         return t(f"option.{name}")
     return name.replace("_", " ").capitalize()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import collsim as cs
+from collsim.locale import Text
 from collsim.sweep.closing import SynthesisRace
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.viz.race.race import Runner, build_runner
@@ -16,7 +17,6 @@ from ..jobs.worker import ReportProgress
 from ..scenario.choice import Choice
 from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_place, ignore_progress, simulate
 
-Pair = tuple[str, str]
 #: Transfers up to which a run is played beside others, as on the page Race.
 MOST_PLAYED = 60_000
 _RIVALS = 6.0  # s, that its rivals and the parts of their gaps take
@@ -45,14 +45,14 @@ class Synthesized:
             seconds of the one that is played.
     """
 
-    provenance: Pair
-    says: tuple[Pair, ...]
+    provenance: Text
+    says: tuple[Text, ...]
     rows: list[dict[str, Any]]
     runners: dict[str, Runner]
     thinned: tuple[int, int, float] | None
 
 
-def write_both(sentence: Any) -> Pair:
+def write_both(sentence: Any) -> Text:
     """A sentence in both languages.
 
     Args:
@@ -107,7 +107,7 @@ def synthesize_for_run(
     return close_gap(simulate(choice), switches, report_progress)
 
 
-def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_progress) -> tuple[Pair, ...]:
+def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_progress) -> tuple[Text, ...]:
     """The sentences alone, against ring and tree: nothing is played.
 
     Args:
@@ -121,7 +121,7 @@ def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_p
     return write_sentences(race)
 
 
-def write_sentences(race: SynthesisRace) -> tuple[Pair, ...]:
+def write_sentences(race: SynthesisRace) -> tuple[Text, ...]:
     """The sentences, with links by the names that the pictures have.
 
     Args:

@@ -3,7 +3,7 @@ distributed_c10d.py, csrc/distributed/c10d/ProcessGroupNCCL.cpp), those about NC
 
 from __future__ import annotations
 
-from ...teach.language import Text
+from ...locale import Text
 from ...topology import machine
 from ..lesson import Lesson, RunFacts, Section, build_facts, choice, format_ratio, repeat_text, simulate_algorithm
 

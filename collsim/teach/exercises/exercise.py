@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import CollsimError
+from ...locale import Text
 from ...sandbox import Attempt, Limits
 from ...sandbox.own import try_own_function
 from ...schedule import Schedule
@@ -21,7 +22,6 @@ from ...simulate import Trace, simulate
 from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
-from ..language import Text
 from .failure import draw_failure, format_history
 from .tasks.localized_task import CheckedAnswer, LocalizedTask
 from .tasks.task import Partners, Task

@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 
 from ...collective import collective
+from ...locale import Text
 from ...simulate import Trace
 from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import Terms, list_contributions
-from ..language import Text
 from .question import Alternative, Question
 
 Random = np.random.Generator

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ...locale import Text
 from ...replay import mark_initial_slots
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import Counts, count_contributions
-from ..language import Text
 from .question import Alternative, Question
 
 RankPairs = tuple[tuple[int, int], ...]

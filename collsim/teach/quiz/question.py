@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...errors import CollsimError
+from ...locale import LANGUAGES, Text
 from ...units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time
-from ..language import LANGUAGES, Text
 
 Unit = Literal["bytes", "time", "rate", "count", "factor"]
 

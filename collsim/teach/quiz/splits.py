@@ -4,9 +4,9 @@ is read from the step, or from the step with something changed; wrong choices ar
 
 from __future__ import annotations
 
+from ...locale import Text
 from ...train import FSDP, Pipeline, Split
 from ...units import format_bytes, format_time
-from ..language import Text
 from .kinds import Random, _build_choice
 from .question import Alternative, Question
 from .steps import QuestionStep, _build_wrong, _format_size, _format_time

@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import CollsimError
+from ...locale import Text
 from ...train import DDP, DataParallel, StepTrace
 from ...train.memory import MEMORY_KINDS
 from ...units import format_bytes, format_time
-from ..language import Text
 from .kinds import Random, _build_choice
 from .question import Alternative, Question
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...locale import LANGUAGES, Text
 from ...schedule import Schedule
 from ...simulate import Trace
 from ...units import format_bytes
-from ..language import LANGUAGES, Text
 from .question import Question
 from .questions import questions
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...display.markup import bind_units
 from ...errors import CollsimError
+from ...locale import LANGUAGES
 from .bundle import read_bundle
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "encode_inline_json",
 ]
 
-LANGUAGES = ("en", "zh")
 THEMES = (None, "light", "dark")
 
 DOCUMENT = """<!doctype html>

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, Sentence, require_path
 from ...files import replace_file, require_writable_file
+from ...locale import LANGUAGES
 from ..timeline.document import build_encoded_timeline, build_timeline, dump_json, encode
 from ..timeline.timeline_types import Timeline
 from .page import build_notebook_frame, build_standalone_page
 
 if TYPE_CHECKING:
     from ...simulate import Trace
-
-LANGUAGES = ("en", "zh")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

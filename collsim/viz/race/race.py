@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...locale import Text
 from ..sentences import words
 from ..sentences.causes import describe_bottleneck
 from ..sentences.names import name_endpoint
@@ -18,7 +19,6 @@ from ..timeline.timeline_types import EncodedTimeline
 if TYPE_CHECKING:
     from ...simulate import Trace
 
-Pair = tuple[str, str]
 _HOT = 2.0  # the busiest cable of one runner stands out when it carries so many times the least of the others
 
 
@@ -35,7 +35,7 @@ class Runner:
     time: float
     busbw: float
     busiest: int
-    reason: Pair
+    reason: Text
     timeline: EncodedTimeline
 
 
@@ -57,7 +57,7 @@ def build_runner(trace: Trace) -> Runner:
     )
 
 
-def explain_time(trace: Trace) -> Pair:
+def explain_time(trace: Trace) -> Text:
     """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck.
 
     Args:
@@ -69,7 +69,7 @@ def explain_time(trace: Trace) -> Pair:
     return f"{en} {text['en']} {more['en']}".strip(), f"{zh}{text['zh']}{more['zh']}"
 
 
-def _describe_sends(trace: Trace) -> Pair:
+def _describe_sends(trace: Trace) -> Text:
     """How many buffers leave the busiest endpoint, and whether all ranks send as much."""
     sent, schedule = trace.sent_bytes, trace.schedule
     top = int(np.argmax(sent))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...locale import Text
 from ...registry import schedule
 from ...schedule import copy, freeze
 from ...simulate import simulate
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ...simulate import Trace
     from ...topology import Hop, Topology
 
-Pair = tuple[str, str]
 _BUSY = 0.5  # of its capacity: less than that is no limit
 
 
@@ -40,7 +40,7 @@ class RankRoute:
         links: the links crossed; `timeline`, `marks`: for the player.
     """
 
-    description: Pair
+    description: Text
     hops: list[dict[str, object]]
     alpha: float
     bandwidth: float
@@ -165,7 +165,7 @@ _CHINESE = (
 )
 
 
-def _describe_router(topology: Topology, src: int, dst: int) -> Pair:
+def _describe_router(topology: Topology, src: int, dst: int) -> Text:
     """The router's own words, and as much of them in Chinese as there is."""
     if topology.router is None:
         return "", ""

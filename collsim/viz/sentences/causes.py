@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from ...locale import Text
 from ...registry import find_schedule_algorithm
 from ...simulate.run import simulate
 from ...units import format_bytes
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from ...simulate import Bottleneck, Trace
 
-Pair = tuple[str, str]
 _NOTHING = 0.0005  # a part of the time too small to be told
 _MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for a sentence
 
@@ -43,7 +43,7 @@ def describe_bottleneck(trace: Trace) -> dict[str, dict[str, str]] | None:
     }
 
 
-def _describe_limit(trace: Trace, limit: Bottleneck, subject: Pair) -> Pair:
+def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:
     """What holds the run up, in one sentence."""
     share = words.format_percent(limit.share)
     if limit.latency > 0.5:
@@ -83,7 +83,7 @@ def _is_another_busier(limit: Bottleneck) -> bool:
     return limit.busiest_share > limit.share * 1.0005
 
 
-def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Pair]:
+def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Text]:
     """Why the busiest link is not the bottleneck, where it is of another kind."""
     if not _is_another_busier(limit) or limit.latency > 0.5:
         return []
@@ -103,7 +103,7 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Pair]:
     ]
 
 
-def _name_subject(trace: Trace, limit: Bottleneck) -> Pair:
+def _name_subject(trace: Trace, limit: Bottleneck) -> Text:
     """The bottleneck as people name it: one link by its ends, many by their kind."""
     en, zh = words.name_kind(limit.kind)
     links = trace.topology.links
@@ -148,7 +148,7 @@ def _count_used(trace: Trace, limit: Bottleneck) -> int:
     return sum(links.kind(i) == limit.kind for i in np.flatnonzero(trace.link_bytes > 0).tolist())
 
 
-def _describe_gains(trace: Trace, limit: Bottleneck) -> Pair:
+def _describe_gains(trace: Trace, limit: Bottleneck) -> Text:
     """What doubling each kind of link would save, who would be the limit then, and what more channels would give."""
     if (alone := _describe_hot_links(trace, limit)) is not None:
         return alone
@@ -185,7 +185,7 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Pair:
     return " ".join(filter(None, (*en, channels[0]))), words.tidy_spaces("；".join(zh) + "。" + channels[1])
 
 
-def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Pair | None:
+def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Text | None:
     """Where one cable among many of its kind is the limit: what doubling only it saves, and doubling all others."""
     if len(limit.saves) > 1 or 3 * len(limit.links) > _count_used(trace, limit) or len(trace.schedule) > _MOST_AGAIN:
         return None
@@ -214,7 +214,7 @@ def _simulate_faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
     )
 
 
-def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
+def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
     """One cable, the busiest: for how much of the run, and what doubling it alone and doubling each kind of link would
     save.
 
@@ -254,7 +254,7 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
     )
 
 
-def _describe_other_traffic(trace: Trace, link: int) -> Pair:
+def _describe_other_traffic(trace: Trace, link: int) -> Text:
     """The part of its use that is not the run's own."""
     carried = int(trace.other_bytes[link])
     amount = format_bytes(carried)
@@ -277,7 +277,7 @@ def _format_saving_zh(share: float) -> str:
     return f"可省 {_format_saving(share)}"
 
 
-def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Pair:
+def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Text:
     """What is the limit once a kind of link is twice as fast: the kind whose doubling would save most then."""
     if len(saves) < 2 or saves[kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
         return "", ""
@@ -289,7 +289,7 @@ def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Pa
     return f" (then {en} is the limit)", f"（之后受限于 {zh}）"
 
 
-def _describe_channels(trace: Trace) -> Pair | None:
+def _describe_channels(trace: Trace) -> Text | None:
     """What as many channels as the machine has ways would save, where the algorithm has channels and uses fewer."""
     schedule, topology = trace.schedule, trace.topology
     entry = find_schedule_algorithm(schedule)

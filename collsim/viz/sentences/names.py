@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...locale import Text
 from ...schedule import Schedule
 from . import words
 
 if TYPE_CHECKING:
     from ...simulate import Trace
 
-Pair = tuple[str, str]
 #: Devices of a machine, by kind.
 DEVICES = {
     "nic": ("NIC", "网卡"),
@@ -29,7 +29,7 @@ DEVICES = {
 _SERVER, _REDUCING = ("server", "服务器"), ("reducing switch", "做归约的交换机")
 
 
-def name_helpers(schedule: Schedule) -> Pair:
+def name_helpers(schedule: Schedule) -> Text:
     """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce.
 
     Args:
@@ -40,7 +40,7 @@ def name_helpers(schedule: Schedule) -> Pair:
     return _REDUCING
 
 
-def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
+def name_endpoint(schedule: Schedule, endpoint: int) -> Text:
     """`rank 3`, `the server`, `server 1`, in English and Chinese.
 
     Args:
@@ -55,7 +55,7 @@ def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
     return (f"{en} {number}", f"{zh} {number}")
 
 
-def name_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
+def name_ranks(schedule: Schedule, endpoints: list[int]) -> Text:
     """`Ranks 0, 2 and the server`; `12 ranks` where they are too many to name.
 
     Args:
@@ -70,7 +70,7 @@ def name_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
     return f"Ranks {words.join_list([en for en, _ in names])}", f"rank {words.join_list([zh for _, zh in names], True)}"
 
 
-def name_device(trace: Trace, device: int) -> Pair:
+def name_device(trace: Trace, device: int) -> Text:
     """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`,
     `switch`.
 
@@ -106,7 +106,7 @@ def _count_card(trace: Trace, device: int) -> int:
     return int(before[:device].sum())
 
 
-def name_link(trace: Trace, link: int) -> Pair:
+def name_link(trace: Trace, link: int) -> Text:
     """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes.
 
     Args:
@@ -118,7 +118,7 @@ def name_link(trace: Trace, link: int) -> Pair:
     return _join_ends(trace, src, dst, name_device(trace, src), name_device(trace, dst))
 
 
-def name_links(trace: Trace) -> list[Pair]:
+def name_links(trace: Trace) -> list[Text]:
     """`name_link` of every link.
 
     Args:
@@ -132,7 +132,7 @@ def name_links(trace: Trace) -> list[Pair]:
     return [_join_ends(trace, src, dst, called[src], called[dst]) for src, dst in ends]
 
 
-def _join_ends(trace: Trace, src: int, dst: int, a: Pair, b: Pair) -> Pair:
+def _join_ends(trace: Trace, src: int, dst: int, a: Text, b: Text) -> Text:
     node = trace.topology.devices.node
     where = max(int(node[src]), int(node[dst]))
     if where < 0 or int(node.max()) == 0:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import collective
+from ...locale import Text
 from ...registry import find_schedule_algorithm
 from ...verify import Counts
 from . import words
@@ -23,19 +24,18 @@ if TYPE_CHECKING:
     from ...simulate import Trace
 
 _MOST_LISTED = 4  # pairs that a sentence names one by one
-Pair = tuple[str, str]
 Mask = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
-def narrate(trace: Trace) -> list[Pair]:
+def narrate(trace: Trace) -> list[Text]:
     """For every step what happens, in English and Chinese; an empty list where there is nothing to do.
 
     Args:
         trace: The run.
     """
-    sentences: list[Pair] = []
-    time_texts: dict[tuple[object, ...], Pair] = {}
+    sentences: list[Text] = []
+    time_texts: dict[tuple[object, ...], Text] = {}
     parties_of: dict[bytes, Parties | None] = {}
     for moment in iterate_moments(trace):
         first = _describe_moves(trace, moment, parties_of)
@@ -68,7 +68,7 @@ class Senders(NamedTuple):
     many: bool
 
 
-def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Parties | None]) -> Pair:
+def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Parties | None]) -> Text:
     """The first sentence: who sends what to whom, and what the receiver has then; `met`: the parties of other steps."""
     step = moment.step
     reduces, away = step.reduce, step.src != step.dst
@@ -97,7 +97,7 @@ def _join_meanwhile(sentence: str) -> str:
     return f"At the same time {lower}"
 
 
-def _describe_irregular(trace: Trace, moment: Moment) -> Pair:
+def _describe_irregular(trace: Trace, moment: Moment) -> Text:
     pairs = _number_pairs(trace, moment.step.src, moment.step.dst)
     moved = np.unique(pairs[moment.step.src != moment.step.dst])
     few = len(moved) <= _MOST_LISTED
@@ -130,7 +130,7 @@ def _has_idle_rank(trace: Trace, moment: Moment) -> bool:
     return int((ranks < trace.schedule.ranks).sum()) < trace.schedule.ranks
 
 
-def _list_transfers(trace: Trace, moment: Moment, rows: list[Mask]) -> Pair:
+def _list_transfers(trace: Trace, moment: Moment, rows: list[Mask]) -> Text:
     """`7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9`: what few pairs carry that follow no pattern;
     `rows`: the transfers of each pair."""
     parts, parts_zh = [], []
@@ -176,7 +176,7 @@ def _find_parties(trace: Trace, src: Longs, dst: Longs, channel: Longs) -> Parti
 
 def _write_clause(
     trace: Trace, moment: Moment, mask: Mask, adds: bool, parties_of: dict[bytes, Parties | None]
-) -> Pair | None:
+) -> Text | None:
     """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
     moved = moment.step.src[mask], moment.step.dst[mask], moment.step.channel[mask]
     key = b"".join(column.tobytes() for column in moved)
@@ -214,7 +214,7 @@ def _write_clause(
     return en, words.tidy_spaces(zh)
 
 
-def _mark_finished(chunks: Pair) -> Pair:
+def _mark_finished(chunks: Text) -> Text:
     """`one finished 16 MiB chunk`."""
     en, zh = chunks
     count, _, rest = en.partition(" ")
@@ -255,7 +255,7 @@ def _describe_senders(trace: Trace, senders: Longs, receivers: Longs) -> Senders
     return Senders(*name_ranks(trace.schedule, senders.tolist()), True)
 
 
-def _describe_chunks(nbytes: npt.NDArray[np.int64], each: Longs, one_each: str = " each") -> Pair:
+def _describe_chunks(nbytes: npt.NDArray[np.int64], each: Longs, one_each: str = " each") -> Text:
     """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
     small, large = int(nbytes.min()), int(nbytes.max())
     few, many = int(each.min()), int(each.max())
@@ -282,7 +282,7 @@ class Receivers(NamedTuple):
 
     en: str
     zh: str
-    name: Pair
+    name: Text
     exchange: bool = False
     plural: bool = False
     which: bool = True  # the words end with the receiver, so that `, which` can follow
@@ -404,7 +404,7 @@ def _is_one_ring(a: Longs, b: Longs) -> bool:
     return len(seen) == len(onward)
 
 
-def _describe_contributions(counts: Counts, full: int, verb: str) -> Pair:
+def _describe_contributions(counts: Counts, full: int, verb: str) -> Text:
     """` that holds 9 of 16 contributions`: nothing to say about finished chunks, where nothing is summed, or where a
     wrong schedule counts somebody twice; `verb`: `holds` or `hold`."""
     low, high = int(counts.min()), int(counts.max())
@@ -420,7 +420,7 @@ def _describe_contributions(counts: Counts, full: int, verb: str) -> Pair:
     )
 
 
-def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Text:
     """What the receiver does with it: `, which adds its own and has 10`."""
     full = count_goal(trace.schedule)
     had, has = moment.had[mask], moment.has[mask]
@@ -469,7 +469,7 @@ def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Recei
     return f"{start} {adds} {its}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
 
 
-def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Text:
     """How far the receivers are: finished chunks of each, or how many ranks have everything."""
     s = trace.schedule
     receivers = np.unique(moment.step.dst[mask])
@@ -513,7 +513,7 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
 # ---- how long it takes
 
 
-def _describe_time(trace: Trace, moment: Moment) -> Pair:
+def _describe_time(trace: Trace, moment: Moment) -> Text:
     """The second sentence: which kind of link delivers in what time, and which cable many wait for."""
     away = moment.limit >= 0
     if not away.any():
@@ -523,7 +523,7 @@ def _describe_time(trace: Trace, moment: Moment) -> Pair:
         return crowd
     links = trace.topology.links
     kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
-    parts: list[Pair] = []
+    parts: list[Text] = []
     for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
         mine = np.flatnonzero(away)[kinds == kind]
         parts.append(
@@ -535,7 +535,7 @@ def _describe_time(trace: Trace, moment: Moment) -> Pair:
 
 def _describe_delivery(
     trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool, first: bool
-) -> Pair:
+) -> Text:
     seconds = moment.seconds[rows]
     low, high = float(seconds.min()), float(seconds.max())
     even = high - low <= 0.02 * high
@@ -561,7 +561,7 @@ def _describe_delivery(
     return f"{name}{extra}{verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
 
 
-def _describe_crowd(trace: Trace, moment: Moment) -> Pair | None:
+def _describe_crowd(trace: Trace, moment: Moment) -> Text | None:
     """Incast and its mirror image: many transfers of different pairs through the one link that ends the step; none
     without contention."""
     if trace.conditions is not None and trace.conditions.sharing == "none":

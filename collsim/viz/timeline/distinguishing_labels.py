@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...locale import Text
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
 from ..sentences.names import DEVICES
@@ -14,12 +15,11 @@ from ..sentences.names import DEVICES
 if TYPE_CHECKING:
     from ...simulate import Trace
 
-Pair = tuple[str, str]
 Links = Sequence[int]
 _FEW = 4  # so many ranks or nodes are listed
 
 
-def distinguish_labels(trace: Trace, labels: Sequence[Pair], links: Sequence[Links]) -> list[Pair]:
+def distinguish_labels(trace: Trace, labels: Sequence[Text], links: Sequence[Links]) -> list[Text]:
     """The labels, those that several classes share each with what tells it from the others; all differ.
 
     Args:
@@ -40,7 +40,7 @@ def distinguish_labels(trace: Trace, labels: Sequence[Pair], links: Sequence[Lin
     return result
 
 
-def _find_differences(trace: Trace, classes: list[Links]) -> list[Pair]:
+def _find_differences(trace: Trace, classes: list[Links]) -> list[Text]:
     """The first way to describe these classes in which no two are the same."""
     for describe in _DESCRIPTIONS:
         texts = [describe(trace, links) for links in classes]
@@ -50,7 +50,7 @@ def _find_differences(trace: Trace, classes: list[Links]) -> list[Pair]:
     return [(f"class {i + 1}", f"第 {i + 1} 类") for i in range(len(classes))]
 
 
-def _describe_product(trace: Trace, links: Links) -> Pair | None:
+def _describe_product(trace: Trace, links: Links) -> Text | None:
     """`NVLink 2 ×2`, where all are of one product."""
     table = trace.topology.links
     names = {table.cables[table.cable[i]].label for i in links}
@@ -59,7 +59,7 @@ def _describe_product(trace: Trace, links: Links) -> Pair | None:
     return None
 
 
-def _describe_ends(trace: Trace, links: Links) -> Pair | None:
+def _describe_ends(trace: Trace, links: Links) -> Text | None:
     """`GPU → NVSwitch`, where all lead from one kind of device, or level of switches, to one other."""
     table = trace.topology.links
     ends = {(_name_device(trace, int(table.src[i])), _name_device(trace, int(table.dst[i]))) for i in links}
@@ -71,7 +71,7 @@ def _describe_ends(trace: Trace, links: Links) -> Pair | None:
     return None
 
 
-def _describe_levels(trace: Trace, links: Links) -> Pair | None:
+def _describe_levels(trace: Trace, links: Links) -> Text | None:
     """`core and aggregation`, where all join two kinds of device, in either direction."""
     table = trace.topology.links
     ends = {frozenset(_name_device(trace, int(d)) for d in (table.src[i], table.dst[i])) for i in links}
@@ -80,14 +80,14 @@ def _describe_levels(trace: Trace, links: Links) -> Pair | None:
     return None
 
 
-def _join_names(names: list[Pair]) -> Pair:
+def _join_names(names: list[Text]) -> Text:
     """Two kinds of device, or one that is joined to its like."""
     if len(names) == 1:
         return f"{names[0][0]} to {names[0][0]}", f"{names[0][1]}之间"
     return f"{names[0][0]} and {names[1][0]}", f"{names[0][1]} 与 {names[1][1]}"
 
 
-def _name_device(trace: Trace, device: int) -> Pair:
+def _name_device(trace: Trace, device: int) -> Text:
     devices = trace.topology.devices
     if (kind := DEVICE_KINDS[devices.kind[device]]) == "switch":  # by its level: edge, aggregation, core, leaf, spine
         word = str(devices.name[device]).removeprefix("fabric/").rstrip("0123456789")
@@ -104,7 +104,7 @@ def _find_ranks(trace: Trace, links: Links) -> list[tuple[int, int]]:
     return [(int(rank[topology.links.src[i]]), int(rank[topology.links.dst[i]])) for i in links]
 
 
-def _describe_parity(trace: Trace, links: Links) -> Pair | None:
+def _describe_parity(trace: Trace, links: Links) -> Text | None:
     """`even to odd`; `even ranks` where one end is no rank."""
     ends = _find_ranks(trace, links)
     sides = [{r % 2 for r in side} if min(side) >= 0 else None for side in zip(*ends, strict=True)]
@@ -117,7 +117,7 @@ def _describe_parity(trace: Trace, links: Links) -> Pair | None:
     return f"{names[0][0]} to {names[1][0]}", f"{names[0][1]}到{names[1][1]}"
 
 
-def _describe_distance(trace: Trace, links: Links) -> Pair | None:
+def _describe_distance(trace: Trace, links: Links) -> Text | None:
     """`ranks 8 or 56 apart`, between ranks."""
     ends = _find_ranks(trace, links)
     far = sorted({abs(a - b) for a, b in ends})
@@ -126,20 +126,20 @@ def _describe_distance(trace: Trace, links: Links) -> Pair | None:
     return f"ranks {' or '.join(map(str, far))} apart", f"相距 {' 或 '.join(map(str, far))} 的 rank"
 
 
-def _describe_ranks(trace: Trace, links: Links) -> Pair | None:
+def _describe_ranks(trace: Trace, links: Links) -> Text | None:
     """`of ranks 0 and 4`, `of ranks 8 to 15`."""
     ranks = sorted({r for pair in _find_ranks(trace, links) for r in pair if r >= 0})
     return _format_numbers("rank", "rank", ranks)
 
 
-def _describe_nodes(trace: Trace, links: Links) -> Pair | None:
+def _describe_nodes(trace: Trace, links: Links) -> Text | None:
     """`of node 3`."""
     node, table = trace.topology.devices.node, trace.topology.links
     nodes = sorted({int(n) for i in links for n in (node[table.src[i]], node[table.dst[i]]) if n >= 0})
     return _format_numbers("node", "节点", nodes)
 
 
-def _format_numbers(word: str, word_zh: str, numbers: list[int]) -> Pair | None:
+def _format_numbers(word: str, word_zh: str, numbers: list[int]) -> Text | None:
     if not numbers:
         return None
     plural = "s" * (len(numbers) > 1)
@@ -151,13 +151,13 @@ def _format_numbers(word: str, word_zh: str, numbers: list[int]) -> Pair | None:
     return f"of {word}{plural} {words.join_list(texts)}", f"{word_zh} {words.join_list(texts, True)}"
 
 
-def _describe_use(trace: Trace, links: Links) -> Pair | None:
+def _describe_use(trace: Trace, links: Links) -> Text | None:
     """`busy 48 %`: always known, and what the classes were made by."""
     share = words.format_percent(float(max(trace.link_busy[i] for i in links)) / trace.duration)
     return f"busy {share}", f"占用 {share}"
 
 
-_DESCRIPTIONS: tuple[Callable[[Trace, Links], Pair | None], ...] = (
+_DESCRIPTIONS: tuple[Callable[[Trace, Links], Text | None], ...] = (
     *(
         _describe_product,
         _describe_ends,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...errors import ScheduleError
+from ...locale import Text
 from ...replay import mark_initial_slots
 from ...verify import MANY, Terms, find_expected_terms, list_contributions, verify
 from ...verify.origin import Origin
@@ -21,7 +22,6 @@ from ..sentences.names import name_endpoint
 if TYPE_CHECKING:
     from ...schedule import Schedule
 
-Pair = tuple[str, str]
 _MOST_NAMES = 6
 
 
@@ -44,7 +44,7 @@ class Mistake(NamedTuple):
     chunk: int
     step: int | None
     row: int | None
-    text: Pair
+    text: Text
 
 
 def find_mistake(schedule: Schedule) -> Mistake | None:
@@ -161,7 +161,7 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     return Mistake(kind, rank, slot, None, None, _tidy_texts(text))
 
 
-def _describe_difference(kind: str, final: Terms, want: Terms, slot: int) -> Pair:
+def _describe_difference(kind: str, final: Terms, want: Terms, slot: int) -> Text:
     if kind == "twice":
         counts = {contribution: final[contribution] for contribution in want if final.get(contribution, 0) > 1}
         names, often = _list_contributions(counts, slot), _format_times(max(counts.values()))
@@ -175,7 +175,7 @@ def _describe_difference(kind: str, final: Terms, want: Terms, slot: int) -> Pai
     return "holds nothing in", "是空的"
 
 
-def _format_times(times: int) -> Pair:
+def _format_times(times: int) -> Text:
     if times == 2:
         return "twice", "两次"
     if times >= MANY:
@@ -183,7 +183,7 @@ def _format_times(times: int) -> Pair:
     return f"up to {times} times", f"最多 {times} 次"
 
 
-def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Pair:
+def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Text:
     """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
     ordered = sorted(contributions)
     if len(ordered) <= _MOST_NAMES:
@@ -203,5 +203,5 @@ def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> 
     return words.join_list([*en, *more]), words.join_list([*zh, *more_zh], zh=True)
 
 
-def _tidy_texts(text: Pair) -> Pair:
+def _tidy_texts(text: Text) -> Text:
     return text[0], words.tidy_spaces(text[1])

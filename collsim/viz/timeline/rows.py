@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...locale import Text
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
 from ..sentences.names import name_link
@@ -22,7 +23,6 @@ MOST_ROWS = 8
 _ALIKE = 0.03  # links of one kind whose use differs by less are one line
 _FEW_NODES = 4  # up to so many, the links between two nodes are a line of their own
 _NETWORK = ("infiniband", "ethernet")
-Pair = tuple[str, str]
 
 
 def list_link_kinds(trace: Trace) -> list[dict[str, object]]:
@@ -140,13 +140,13 @@ def _list_pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int
     return src, dst
 
 
-def _build_row(drawing: Drawing, group: Group, texts: tuple[Pair, Pair], hot: bool, used_ids: set[int]) -> LinkRow:
+def _build_row(drawing: Drawing, group: Group, texts: tuple[Text, Text], hot: bool, used_ids: set[int]) -> LinkRow:
     (en, zh), (note, note_zh) = texts
     link_ids = _map_links(drawing, group.links, used_ids)
     return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": link_ids, "hot": hot}
 
 
-def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]:
+def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Text, Text]:
     """Label and note of a line."""
     name, name_zh = words.name_kind(group.kind)
     count = len(group.links)
@@ -182,7 +182,7 @@ def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, 
     return (words.capitalise(name), name_zh), note
 
 
-def _name_pcie_ends(trace: Trace, group: Group) -> Pair | None:
+def _name_pcie_ends(trace: Trace, group: Group) -> Text | None:
     """PCIe links that all end in a GPU, or all in a socket."""
     links, kinds = trace.topology.links, trace.topology.devices.kind
     members = list(group.links)
@@ -196,7 +196,7 @@ def _name_pcie_ends(trace: Trace, group: Group) -> Pair | None:
     return None
 
 
-def _name_pairs(trace: Trace, group: Group) -> Pair | None:
+def _name_pairs(trace: Trace, group: Group) -> Text | None:
     """`7 → 8` where one or two pairs of ranks use the links of a line."""
     src, dst = _list_pairs(trace)
     routes = trace.topology.routes(trace.placement[src], trace.placement[dst])

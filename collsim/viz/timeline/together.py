@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import NOTHING, collective
+from ...locale import Text
 from ..sentences import words
 from ..sentences.narration import narrate
 from .mistake import Mistake, find_mistake
@@ -18,7 +19,6 @@ from .phases import Phase
 if TYPE_CHECKING:
     from ...simulate import MergedTrace, Trace
 
-Pair = tuple[str, str]
 _UNDISTURBED = 1.005
 
 
@@ -32,7 +32,7 @@ def get_letter(part: int) -> str:
     return ascii_uppercase[letter_number] + (str(round_number) if round_number else "")
 
 
-def describe_ranks(ranks: npt.NDArray[np.int64]) -> Pair:
+def describe_ranks(ranks: npt.NDArray[np.int64]) -> Text:
     """`ranks 8–15`, `ranks 0 and 8`, or how many there are.
 
     Args:
@@ -46,11 +46,11 @@ def describe_ranks(ranks: npt.NDArray[np.int64]) -> Pair:
     return (f"{n} ranks", f"{n} 个 rank")
 
 
-def _list_ranks(each: list[str]) -> Pair:
+def _list_ranks(each: list[str]) -> Text:
     return f"rank{'s' * (len(each) > 1)} {words.join_list(each)}", f"rank {words.join_list(each, True)}"
 
 
-def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Pair:
+def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Text:
     """What a collective is called beside others: its algorithm, its ranks and its size.
 
     Args:
@@ -62,7 +62,7 @@ def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Pair:
     return f"{s.name}, {en}, {size}", f"{s.name}，{zh}，{size}"
 
 
-def _name_subject(number: int, part: Trace, placement: npt.NDArray[np.int64]) -> Pair:
+def _name_subject(number: int, part: Trace, placement: npt.NDArray[np.int64]) -> Text:
     """The letter before a sentence, and where the collective's own ranks sit, as the sentence counts those."""
     if (ranks := placement[: part.schedule.ranks].tolist()) == list(range(len(ranks))):
         return get_letter(number), get_letter(number)
@@ -73,7 +73,7 @@ def _name_subject(number: int, part: Trace, placement: npt.NDArray[np.int64]) ->
     )
 
 
-def describe_slowdown(factor: float) -> Pair:
+def describe_slowdown(factor: float) -> Text:
     """`1.8 × its time alone`, or that nothing is lost.
 
     Args:
@@ -112,7 +112,7 @@ def _describe_group(
     }
 
 
-def build_title(whole: MergedTrace) -> Pair:
+def build_title(whole: MergedTrace) -> Text:
     """The headline: how many at once, and where.
 
     Args:
@@ -122,7 +122,7 @@ def build_title(whole: MergedTrace) -> Pair:
     return f"{count} collectives at once on {where}", f"{count} 个集合通信同时运行，{where}"
 
 
-def narrate_together(whole: MergedTrace) -> list[Pair]:
+def narrate_together(whole: MergedTrace) -> list[Text]:
     """The sentence of each step, with the letter of the collective whose step it is.
 
     Args:

@@ -6,14 +6,15 @@ import time
 from urllib.parse import urlencode
 
 import pytest
+from catalogs import pair_texts
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from collsim.app.server import access_control
 from collsim.app.server.access_control import AccessControl
 from collsim.app.server.clients import ClientLimits, Clients
 from collsim.app.server.join_code import JoinCode
-from collsim.app.server.join_page import TEXTS
 
+TEXTS = pair_texts("classroom")
 ROOM = "192.168.1.20:8501"
 PHONE = "192.168.1.33"
 

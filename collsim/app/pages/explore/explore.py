@@ -38,7 +38,7 @@ from ...shell.player import mount_player
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from ...shell.sidebar import draw_sidebar
-from ...texts.catalogue import TEXTS
+from ...texts import has_text
 from . import breaking, chunk_plot, closing, first
 
 MICRO = 1e6
@@ -151,7 +151,7 @@ def _draw_headline(outcome: Outcome) -> None:
 
 def _name_figure(name: str) -> str:
     """What a figure is called; the pointer over it says what it means."""
-    return format_small(t(name) if name in TEXTS else name, about=t(f"{name}.help"))
+    return format_small(t(name) if has_text(name) else name, about=t(f"{name}.help"))
 
 
 def _describe_bottleneck(outcome: Outcome) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-Pair = tuple[str, str]
+from ....locale import Text
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class LabShown:
 
     document: dict[str, object]
     figures: dict[str, float]
-    sentences: list[Pair] = field(default_factory=list)
+    sentences: list[Text] = field(default_factory=list)
     processes: int = 0
     cores: int = 0
     checked: int = 0

@@ -11,13 +11,14 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.locale import Text
 from collsim.train import StepTrace
 from collsim.train.step_explanation import write_sentences
 from collsim.viz.training.document import SendPattern, StepDocument, build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, ignore_progress
-from .steps import Pair, run
+from .steps import run
 from .training_choice import TrainingChoice
 
 #: The runners, and what each is asked for.
@@ -43,7 +44,7 @@ class RacedStep:
     bubble: float
     sent: int
     memory: int
-    reason: Pair
+    reason: Text
     document: StepDocument
     patterns: dict[str, SendPattern]
 

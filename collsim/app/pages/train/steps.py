@@ -9,6 +9,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.locale import Text
 from collsim.registry import get_algorithm
 from collsim.schedule import Schedule
 from collsim.train import DDP, StepTrace
@@ -24,7 +25,6 @@ from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_place, ignore_progress
 from .training_choice import CHANGES, TrainingChoice, list_options
 
-Pair = tuple[str, str]
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
 #: ones.
 CAPS = tuple(sorted([2**k for k in range(14, 30)] + [3 * 2**k for k in (21, 22, 23, 24, 25)]))
@@ -41,7 +41,7 @@ class ChangedStep:
     on: bool
     before: float
     after: float
-    reason: Pair
+    reason: Text
     trouble: CollsimError | None = None
 
 
@@ -63,7 +63,7 @@ class StepShown:
 
     place: str
     figures: dict[str, Any]
-    sentences: dict[str, Pair]
+    sentences: dict[str, Text]
     document: StepDocument
     ghost: list[list[float]]
     changes: tuple[ChangedStep, ...]

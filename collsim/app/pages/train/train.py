@@ -40,7 +40,6 @@ from .tabs import draw_tabs
 from .training_choice import PLAIN, TrainingChoice
 
 PAGE = "train"
-Pair = tuple[str, str]
 
 
 @register_page(

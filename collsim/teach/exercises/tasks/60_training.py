@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError
+from ....locale import Text
 from ....topology import Topology, machine, switch
 from ....train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
-from ...language import Text
 from .setting import SettingTask, judge_edge
 
 _CLOSE = 1.02  # times the best that was tried

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError
+from ....locale import Text
 from ....registry import schedule
 from ....simulate import Trace, simulate
 from ....topology import switch
 from ....units import format_time, parse_count
-from ...language import Text
 from .setting import SettingTask, judge_edge
 
 _RANKS, _SLOW, _MOST = 6, 3, 100

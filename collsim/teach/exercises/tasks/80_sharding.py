@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from ....locale import Text
 from ....topology import machine
 from ....train import StepTrace, fsdp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
-from ...language import Text
 from .setting import SettingTask
 
 _TYPE, _NODES = "bfloat16", 8

@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError, require_word
+from ....locale import Text
 from ....train import PipelineTiming, pipeline
 from ....train.pipelines import SCHEDULES
 from ....units import parse_count
-from ...language import Text
 from .setting import SettingTask, judge_edge
 
 _STAGES, _MOST = 8, 1000

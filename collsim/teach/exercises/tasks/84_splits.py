@@ -10,10 +10,10 @@ from itertools import product
 from typing import Any
 
 from ....errors import CollsimError
+from ....locale import Text
 from ....topology import machine
 from ....train import StepTrace, pipeline, tensor, training_step, zero
 from ....units import format_bytes, format_time, parse_count
-from ...language import Text
 from .setting import SettingTask
 
 _SIZES = (1, 2, 4, 8)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import CollsimError
-from ...language import LANGUAGES, Text
+from ....locale import LANGUAGES, Text
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import CollsimError
+from ....locale import Text
 from ....simulate import Trace
 from ....train import PipelineTiming, StepTrace
-from ...language import Text
 from .localized_task import CheckedAnswer, LocalizedTask
 
 #: What a value makes: a run, a step of training, or the passes of a pipeline.

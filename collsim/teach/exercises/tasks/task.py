@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....locale import Text
 from ....sandbox.produce import Wanted
 from ....topology import Topology, switch
-from ...language import Text
 
 
 @dataclass(frozen=True)

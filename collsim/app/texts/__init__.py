@@ -1,1 +1,0 @@
-"""Every word of the app, in English and Chinese."""
