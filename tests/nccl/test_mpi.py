@@ -155,14 +155,19 @@ def test_every_choice_that_names_an_algorithm_of_ours_can_be_run(library):
 
 
 def test_every_number_of_the_tables_is_an_algorithm():
-    for table in openmpi._RULES:
-        names = openmpi.NAMES[re.sub("_disjoint$", "", table)]
+    for table in openmpi.load_table()["rules"]:
+        names = openmpi.get_algorithm_names(re.sub("_disjoint$", "", table))
         for _, _, rules in openmpi.read_rule_lines(table):
             assert {number for _, number in rules} <= set(names)
             limits = [below for below, _ in rules]
             assert limits[-1] is None
             assert limits[:-1] == sorted(limits[:-1])
-    assert set(mpich._RULES) == set(openmpi.NAMES)
+    operations = set(mpi._OPERATIONS.values())
+    assert set(mpich.load_table()["rules"]) == set(openmpi.load_table()["names"]) == operations
+    assert {table.removesuffix("_disjoint") for table in openmpi.load_table()["rules"]} == operations
+    for rows in mpich.load_table()["rules"].values():
+        assert rows[-1][:2] == ["any", -1]
+        assert all(who in ("any", "pow2") or int(who.removeprefix("<")) for who, *_ in rows)
 
 
 def test_mistakes_are_said():

@@ -49,8 +49,8 @@ def test_rounds_bytes_and_additions_are_those_of_the_algorithm(operation, name, 
 
 def test_every_algorithm_that_a_library_may_choose_is_counted():
     for operation in ROUND_COUNTERS:
-        names = {name for name, _ in openmpi.NAMES[operation].values()}
-        names |= {found[0] for *_, found in mpich._RULES[operation]}
+        names = {name for name, _ in openmpi.get_algorithm_names(operation).values()}
+        names |= {name for *_, name, _ in mpich.load_table()["rules"][operation]}
         for ranks in (2, 3, 8, 48, 1000):
             for nbytes in (8, 2**12, 2**20, 2**28):
                 if old := openmpi.choose_openmpi_before_41(operation, ranks, nbytes):

@@ -33,7 +33,17 @@ _ROUNDED = {
 }
 
 #: Our name of a collective -> MPI's.
-_OPERATIONS = {"broadcast": "bcast", **{name: name for name in openmpi.NAMES if name != "bcast"}}
+_SAME_NAME = (
+    "allreduce",
+    "reduce",
+    "allgather",
+    "alltoall",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "gather",
+    "scatter",
+)
+_OPERATIONS = {"broadcast": "bcast", **{name: name for name in _SAME_NAME}}
 LIBRARIES = ("openmpi", "mpich")
 
 
