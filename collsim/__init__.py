@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from . import io, lab, nccl, programs, synthesis, teach, train
     from .io import load, save
     from .lab import run_for_real
+    from .programs.job_records.load import load_hang as load_hang
     from .programs.program import program as program
     from .sweep import best_parallel
     from .synthesis import synthesize
@@ -68,6 +69,7 @@ _LATE_NAMES = {
     "exercise": "teach",
     "grade": "teach",
     "load": "io",
+    "load_hang": "programs.job_records.load",
     "model": "train",
     "models": "train",
     "program": "programs.program",
@@ -113,6 +115,7 @@ __all__ = [
     "lab",
     "limits",
     "load",
+    "load_hang",
     "load_topology",
     "lower_bound",
     "machine",

@@ -55,7 +55,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "programs": (
         "Rank programs",
         "What one rank runs, run for all; see [rank programs](../programs.md).",
-        "program",
+        "program load_hang",
         ("programs",),
     ),
     "real": (

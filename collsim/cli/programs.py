@@ -1,4 +1,4 @@
-"""`program`: a rank program, run on simulated ranks."""
+"""`program`: a rank program, run on simulated ranks. `hang`: what a job wrote that hung."""
 
 from __future__ import annotations
 
@@ -10,10 +10,35 @@ import typer
 import collsim as cs
 from collsim.files import read_text
 from collsim.programs import ProgramRun
+from collsim.programs.job_records.flight_recorder import save_dumps
+from collsim.programs.job_records.report import HangReport
+from collsim.programs.job_records.timeouts import DEFAULT_TIMEOUT
 
 from .options import Json, Language, parse_by_rank
 from .shell import command
 from .tables import print_json, records, require_table_file, save_rows
+
+_Timeout = Annotated[
+    str | None, typer.Option(help="When a library gives up, as '30s': also print what it prints then, rank by rank.")
+]
+_FlightRecorder = Annotated[
+    Path | None,
+    typer.Option(help="Also write what each rank called, as PyTorch's Flight Recorder does, into this folder."),
+]
+_NoSandbox = Annotated[
+    bool,
+    typer.Option(
+        "--no-sandbox",
+        help="Run it also where this system has neither bubblewrap nor Landlock with seccomp; it may then do all that "
+        "you may.",
+    ),
+]
+_Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Flight Recorder dumps, one for each rank, or outputs of ncclras, or a folder of these, in any order."
+    ),
+]
 
 
 @command()
@@ -35,15 +60,10 @@ def program(
         ),
     ] = None,
     late: Annotated[list[str] | None, typer.Option(help="rank=time after which it begins, as '3=50ms'.")] = None,
+    timeout: _Timeout = None,
+    flight_recorder: _FlightRecorder = None,
     lang: Language = "en",
-    allow_unsandboxed: Annotated[
-        bool,
-        typer.Option(
-            "--no-sandbox",
-            help="Run it also where this system has neither bubblewrap nor Landlock with seccomp; it may then do all "
-            "that you may.",
-        ),
-    ] = False,
+    allow_unsandboxed: _NoSandbox = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the messages: x.csv, x.json, x.md or x.tex.")
     ] = None,
@@ -62,9 +82,12 @@ def program(
         eager_limit=eager_limit,
         machine=machine,
         late=parse_by_rank("late", late, cs.units.parse_time),
+        timeout=timeout or DEFAULT_TIMEOUT,
         allow_unsandboxed=allow_unsandboxed,
     )
     save_rows(records(run.messages), out)
+    if flight_recorder is not None:
+        save_dumps(run.flight_recorder(), flight_recorder)
     if as_json:
         print_json(_build_record(run, lang))
     else:
@@ -72,6 +95,9 @@ def program(
         if any(run.sent):
             sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
             print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
+        if timeout is not None:
+            for log in run.timeout_logs:
+                print(f"\nWhat {log.library} prints after {timeout}:\n{log}")
     if not run.is_right:
         raise typer.Exit(1)
 
@@ -89,4 +115,45 @@ def _build_record(run: ProgramRun, language: str) -> dict[str, object]:
         "received": run.received,
         "messages": records(run.messages),
         "printed": run.printed,
+        "timeout_logs": [vars(log) for log in run.timeout_logs],
+    }
+
+
+@command()
+def hang(
+    files: _Files,
+    lang: Language = "en",
+    as_json: Json = False,
+) -> None:
+    """Read what a job wrote that hung, and say which rank is behind, at which call, and who never called. Exit code 1
+    if something in it waits."""
+    report = cs.load_hang(*files)
+    if as_json:
+        print_json(_build_hang_record(report, lang))
+    else:
+        print(report.explanation(lang))
+    if report.findings:
+        raise typer.Exit(1)
+
+
+def _build_hang_record(report: HangReport, language: str) -> dict[str, object]:
+    findings = [
+        {
+            "kind": finding.kind,
+            "group": finding.group,
+            "number": finding.number,
+            "operation": finding.operation,
+            "ranks": finding.ranks,
+            "variants": [vars(variant) for variant in finding.variants],
+            "reason": finding.sentence.text(language),
+        }
+        for finding in report.findings
+    ]
+    return {
+        "origin": report.origin,
+        "reason": report.explanation(language),
+        "culprits": report.culprits,
+        "ranks": report.ranks,
+        "unread": report.unread,
+        "findings": findings,
     }

@@ -24,10 +24,16 @@ from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
+from .job_records.analysis import analyze_record
+from .job_records.flight_recorder import write_dump
+from .job_records.recorded_run import record_run
+from .job_records.records import JobRecord
+from .job_records.report import HangReport
+from .job_records.timeouts import DEFAULT_TIMEOUT, TimeoutLog, write_mpi_logs, write_torch_logs
+from .job_records.wait_graph import find_cycles
 from .mends import Mend, Rerun, find_mends
 from .message_schedule import build_message_schedule
 from .timing import ProgramTimeline, build_plain_network, time_events
-from .wait_graph import find_cycles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +66,8 @@ class ProgramRun:
         dtype: of its elements.
         source: the program.
         rerun: runs another source on a number of ranks in the same way.
+        timeout: s after which a library gives up.
+        library: what its messages are sent with: `torch`, `mpi4py`, or nothing where neither is imported.
     """
 
     verdict: Verdict
@@ -79,6 +87,8 @@ class ProgramRun:
     dtype: str = "float32"
     source: str = field(default="", repr=False)
     rerun: Rerun | None = field(default=None, repr=False)
+    timeout: float = DEFAULT_TIMEOUT
+    library: str = ""
 
     @property
     def is_right(self) -> bool:
@@ -192,6 +202,41 @@ class ProgramRun:
     def mend(self) -> Mend | None:
         """The first of `mends`."""
         return next(iter(self.mends), None)
+
+    @cached_property
+    def record(self) -> JobRecord:
+        """What each rank called, in its order."""
+        return record_run(self.execution.events, self.execution.groups, self.ranks)
+
+    @cached_property
+    def hang(self) -> HangReport:
+        """Which rank is behind, at which call, and who never called: the report that `cs.load_hang` makes of the files
+        of a real job."""
+        return analyze_record(self.record, "simulation")
+
+    def flight_recorder(self) -> dict[int, bytes]:
+        """Write what each rank called as PyTorch's Flight Recorder does with NCCL.
+
+        Returns:
+            By rank the bytes of a file. Saved as `trace_0`, `trace_1` ... in a folder, `torchfrtrace FOLDER -p trace_`
+            reads them, and so does `cs.load_hang(FOLDER)`.
+
+        Raises:
+            CollsimError: for a program without torch.
+        """
+        if self.library != "torch":
+            raise CollsimError("a Flight Recorder dump is of torch.distributed, and this program does not import it")
+        return {rank: write_dump(self.record, rank, self.timeout) for rank in range(self.ranks)}
+
+    @property
+    def timeout_logs(self) -> tuple[TimeoutLog, ...]:
+        """What libraries print after `timeout` in a run that hangs: NCCL's watchdog and gloo by rank, or the launchers
+        of MPI; nothing for a run that ends, and for programs without a library."""
+        if self.verdict != "hangs" or not self.library:
+            return ()
+        if self.library == "torch":
+            return write_torch_logs(self.record, self.waits, self.timeout)
+        return write_mpi_logs(self.timeout)
 
     @property
     def _is_eager(self) -> bool:

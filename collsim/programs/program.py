@@ -7,6 +7,7 @@ import textwrap
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ..errors import CollsimError
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
@@ -17,6 +18,7 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, Duration, parse_bytes
+from .job_records.timeouts import DEFAULT_TIMEOUT
 from .judge import ProgramRun, judge
 
 LONGEST_PROGRAM = 100_000  # characters
@@ -35,6 +37,7 @@ def program(
     arguments: Mapping[str, object] | None = None,
     machine: TopologyLike | None = None,
     late: Mapping[int, Duration] | None = None,
+    timeout: Duration = DEFAULT_TIMEOUT,
     allow_unsandboxed: bool = False,
 ) -> ProgramRun:
     """Run a rank program, written with `torch.distributed`, mpi4py, threads and queues, `asyncio` or plain numpy.
@@ -57,6 +60,8 @@ def program(
         machine: the network that gives the times, which has at least as many ranks; computers with Ethernet of
             10 Gbit/s on one switch unless given.
         late: seconds by which a rank begins later, by rank.
+        timeout: seconds after which a library gives up, more than 0. A hang is found without it; it stands in what
+            NCCL's watchdog, gloo and the launchers of MPI would print (`timeout_logs`).
         allow_unsandboxed: run it also where this system has no sandbox.
 
     Returns:
@@ -79,6 +84,7 @@ def program(
         ('hangs', (0, 1))
     """
     topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
+    seconds = _read_timeout(timeout)
     text, default = _read_source(source)
     if len(text) > LONGEST_PROGRAM:
         raise CollsimError(
@@ -94,24 +100,21 @@ def program(
     executions = execute_program(text, request, allow_unsandboxed)
     run = judge(ranks, executions, expect, limit)
     array = plan.inputs[0]
+    same = partial(
+        program,
+        collective=collective,
+        entry=plan.entry,
+        nbytes=nbytes,
+        eager_limit=eager_limit,
+        arguments=arguments,
+        timeout=seconds,
+        allow_unsandboxed=allow_unsandboxed,
+    )
 
     def rerun(changed: str, count: int) -> ProgramRun:
-        results, network, begins = None, None, dict[int, float]()
-        if count == ranks:  # all three are of so many ranks
-            results, network, begins = expect, topology, delays
-        return program(
-            changed,
-            count,
-            collective,
-            expect=results,
-            machine=network,
-            late=begins,
-            entry=plan.entry,
-            nbytes=nbytes,
-            eager_limit=eager_limit,
-            arguments=arguments,
-            allow_unsandboxed=allow_unsandboxed,
-        )
+        if count == ranks:  # these three are of so many ranks
+            return same(changed, count, expect=expect, machine=topology, late=delays)
+        return same(changed, count)
 
     return replace(
         run,
@@ -122,7 +125,16 @@ def program(
         dtype=array.dtype.name,
         source=text,
         rerun=rerun,
+        timeout=seconds,
+        library=plan.program.library,
     )
+
+
+def _read_timeout(timeout: Duration) -> float:
+    seconds = parse_moment("timeout", timeout)
+    if seconds <= 0:
+        raise CollsimError("timeout={timeout!r} must be more than 0 seconds", timeout=timeout)
+    return seconds
 
 
 def _read_machine(machine: TopologyLike | None, ranks: int) -> Topology | None:

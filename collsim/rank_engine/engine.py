@@ -80,6 +80,7 @@ class RankEvent:
         is_eager: whether a send does not wait for its receive.
         is_internal: part of a collective, and no message of the program's own.
         seconds: of a sleep.
+        is_complete: whether a call that was posted has ended: its message was taken, or all members came.
     """
 
     rank: int
@@ -95,6 +96,7 @@ class RankEvent:
     is_eager: bool = False
     is_internal: bool = False
     seconds: float = 0.0
+    is_complete: bool = False
 
 
 @dataclass(eq=False)
@@ -620,6 +622,7 @@ class Engine:
                     nbytes=operation.nbytes,
                     dtype=operation.dtype,
                     group=groups[operation.communicator],
+                    is_complete=operation.is_complete,
                 )
             elif isinstance(operation, MessagePost):
                 yield self._complete_event(event, operation)
@@ -642,6 +645,7 @@ class Engine:
             dtype=describe_dtype(post.buffer),
             is_eager=is_eager,
             is_internal=post.is_internal,
+            is_complete=post.is_complete,
         )
 
     def list_messages(self) -> Iterator[Message]:

@@ -164,7 +164,7 @@ def _unpack_wait(wait: Sequence[Any]) -> RankWait:
 
 
 def _unpack_event(event: Sequence[object]) -> RankEvent:
-    rank, kind, call, line, other, peer, tag, nbytes, dtype, group, is_eager, is_internal, seconds = event
+    rank, kind, call, line, other, peer, tag, nbytes, dtype, group, is_eager, is_internal, seconds, complete = event
     if kind not in KINDS or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError
     return RankEvent(
@@ -181,6 +181,7 @@ def _unpack_event(event: Sequence[object]) -> RankEvent:
         bool(is_eager),
         bool(is_internal),
         float(seconds),
+        bool(complete),
     )
 
 

@@ -47,7 +47,13 @@ class RewrittenProgram:
     @property
     def uses_torch(self) -> bool:
         """Whether it imports torch or a part of it, so that its data are tensors."""
-        return any(name.partition(".")[0] == "torch" for name in self.imports)
+        return self.library == "torch"
+
+    @property
+    def library(self) -> str:
+        """The library that its messages are sent with: `torch`, `mpi4py`, or nothing."""
+        names = {name.partition(".")[0] for name in self.imports}
+        return next((library for library in ("torch", "mpi4py") if library in names), "")
 
 
 def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:

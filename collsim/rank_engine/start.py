@@ -112,6 +112,6 @@ def find_eager_limit(rewritten: RewrittenProgram, eager_limit: ByteSize | None) 
     """
     if eager_limit is not None:
         return parse_bytes(eager_limit)
-    if any(name.startswith("mpi4py") for name in rewritten.imports):
+    if rewritten.library == "mpi4py":
         return MPICH_EAGER_LIMIT
     return -1

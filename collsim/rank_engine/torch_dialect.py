@@ -332,16 +332,7 @@ class TorchDistributed:
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one part of the reduction of all; a tensor for each part."""
-        group = group or self.world
-        position = group.members.index(self.rank)
-        members = len(group.members)
-
-        def store(values: list[Any]) -> None:
-            output[...] = _reduce([parts[position] for parts in values], op, members).reshape(output.shape)
-
-        value = [part.copy() for part in input_list]
-        signature = (op, _count(output), str(output.dtype))
-        return (yield from self._collective("reduce_scatter", signature, value, store, group, async_op))
+        return (yield from self._scatter_sum("reduce_scatter", output, input_list, op, group, async_op))
 
     def reduce_scatter_tensor(
         self,
@@ -353,7 +344,28 @@ class TorchDistributed:
     ) -> Blocking:
         """Every rank gets one part of the reduction of all."""
         parts = np.split(input.reshape(-1), len((group or self.world).members))
-        return (yield from self.reduce_scatter(output, parts, op, group, async_op))
+        return (yield from self._scatter_sum("reduce_scatter_tensor", output, parts, op, group, async_op))
+
+    def _scatter_sum(
+        self,
+        call: str,
+        output: np.ndarray,
+        parts: Sequence[np.ndarray],
+        op: str,
+        group: ProcessGroup | None,
+        async_op: bool,
+    ) -> Blocking:
+        """Reduce part by part, and give each rank its own."""
+        group = group or self.world
+        position = group.members.index(self.rank)
+        members = len(group.members)
+
+        def store(values: list[Any]) -> None:
+            output[...] = _reduce([value[position] for value in values], op, members).reshape(output.shape)
+
+        value = [part.copy() for part in parts]
+        signature = (op, _count(output), str(output.dtype))
+        return (yield from self._collective(call, signature, value, store, group, async_op))
 
     def all_to_all(
         self,
@@ -363,15 +375,7 @@ class TorchDistributed:
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one tensor from each."""
-        position = (group or self.world).members.index(self.rank)
-
-        def store(values: list[Any]) -> None:
-            for target, parts in zip(output_tensor_list, values, strict=True):
-                target[...] = parts[position].reshape(target.shape)
-
-        value = [part.copy() for part in input_tensor_list]
-        signature = (str(value[0].dtype),)
-        return (yield from self._collective("all_to_all", signature, value, store, group, async_op))
+        return (yield from self._exchange("all_to_all", output_tensor_list, input_tensor_list, group, async_op))
 
     def all_to_all_single(
         self,
@@ -385,7 +389,26 @@ class TorchDistributed:
         """Every rank gets one part of each rank's tensor."""
         members = len((group or self.world).members)
         outputs, inputs = _cut(output, output_split_sizes, members), _cut(input, input_split_sizes, members)
-        return (yield from self.all_to_all(outputs, inputs, group, async_op))
+        return (yield from self._exchange("all_to_all_single", outputs, inputs, group, async_op))
+
+    def _exchange(
+        self,
+        call: str,
+        outputs: Sequence[np.ndarray],
+        inputs: Sequence[np.ndarray],
+        group: ProcessGroup | None,
+        async_op: bool,
+    ) -> Blocking:
+        """Send one part to each rank, and get one from each."""
+        position = (group or self.world).members.index(self.rank)
+
+        def store(values: list[Any]) -> None:
+            for target, parts in zip(outputs, values, strict=True):
+                target[...] = parts[position].reshape(target.shape)
+
+        value = [part.copy() for part in inputs]
+        signature = (str(value[0].dtype),)
+        return (yield from self._collective(call, signature, value, store, group, async_op))
 
     def all_gather_object(self, object_list: list[Any], obj: object, group: ProcessGroup | None = None) -> Blocking:
         """Every rank gets an object of each."""

@@ -66,3 +66,21 @@ def test_a_machine_and_a_late_rank_give_the_time(tmp_path):
     assert late["time"] == pytest.approx(plain["time"] + 5e-3)
     assert late["messages"][0]["arrived"] <= late["time"]
     assert "late=7 is no rank" in call(f"{path}:mended", "--ranks", 2, "--late", "7=1ms").stderr
+
+
+def test_a_dump_is_written_and_read_again_and_logs_are_printed(tmp_path):
+    path, dumps = tmp_path / "hang.py", tmp_path / "dumps"
+    path.write_text(HANG)
+    result = call(f"{path}:swap", "--ranks", 2, "--timeout", "30s", "--flight-recorder", dumps)
+    assert "OpType=SEND" in result.output
+    assert "Timed out waiting 30000ms for send operation" in result.output
+    assert sorted(file.name for file in dumps.iterdir()) == ["trace_0", "trace_1"]
+    report = CliRunner().invoke(app, ["hang", str(dumps / "trace_1"), str(dumps / "trace_0")])
+    assert report.exit_code == 1
+    assert "rank 0 in send (program.py:7) for rank 1" in report.output
+    record = json.loads(CliRunner().invoke(app, ["hang", str(dumps), "--json"]).output)
+    assert record["culprits"] == [0, 1]
+    assert record["findings"][0]["kind"] == "cycle"
+    ends = call(f"{path}:mended", "--ranks", 2, "--flight-recorder", dumps)
+    assert ends.exit_code == 0
+    assert CliRunner().invoke(app, ["hang", str(dumps)]).exit_code == 0

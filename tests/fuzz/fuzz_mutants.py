@@ -14,11 +14,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from fuzz_readers import BROKE, _keep, kinds, seeds
+from fuzz_readers import BROKE, _keep, dump_of_a_hang, kinds, seeds
 from fuzz_readers import attempt as read
 from watch import main
 
-MORE = ("progress", "store")
+MORE = ("progress", "store", "flight-recorder-pickle")
 WORDS = [
     *("!!bool x", "!!int ''", "!!timestamp x", "!!float .", "!!binary '='", "!!set {a}", "!!python/name:os.system", "<<: {a: 1}"),
     *("&a [*a]", "? [1]", "1:59:59", "0x" + "9" * 400, "9" * 5000, "-1", "-13", "0", "1e400", "nan", ".inf", "true", "null", "~"),
@@ -38,6 +38,8 @@ def good(kind):
         )
     if kind == "store":
         return ("store",)
+    if kind == "flight-recorder-pickle":
+        return ("pickle",)
     return tuple(seeds(kind))
 
 
@@ -58,6 +60,8 @@ def mutant(seed):
     kind = rng.choice([*kinds(), *MORE])
     if kind == "store":
         return kind, _bits(rng, store_of_a_sweep())
+    if kind == "flight-recorder-pickle":
+        return kind, rng.choice([_bits, _cut, _wide])(rng, dump_of_a_hang())
     text = rng.choice(good(kind))
     for _ in range(rng.choice([1, 1, 2, 3])):
         text = rng.choice(TEXTUAL)(rng, text)

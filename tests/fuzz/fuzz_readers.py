@@ -7,6 +7,8 @@ repository together with the change that mends the reader.
 """
 
 import hashlib
+import json
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -21,14 +23,16 @@ LONGEST_MESSAGE = 1000
 
 
 def kinds():
-    """What is read: every format of the registry that is no topology, topologies (their text says of which kind), and
-    sweep plans."""
+    """What is read: every format of the registry that is no topology, topologies (their text says of which kind), sweep
+    plans, and what a hung job wrote (Flight Recorder as JSON, and RAS)."""
     from collsim.io import formats
 
     return [
         *(name for name, entry in formats().items() if entry.read and entry.holds != "topology"),
         "topology",
         "plan",
+        "flight-recorder",
+        "ras",
     ]
 
 
@@ -46,6 +50,10 @@ def attempt(kind, path):
                 cs.load_topology(path)
             elif kind == "plan":
                 read_plan(path)
+            elif kind.startswith(("flight-recorder", "ras")):
+                dump = path.with_name("trace_0")  # the name of a dump says its rank
+                dump.write_bytes(path.read_bytes())
+                str(cs.load_hang(dump))
             else:
                 _play(load(path, format=kind, **({"collective": "allreduce"} if kind == "csv" else {})))
         except cs.CollsimError as error:
@@ -60,6 +68,30 @@ def _play(found):
     if isinstance(schedule, cs.Schedule) and len(schedule) < 5_000 and schedule.endpoints <= 64:
         cs.simulate(schedule, cs.topology.switch(schedule.endpoints), "1MiB", engine="event")
         cs.verify(schedule)
+
+
+RAS = """Communicators... (0.00s)
+    0         1         1         4         4         4   RUNNING  MISMATCH
+#0-0 (27a079b828ff1a75) MISMATCH
+  Communicator ranks have different AllReduce operation counts
+  3 ranks have launched up to operation 6650
+  Rank 2 has launched up to operation 6649 -- GPU 2 managed by process 483074 on node a
+#1-0 (cf264af53edbe986) INCOMPLETE
+  The missing rank: 1
+"""
+
+
+def dump_of_a_hang():
+    """The Flight Recorder dump of a rank, as a pickle."""
+    from collsim.programs.job_records.flight_recorder import write_dump
+    from collsim.programs.job_records.records import JobRecord, RecordedCall
+
+    calls = [
+        RecordedCall(0, "0", 1, "all_reduce", -1, ((4,),), ((4,),), ("Float",), True, "train.py", 7),
+        RecordedCall(0, "0", 1, "send", 1, ((4,),), (), ("Float",), False, "train.py", 8),
+        RecordedCall(0, "1", 1, "barrier", -1, (), (), (), False, "train.py", 9),
+    ]
+    return write_dump(JobRecord({0: tuple(calls)}, {"0": (0, 1, 2), "1": (0, 2)}), 0, 600.0)
 
 
 def seeds(kind):
@@ -77,6 +109,10 @@ def seeds(kind):
         from test_plan import PLAN
 
         return [PLAN]
+    if kind == "ras":
+        return [RAS]
+    if kind == "flight-recorder":
+        return [json.dumps(pickle.loads(dump_of_a_hang()))]
     from test_formats import samples
 
     return [text for name, (text, _) in samples().items() if name.split()[0] == kind]
@@ -87,7 +123,9 @@ def fuzz(kind, seconds, place):
     `place`."""
     import atheris
 
-    with atheris.instrument_imports(include=["collsim.io", "collsim.topology.files", "collsim.sweep.plan"]):
+    with atheris.instrument_imports(
+        include=["collsim.io", "collsim.topology.files", "collsim.sweep.plan", "collsim.programs.job_records"]
+    ):
         import collsim.io
         import collsim.sweep
         import collsim.topology.files  # noqa: F401

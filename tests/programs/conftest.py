@@ -38,7 +38,13 @@ def run_program():
         array = plan.inputs[0]
         run = judge(ranks, executions, expect, limit)
         return replace(
-            run, machine=machine, late=late or {}, collective=collective, nbytes=array.nbytes, dtype=array.dtype.name
+            run,
+            machine=machine,
+            late=late or {},
+            collective=collective,
+            nbytes=array.nbytes,
+            dtype=array.dtype.name,
+            library=plan.program.library,
         )
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from ..rank_engine.execute import RankWait
+from ...rank_engine.execute import RankWait
 
 
 def find_deadlocked(waits: Sequence[RankWait]) -> frozenset[int]:

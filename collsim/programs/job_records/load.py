@@ -1,0 +1,84 @@
+"""Files that a job left when it hung, in any order and of any kind that is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...errors import CollsimError, FormatError, require_path
+from ...files import FilePath, read_head, read_json, read_text, refuse
+from .analysis import analyze_record
+from .flight_recorder import RankDump, join_dumps, read_dump
+from .ras import RasCommunicator, build_ras_report, looks_like_ras, read_ras_document, read_ras_text
+from .report import HangReport
+
+MOST_FILES = 4_096
+_HEAD = 64 * 1024
+
+
+def load_hang(*paths: FilePath) -> HangReport:
+    """Read what a hung job wrote, and say which rank is behind, at which call, and who never called.
+
+    Args:
+        paths: Flight Recorder dumps, one for each rank, as pickle or JSON; or one or more outputs of `ncclras`, as text
+            or JSON; or a folder of these. The order of files does not matter. Of a dump nothing is executed.
+
+    Returns:
+        The same report as `ProgramRun.hang` of a simulated run.
+
+    Raises:
+        CollsimError: no file, dumps and RAS together, or two dumps of one rank.
+        FormatError: a file that is neither, or is damaged.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.load_hang("dumps/").culprits  # doctest: +SKIP
+        (2,)
+    """
+    files = _list_files(paths)
+    dumps: list[RankDump] = []
+    texts: list[list[RasCommunicator]] = []
+    for path in files:
+        communicators = _read_ras(path)
+        if communicators is None:
+            dumps.append(read_dump(path))
+        else:
+            texts.append(communicators)
+    if dumps and texts:
+        raise CollsimError("Flight Recorder dumps and RAS texts are read apart; give files of one kind")
+    if texts:
+        return build_ras_report(texts)
+    ranks = [dump.rank for dump in dumps]
+    for path, dump in zip(files, dumps, strict=True):
+        if ranks.count(dump.rank) > 1:
+            refuse(path, "", "two dumps are of rank {rank}; give one for each rank", rank=dump.rank)
+    return analyze_record(join_dumps(dumps), "flight recorder")
+
+
+def _list_files(paths: Sequence[FilePath]) -> list[Path]:
+    files: list[Path] = []
+    for path in map(require_path, paths):
+        if path.is_dir():
+            files += sorted(part for part in path.iterdir() if part.is_file() and not part.name.startswith("."))
+        else:
+            files.append(path)
+    if not files:
+        raise CollsimError("give the files of a job that hangs: Flight Recorder dumps, or the output of ncclras")
+    if len(files) > MOST_FILES:
+        raise CollsimError("{count:,} files are too many; {most:,} is the most", count=len(files), most=MOST_FILES)
+    return sorted(files)
+
+
+def _read_ras(path: Path) -> list[RasCommunicator] | None:
+    """The communicators of a RAS output; None for a file that is none."""
+    head = read_head(path, _HEAD)
+    if head.lstrip()[:1] == b"{":
+        document = read_json(path)
+        if isinstance(document, dict) and "communicators" in document:
+            return read_ras_document(path, document)
+        return None
+    if looks_like_ras(head.decode("utf-8", "replace")) and not head.startswith(b"\x80"):
+        return read_ras_text(path, read_text(path))
+    if head[:1] not in (b"\x80", b"(", b"}"):
+        raise FormatError("{name} is neither a Flight Recorder dump nor an output of ncclras", name=path.name)
+    return None
