@@ -114,12 +114,12 @@ def _compare_calls(
                 ranks = ()  # two halves: neither is the norm
             operation = next(iter(calls.values())).operation
             return HangFinding(kind, record.label(group), number, operation, ranks, variants)
-    missing = tuple(rank for rank in members if rank not in calls)
-    if not missing:
+    absent = tuple(rank for rank in members if rank not in calls)
+    if not absent:
         return None
     variants = _group_by_value(calls, _get_operation)
-    last = tuple(record.calls[rank][-1] for rank in missing if record.calls[rank])
-    return HangFinding("missing", record.label(group), number, variants[0].value, missing, variants, last)
+    last = tuple(record.calls[rank][-1] for rank in absent if record.calls[rank])
+    return HangFinding("missing", record.label(group), number, variants[0].value, absent, variants, last)
 
 
 def _group_by_value(calls: Mapping[int, RecordedCall], read: Callable[[RecordedCall], str]) -> tuple[CallVariant, ...]:

@@ -132,8 +132,7 @@ def _read_document(path: FilePath, document: object, rank: int) -> RankDump:
     reader.read_groups(document.get("pg_config"))
     completed = reader.read_status(document.get("pg_status"))
     calls = tuple(reader.read_entry(number, entry, completed) for number, entry in enumerate(entries))
-    known = tuple(call for call in calls if call is not None)
-    return RankDump(rank, known, reader.groups, reader.labels)
+    return RankDump(rank, tuple(call for call in calls if call is not None), reader.groups, reader.labels)
 
 
 class _DumpReader:

@@ -143,14 +143,14 @@ def read_ras_document(path: FilePath, document: dict[str, object]) -> list[RasCo
 
 def _read_communicator(entry: dict[str, object]) -> RasCommunicator:
     calls: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-    ranks, missing = entry["ranks"], entry.get("missing_ranks") or []
-    if not isinstance(ranks, list) or not isinstance(missing, list) or len(ranks) > _MOST_RANKS:
+    ranks, silent = entry["ranks"], entry.get("missing_ranks") or []
+    if not isinstance(ranks, list) or not isinstance(silent, list) or len(ranks) > _MOST_RANKS:
         raise TypeError
     for rank in ranks:
         for operation, count in list(rank["collective_counts"].items())[:100]:
             calls[_shorten(operation)][_read_count(count)].add(_read_count(rank["rank"]))
     communicator = RasCommunicator(_shorten(entry["hash"]), _read_count(entry["size"]))
-    communicator.silent = {_read_count(rank["rank"]) for rank in missing[:_MOST_RANKS]}
+    communicator.silent = {_read_count(rank["rank"]) for rank in silent[:_MOST_RANKS]}
     for operation, groups in calls.items():
         if len(groups) > 1:
             parts = [_CountGroup(count, len(members), members) for count, members in groups.items()]
@@ -233,9 +233,9 @@ def _find_behind(communicator: RasCommunicator, operation: str) -> HangFinding:
 
 def _join_exchanged(findings: Sequence[HangFinding]) -> list[HangFinding]:
     """Ranks that called one operation less and another more than the rest have called the other in its place."""
-    missing = [finding for finding in findings if finding.kind == "missing" and finding.ranks]
-    for first in missing:
-        for second in missing:
+    behind = [finding for finding in findings if finding.kind == "missing" and finding.ranks]
+    for first in behind:
+        for second in behind:
             ahead = second.variants[0].ranks
             if first is not second and set(first.ranks) == set(ahead) and len(ahead) <= len(second.ranks):
                 variants = (
