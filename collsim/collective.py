@@ -64,7 +64,11 @@ class Collective:
 
     def slots(self, chunks: int) -> int:
         """Slots that the conditions speak of: alltoall and sendrecv have their result in slots of its own, after those
-        they send."""
+        they send.
+
+        Args:
+            chunks: Of the schedule.
+        """
         if self.has_separate_result:
             return 2 * chunks
         return chunks

@@ -55,7 +55,11 @@ def require_right(schedule: Schedule) -> None:
 
 
 def find_fault(schedule: Schedule) -> Sentence | None:
-    """Why a schedule may not be ranked, in a sentence; None where it may. See `require_right`."""
+    """Why a schedule may not be ranked, in a sentence; None where it may. See `require_right`.
+
+    Args:
+        schedule: From anywhere.
+    """
     try:
         require_right(schedule)
     except CollsimError as error:
@@ -83,7 +87,14 @@ def _verify_once(schedule: Schedule) -> ScheduleError | None:
 
 
 def digest_schedule(schedule: Schedule) -> bytes:
-    """All that verification and its sentences depend on."""
+    """All that verification and its sentences depend on.
+
+    Args:
+        schedule: From anywhere.
+
+    Returns:
+        16 bytes; equal for schedules with equal patterns, whatever objects they are.
+    """
     shape = (schedule.label, schedule.collective, schedule.ranks, schedule.endpoints)
     digest = blake2b(repr((*shape, schedule.chunks, schedule.slots, schedule.root)).encode(), digest_size=16)
     for step in schedule.patterns:

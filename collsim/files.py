@@ -257,6 +257,12 @@ class GrowingReader:
     _FIRST, _MOST = 2**16, 4 * 2**20
 
     def __init__(self, path: FilePath, data: bytes | str):
+        """A reader at the beginning of its data.
+
+        Args:
+            path: Of the file, for messages.
+            data: Its whole content.
+        """
         self.path = path
         self.source: Any = io.BytesIO(data) if isinstance(data, bytes) else io.StringIO(data)
         self.piece = self._FIRST

@@ -20,7 +20,12 @@ STOPPED = 130
 
 
 def end_process(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
-    """End this process with exit code 130, without cleaning up. A signal handler."""
+    """End this process with exit code 130, without cleaning up. A signal handler.
+
+    Args:
+        number: Of the signal; not used.
+        frame: Not used.
+    """
     try:
         os.write(2, b"collsim: stopped\n")
     except OSError:

@@ -45,8 +45,10 @@ def is_disabled() -> bool:
 def load(group: str, take: Callable[[Callable[[], object]], None]) -> None:
     """Import what installed packages name under a group, once in this process.
 
-    `take` is given a function that imports one entry and returns what it names; whatever it raises leaves that entry
-    out, with a warning.
+    Args:
+        group: Of entry points: "collsim.formats".
+        take: Called for each entry with a function that imports it and returns what it names; whatever it raises leaves
+            that entry out, with a warning.
     """
     if group in _done:
         return
@@ -65,7 +67,11 @@ def load(group: str, take: Callable[[Callable[[], object]], None]) -> None:
 
 
 def list_entries(value: object) -> Sequence[object]:
-    """What an entry names: the things of a list, or one by itself; none of a module, which registers its own."""
+    """What an entry names: the things of a list, or one by itself; none of a module, which registers its own.
+
+    Args:
+        value: What the import of an entry gave.
+    """
     if inspect.ismodule(value):
         return ()
     if isinstance(value, (list, tuple)):
@@ -89,7 +95,11 @@ def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], object]], None])
 
 
 def format_in_line(error: BaseException) -> str:
-    """What an error of another package says, in a line, whatever its class does."""
+    """What an error of another package says, in a line, whatever its class does.
+
+    Args:
+        error: Its own `__str__` may fail.
+    """
     kind = type(error).__name__
     try:
         words = " ".join(str(error).split())[:_LONGEST]
@@ -101,8 +111,18 @@ def format_in_line(error: BaseException) -> str:
 
 
 def register_into(registry: MutableMapping[str, Entry], add: Callable[[], Added]) -> Added:
-    """Let a package put names into a registry, and return what `add` returns. Raises CollsimError where it takes a name
-    that is taken; then, and whatever else is raised, the registry is as it was."""
+    """Let a package put names into a registry; where it fails, the registry is as it was.
+
+    Args:
+        registry: By name.
+        add: Of the package; may put several names in.
+
+    Returns:
+        What `add` returns.
+
+    Raises:
+        CollsimError: It takes a name that is taken.
+    """
     before = dict(registry)
     try:
         result = add()

@@ -314,7 +314,13 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: object) -> ob
 
 
 def call_claim(claim: Callable[..., Any] | None, n: int, options: Options) -> Any:
-    """A claim, or an algorithm's function, for n ranks with those options that it names; None without one."""
+    """A claim, or an algorithm's function, for n ranks with those options that it names; None without one.
+
+    Args:
+        claim: Takes n and any of the options; None gives None.
+        n: Ranks.
+        options: Those that the claim does not name are left out.
+    """
     if claim is None:
         return None
     wanted = inspect.signature(claim).parameters
@@ -618,7 +624,11 @@ def _read_option(name: str, default: object, hint: object) -> Option:
 
 
 def require_power_of_two(n: int) -> Sentence | None:
-    """For `ranks=`: why this number of ranks is not possible, or None."""
+    """For `ranks=`: why this number of ranks is not possible, or None.
+
+    Args:
+        n: 1 or more.
+    """
     if n & (n - 1) == 0:
         return None
     below, above = 1 << n.bit_length() - 1, 1 << n.bit_length()
@@ -674,7 +684,14 @@ def _add(entry: object) -> None:
 
 
 def get_algorithm(name: str) -> Algorithm:
-    """One algorithm by name. Raises CollsimError with the nearest names."""
+    """One algorithm by name.
+
+    Args:
+        name: Of the package, a plugin, or one that a user registered.
+
+    Raises:
+        CollsimError: There is none; the message has the nearest names.
+    """
     if isinstance(name, str):
         _import_built_in(name)
         if name not in _REGISTRY:
@@ -690,7 +707,11 @@ def get_algorithm(name: str) -> Algorithm:
 
 def find_schedule_algorithm(schedule: Schedule) -> Algorithm | None:
     """The registered algorithm whose name and collective a schedule has; None for any other, made by hand or read from
-    a file."""
+    a file.
+
+    Args:
+        schedule: From anywhere.
+    """
     _import_built_in(schedule.name)
     entry = _REGISTRY.get(schedule.name)
     if entry is not None and entry.collective == schedule.collective:
@@ -747,6 +768,9 @@ def schedule(
 
 def load_algorithm(spec: str) -> Algorithm:
     """The algorithm of a file: `"my.py"` if it registers one, or `"my.py:my_algorithm"`. Runs the file.
+
+    Args:
+        spec: Path of the file, with or without `:name` of the function.
 
     Raises:
         CollsimError: If there is no such file or function, or the file fails.

@@ -66,7 +66,18 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
 
 
 def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | None, mover: Mover) -> Array:
-    """What `replay` gives, with data that somebody else moves: `mover` stands for `run`."""
+    """What `replay` gives, with data that somebody else moves.
+
+    Args:
+        schedule: As in `replay`.
+        buffers: As in `replay`.
+        op: As in `replay`.
+        layout: As in `replay`.
+        mover: Stands for `run`.
+
+    Raises:
+        CollsimError: As `replay`.
+    """
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = collective(require_schedule(schedule).collective)
     try:
@@ -101,7 +112,14 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
 
 
 def require_schedule(value: object) -> Schedule:
-    """The schedule that was asked for, or an error that says how to make one."""
+    """The schedule, if it is one.
+
+    Args:
+        value: What a user gave.
+
+    Raises:
+        CollsimError: It is something else; the message says how to make one.
+    """
     if not isinstance(value, Schedule):
         message = "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)"
         raise CollsimError(message, value=value)
@@ -158,6 +176,9 @@ def mark_initial_slots(schedule: Schedule) -> npt.NDArray[np.bool_]:
     """(endpoints, slots): what holds data before the first step, from the collective's condition.
 
     At least as many slots as the condition speaks of, also where the schedule uses fewer.
+
+    Args:
+        schedule: Its collective's condition before decides.
     """
     before = collective(schedule.collective)
     shape = schedule.endpoints, max(schedule.slots, before.slots(schedule.chunks))
@@ -188,6 +209,13 @@ def run(
     reducing into a rank's empty slot is an error, as is sending one. `watch` is called before each step, before
     anything moves.
 
+    Args:
+        schedule: Repeated steps are expanded one at a time.
+        values: (endpoints, slots, ...) contents; changed in place.
+        filled: (endpoints, slots) bool, which slots hold data; changed in place.
+        combine: What a reduce does with what is there and what comes.
+        watch: Called with number and step before each, before anything moves; None for no calls.
+
     Raises:
         ScheduleError: Naming step, rank and chunk.
     """
@@ -199,7 +227,14 @@ def run(
 
 
 def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine: Combine) -> None:
-    """Run one step in place, as `run` does, without a look at whether what it reads is there."""
+    """Run one step in place, as `run` does, without a look at whether what it reads is there.
+
+    Args:
+        step: With a row for every transfer.
+        values: As in `run`.
+        filled: As in `run`.
+        combine: As in `run`.
+    """
     moving = values[step.src, step.chunk]
     if step.reduce.all():
         _add(values, filled, step.dst, step.into, moving, combine)

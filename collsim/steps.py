@@ -70,7 +70,11 @@ class Step:
         return merge(self, other)
 
     def repetition(self, k: int) -> Step:
-        """Repetition k of the pattern, as a single step with a row for every transfer."""
+        """Repetition k of the pattern, as a single step with a row for every transfer.
+
+        Args:
+            k: 0 to `times - 1`.
+        """
         if self.times == 1:
             if self.width == 1:
                 return self
@@ -325,7 +329,11 @@ def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
 
 def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
-    """The steps one at a time, a row for every transfer: lists joined, repetitions and ranges written out."""
+    """The steps one at a time, a row for every transfer: lists joined, repetitions and ranges written out.
+
+    Args:
+        steps: As an algorithm yields them.
+    """
     for item in _iterate_steps("a sequence of steps", steps):
         if isinstance(item, Step):
             step = item
@@ -392,7 +400,15 @@ def _parse_whole_numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def join_steps(label: str, parts: object) -> Step:
-    """A list of steps that happen at the same moment, as one. Raises ScheduleError for what is no step."""
+    """A list of steps that happen at the same moment, as one.
+
+    Args:
+        label: Of the algorithm, for the message.
+        parts: What it yielded: a step, or a list of them; an empty list is an empty step.
+
+    Raises:
+        ScheduleError: Something in it is no step.
+    """
     items: list[object]
     try:
         items = [parts] if isinstance(parts, str | bytes) else list(parts)  # type: ignore[call-overload]
@@ -415,7 +431,11 @@ def join_steps(label: str, parts: object) -> Step:
 
 def merge(*steps: Step) -> Step:
     """Several steps, none of them repeated, as one: their transfers happen at the same moment. Ranges of one width stay
-    ranges."""
+    ranges.
+
+    Args:
+        steps: At least one, none of them repeated.
+    """
     width = steps[0].width
     if any(s.width != width for s in steps):
         steps, width = tuple(s.repetition(0) for s in steps), 1

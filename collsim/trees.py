@@ -42,6 +42,9 @@ def build_interleaved_tree(n: int) -> Parents:
 
     >>> build_interleaved_tree(8).tolist()
     [-1, 2, 4, 2, 0, 6, 4, 6]
+
+    Args:
+        n: Ranks.
     """
     r = np.arange(n, dtype=np.int64)
     bit = r & -r
@@ -52,13 +55,21 @@ def build_interleaved_tree(n: int) -> Parents:
 def build_double_binary_tree(n: int) -> tuple[Parents, Parents]:
     """NCCL's two trees (src/graph/trees.cc ncclGetDtree): the interleaved one, and for even n its mirror image, for odd
     n itself shifted by one rank. Hardly any rank is interior in both (for odd n one is: rank 0).
+
+    Args:
+        n: Ranks.
     """
     first = build_interleaved_tree(n)
     return first, rename_ranks(first, np.argsort(_number_roles(n)[1]))
 
 
 def rename_ranks(parent: Parents, name: npt.ArrayLike) -> Parents:
-    """The same tree in which the one in role r is called `name[r]`; as many entries as the largest name needs."""
+    """The same tree in which the one in role r is called `name[r]`; as many entries as the largest name needs.
+
+    Args:
+        parent: (roles,) the parent of each, -1 for the root.
+        name: (roles,) rank in that role; ranks without a role get -1.
+    """
     names = np.asarray(name, np.int64)
     result = np.full(int(names.max()) + 1, -1, np.int64)
     result[names] = np.where(parent < 0, -1, names[parent])
@@ -66,7 +77,11 @@ def rename_ranks(parent: Parents, name: npt.ArrayLike) -> Parents:
 
 
 def measure_depths(parent: Parents) -> npt.NDArray[np.int64]:
-    """Number of edges from each rank to its root."""
+    """Number of edges from each rank to its root.
+
+    Args:
+        parent: (ranks,) the parent of each, -1 for the root.
+    """
     depth, ancestor = np.zeros(len(parent), np.int64), parent
     while (ancestor >= 0).any():
         depth, ancestor = depth + (ancestor >= 0), np.where(ancestor >= 0, parent[ancestor], -1)
@@ -157,6 +172,10 @@ def order_chains(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
     crosses it.
 
     So the head of a chain is the rank at which the ring enters the node: beside another NIC for every channel.
+
+    Args:
+        rings: (channels, ranks) ranks in the order of each ring, which passes every node once.
+        nodes: With equally many ranks each, in the order of ranks.
     """
     orders = []
     for ring in np.asarray(rings, np.int64):

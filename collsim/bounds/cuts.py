@@ -71,7 +71,11 @@ class Cut:
         return float("inf")
 
     def describe(self, topology: Topology) -> str:
-        """A sentence: what must cross, which ranks, which cables."""
+        """A sentence: what must cross, which ranks, which cables.
+
+        Args:
+            topology: The one that the cut was found on.
+        """
         way = "out of"
         if self.into:
             way = "into"
@@ -118,6 +122,12 @@ def compute_gather_ratio(
 ) -> float:
     """max |S| / B+(S) over the cuts without the root, in seconds per byte of one rank's block; with `reverse` for a
     scatter.
+
+    Args:
+        topology: Its bandwidths count, its alphas do not.
+        ranks: The first so many take part; None for all.
+        root: Where all blocks go.
+        reverse: From the root to all, as a scatter.
     """
     return find_worst_cut("gather", topology, ranks, root=root, reverse=reverse)[0]
 
@@ -132,6 +142,10 @@ def compute_flow_ratio(
 def compute_alltoall_ratio(topology: Topology, ranks: int | None = None) -> float:
     """max |S| (n - |S|) / B+(S) over the cuts around single ranks and nodes, in seconds per byte of one block of n *
     n.
+
+    Args:
+        topology: Its bandwidths count, its alphas do not.
+        ranks: The first so many take part; None for all.
     """
     return find_worst_cut("alltoall", topology, ranks)[0]
 
@@ -139,10 +153,18 @@ def compute_alltoall_ratio(topology: Topology, ranks: int | None = None) -> floa
 def find_worst_cut(
     what: str, topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
 ) -> tuple[float, Side | None]:
-    """The ratio of the same name, and the devices on the sending side of the cut that gives it (None where nothing
-    needs to move).
+    """The largest ratio of what must cross a cut and its bandwidth, and the cut.
 
-    With `reverse` links are turned round, and so is the side: it is the one that receives.
+    Args:
+        what: Of which ratio: "allgather", "gather", "alltoall", "flow".
+        topology: Results are cached with it.
+        ranks: The first so many take part; None for all.
+        root: Of "gather", else None.
+        reverse: Links are turned round, and so is the side: it is the one that receives.
+
+    Returns:
+        s per byte of a block, and the devices on the sending side of the cut that gives it; None where nothing needs to
+            move.
     """
     if ranks is None:
         n = topology.ranks
@@ -156,7 +178,15 @@ def find_worst_cut(
 
 
 def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse: bool = False) -> Cut:
-    """The cut of one side, as people see it: the side with fewer ranks, and the links in the direction of the data."""
+    """The cut of one side, as people see it: the side with fewer ranks, and the links in the direction of the data.
+
+    Args:
+        topology: The one that the cut was found on.
+        side: (devices,) bool, of `find_worst_cut`.
+        ranks: The first so many take part.
+        nbytes: That must cross.
+        reverse: As in `find_worst_cut`.
+    """
     inside = side[topology.endpoint_device[:ranks]]
     src, dst = side[topology.links.src], side[topology.links.dst]
     links = np.flatnonzero(~src & dst if reverse else src & ~dst)
@@ -195,6 +225,10 @@ def compute_route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]
 
     They are maximum flows over the links of these routes: links at a device that no route crosses do not count. Found
     for `ROUTE_RANKS` of the ranks; for the others all their links count, which is more.
+
+    Args:
+        topology: Results are cached with it.
+        ranks: The first so many take part.
     """
     known = _cached_route_rates.setdefault(topology, {})
     if ranks not in known:
@@ -211,7 +245,14 @@ def compute_route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]
 
 
 def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> tuple[float, tuple[int, ...]]:
-    """B/s that one rank can send to, or receive from, the other ranks on their routes, and the links that limit it."""
+    """B/s that one rank can send to, or receive from, the other ranks on their routes, and the links that limit it.
+
+    Args:
+        topology: With its routes.
+        ranks: The first so many take part.
+        rank: Of them.
+        leaving: Whether what it sends counts, or what it receives.
+    """
     links, others = topology.links, np.delete(np.arange(ranks), rank)
     here = np.full(len(others), rank)
     try:

@@ -14,7 +14,11 @@ _PLAIN = {str: str, Path: Path}
 
 def lighten_parameters(params: list[Any]) -> list[Any]:
     """The same parameters of typer, converting only words that need it; those of a typer without pydantic as they
-    are."""
+    are.
+
+    Args:
+        params: Of click, as typer makes them.
+    """
     return [_lighten(param) for param in params]
 
 

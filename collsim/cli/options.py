@@ -330,7 +330,12 @@ def require_writable(holds: str, out: Path) -> None:
 
 
 def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
-    """An algorithm by name, from a file (`my.py:name`), or by name after running a file."""
+    """An algorithm by name, from a file (`my.py:name`), or by name after running a file.
+
+    Args:
+        name: Or `my.py:name`, or a file that registers one.
+        load: A file to run first; None for none.
+    """
     if load is not None:
         return load_algorithm(f"{load}:{name}")
     if ".py" in name:
@@ -340,6 +345,9 @@ def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
 
 def load_schedule(name: str) -> cs.Schedule | None:
     """The schedule in a file (`x.xml`, `x.json`, `x.csv` ...); None for what names no such file.
+
+    Args:
+        name: What stands in the place of an algorithm on the command line.
 
     Raises:
         CollsimError: For a file that holds something else.
@@ -358,7 +366,14 @@ def load_schedule(name: str) -> cs.Schedule | None:
 
 
 def parse_algorithm_options(context: typer.Context) -> dict[str, Any]:
-    """`--chunks 4 --server=helper` as keywords of the algorithm, which checks their names and values itself."""
+    """`--chunks 4 --server=helper` as keywords of the algorithm, which checks their names and values itself.
+
+    Args:
+        context: Its words that no option of the command took.
+
+    Raises:
+        CollsimError: A word is no option, or an option has no value.
+    """
     options: dict[str, Any] = {}
     words = list(context.args)
     while words:

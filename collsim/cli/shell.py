@@ -53,7 +53,12 @@ class Commands(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name; for a name that no command has all are imported, so that the nearest is known."""
+        """The command of that name; for a name that no command has all are imported, so that the nearest is known.
+
+        Args:
+            ctx: Of click.
+            cmd_name: As it was typed.
+        """
         if cmd_name not in self.commands:
             for module in {COMMANDS[cmd_name]} if cmd_name in COMMANDS else dict.fromkeys(COMMANDS.values()):
                 import_module(f"{__package__}.{module}")
@@ -87,6 +92,10 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
     """A command of `collsim`. A parameter that is a dataclass stands for an option for each of its fields.
 
     What goes wrong is said in one sentence on stderr, without a traceback.
+
+    Args:
+        name: None for the function's, with hyphens.
+        settings: Of `typer.Typer.command`.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:

@@ -30,7 +30,12 @@ _GAP = 2
 
 def show(rows: list[dict[str, Any]], title: str) -> None:
     """A table with a column for each key of the first row; of columns that do not fit beside one another the rest
-    follows below, after the first column again."""
+    follows below, after the first column again.
+
+    Args:
+        rows: All with the same columns.
+        title: Above the table.
+    """
     from rich.console import Console
 
     names = [name for row in rows[:1] for name in row]
@@ -79,7 +84,11 @@ def _build_table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout: what `--json` of every command prints. Frames are lists of rows, dataclasses are
-    objects, what is no number is null; where stdout is not in UTF-8, characters beyond ASCII are escaped."""
+    objects, what is no number is null; where stdout is not in UTF-8, characters beyond ASCII are escaped.
+
+    Args:
+        value: Anything that `plain` takes.
+    """
     in_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     print(json.dumps(plain(value), allow_nan=False, ensure_ascii=not in_utf8))
 
@@ -131,7 +140,11 @@ def records(frame: Any) -> list[dict[str, Any]]:
 
 
 def show_race(race: SynthesisRace) -> None:
-    """What was synthesized against ring and tree, and the sentences on gain and gap."""
+    """What was synthesized against ring and tree, and the sentences on gain and gap.
+
+    Args:
+        race: Of `close_gap`.
+    """
     print(race.provenance)
     trace = race.trace
     rows = [
@@ -156,7 +169,14 @@ def build_race_record(race: SynthesisRace) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """The same in dicts, lists, texts, numbers and None. Raises TypeError for what has no such form."""
+    """The same in dicts, lists, texts, numbers and None.
+
+    Args:
+        value: Numbers that are not finite become None.
+
+    Raises:
+        TypeError: It has no such form.
+    """
     if isinstance(value, float):
         if not math.isfinite(value):
             return None

@@ -91,6 +91,11 @@ class ProgressBar:
     """
 
     def __init__(self, unit: str):
+        """A bar that is not on screen yet.
+
+        Args:
+            unit: What is counted: "transfers".
+        """
         self.unit = unit
         self._bar: Any = None
 

@@ -36,6 +36,12 @@ class Sentence:
     __slots__ = ("key", "values")
 
     def __init__(self, key: str, /, **values: object) -> None:
+        """A sentence to be.
+
+        Args:
+            key: English template, with `{name}` for each value.
+            values: By name; a Sentence among them is translated too.
+        """
         self.key, self.values = key, values
 
     @classmethod
@@ -108,6 +114,12 @@ class CollsimError(ValueError):
     _MOST_CHARACTERS = 4000  # of a message, however long the values in it are
 
     def __init__(self, template: Words = "", /, **values: object) -> None:
+        """An error with its sentence.
+
+        Args:
+            template: English, with `{name}` for each value; or a Sentence, as it is.
+            values: By name.
+        """
         super().__init__(template)
         self.sentence = Sentence.from_words(template, **values)
 
@@ -182,6 +194,15 @@ class ScheduleError(CollsimError):
         chunk: int | None = None,
         **values: object,
     ):
+        """An error with its sentence and its place in the schedule.
+
+        Args:
+            template: As in `CollsimError`; `{step}` counts from 1, as people do.
+            step: From 0; None where no step is meant.
+            rank: None where no rank is meant.
+            chunk: None where no chunk is meant.
+            values: As in `CollsimError`.
+        """
         if step is not None:
             values["step"] = step + 1
         if rank is not None:

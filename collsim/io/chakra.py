@@ -128,6 +128,11 @@ class ChakraTrace:
     """
 
     def __init__(self, endpoints: int):
+        """A trace without nodes.
+
+        Args:
+            endpoints: Of the schedule, a file for each.
+        """
         self.kinds = _build_message_classes()
         self.nodes: list[list[Any]] = [[] for _ in range(endpoints)]
 

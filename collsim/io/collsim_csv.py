@@ -257,7 +257,15 @@ def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int])
 
 
 def write_csv(schedule: Schedule, path: FilePath) -> None:
-    """Write a schedule as CSV: facts, a header, a row per transfer. Raises FormatError beyond ten million transfers."""
+    """Write a schedule as CSV: facts, a header, a row per transfer.
+
+    Args:
+        schedule: Repeated steps are written out.
+        path: Of the file.
+
+    Raises:
+        FormatError: It has more than ten million transfers.
+    """
     if len(schedule) > _MOST_ROWS:
         message = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"
         raise FormatError(message, label=schedule.label, transfers=len(schedule), most=_MOST_ROWS)

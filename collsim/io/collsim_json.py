@@ -85,7 +85,15 @@ def _build_rows(path: FilePath, where: Sentence, rows: Any) -> list[list[Any]]:
 
 
 def write_collsim_json(schedule: Schedule, path: FilePath) -> None:
-    """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
+    """Write a schedule as JSON.
+
+    Args:
+        schedule: Repeated steps stay short.
+        path: Of the file.
+
+    Raises:
+        FormatError: It has more than two million rows; repeated steps count once.
+    """
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:
         message = "{label} has {rows:,} rows; JSON takes {most:,}"

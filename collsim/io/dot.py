@@ -16,7 +16,15 @@ _MOST_TRANSFERS = 20_000
 
 
 def write_dot(schedule: Schedule, path: FilePath) -> None:
-    """Write a schedule as a Graphviz digraph. Raises CollsimError beyond 20,000 transfers, too many for a picture."""
+    """Write a schedule as a Graphviz digraph.
+
+    Args:
+        schedule: Repeated steps are written out.
+        path: Of the file.
+
+    Raises:
+        CollsimError: It has more than 20,000 transfers, too many for a picture.
+    """
     if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
         message = "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks"
         raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=_MOST_TRANSFERS)

@@ -36,7 +36,15 @@ def read_topology(path: FilePath, **options: Any) -> Topology:
 
 
 def read_yaml(path: FilePath, **options: Any) -> Topology:
-    """The same for YAML. Raises FormatError beyond 10 MiB or 64 levels of brackets, before the text is parsed."""
+    """Read a topology in YAML.
+
+    Args:
+        path: Of the file.
+        options: Of `load_topology`.
+
+    Raises:
+        FormatError: It is larger than 10 MiB or has more than 64 levels of brackets; found before the text is parsed.
+    """
     depth = 0
     for number, line in enumerate(read_text(path, most=10 * 2**20).splitlines(), 1):
         for sign in re.findall(r"[\[{\]}]", line):

@@ -80,7 +80,11 @@ class ThisComputer:
         return next(pipe for pipe in self.pipes if pipe.name == "ranks")
 
     def topology(self, ranks: int | None = None) -> Topology:
-        """A switch on which as many ranks as were predictable (two at least) send as these processes did."""
+        """A switch on which as many ranks as were predictable (two at least) send as these processes did.
+
+        Args:
+            ranks: None for as many as were predictable.
+        """
         pipe = self.ranks
         count = ranks or max(2, self.predictable)
         topology = switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2)
@@ -119,7 +123,12 @@ class ThisComputer:
 
 
 def calibrate_computer(most: int = 8, report_progress: Callable[[int, int], None] | None = None) -> ThisComputer:
-    """Measure this computer: pipes between two processes, then rings of 2, 4 ... up to `most` processes unpaced."""
+    """Measure this computer: pipes between two processes, then rings of 2, 4 ... up to `most` processes unpaced.
+
+    Args:
+        most: Processes of the largest ring.
+        report_progress: Called with (measurements done, in all) before each; None for no calls.
+    """
     counts = [count for count in (2, 4, 8, 16) if count <= min(most, MOST_RANKS)]
     done, total = 0, 4 + len(counts)
 

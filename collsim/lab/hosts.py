@@ -43,7 +43,11 @@ class HostsJob:
     lines: tuple[str, ...]
 
     def text(self, language: str = "en") -> str:
-        """What was written, how it is started and what comes back, a line each."""
+        """What was written, how it is started and what comes back, a line each.
+
+        Args:
+            language: "en" or "zh".
+        """
         language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
         traces = TRACE.format(rank="*")
         wrote = (
@@ -63,7 +67,18 @@ def write_program(
     """Write the program of a schedule for other computers into a folder; the lines that start it.
 
     The file needs Python, numpy and mpi4py (`"mpi"`) or torch with gloo (`"torch"`). Each rank checks its numbers
-    against what replay says of the same data and writes `collsim_trace_RANK.json` where it runs. Raises CollsimError.
+    against what replay says of the same data and writes `collsim_trace_RANK.json` where it runs.
+
+    Args:
+        schedule: Its ranks are divided evenly among the hosts.
+        nbytes: Size of the collective, in bytes or as a text such as "1MiB".
+        folder: Where the program is written; it is made where it does not exist.
+        hosts: Names that `mpirun` or `torchrun` reaches.
+        starter: "mpi" or "torch".
+        repeat: Runs that are measured, after one to warm up.
+
+    Raises:
+        CollsimError: Hosts do not divide the ranks, or the request is beyond the limits of a measured run.
     """
     require_word("starter", starter, STARTERS)
     _require_hosts(hosts)
@@ -120,10 +135,19 @@ def _build_command_lines(count: int, hosts: list[str], starter: str) -> tuple[st
 
 
 def read_traces(schedule: Schedule, nbytes: Any, folder: Any, alpha: float = 0.0, bandwidth: Any = None) -> RealTrace:
-    """What the ranks wrote, as a RealTrace beside the prediction for a switch of that alpha and bandwidth.
+    """What the ranks wrote, as a RealTrace with the prediction for a switch of that alpha and bandwidth.
 
-    Moments count from a barrier, on each host's own clock. Raises FormatError for a file that is missing, of another
-    schedule or size, or with a wrong number in it.
+    Moments count from a barrier, on each host's own clock.
+
+    Args:
+        schedule: The one that `write_program` wrote.
+        nbytes: The size that it was written for.
+        folder: With the files of all ranks.
+        alpha: s between two ranks, through the switch.
+        bandwidth: B/s, or a text such as "25GB/s"; None for cables that take no time.
+
+    Raises:
+        FormatError: A file is missing, is of another schedule or size, or has a wrong number in it.
     """
     size = parse_bytes(nbytes)
     rank_runs = [_read_runs(Path(folder) / TRACE.format(rank=e), e, schedule, size) for e in range(schedule.endpoints)]

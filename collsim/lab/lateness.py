@@ -30,7 +30,13 @@ _NOTHING = 0.005
 
 
 def compute_step_ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
-    """(runs, steps) s at which each step, and all before it, had ended."""
+    """(runs, steps) s at which each step, and all before it, had ended.
+
+    Args:
+        schedule_steps: (transfers,) step of each.
+        finish: (runs, transfers) s.
+        steps: How many there are.
+    """
     seconds = np.zeros((len(finish), steps))
     for number, run in enumerate(finish):
         np.maximum.at(seconds[number], schedule_steps, run)
@@ -38,7 +44,11 @@ def compute_step_ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, ste
 
 
 def compute_lateness(trace: RealTrace) -> Floats:
-    """(runs, steps) s by which each step adds more to the time than predicted."""
+    """(runs, steps) s by which each step adds more to the time than predicted.
+
+    Args:
+        trace: All of its runs count.
+    """
     steps, count = trace.schedule.transfers["step"], trace.schedule.steps
     measured = compute_step_ends(steps, trace.measured.finish, count)
     predicted = compute_step_ends(steps, trace.predicted.finish[None], count)
@@ -47,8 +57,12 @@ def compute_lateness(trace: RealTrace) -> Floats:
 
 
 def compare_steps(trace: RealTrace) -> pd.DataFrame:
-    """A row per step: step, predicted and measured end (of the median run), late: the median over the runs of what the
-    step takes more than predicted, low and high its quartiles; all in s."""
+    """A row per step, all in s: `predicted` and `measured` are its end (measured: of the median run), `late` is the
+    median over the runs of what the step takes more than predicted, `low` and `high` are its quartiles.
+
+    Args:
+        trace: All of its runs count.
+    """
     import pandas as pd
 
     steps, count = trace.schedule.transfers["step"], trace.schedule.steps
@@ -67,7 +81,11 @@ def compare_steps(trace: RealTrace) -> pd.DataFrame:
 
 
 def find_delayed_runs(trace: RealTrace) -> list[tuple[int, int, float]]:
-    """Runs far above the median: (run, step in which it lost most, s more than the median run took)."""
+    """Runs far above the median: (run, step in which it lost most, s more than the median run took).
+
+    Args:
+        trace: With one run, none is above the median.
+    """
     times, late = trace.times, compute_lateness(trace)
     middle = float(np.median(times))
     usual = float(np.median(np.abs(times - middle)))
@@ -77,7 +95,11 @@ def find_delayed_runs(trace: RealTrace) -> list[tuple[int, int, float]]:
 
 
 def predict_calibrated(trace: RealTrace) -> Trace | None:
-    """The prediction with what a message and a byte were measured to cost here; None where nobody measured."""
+    """The prediction with what a message and a byte were measured to cost here; None where nobody measured.
+
+    Args:
+        trace: Its network's late and slow ranks are predicted too.
+    """
     if trace.calibrated is None:
         return None
     cost, network = trace.calibrated, trace.network
@@ -100,7 +122,12 @@ def explain(trace: RealTrace, lang: str = "en") -> str:
 
 
 def format_summary(trace: RealTrace, lang: str = "en") -> str:
-    """What was run where, the prediction, the measurement, what was checked, and why they differ, a line each."""
+    """What was run where, the prediction, the measurement, what was checked, and why they differ, a line each.
+
+    Args:
+        trace: Of `run_for_real`.
+        lang: "en" or "zh".
+    """
     language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
     low, high = map(format_time, trace.middle)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
@@ -126,7 +153,11 @@ def format_summary(trace: RealTrace, lang: str = "en") -> str:
 
 
 def write_sentences(trace: RealTrace) -> list[Text]:
-    """The headline, its likely cause, and runs that were held up: English and Chinese."""
+    """The headline, its likely cause, and runs that were held up: English and Chinese.
+
+    Args:
+        trace: Of `run_for_real`.
+    """
     pairs = _blame_rank(trace) or _blame_step(trace) or _blame_all_steps(trace)
     delayed = find_delayed_runs(trace)
     if delayed:

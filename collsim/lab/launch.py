@@ -34,6 +34,12 @@ class Crew:
     """The processes of a run, and what they say: `(endpoint, message)`, None where one has ended."""
 
     def __init__(self, count: int, module: str):
+        """Start the processes; they are not connected yet.
+
+        Args:
+            count: Processes.
+            module: Of the package `ranks`; its `main` runs in each.
+        """
         self.messages: queue.Queue[tuple[int, Any]] = queue.Queue()
         self.processes: list[subprocess.Popen[bytes]] = []
         self._requests: list[queue.SimpleQueue[bytes | None]] = []
@@ -73,7 +79,15 @@ class Crew:
             self.send(number, message)
 
     def collect_answers(self, kind: str, until: float) -> list[Any]:
-        """What each of them answers. Raises CollsimError where one fails, ends, or takes longer than to `until`."""
+        """What each process answers, in the order of their numbers.
+
+        Args:
+            kind: First entry of the message that is expected: "port", "connected", "ran", "done".
+            until: s, on the clock of `time.perf_counter`.
+
+        Raises:
+            CollsimError: A process fails, ends, or has not answered in time.
+        """
         answers: dict[int, Any] = {}
         while len(answers) < len(self.processes):
             try:
@@ -139,7 +153,7 @@ def _describe_end(number: int, process: subprocess.Popen[bytes], code: int) -> C
 
 
 @contextlib.contextmanager
-def start_crew(tasks: Sequence[RankTask | RankStep], until: float) -> Iterator[Crew]:
+def _start_crew(tasks: Sequence[RankTask | RankStep], until: float) -> Iterator[Crew]:
     """The processes, connected with one another; gone when this is left, on whatever way."""
     started = Crew(len(tasks), tasks[0].module)
     try:
@@ -159,6 +173,12 @@ def measure_runs(
 ) -> list[list[RankOutcome]]:
     """Run so many times after once to warm up; of each run the outcome of each rank, moments from its start.
 
+    Args:
+        tasks: One a rank, all for the same back end.
+        runs: Measured ones.
+        time_limit: s for all of them, starting the processes included.
+        report_progress: Called with (runs done, in all), the warm-up one of them; None for no calls.
+
     Raises:
         CollsimError: Where a rank fails or is killed, or the time is up.
     """
@@ -175,9 +195,22 @@ def measure_runs(
 def lead_runs(
     tasks: Sequence[Any], runs: int, time_limit: float, report_progress: ReportProgress | None = None
 ) -> list[list[Any]]:
-    """The same of processes that are started here: RankTasks, or RankSteps."""
+    """Run processes that are started here, once to warm up and then to measure.
+
+    Args:
+        tasks: RankTasks, or RankSteps.
+        runs: Measured ones.
+        time_limit: s for all of them.
+        report_progress: As in `measure_runs`.
+
+    Returns:
+        Of each measured run the outcome of each rank, moments in s from the run's start.
+
+    Raises:
+        CollsimError: As `measure_runs`.
+    """
     until, runs_done = time.perf_counter() + time_limit, []
-    with start_crew(tasks, until) as started:
+    with _start_crew(tasks, until) as started:
         for number in range(runs + 1):
             if report_progress is not None:
                 report_progress(number, runs + 1)

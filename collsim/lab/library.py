@@ -56,8 +56,17 @@ def time_library_allreduce(
     compare how it rounds.
 
     A sum of floats tells in which order it was made: of the algorithms that differ in no element one is what the
-    library ran, at this size and number of ranks, or adds in the same order. float32, sum. After `time_limit`, s for
-    all of it, the processes are ended. Raises CollsimError.
+    library ran, at this size and number of ranks, or adds in the same order. float32, sum.
+
+    Args:
+        on: "mpi" or "gloo".
+        ranks: Processes.
+        nbytes: Of each rank's array; enough elements that two orders of adding cannot round alike by chance.
+        repeat: Measured runs.
+        time_limit: s for all of it; after that the processes are ended.
+
+    Raises:
+        CollsimError: The library is not installed, the time is up, or its ranks do not agree on the sum.
     """
     require_library(require_word("back end", on, LIBRARIES))
     plan = registered("allreduce_direct_one_shot", ranks=ranks)
@@ -75,7 +84,13 @@ def time_library_allreduce(
 
 
 def find_published_choices(on: str, ranks: int, nbytes: int) -> dict[str, tuple[str, str | None]]:
-    """What these libraries publish that they run: by library their name of the algorithm and ours, None without one."""
+    """What these libraries publish that they run: by library their name of the algorithm and ours, None without one.
+
+    Args:
+        on: "mpi" for all MPI libraries whose rules are known, or "gloo".
+        ranks: Of the allreduce.
+        nbytes: Of each rank's array.
+    """
     from ..nccl.libraries import gloo, mpi
 
     if on == "gloo":

@@ -32,7 +32,14 @@ _MORE_THAN_CORES = {
 
 
 def require_library(on: str) -> None:
-    """Raises CollsimError where the library that a back end needs is not there."""
+    """Check that the library of a back end is installed.
+
+    Args:
+        on: "mpi", "gloo", or "here", which needs none.
+
+    Raises:
+        CollsimError: It is not; the message says what to install.
+    """
     if on == "mpi" and (find_spec("mpi4py") is None or _find_mpiexec() is None):
         raise CollsimError("on='mpi' needs mpi4py and an MPI with mpiexec: pip install 'collsim[mpi]'")
     if on == "gloo" and find_spec("torch") is None:
@@ -45,7 +52,19 @@ def _find_mpiexec() -> str | None:
 
 
 def run_by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[tuple[float, list[RankOutcome]]]:
-    """Of each run its start and the outcome of each rank. Raises CollsimError where one fails or the time is up."""
+    """Run processes that `mpiexec` starts, once to warm up and then to measure.
+
+    Args:
+        tasks: One a rank.
+        runs: Measured ones.
+        time_limit: s for all of them.
+
+    Returns:
+        Of each run its start, s on the clock of `time.perf_counter`, and the outcome of each rank.
+
+    Raises:
+        CollsimError: A rank fails, or the time is up.
+    """
     command, until = _find_mpiexec(), time.perf_counter() + time_limit
     assert command is not None
     token = new_token()

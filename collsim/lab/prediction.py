@@ -16,8 +16,14 @@ _UNPACED = 1e12  # B/s where nothing is paced: bytes cost nothing beside message
 
 
 def build_imitated_topology(ranks: int, alpha: float, bandwidth: float | None, reduces: bool = False) -> Topology:
-    """The network that the ranks imitate, as a topology: a cable to a switch and one back, half of alpha on each;
-    `reduces`: processes beside the ranks stand for a switch that reduces."""
+    """The network that the ranks imitate, as a topology: a cable to a switch and one back, half of alpha on each.
+
+    Args:
+        ranks: 2 or more.
+        alpha: s between two ranks.
+        bandwidth: B/s of a rank's cable; None where nothing is paced.
+        reduces: Whether processes beyond the ranks stand for a switch that reduces.
+    """
     return switch(ranks, bandwidth=bandwidth or _UNPACED, alpha=alpha / 2, reduces=reduces)
 
 
@@ -64,7 +70,12 @@ class MessageCost:
     @classmethod
     def fit(cls, network: ImitatedNetwork, times: list[float]) -> MessageCost:
         """The line through both times. A byte takes no less than it is paced to, so where one time was disturbed the
-        other decides what a message costs."""
+        other decides what a message costs.
+
+        Args:
+            network: What the processes imitated; its bandwidth is a limit that no byte beats.
+            times: s of one message of each of `choose_sizes`.
+        """
         sizes = cls.choose_sizes(network)
         beta = max((times[1] - times[0]) / (sizes[1] - sizes[0]), 1 / (network.bandwidth or _UNPACED))
         return cls(max(0.0, min(time - size * beta for time, size in zip(times, sizes, strict=True))), 1 / beta)

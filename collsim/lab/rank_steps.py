@@ -41,6 +41,18 @@ class StepPlan:
     """A step as processes run it: its collectives, and who is where."""
 
     def __init__(self, predicted: StepTrace, network: ImitatedNetwork, algorithm: str, repeat: int, time_limit: float):
+        """Prepare a step for processes.
+
+        Args:
+            predicted: Its step and topology are what runs.
+            network: What the ranks imitate.
+            algorithm: Of the step's collectives, one that is registered.
+            repeat: Measured runs.
+            time_limit: s for all of them.
+
+        Raises:
+            CollsimError: The step needs an order that no message tells.
+        """
         self.predicted, self.step, self.network = predicted, predicted.step, network
         self.repeat, self.time_limit = repeat, time_limit
         self.known = CollectiveModel(predicted.topology, "links", algorithm)
@@ -154,7 +166,14 @@ class StepPlan:
 
 
 def require_messages(step: TrainingStep) -> None:
-    """Raises CollsimError where computing waits for what another rank did, and no message says so."""
+    """Check that every order between ranks is told by a message.
+
+    Args:
+        step: Its compute tasks may only wait for tasks of their own lanes.
+
+    Raises:
+        CollsimError: A computing task waits for what another rank did, and nothing is sent that tells it.
+    """
     for task, before in zip(step.tasks, step.predecessors, strict=True):
         for lane in task.lanes if task.is_compute else ():
             for other in (step.tasks[number] for number in before):

@@ -151,7 +151,12 @@ def _format_lines(real: RealStep) -> tuple[Text, ...]:
 
 
 def write_sentences(real: RealStep) -> list[Text]:
-    """How far apart, which task is longer by most, and the likely cause."""
+    """By how much the step differs from its prediction, which task is longer by most, and the likely cause; English and
+    Chinese.
+
+    Args:
+        real: Of `training_step_for_real`.
+    """
     share, late = abs(real.difference), real.time - real.predicted.time
     longer = late >= 0
     pairs: list[Text] = [

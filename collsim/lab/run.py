@@ -167,6 +167,11 @@ def _imitate_network(request: RealRun, network: tuple[Any, ...]) -> RealRun:
 def measure_message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
     """What one message and one byte take, with so many processes: blocks go around the ring, at two sizes.
 
+    Args:
+        ranks: Processes, 2 or more.
+        network: Late and slow ranks in it are ignored.
+        on: Back end: "here", "mpi" or "gloo".
+
     Raises:
         CollsimError: For a single rank.
     """
@@ -208,7 +213,20 @@ def check_request(
     repeat: int = 1,
     time_limit: Duration = TIME_LIMIT,
 ) -> RealRun:
-    """What was asked for, within the limits; nothing is started. Raises CollsimError."""
+    """What was requested, within the limits; nothing is started.
+
+    Args:
+        schedule: At most `MOST_RANKS` endpoints.
+        nbytes: Size of the collective, a whole number of elements; None is refused with an example.
+        dtype: Of the elements.
+        op: Of the reduction: "sum", "prod", "min", "max".
+        on: Back end: "here", "mpi" or "gloo".
+        repeat: Measured runs.
+        time_limit: s for all of them.
+
+    Raises:
+        CollsimError: Something is beyond the limits or does not exist.
+    """
     if schedule.endpoints > MOST_RANKS:
         template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
         raise CollsimError(template, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
@@ -235,7 +253,15 @@ def check_request(
 
 
 def parse_repeat(repeat: Any, limit: float) -> int:
-    """How many runs. Raises CollsimError for too many of them, and for too long a time for all."""
+    """How many runs.
+
+    Args:
+        repeat: A whole number.
+        limit: s for all of them.
+
+    Raises:
+        CollsimError: They are too many, or the time for all is too long or not positive.
+    """
     if not 0 < limit <= MOST_SECONDS:
         raise CollsimError(
             "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS
@@ -247,7 +273,14 @@ def parse_repeat(repeat: Any, limit: float) -> int:
 
 
 def parse_dtype(dtype: DataType) -> np.dtype[Any]:
-    """The type of the elements; small floats as ml_dtypes has them. Raises CollsimError."""
+    """The numpy type of the elements; small floats as ml_dtypes has them.
+
+    Args:
+        dtype: A name of `cs.dtypes()`, or something with such a name.
+
+    Raises:
+        CollsimError: It is unknown.
+    """
     find_itemsize(dtype)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
     import ml_dtypes
@@ -301,8 +334,18 @@ def require_time_limit(each: float, repeat: int, limit: float) -> None:
 def draw_numbers(
     request: RealRun, seed: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
-    """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
-    collective promises, as replay has it."""
+    """Draw what all slots hold at the start, and what the collective promises of it.
+
+    Only one period of each slot is drawn: it repeats through the slot, so that large arrays need no memory here.
+
+    Args:
+        request: Its type of elements and its operator: whole numbers that are multiplied are 1 or 2.
+        seed: Of the random numbers.
+
+    Returns:
+        (endpoints, slots, period) values; (endpoints, slots) bool, which slots hold any; by rank and slot (period,)
+            what `replay` makes of it.
+    """
     schedule, has_data = request.schedule, mark_initial_slots(request.schedule)
     period = int(min(_PERIOD, max(1, request.sizes.max(initial=1))))
     random, values = np.random.default_rng(seed), np.zeros((*has_data.shape, period), request.dtype)
@@ -400,6 +443,14 @@ def _run_on_buffers(
 def build_trace(
     request: RealRun, predicted: Trace, runs: list[list[RankOutcome]], out: npt.NDArray[Any] | None
 ) -> RealTrace:
+    """The RealTrace of what the ranks measured.
+
+    Args:
+        request: What was run.
+        predicted: The prediction of the same schedule and size.
+        runs: Of each run the outcome of each endpoint, moments in s from its start.
+        out: What the collective left at each rank; None where it was not collected.
+    """
     start, came, finish = (np.zeros((len(runs), len(request.schedule))) for _ in range(3))
     for run_number, outcomes in enumerate(runs):
         for endpoint, outcome in enumerate(outcomes):

@@ -104,6 +104,11 @@ def training_step_for_real(
 def build_equal_layers(count: int | str, nbytes: ByteSize, activations: ByteSize = 0) -> Model:
     """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
 
+    Args:
+        count: At most `MOST_LAYERS`.
+        nbytes: Gradients of each block, in bytes or as a text.
+        activations: Bytes that a block hands on for each sample, or a text.
+
     Raises:
         CollsimError: For no layer or more than `MOST_LAYERS`, and for bytes that are no whole number of elements.
     """
@@ -135,8 +140,24 @@ def predict_step(
     slow: Mapping[int, float] | None = None,
     batch: int | None = None,
 ) -> StepTrace:
-    """What `training_step` says of a step on the network that the ranks imitate, where collectives that are under way
-    at the same time share cables. Raises CollsimError."""
+    """Predict a step on the network that the ranks imitate, where collectives that are under way at the same time share
+    cables.
+
+    Args:
+        model: A Model or its name.
+        ranks: Processes.
+        parallel: How the step is split; one whose workers wait for nobody is refused.
+        compute: As in `training_step`: s, a text, or what computes it.
+        alpha: s between two ranks, or a text.
+        bandwidth: B/s of a rank's cable, or a text; None where nothing is paced.
+        algorithm: Of all collectives.
+        step: Which step of the training: the second one has buckets in the order of the first.
+        slow: By rank, how many times slower it computes.
+        batch: Samples in all; None for one a rank and accumulated pass.
+
+    Raises:
+        CollsimError: Something in it cannot be run for real.
+    """
     if not getattr(parallel, "synchronous", True):
         raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.label)
     return training_step(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError
 from ..simulate import Bottleneck, Engine, Trace
 from ..simulate.lockstep import Segments, Timing
 from ..topology import Topology
@@ -173,7 +172,12 @@ class RealTrace(RepeatedRuns, Trace):
 
 
 def build_timing(predicted: Trace, measured: Measurement) -> Timing:
-    """The Timing of the median run: first start and last arrival of each step, and when its bytes moved."""
+    """The Timing of the median run: first start and last arrival of each step, and when its bytes moved.
+
+    Args:
+        predicted: Of the same schedule.
+        measured: All runs; the median one counts.
+    """
     run = measured.median_run
     start, came, finish = measured.start[run], measured.came[run], measured.finish[run]
     steps = predicted.schedule.transfers["step"]
@@ -198,11 +202,3 @@ def _build_segments(predicted: Trace, start: Floats, came: Floats) -> Segments:
     row = np.flatnonzero((nbytes > 0) & (table["src"] != table["dst"]) & (came > start))
     rate = nbytes[row] / (came[row] - start[row])
     return Segments(row, np.full(len(row), -1), start[row], came[row], rate)
-
-
-def require_measured(value: object) -> RealTrace:
-    """A RealTrace, or an error that says how to get one."""
-    if not isinstance(value, RealTrace):
-        template = "{value!r} was not measured; run_for_real(schedule, nbytes) measures one"
-        raise CollsimError(template, value=value)
-    return value

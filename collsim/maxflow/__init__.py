@@ -44,7 +44,17 @@ class Arcs:
 
 
 def build_arcs(nodes: int, src: npt.ArrayLike, dst: npt.ArrayLike, capacity: npt.ArrayLike) -> Arcs:
-    """The graph of edges `src[i] -> dst[i]`; parallel ones add, opposite ones become the two arcs of a pair."""
+    """The graph of edges `src[i] -> dst[i]`; parallel ones add, opposite ones become the two arcs of a pair.
+
+    Args:
+        nodes: Numbers of nodes are 0 to `nodes - 1`.
+        src: (edges,) nodes.
+        dst: (edges,) nodes.
+        capacity: (edges,) whole numbers, or one for all.
+
+    Returns:
+        Its `arc` says, for each edge, which arc it became.
+    """
     s, d = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     pair, which = np.unique(np.minimum(s, d) * nodes + np.maximum(s, d), return_inverse=True)
     arc = 2 * which.ravel().astype(np.int64) + (s > d)

@@ -14,8 +14,12 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def compile_kernel(signature: str | None = None) -> Callable[[Kernel], Kernel]:
-    """A kernel as machine code, kept on disk where some directory can be written. With a signature it is made when its
-    module is imported, not inside somebody's first flow; without one when it is first called."""
+    """A kernel as machine code, kept on disk where some directory can be written; without numba the function itself.
+
+    Args:
+        signature: Types as numba writes them: the kernel is compiled when its module is imported, not inside somebody's
+            first flow. None compiles when it is first called.
+    """
 
     def make(function: Kernel) -> Kernel:
         try:

@@ -23,6 +23,21 @@ def augment(
     """Push up to `limit` from source to sink; leaves residual capacities, and in `level` the distances to the sink.
 
     `level`, `path` and `queue` have room for every node.
+
+    Args:
+        start: (nodes + 1,) where the arcs of each node begin in `order`.
+        order: (arcs,) arcs by their tail.
+        head: (arcs,) node that each arc leads to; arc `a ^ 1` is the opposite one.
+        capacity: (arcs,) residual; changed in place.
+        source: Node.
+        sink: Node.
+        limit: Flow at which to stop.
+        level: (nodes,) written: the distance to the sink, -1 where it cannot be reached.
+        path: (nodes,) scratch.
+        queue: (nodes,) scratch.
+
+    Returns:
+        The flow that was pushed.
     """
     flow = 0
     while flow < limit:
@@ -34,7 +49,17 @@ def augment(
 
 
 def measure(start: Longs, order: Longs, head: Longs, capacity: Longs, sink: int, level: Longs, queue: Longs) -> None:
-    """Distances to the sink over arcs with capacity left; -1 for nodes that cannot reach it."""
+    """Distances to the sink over arcs with capacity left; -1 for nodes that cannot reach it.
+
+    Args:
+        start: As in `augment`.
+        order: As in `augment`.
+        head: As in `augment`.
+        capacity: As in `augment`.
+        sink: Node.
+        level: (nodes,) written.
+        queue: (nodes,) scratch.
+    """
     for v in range(len(level)):
         level[v] = -1
     level[sink], queue[0] = 0, sink
@@ -62,7 +87,22 @@ def push(
     level: Longs,
     path: Longs,
 ) -> int:
-    """Push up to `limit` along arcs that lead a level nearer to the sink, until none of their ways is left."""
+    """Push up to `limit` along arcs that lead a level nearer to the sink, until none of their ways is left.
+
+    Args:
+        start: As in `augment`.
+        order: As in `augment`.
+        head: As in `augment`.
+        capacity: As in `augment`.
+        source: As in `augment`.
+        sink: As in `augment`.
+        limit: As in `augment`.
+        level: (nodes,) distances to the sink, of `measure`.
+        path: (nodes,) scratch.
+
+    Returns:
+        The flow that was pushed.
+    """
     nodes = len(start) - 1
     current = start[:-1].copy()
     flow, length, here = 0, 0, source

@@ -217,6 +217,12 @@ class Rank:
     """A rank, or a thread of a program that makes its own, and its generator."""
 
     def __init__(self, number: int, task: Task) -> None:
+        """A rank that has not started.
+
+        Args:
+            number: 0 to the number of ranks - 1.
+            task: The rank's generator: it yields calls that block.
+        """
         self.number, self.task = number, task
         self.wait: PostedCall | None = None
         self.end = PostedCall(number, "join", 0, (number,))  # complete when the rank has ended
@@ -227,7 +233,11 @@ class Rank:
         self.polls = 0
 
     def list_frames(self, codes: frozenset[types.CodeType]) -> list[StackFrame]:
-        """The functions of the program that a suspended rank is in, outermost first."""
+        """The functions of the program that a suspended rank is in, outermost first.
+
+        Args:
+            codes: Code objects of the program's functions; frames of the engine's own are left out.
+        """
         frames: list[StackFrame] = []
         task: object = self.task
         while task is not None:

@@ -56,10 +56,23 @@ class Request:
     """The handle of a non-blocking call."""
 
     def __init__(self, operation: PostedCall, finish: Callable[[], Any] | None = None) -> None:
+        """The handle of a call that was posted.
+
+        Args:
+            operation: What was posted.
+            finish: What `wait` returns the result of; None for calls without one.
+        """
         self.operation, self._finish = operation, finish
 
     def wait(self, status: Status | None = None) -> Blocking:
-        """Wait for it; a lower-case receive returns its object."""
+        """Wait for the call.
+
+        Args:
+            status: Gets source, tag and size of a message that was received; None where nobody asks.
+
+        Returns:
+            The object of a lower-case receive, else None.
+        """
         yield from wait_for(self.operation)
         if isinstance(self.operation, MessagePost) and status is not None:
             status.fill(self.operation)
@@ -82,7 +95,15 @@ class Request:
 
     @staticmethod
     def waitall(requests: Sequence[Request], statuses: object = None) -> Blocking:
-        """Wait for all; returns their objects."""
+        """Wait for all calls.
+
+        Args:
+            requests: Of this rank.
+            statuses: Not used.
+
+        Returns:
+            Their objects, in order.
+        """
         results = []
         for request in requests:
             results.append((yield from request.wait()))
@@ -92,7 +113,15 @@ class Request:
 
     @staticmethod
     def waitany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
-        """Wait for any: `(index, object)`."""
+        """Wait for any of the calls.
+
+        Args:
+            requests: Of this rank.
+            status: As in `wait`, for the one that is complete.
+
+        Returns:
+            Its index and its object.
+        """
         operations = tuple(request.operation for request in requests)
         if not any(operation.is_complete for operation in operations):
             peers = tuple(dict.fromkeys(peer for operation in operations for peer in operation.peers))
@@ -115,6 +144,18 @@ class RankCommunicator:
         rank: this rank among all.
         name: the same for all members.
         members: all ranks of the communicator, by their numbers in it.
+
+    Shared parameters:
+        sendbuf, recvbuf: Arrays, or lists as mpi4py takes them, `[array, MPI.FLOAT]`; what is received is written in
+            place. A reduction takes its contribution from `recvbuf` where `sendbuf` is `IN_PLACE`. Ranks that send or
+            receive nothing give None.
+        obj: An object of any kind.
+        sendobj: On the root an object for each rank, else None.
+        source: Rank in the communicator, or `ANY`.
+        tag: Of the message, or `ANY`.
+        root: Rank in the communicator.
+        op: Reduction.
+        status: Gets source, tag and size of the message; None where nobody asks.
     """
 
     def __init__(self, engine: Engine, rank: int, name: Hashable, members: tuple[int, ...]) -> None:
@@ -456,7 +497,12 @@ class RankCommunicator:
     # ---- more communicators
 
     def Split(self, color: int = 0, key: int = 0) -> Blocking:
-        """A communicator of the ranks with the same color, in the order of their keys."""
+        """A communicator of the ranks with the same color, in the order of their keys.
+
+        Args:
+            color: Every rank of this communicator gives one.
+            key: Equal keys keep the order of ranks.
+        """
         self._children += 1
         values = yield from self._collective("Split", (), (color, key, self._world_rank))
         members = [(k, rank) for c, k, rank in values if c == color]

@@ -37,7 +37,11 @@ class Queue:
         self._getters: deque[PostedCall] = deque()
 
     def put(self, item: Any, *_: object, **__: object) -> Blocking:
-        """Add an item; wait while the queue is full."""
+        """Add an item; wait while the queue is full. Arguments such as `block` and `timeout` are ignored.
+
+        Args:
+            item: Not copied: ranks of the engine share one memory.
+        """
         post = self._post("put")
         if self._getters:
             self._engine.complete(self._getters.popleft(), (item,))
@@ -48,7 +52,7 @@ class Queue:
             self._items.append(item)
 
     def get(self, *_: object, **__: object) -> Blocking:
-        """Take the first item; wait while there is none."""
+        """Take the first item; wait while there is none. Arguments such as `block` and `timeout` are ignored."""
         post = self._post("get")
         if not self._items:
             self._getters.append(post)

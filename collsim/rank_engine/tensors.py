@@ -51,7 +51,12 @@ class Tensor(np.ndarray):
         return array
 
     def to(self, target: object = None, **options: object) -> Tensor:
-        """Another type; a device changes nothing here."""
+        """Another type; a device changes nothing here.
+
+        Args:
+            target: A type of elements, or a device.
+            options: `dtype` as in torch; others change nothing.
+        """
         dtype = options.get("dtype", target)
         if isinstance(dtype, type) and issubclass(dtype, np.generic):
             return self.astype(dtype).view(Tensor)
@@ -90,7 +95,12 @@ class Tensor(np.ndarray):
         return self.ndim
 
     def add_(self, value: Operand, alpha: builtins.float = 1) -> Tensor:
-        """Add in place."""
+        """Add in place.
+
+        Args:
+            value: Of a shape that broadcasts to this one.
+            alpha: Factor of `value`.
+        """
         if alpha != 1:
             value = alpha * value
         self += value
@@ -131,7 +141,15 @@ class Tensor(np.ndarray):
         return self.split(max(1, -(-self.shape[dim] // count)), dim)
 
     def split(self, size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces of `size` elements, or of the sizes of a list."""
+        """Pieces along an axis, views of this tensor.
+
+        Args:
+            size: Elements of each piece, the last may have fewer; or the sizes of all pieces.
+            dim: The axis.
+
+        Raises:
+            RuntimeError: Sizes do not add up to the axis, in torch's words.
+        """
         if isinstance(size, Sequence):
             ends = np.cumsum(size)
             if ends[-1] != self.shape[dim]:
@@ -225,7 +243,12 @@ class TensorFunctions:
         return np.ones(tensor.shape, dtype or tensor.dtype).view(Tensor)
 
     def arange(self, *bounds: float, dtype: DType | None = None, **_: object) -> Tensor:
-        """Numbers in equal steps."""
+        """Numbers in equal steps.
+
+        Args:
+            bounds: End; or begin and end; or begin, end and step.
+            dtype: None for float32 where a bound is a float, else int64.
+        """
         values = np.arange(*bounds)
         if dtype is None:
             dtype = np.float32 if values.dtype.kind == "f" else values.dtype

@@ -30,6 +30,12 @@ class AsyncWork:
     """The handle of an asynchronous call."""
 
     def __init__(self, operation: PostedCall, finish: Callable[[], None] | None = None) -> None:
+        """The handle of a call that was posted.
+
+        Args:
+            operation: What was posted.
+            finish: Writes the result into the caller's buffers when it is complete; None for calls without one.
+        """
         self.operation = operation
         self._finish = finish
 
@@ -69,6 +75,15 @@ class P2POp:
         group: ProcessGroup | None = None,
         tag: int = 0,
     ) -> None:
+        """One operation of a batch; nothing is posted yet.
+
+        Args:
+            op: `dist.isend` or `dist.irecv`.
+            tensor: What is sent or filled.
+            peer: Global rank.
+            group: None for all ranks.
+            tag: Of the message.
+        """
         self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
 
 
@@ -90,6 +105,19 @@ class TorchDistributed:
     Args:
         engine: the ranks of the run.
         rank: this rank.
+
+    Shared parameters:
+        tensor, output, output_tensor: What is sent, or filled in place when the call is complete.
+        tensor_list, gather_list, output_tensor_list: A tensor for each rank of the group, filled in place; where only
+            one rank gets them, None on the others.
+        input_tensor, input_list, input_tensor_list, scatter_list: What this rank contributes; a list has a tensor for
+            each rank of the group, and is None where only another rank gives them.
+        object_list: Replaced in place by that of the source.
+        src, dst: Global rank, also in a group; None as source of a receive takes a message of any rank.
+        op: Reduction, a key of `REDUCTIONS`.
+        group: None for all ranks.
+        async_op: Return an AsyncWork at once in place of waiting.
+        tag: Of the message; sends and receives of one tag meet.
     """
 
     def __init__(self, engine: Engine, rank: int) -> None:
@@ -433,7 +461,11 @@ class TorchDistributed:
     # ---- groups and start
 
     def new_group(self, ranks: Iterable[int] | None = None, *_: object, **__: object) -> Blocking:
-        """Make a group; every rank has to call it, members or not, in the same order."""
+        """Make a group; every rank has to call it, members or not, in the same order.
+
+        Args:
+            ranks: Global ranks of its members; None for all.
+        """
         members = self.world.members
         if ranks is not None:
             members = tuple(sorted(int(rank) for rank in ranks))

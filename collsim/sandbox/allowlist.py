@@ -108,6 +108,13 @@ class Forbidden(Exception):
     """Something that is not run here. `key` and `values` are the text that says so; `line` counts from 1."""
 
     def __init__(self, key: str, line: int | None = None, **values: object):
+        """An error about a line of a user's code.
+
+        Args:
+            key: Of the text that says why.
+            line: From 1; None where no line is meant.
+            values: Of the text.
+        """
         super().__init__(f"{key}: {values}")
         self.key, self.line, self.values = key, line, values
 

@@ -29,10 +29,21 @@ class Translated(Sentence):
     __slots__ = ("chinese",)
 
     def __init__(self, english: str, chinese: str) -> None:
+        """A sentence whose translation came along with it.
+
+        Args:
+            english: Finished, without values to fill in.
+            chinese: Finished.
+        """
         super().__init__(english)
         self.chinese = chinese
 
     def text(self, language: str = "en") -> str:
+        """The sentence in one language.
+
+        Args:
+            language: "zh", else English.
+        """
         if language == "zh":
             return self.chinese
         return self.key

@@ -238,6 +238,12 @@ def _pack_schedule(n: int, s: Schedule) -> bytes:
 
 
 def build_failure(n: int, error: BaseException) -> bytes:
+    """The frame that tells why there is no schedule for n ranks.
+
+    Args:
+        n: Ranks.
+        error: Whatever the user's function raised.
+    """
     sentence: Sentence | CollsimError
     if isinstance(error, MemoryError):
         sentence = Sentence("the function needs more memory than it may use; how many transfers does it yield?")

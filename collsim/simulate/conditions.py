@@ -84,8 +84,18 @@ class EventOptions(FlowOptions, total=False):
 def build_flows(
     topology: Topology, src: npt.ArrayLike, dst: npt.ArrayLike, nbytes: object, start: object = 0.0
 ) -> Flows:
-    """Flows from anything broadcastable; `nbytes` and `start` may be texts with units. Raises CollsimError for what
-    cannot be."""
+    """Flows from anything broadcastable: one entry a flow, or one value for all.
+
+    Args:
+        topology: Its ranks are 0 to `topology.ranks - 1`.
+        src: Rank or ranks that send.
+        dst: Rank or ranks that receive.
+        nbytes: Bytes, or texts such as "64MiB".
+        start: s, or texts such as "10us": when each flow begins.
+
+    Raises:
+        CollsimError: A rank does not exist, a size or time cannot be read, or the lengths do not fit together.
+    """
     s, d = (_parse_ranks(name, value, topology) for name, value in (("src", src), ("dst", dst)))
     b, t = np.asarray(_parse_sizes(nbytes)), np.asarray(_parse_times(start))
     try:
@@ -163,7 +173,15 @@ class Conditions:
 
 
 def parse_conditions(topology: Topology, options: Mapping[str, object]) -> Conditions:
-    """Read the options of a run. Raises CollsimError for unknown names and impossible values."""
+    """Read the options of a run.
+
+    Args:
+        topology: Ranks named in options are among its ranks.
+        options: As `simulate` takes them: numbers, or texts with units. None counts as not given.
+
+    Raises:
+        CollsimError: A name is unknown or a value is impossible.
+    """
     known = {f.name for f in fields(Conditions)}
     for name in options:
         if name not in known:
@@ -212,8 +230,15 @@ def _require_switches(options: Mapping[str, object]) -> None:
 
 
 def parse_moment(name: str, value: object) -> float:
-    """A time in s, as `parse_time`. One so long that sums of such would leave what a number can hold is a mistake in a
-    unit."""
+    """A time in s, read by `parse_time`, within what a sum of many such times can hold.
+
+    Args:
+        name: Of the option, for the message.
+        value: s, or a text such as "10us".
+
+    Raises:
+        CollsimError: It is no time, or so long that its unit must be a mistake.
+    """
     seconds = parse_time(value, name)
     if seconds > _LONGEST:
         message = "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond"
@@ -223,7 +248,12 @@ def parse_moment(name: str, value: object) -> float:
 
 def slow_down(topology: Topology, conditions: Conditions) -> Topology:
     """The topology with the rates that are really there: all cables of a slow rank's device are slower, one between two
-    of them by the larger factor."""
+    of them by the larger factor.
+
+    Args:
+        topology: With nominal rates.
+        conditions: `slow` maps a rank to the factor, 2.0 for half the rate; empty gives the topology unchanged.
+    """
     if not conditions.slow:
         return topology
     slower, links, of_device = topology, topology.links, np.zeros(len(topology.devices))

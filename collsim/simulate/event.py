@@ -84,6 +84,16 @@ def run_events(
 ) -> list[Timing]:
     """Run jobs side by side; the timing of each.
 
+    Args:
+        jobs: Each with its schedule, sizes in bytes, ranks and start times. They share the links; a job with `after`
+            waits for others.
+        topology: With its helpers placed (`HelperPlacement`).
+        conditions: How links are shared, extra delays, launch and overhead in s.
+        progress: Called with (transfers done, transfers in all) a few times a second; None for no calls.
+
+    Returns:
+        One timing a job, in their order, in s from the beginning of the run.
+
     Raises:
         TopologyError: Where endpoints cannot reach each other.
         ScheduleError: Where explicit dependencies form a circle.
@@ -101,8 +111,19 @@ def run_events(
 
 
 def find_spans(jobs: Sequence[Job], topology: Topology, conditions: Conditions) -> tuple[Floats, Floats]:
-    """(jobs,) s, when each job's first transfer starts and its last one arrives; 0 for those without any. Raises as
-    `event`."""
+    """When each job begins and ends, without the timing of its transfers.
+
+    Args:
+        jobs: As in `run_events`.
+        topology: As in `run_events`.
+        conditions: As in `run_events`.
+
+    Returns:
+        (jobs,) s, start of each job's first transfer, and (jobs,) s, arrival of its last; 0 for jobs without transfers.
+
+    Raises:
+        CollsimError: As `run_events`.
+    """
     run, _ = _run_jobs(jobs, topology, conditions)
     many = np.array([job.rows for job in jobs], np.int64)
     first = np.array([base.row for base in run.plan.bases], np.int64)[many > 0]

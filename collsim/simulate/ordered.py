@@ -152,8 +152,15 @@ class HelperPlacement:
 
     @classmethod
     def build(cls, topology: Topology, schedules: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> HelperPlacement:
-        """Places for schedules, each on ranks of the topology (its first ones where None). Raises TopologyError where a
-        helper has no place."""
+        """Choose where the helpers of schedules sit.
+
+        Args:
+            topology: Without helpers.
+            schedules: Each with the ranks of the topology that it runs on; None stands for the first ones.
+
+        Raises:
+            TopologyError: A helper has no place: no host, or no switch that reduces.
+        """
         hosts, served = 0, dict[_Helpers, Ints]()
         for schedule, ranks in schedules:
             many = schedule.endpoints - schedule.ranks
@@ -176,7 +183,15 @@ class HelperPlacement:
         return cls(replace(wide, endpoint_device=np.concatenate(devices).astype(np.int32)), topology.ranks, switches)
 
     def find_helpers(self, schedule: Schedule, ranks: tuple[int, ...] | None) -> Longs:
-        """(helpers,) endpoints of a schedule's helpers."""
+        """(helpers,) endpoints of a schedule's helpers.
+
+        Args:
+            schedule: One of those that `build` was called with.
+            ranks: Those it runs on, as they were given to `build`.
+
+        Returns:
+            (helpers,) numbers of endpoints of the placement's topology.
+        """
         many = schedule.endpoints - schedule.ranks
         first = self.hosts
         if many and schedule.helpers_on != "host":

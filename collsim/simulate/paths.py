@@ -26,12 +26,24 @@ class Slots:
     """Bytes of slots, summed over ranges of them."""
 
     def __init__(self, slot_bytes: Longs):
+        """Sizes of slots, prepared for ranges.
+
+        Args:
+            slot_bytes: (slots,) bytes.
+        """
         self.size = slot_bytes.astype(np.float64)
         self.before = np.concatenate([[0.0], np.cumsum(self.size)])
         self.is_uniform = bool((self.size == self.size[0]).all())
 
     def count_bytes(self, step: Step) -> Floats | float:
-        """Bytes that each row of a step moves; one number where all rows move as many."""
+        """Bytes that each row of a step moves; one number where all rows move as many.
+
+        Args:
+            step: Its first repetition counts.
+
+        Returns:
+            (rows,) bytes, or one number where all rows move as many.
+        """
         if self.is_uniform:
             return float(self.size[0] * step.width)
         chunk = step.chunk
@@ -45,7 +57,11 @@ class Slots:
 
     def has_equal_repetitions(self, step: Step) -> bool:
         """Do all repetitions of a step carry the same bytes? They do where all slots that they can reach are of one
-        size."""
+        size.
+
+        Args:
+            step: Its repetitions shift slots by `step.shift`, modulo `step.modulus`.
+        """
         if step.times == 1 or step.shift == 0 or self.is_uniform:
             return True
         groups = np.unique(step.chunk // step.modulus)
@@ -73,7 +89,14 @@ class Paths:
     bandwidth: Floats
 
     def load(self, nbytes: Floats | float) -> tuple[Floats, Floats]:
-        """Bytes on each link in use, and the seconds that each transfer takes."""
+        """Put bytes on the links of all pairs at once.
+
+        Args:
+            nbytes: (pairs,) bytes that each pair sends, or one number for all.
+
+        Returns:
+            (used links,) bytes on each link in use, and (pairs,) s that each transfer takes.
+        """
         if isinstance(nbytes, float):
             count, slowest = self.count_crossings()
             return np.multiply(count, nbytes, dtype=np.float64), self.alpha + slowest * nbytes
@@ -84,9 +107,13 @@ class Paths:
         return load, self.alpha + self._longest(load / self.bandwidth)
 
     def count_crossings(self, space: Space | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
-        """How many pairs cross each link in use, and for each pair the seconds per byte of the link that limits it,
-        where every pair sends as many bytes. The first is in memory of `space`, if there is one: the next call
-        overwrites it.
+        """Count the pairs on each link where every pair sends as many bytes.
+
+        Args:
+            space: Memory for the counts, overwritten by the next call with it; None allocates.
+
+        Returns:
+            (used links,) pairs that cross each link in use, and (pairs,) s per byte of the link that limits each pair.
         """
         count, flow = (space or Space()).get_arrays(len(self.bandwidth))
         count.fill(0)
@@ -101,7 +128,13 @@ class Paths:
         return bool(self.hops) and bool(self.count_crossings()[0].max(initial=0) > 1)
 
     def add(self, link_bytes: Floats, count: npt.NDArray[np.int32], nbytes: float) -> None:
-        """Add `count` times `nbytes` to the bytes of all links."""
+        """Add `count` times `nbytes` to the bytes of all links.
+
+        Args:
+            link_bytes: (links,) bytes of all links of the topology; changed in place.
+            count: (used links,) pairs that cross each link in use.
+            nbytes: Bytes of one pair.
+        """
         if not isinstance(self.used, slice):
             link_bytes[self.used] += count * nbytes
             return
@@ -141,7 +174,14 @@ def _split_hop(link: npt.NDArray[np.integer]) -> Iterator[tuple[slice, npt.NDArr
 
 
 def group_by_pairs(steps: Iterable[Step]) -> list[list[int]]:
-    """Numbers of the steps that have the same pairs in the same order: their routes are found once."""
+    """Numbers of the steps that have the same pairs in the same order: their routes are found once.
+
+    Args:
+        steps: In any order; only their `src` and `dst` count.
+
+    Returns:
+        Groups in order of their first step.
+    """
     from hashlib import blake2b  # loads OpenSSL
 
     groups: dict[bytes, list[int]] = {}

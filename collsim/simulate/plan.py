@@ -131,7 +131,11 @@ def build_schedule_job(
 
 
 def build_flow_job(flows: Flows) -> Job:
-    """Flows: each has two endpoints of its own, so that none waits for another."""
+    """The job that flows make: each has two endpoints of its own, so that none waits for another.
+
+    Args:
+        flows: May be empty.
+    """
     n = len(flows)
     i = np.arange(n, dtype=np.int32)
     zero = np.zeros(n, np.int32)
@@ -180,7 +184,12 @@ class NumberedJobs:
 
 
 def number_jobs(jobs: Sequence[Job]) -> NumberedJobs:
-    """Number everything, and find the distinct pairs of endpoints that ever talk."""
+    """Number rows, endpoints, queues and slots through all jobs, and find the distinct pairs of endpoints that ever
+    talk.
+
+    Args:
+        jobs: In the order of their numbers.
+    """
     bases, row, endpoint, queue, slot = [], 0, 0, 0, 0
     route_of: list[list[Ints]] = []
     routes = 0
@@ -215,7 +224,13 @@ class Network:
 
 
 def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions) -> Network:
-    """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them."""
+    """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them.
+
+    Args:
+        plan: Its pairs of endpoints each get a route.
+        topology: Links in nominal alpha (s) and bandwidth (B/s), slow ranks already in them.
+        conditions: Injection limit (B/s), overhead (s) and late ranks become part of the routes.
+    """
     from .kernels.tables import LINK, ROUTE
 
     placement = plan.placement
@@ -243,7 +258,14 @@ def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions
 
 def find_routes(topology: Topology, src: Longs, dst: Longs, conditions: Conditions) -> tuple[Routes, Floats, Floats]:
     """Routes between endpoints, and bandwidth and alpha of the links they cross. An injection limit is one more link in
-    front of each route that is not empty, its number beyond the topology's links."""
+    front of each route that is not empty, its number beyond the topology's links.
+
+    Args:
+        topology: Its routes are taken, and its links numbered first.
+        src: (pairs,) endpoints of the topology that send.
+        dst: (pairs,) endpoints of the topology that receive.
+        conditions: `injection` in B/s limits what each endpoint sends; 0 for no limit.
+    """
     links, routes = topology.links, topology.routes(src, dst)
     if not conditions.injection:
         return routes, links.bandwidth, links.alpha
@@ -278,14 +300,26 @@ def _find_ready_times(plan: NumberedJobs, conditions: Conditions) -> Floats:
 
 def get_repetition(pattern: Step) -> tuple[int, int]:
     """How far each repetition of a pattern goes on, and modulo what; one that stays where it is has all slots for its
-    turn."""
+    turn.
+
+    Args:
+        pattern: A step that stands for `times` repetitions.
+
+    Returns:
+        (shift, modulus) in slots.
+    """
     if pattern.times == 1 or not pattern.shift:
         return 0, int(np.iinfo(np.int32).max)
     return int(pattern.shift), int(pattern.modulus)
 
 
 def build_parts(plan: NumberedJobs, number: int) -> list[Records]:
-    """The patterns of one job, as kernels.tables.PART."""
+    """The patterns of one job as records of `kernels.tables.PART`, one array a pattern.
+
+    Args:
+        plan: With bases and routes of all jobs.
+        number: Of the job, in the plan's order.
+    """
     from .kernels.tables import PART
 
     job, base = plan.jobs[number], plan.bases[number]
@@ -314,7 +348,13 @@ class Edges(NamedTuple):
 def build_edges(plan: NumberedJobs) -> Edges:
     """Explicit dependencies of all jobs over the common rows.
 
-    Schedules without any keep the rules of channels; the two kinds do not mix in one run. Raises ScheduleError.
+    Schedules without any keep the rules of channels; the two kinds do not mix in one run.
+
+    Args:
+        plan: Jobs without a schedule (pauses, flows) go with either kind.
+
+    Raises:
+        ScheduleError: Some schedules have explicit dependencies and others have none.
     """
     dependencies = [job.schedule.depends if job.schedule is not None else None for job in plan.jobs]
     if all(d is None for d in dependencies):
@@ -347,8 +387,16 @@ def _check_dependencies(depends: Any, job: Job) -> tuple[Longs, Longs]:
 
 
 def build_orders(plan: NumberedJobs, waits: Ints) -> tuple[Ints, Ints, Ints]:
-    """What jobs wait for, as `kernels.gates.finish_job` takes it; empty where none waits. Rows that begin with a job
-    that waits get one more gate in `waits` (tables.ROW): it opens when the jobs before have ended."""
+    """What jobs wait for, as `kernels.gates.finish_job` takes it; empty where none waits.
+
+    Args:
+        plan: A job's `after` lists the jobs that end before it begins.
+        waits: (rows,) gates that each row waits for, in units of `ONE_GATE`; changed in place: rows that begin with a
+            waiting job get one more, which opens when the jobs before have ended.
+
+    Returns:
+        `jobs`, `of_row` and `follows` of `finish_job`.
+    """
     if not any(job.after for job in plan.jobs):
         return np.zeros((0, 4), np.int32), np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
     from .kernels.tables import ONE_GATE

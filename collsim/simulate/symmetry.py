@@ -26,7 +26,13 @@ _EQUAL = 1e-12
 
 
 def time_by_symmetry(job: Job, topology: Topology, conditions: Conditions) -> Timing | None:
-    """The job's timing if it is provably that of the lockstep engine, else None."""
+    """The job's timing if it is provably that of the lockstep engine, else None.
+
+    Args:
+        job: Without an explicit schedule there is nothing to prove.
+        topology: With its helpers placed.
+        conditions: FIFO links, an overhead or an injection limit rule the shortcut out.
+    """
     schedule = job.schedule
     if (
         schedule is None

@@ -49,7 +49,15 @@ class Usage:
 
 
 def require_link(link: object, topology: Topology) -> int:
-    """The number of a link. Raises CollsimError for anything else."""
+    """Check the number of a link.
+
+    Args:
+        link: What a user gave; a boolean is no number.
+        topology: Links are 0 to `len(topology.links) - 1`.
+
+    Raises:
+        CollsimError: It is anything else.
+    """
     if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= int(link) < len(topology.links):
         message = "there is no link {link!r}; {name} has links 0 to {last}"
         raise CollsimError(message, link=link, name=topology.name, last=len(topology.links) - 1)
@@ -57,7 +65,13 @@ def require_link(link: object, topology: Topology) -> int:
 
 
 def compute_usage(segments: Segments, link: int, routes: Routes) -> Usage:
-    """One link's usage; `routes` are those of the transfers, by row."""
+    """How much of one link is in use over time.
+
+    Args:
+        segments: Stretches of time in which a transfer has one rate, in s and B/s.
+        link: Number in the topology.
+        routes: Of the transfers, by row.
+    """
     crosses = np.bincount(_list_owners(routes)[routes.link == link], minlength=len(routes))
     times = np.where(segments.link < 0, crosses[segments.row], segments.link == link)
     stretches = np.flatnonzero(times)
@@ -83,7 +97,16 @@ def build_steady_segments(
     schedule: Schedule, topology: Topology, slot_bytes: Longs, placement: Longs, start: Floats, finish: Floats
 ) -> Segments:
     """Bytes that flow at one rate from the end of the latency to the arrival: the picture that the lockstep engine has
-    of a step."""
+    of a step.
+
+    Args:
+        schedule: Its transfers are the rows.
+        topology: For routes and alphas.
+        slot_bytes: (slots,) bytes.
+        placement: (endpoints,) endpoint of the topology for each of the schedule.
+        start: (transfers,) s, when each sets off.
+        finish: (transfers,) s, when each has arrived.
+    """
     t = schedule.transfers
     routes = topology.routes(placement[t["src"]], placement[t["dst"]])
     nbytes = slot_bytes[t["chunk"]]

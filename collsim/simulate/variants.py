@@ -29,6 +29,11 @@ class VariantSearch:
     def for_topology(cls, topology: Topology, channels: object = None, chunks: object = None) -> VariantSearch:
         """The search for a machine: one channel or all that it offers, and `PIPELINES`; a number given pins it.
 
+        Args:
+            topology: Says how many channels its machine offers.
+            channels: One number to try only that; None for 1 and all that are offered.
+            chunks: One number to try only that; None for `PIPELINES`.
+
         Raises:
             CollsimError: For what is no number of 1 or more.
         """
@@ -39,7 +44,14 @@ class VariantSearch:
         )
 
     def list_variants(self, entry: Algorithm) -> list[dict[str, int]]:
-        """The options to try, the simplest first, so that it wins a tie."""
+        """The options to try, the simplest first, so that it wins a tie.
+
+        Args:
+            entry: Options that it does not have are not varied.
+
+        Returns:
+            Keyword arguments of the algorithm.
+        """
         counts = {"channels": self.channels, "chunks": self.chunks}
         known = {name: numbers for name, numbers in counts.items() if name in entry.options}
         tried = (dict(zip(known, values, strict=True)) for values in product(*known.values()))

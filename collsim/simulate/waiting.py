@@ -17,7 +17,14 @@ _COMPILING = "compiling the event engine (once on this computer, about 10 s)"
 
 @contextmanager
 def report_waiting(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """The function that a run calls with (transfers done, in all), from `progress` of `simulate`."""
+    """The function that a run calls with (transfers done, in all).
+
+    Args:
+        progress: As in `simulate`: True for a bar, a function, or None.
+
+    Yields:
+        None where nobody wants to know.
+    """
     with open_progress(progress, "transfers", *COUNTED) as tell, ExitStack() as listening:
         if not isinstance(tell, ProgressBar):
             yield tell

@@ -210,7 +210,14 @@ def _write_gallery(write: Write, lang: str, entries: Sequence[Entry], places: Se
 
 
 def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
-    """For every place and number of ranks the runs that race there: at least two of the racers."""
+    """For every place and number of ranks the runs that race there: at least two of the racers.
+
+    Args:
+        entries: All runs of the gallery.
+
+    Returns:
+        Keys of runs by "place/ranks", the race that is shown first in front.
+    """
     races: dict[str, list[str]] = {}
     for name in _RACERS:
         for e in entries:

@@ -41,6 +41,11 @@ class GalleryPlace:
         return is_shown and (not self.reduces or entry.helpers_on != "host")
 
     def topology(self, n: int) -> Topology:
+        """The machine or network of the place.
+
+        Args:
+            n: Ranks.
+        """
         return _build_topology(self.key, n)
 
 

@@ -36,12 +36,21 @@ _MENU = (
 
 
 def get_text(key: str, lang: str, **values: object) -> str:
+    """One of the site's texts, in one language, its values filled in."""
     return translate(lang, "site", key, **values)
 
 
 def build_page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str) -> str:
-    """One page of one language; `name` is its file, the same in both. `scripts`: assets that it needs beside the
-    player."""
+    """One page of one language.
+
+    Args:
+        name: Of its file, the same in both languages.
+        lang: "en" or "zh".
+        title: Of the page.
+        body: HTML.
+        data: For its scripts, as JSON.
+        version: Of collsim, for the footer.
+    """
     other = "zh" if lang == "en" else "en"
     current = name if not name.startswith("lesson") else "index.html"
     links = "".join(
@@ -152,6 +161,11 @@ def _link_lesson(number: int, lang: str) -> str:
 
 
 def build_gallery_body(lang: str) -> str:
+    """The gallery: any run of the site in the player, and questions about it.
+
+    Args:
+        lang: "en" or "zh".
+    """
     controls = "".join(_select(name, lang) for name in ("algorithm", "place", "ranks"))
     return (
         f'<h1>{escape_text(get_text("gallery", lang))}</h1><div class="controls">{controls}</div><div id="player" '
@@ -162,6 +176,12 @@ def build_gallery_body(lang: str) -> str:
 
 
 def build_race_body(lang: str, places: Mapping[str, str]) -> str:
+    """The page on which runs race.
+
+    Args:
+        lang: "en" or "zh".
+        places: Text by key of each place and number of ranks that has a race.
+    """
     options = "".join(
         f'<option value="{html.escape(key)}">{escape_text(name)}</option>' for key, name in places.items()
     )
@@ -172,6 +192,11 @@ def build_race_body(lang: str, places: Mapping[str, str]) -> str:
 
 
 def build_questions_body(lang: str) -> str:
+    """The page of questions.
+
+    Args:
+        lang: "en" or "zh".
+    """
     return (
         f"<h1>{escape_text(get_text('questions', lang))}</h1>"
         f'<p class="lead">{escape_text(get_text("asking", lang))}</p>'

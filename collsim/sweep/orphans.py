@@ -14,7 +14,11 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def begin_worker(parent: int) -> None:
-    """What each worker process does first: not hear Ctrl-C, which a terminal sends to all, and end with `parent`."""
+    """What each worker process does first: not hear Ctrl-C, which a terminal sends to all, and end with `parent`.
+
+    Args:
+        parent: Its process id.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not _request_kill_signal():
         threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()

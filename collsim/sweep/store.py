@@ -33,6 +33,14 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None):
+        """Open the results of a study, or begin them.
+
+        Args:
+            path: `.csv`, `.parquet` or a SQLite file; None keeps them in memory.
+
+        Raises:
+            CollsimError: Nothing can be written there, or its suffix is unknown.
+        """
         self.table: Path | None = None
         self.place = where = ":memory:"
         if path is not None:

@@ -126,7 +126,17 @@ def _build_queue(pairs: int, seed: int) -> Queue:
 
 
 def compute_distances(n: int, src: Longs, dst: Longs, cost: Floats) -> Floats:
-    """(ranks, ranks) the least sum of costs from one rank to another, by relaxing all pairs at once."""
+    """(ranks, ranks) the least sum of costs from one rank to another, by relaxing all pairs at once.
+
+    Args:
+        n: Ranks.
+        src: (pairs,) ranks.
+        dst: (pairs,) ranks.
+        cost: (pairs,) s from one to the other.
+
+    Returns:
+        inf where there is no way.
+    """
     distance = np.full((n, n), np.inf)
     np.fill_diagonal(distance, 0.0)
     while True:

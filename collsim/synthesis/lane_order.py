@@ -92,7 +92,14 @@ def _run_clock(
 
 
 def find_parents(forest: Forest) -> tuple[Longs, Longs]:
-    """Of each edge the edge above it in its tree, -1 at the root; and how many levels lie below it."""
+    """Of each edge the edge above it in its tree, -1 at the root; and how many levels lie below it.
+
+    Args:
+        forest: All of its trees.
+
+    Returns:
+        (edges,) numbers of edges, and (edges,) levels.
+    """
     n = 1 + int(max(forest.src.max(initial=0), forest.dst.max(initial=0)))
     into = np.full((int(forest.unit.max(initial=0)) + 1) * n, -1, np.int64)
     into[forest.unit * n + forest.dst] = np.arange(len(forest.dst))

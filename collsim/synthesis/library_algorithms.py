@@ -32,7 +32,11 @@ _SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
 
 
 def has_reducing_switch(topology: Topology) -> bool:
-    """Has the topology a switch that reduces, by the rule of `with_helpers`?"""
+    """Has the topology a switch that reduces, by the rule of `with_helpers`?
+
+    Args:
+        topology: Asked for one helper, and for one in each node.
+    """
     for count in {1, len(set(topology.devices.node[topology.endpoint_device[: topology.ranks]].tolist()))}:
         try:
             topology.with_helpers(count, on="switch")
@@ -93,7 +97,11 @@ def time_candidates(
 
 
 def find_fastest_run(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
-    """The fastest of at least one run (of equals the first), and a sentence about it."""
+    """The fastest of at least one run (of equals the first), and a sentence about it.
+
+    Args:
+        runs: By name of the algorithm, at least one.
+    """
     name, best = next(iter(runs.items()))
     for other, trace in runs.items():
         if trace.time < best.time * (1 - 1e-9):

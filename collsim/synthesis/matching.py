@@ -23,7 +23,14 @@ LOOKED_AT, IDLE = 12, -2
 
 @compile_kernel()
 def push(heap: Longs, size: int, item: int, key: Floats) -> None:
-    """Put an item into a heap of `size` items, the least key first."""
+    """Put an item into a heap of `size` items, the least key first.
+
+    Args:
+        heap: Room for all items; the first `size` are in use.
+        size: Before the item is in.
+        item: Index into `key`.
+        key: By item; that of an item in the heap must not change.
+    """
     position = size
     while position > 0:
         parent = (position - 1) // 2
@@ -36,7 +43,13 @@ def push(heap: Longs, size: int, item: int, key: Floats) -> None:
 
 @compile_kernel()
 def pop(heap: Longs, size: int, key: Floats) -> int:
-    """Take the item of least key out of a heap of `size` items."""
+    """Take the item of least key out of a heap of `size` items.
+
+    Args:
+        heap: At least one item in it.
+        size: Before the item is out.
+        key: By item.
+    """
     first = heap[0]
     last = heap[size - 1]
     size -= 1
@@ -59,7 +72,21 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
 def choose(
     u: int, v: int, stored: Flags, coming: Flags, wanted: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
 ) -> int:
-    """The chunk that the pair u, v should carry now, or -1."""
+    """The chunk that the pair u, v should carry now, or -1.
+
+    Of those that v lacks and wants, or that come nearer to their goal, the one that fewest ranks hold.
+
+    Args:
+        u: Rank that sends.
+        v: Rank that receives.
+        stored: (ranks, chunks) who has each chunk.
+        coming: (ranks, chunks) who has it or is being sent it.
+        wanted: (ranks, chunks) who wants it in the end.
+        holders: (chunks,) how many have it.
+        goal: (chunks,) the only rank that wants it, -1 where several do.
+        far: (ranks, ranks) s from one to another.
+        begin: Chunk at which to begin looking, so that equals are not always taken in one order.
+    """
     chunks = stored.shape[1]
     best, looked_at = -1, 0
     for i in range(chunks):
@@ -89,7 +116,13 @@ def draw_number(seed: int) -> int:
 
 @compile_kernel()
 def shuffle(items: Longs, number: int, seed: int) -> int:
-    """Put the first `number` items into a random order; the seed after that."""
+    """Put the first `number` items into a random order; the seed after that.
+
+    Args:
+        items: The first `number` are shuffled in place.
+        number: How many.
+        seed: State of the generator.
+    """
     for i in range(number):
         seed = draw_number(seed)
         j = i + (seed >> 33) % (number - i)
@@ -99,7 +132,18 @@ def shuffle(items: Longs, number: int, seed: int) -> int:
 
 @compile_kernel()
 def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Floats) -> None:
-    """Pair e carries chunk c from now on: row `row` of the table."""
+    """Pair e carries chunk c from now on: row `row` of the table.
+
+    Args:
+        e: Number of the pair.
+        c: Chunk.
+        row: First that is free.
+        pairs: Ends, alpha and s per chunk.
+        chunks: Who holds and who wants what; changed in place.
+        queue: When pairs are done; changed in place.
+        table: (rows, 3) pair, chunk and step of each transfer.
+        finish: (rows,) s.
+    """
     src, dst, alpha, seconds, _, _ = pairs
     stored, coming, _, goal, _, holders, ready = chunks
     _, _, key, _, carried, last_step = queue
@@ -117,8 +161,19 @@ def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue,
 
 @compile_kernel()
 def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs) -> int:
-    """What pair e carried is there: it is awake, and so are the idle pairs out of its destination. How many are
-    awake.
+    """What pair e carried has arrived: the pair is awake, and so are the idle pairs out of its destination.
+
+    Args:
+        e: Number of the pair.
+        now: s.
+        number: Pairs that are awake already.
+        pairs: As in `send`.
+        chunks: As in `send`.
+        queue: As in `send`.
+        table: As in `send`.
+
+    Returns:
+        How many pairs are awake.
     """
     _, dst, _, _, out_start, out = pairs
     stored, ready = chunks[0], chunks[6]
@@ -150,6 +205,9 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
             which each came.
         queue: pairs awake; rows written, heap size, pairs awake, seed; s at which each pair is free; the heap; the row
             that each carries (or IDLE); its last step.
+        table: (rows, 3) pair, chunk, step of each transfer; written from the first free row on.
+        finish: (rows,) s at which each transfer ends; written.
+        most: rows of the table at which to stop, to be called again.
     """
     src, dst, _, _, _, _ = pairs
     stored, coming, wanted, goal, far, holders, _ = chunks

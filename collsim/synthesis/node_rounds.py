@@ -27,7 +27,12 @@ def has_rounds(forest: Forest) -> bool:
 
 
 def schedule_rounds(forest: Forest, pieces: int) -> Iterator[Step]:
-    """The same transfers as `pipelined.pipeline_trees`; what leaves a group is on channel 0, one after another."""
+    """The same transfers as `pipelined.pipeline_trees`; what leaves a group is on channel 0, one after another.
+
+    Args:
+        forest: With `group` ranks in a node.
+        pieces: Into which each tree's data is cut.
+    """
     first_step = _find_first_steps(forest, pieces)
     between = forest.src // forest.group != forest.dst // forest.group
     channel = np.where(between, 0, 1 + color_pairs(*forest.ends))

@@ -38,7 +38,17 @@ def build_demands(ranks: int, per_block: int) -> tuple[Flags, Flags]:
 
 
 def place_chunks(kind: Collective, ranks: int, chunks: int, root: int) -> tuple[Flags, Flags]:
-    """(ranks, chunks): who has each chunk before, and who wants it. An alltoall has a chunk for each pair and piece."""
+    """(ranks, chunks): who has each chunk before, and who wants it. An alltoall has a chunk for each pair and piece.
+
+    Args:
+        kind: The collective.
+        ranks: How many.
+        chunks: Of the schedule.
+        root: Of a rooted collective.
+
+    Returns:
+        (ranks, chunks) bool, who has each before, and (ranks, chunks) bool, who wants it.
+    """
     if kind.name in PERSONALIZED:
         return build_demands(ranks, chunks // ranks)
     contributor, _ = kind.find_expected_contributions(ranks, chunks, root)
@@ -79,7 +89,12 @@ def assign_slots(
 
 
 def copy_own_blocks(ranks: int, per_block: int) -> Step:
-    """Each rank copies what it has for itself into the result."""
+    """Each rank copies what it has for itself into the result.
+
+    Args:
+        ranks: How many.
+        per_block: Chunks of each block.
+    """
     rank = np.repeat(np.arange(ranks), per_block).astype(np.int32)
     piece = np.tile(np.arange(per_block), ranks)
     read = (rank * per_block + piece).astype(np.int32)

@@ -101,7 +101,12 @@ def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_
 
 
 def color_pairs(src: Longs, dst: Longs) -> Longs:
-    """(edges,) a channel for each pair such that pairs with the same source or destination differ."""
+    """(edges,) a channel for each pair such that pairs with the same source or destination differ.
+
+    Args:
+        src: (edges,) ranks.
+        dst: (edges,) ranks; several edges may join the same two.
+    """
     pair, pair_of = np.unique(src * (1 + int(dst.max(initial=0))) + dst, return_inverse=True)
     width = 1 + int(dst.max(initial=0))
     leaving: dict[int, set[int]] = {}
@@ -122,7 +127,12 @@ def color_pairs(src: Longs, dst: Longs) -> Longs:
 
 
 def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:
-    """`height + pieces - 1` steps; chunk `unit * pieces + piece`."""
+    """`height + pieces - 1` steps; chunk `unit * pieces + piece`.
+
+    Args:
+        forest: Run backwards where it is `reverse`: contributions go up to the roots.
+        pieces: Into which each tree's data is cut.
+    """
     src, dst = forest.ends
     if forest.reverse:
         level = forest.height - forest.depth

@@ -62,6 +62,10 @@ class Pairs:
 def find_pairs(topology: Topology, ranks: int) -> Pairs:
     """All pairs whose route passes no other rank; on a network of ranks alone these are its links.
 
+    Args:
+        topology: Of ranks, with or without switches.
+        ranks: The first so many take part.
+
     Raises:
         TopologyError: Where ranks cannot reach each other, or there are too many pairs.
     """
@@ -228,7 +232,14 @@ def _weigh_aligned(pairs: Pairs) -> Floats:
 
 
 def find_group_size(pairs: Pairs) -> int:
-    """Ranks per node; where nobody says, those that are joined to rank 0 by more than the narrowest way out of it."""
+    """Ranks per node; where nobody says, those that are joined to rank 0 by more than the narrowest way out of it.
+
+    Args:
+        pairs: Of all ranks that take part.
+
+    Returns:
+        All ranks where no equal groups are found.
+    """
     machine = pairs.topology.facts.machine
     if machine is not None and pairs.ranks % len(machine.ranks) == 0:
         return len(machine.ranks)
@@ -277,7 +288,15 @@ def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[fl
 
 
 def build_fed_graph(pairs: Pairs, whole: Longs) -> tuple[Arcs, Longs]:
-    """The graph of ranks with whole rates and a source, node `ranks`, that feeds each rank; and the feeding arcs."""
+    """The graph of ranks with whole rates and a source, node `ranks`, that feeds each rank; and the feeding arcs.
+
+    Args:
+        pairs: Edges of the graph.
+        whole: (pairs,) capacities.
+
+    Returns:
+        The graph, its feeding arcs empty, and (ranks,) their numbers.
+    """
     n = pairs.ranks
     src, dst = np.concatenate([pairs.src, np.full(n, n)]), np.concatenate([pairs.dst, np.arange(n)])
     graph = build_arcs(n + 1, src, dst, np.concatenate([whole, np.zeros(n, np.int64)]))

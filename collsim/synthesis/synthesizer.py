@@ -163,7 +163,23 @@ def search_schedule(
     switches: bool = True,
     progress: Any = None,
 ) -> SynthesisOutcome:
-    """What `synthesize` finds, and the runs that it was compared with. Takes and raises what that does."""
+    """What `synthesize` finds, and the runs that it was compared with.
+
+    Args:
+        collective_name: Or the collective.
+        topology: As in `synthesize`.
+        objective: "bandwidth", "latency", or a size in bytes or as a text.
+        effort: How long to search.
+        ranks: The first so many take part; None for all.
+        root: Of a rooted collective.
+        method: Only this one; None for all.
+        pieces: Of each tree; None to search for it.
+        switches: Whether switches that reduce may be used.
+        progress: As in `synthesize`.
+
+    Raises:
+        CollsimError: As `synthesize`.
+    """
     kind = collective_name
     if not isinstance(kind, Collective):
         kind = collective(kind)

@@ -61,7 +61,12 @@ class TimedForms:
         return build_schedule(self.plan, self.kind, self.ranks, self.root, pieces, options, lanes, self.nbytes)
 
     def run(self, pieces: int, lanes: int) -> float:
-        """Seconds that one form takes; endless where it would be too large to time."""
+        """Seconds that one form takes; endless where it would be too large to time.
+
+        Args:
+            pieces: Of each tree; 0 and more than `most` are endless.
+            lanes: Over which a rank's transfers are spread.
+        """
         rows = self.plan.rows * pieces
         if not 1 <= pieces <= self.most or (self.best is not None and rows > self.left):
             return float("inf")
@@ -75,7 +80,12 @@ class TimedForms:
         return self.seconds[pieces, lanes]
 
     def climb(self, pieces: int, lanes: int) -> None:
-        """Halve the pieces as long as that is faster; where it never was, double them."""
+        """Halve the pieces as long as that is faster; where it never was, double them.
+
+        Args:
+            pieces: To begin with.
+            lanes: Fixed.
+        """
         seconds = self.run(pieces, lanes)
         if self.run(pieces // 2, lanes) < seconds:
             pieces //= 2

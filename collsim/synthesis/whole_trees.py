@@ -60,7 +60,12 @@ def find_whole_trees(
 
 
 def find_lossless_count(rate: Floats, value: float) -> int | None:
-    """k for which every rate is a whole number of trees of rate value / k, where rates are whole B/s; else None."""
+    """k for which every rate is a whole number of trees of rate value / k, where rates are whole B/s; else None.
+
+    Args:
+        rate: (pairs,) B/s.
+        value: B/s, the optimum for each rank.
+    """
     inside = int(max(1, round(float(rate.max()) / value))) * 64
     for parts in range(1, min(inside, 512) + 1):
         total = value * parts
@@ -95,7 +100,18 @@ def _search_rate(
 
 
 def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: int) -> Longs | None:
-    """How many trees cross each pair, if every rank can be reached by all trees that do not begin at it; else None."""
+    """How many trees cross each pair, if every rank can be reached by all trees that do not begin at it; else None.
+
+    Args:
+        pairs: All of them.
+        rate: (pairs,) B/s.
+        unit: B/s of one tree.
+        root: Where all trees begin; None for as many at every rank.
+        trees: That begin at each root.
+
+    Returns:
+        (pairs,) trees, or None.
+    """
     capacity = _round_rates(pairs, rate, unit)
     need = build_demand(pairs.ranks, root) * trees
     lacking = need.sum() - need

@@ -181,7 +181,11 @@ class ClusterRouter:
     # ---- what is broken
 
     def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
-        """The same with links (numbered as now) gone."""
+        """The same with links (numbered as now) gone.
+
+        Args:
+            lost: (links,) bool.
+        """
         if self._link_numbers is None:
             original = np.arange(self._link_count)
         else:

@@ -72,7 +72,11 @@ def parse_cable_alpha(value: Duration, name: str = "alpha") -> float:
 
 
 def warn_of(message: str) -> None:
-    """Warn of a figure or a graph that can hardly be meant, at the line outside of collsim that led here."""
+    """Warn of a figure or a graph that can hardly be meant, at the line outside of collsim that led here.
+
+    Args:
+        message: A whole sentence.
+    """
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

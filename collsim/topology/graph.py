@@ -99,7 +99,11 @@ class ShortestPaths:
         return next_device
 
     def find_next_hops(self, destination: int) -> Longs:
-        """(devices,) the next device on the way to `destination`, -1 where there is no way."""
+        """(devices,) the next device on the way to `destination`, -1 where there is no way.
+
+        Args:
+            destination: A device.
+        """
         if destination not in self.cache:
             while len(self.cache) >= _MOST_CACHED:
                 self.cache.pop(next(iter(self.cache)))
@@ -264,7 +268,15 @@ def _find_reducing_switches(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.N
 
 
 def require_connected(topology: Topology, paths: ShortestPaths) -> None:
-    """Raise TopologyError, which names them, where ranks cannot reach one another over `paths`."""
+    """Check that all ranks can reach one another.
+
+    Args:
+        topology: For names in the message.
+        paths: Over its links.
+
+    Raises:
+        TopologyError: They cannot; the message names two groups of ranks.
+    """
     groups = paths.find_split(topology.endpoint_device.astype(np.int64))
     if groups is not None:
         first, second = (format_ranks(group) for group in groups)

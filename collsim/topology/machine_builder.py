@@ -29,7 +29,11 @@ class MachineBuilder:
     connections: list[tuple[str, str, Cable]] = field(default_factory=list)
 
     def add(self, *names: str) -> None:
-        """Add devices; a name is a kind and a number (`gpu0`, `pcie1`)."""
+        """Add devices to the machine.
+
+        Args:
+            names: A kind and a number each; those that are there already change nothing.
+        """
         self.devices += [name for name in names if name not in self.devices]
 
     def connect(self, a: str, b: str, cable: Cable) -> None:
@@ -85,7 +89,8 @@ class Machine:
     @classmethod
     def from_builder(cls, builder: MachineBuilder, **facts: object) -> Machine:
         """The machine with what the builder collected; `facts` are its other fields."""
-        return cls(devices=tuple(builder.devices), connections=tuple(builder.connections), **facts)  # type: ignore[arg-type]
+        devices, connections = tuple(builder.devices), tuple(builder.connections)
+        return cls(devices=devices, connections=connections, **facts)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if not self.source:
@@ -123,7 +128,14 @@ class Machine:
 
 
 def find_kind(name: str) -> str:
-    """`"gpu3"` is a gpu."""
+    """The kind of a device: "gpu3" is a gpu.
+
+    Args:
+        name: A kind and a number.
+
+    Raises:
+        TopologyError: Its kind is unknown.
+    """
     if (kind := name.rstrip("0123456789")) not in DEVICE_KINDS:
         message = "device {name!r}: a name is a kind and a number; kinds are {kinds}"
         raise TopologyError(message, name=name, kinds=", ".join(DEVICE_KINDS))

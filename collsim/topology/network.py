@@ -110,6 +110,14 @@ class Names(ComputedNames):
         return sum(count for count, _ in self.groups)
 
     def name(self, i: int) -> str:
+        """The name of a device.
+
+        Args:
+            i: Its number.
+
+        Raises:
+            IndexError: There is no such device.
+        """
         rest = i
         for count, prefix in self.groups:
             if 0 <= rest < count:
@@ -412,6 +420,12 @@ class NoRoute(Exception):
     """Pair number `pair` of those asked for has no route, because of `reason`."""
 
     def __init__(self, pair: int, reason: Words):
+        """An error about one pair of a request for routes.
+
+        Args:
+            pair: Its number in the request.
+            reason: The sentence.
+        """
         super().__init__(reason)
         self.pair, self.reason = pair, reason
 
@@ -648,7 +662,14 @@ class Topology:
     # ---- names
 
     def device(self, name: str | int) -> int:
-        """Number of a device by name or number. Raises TopologyError with the nearest names."""
+        """Number of a device by name or number.
+
+        Args:
+            name: "gpu0", "node1/nic0" or a number, which is only checked.
+
+        Raises:
+            TopologyError: There is none; the message has the nearest names.
+        """
         if isinstance(name, int | np.integer):
             if not 0 <= name < len(self.devices):
                 message = "{name} has no device {device}; devices are 0 to {last}"

@@ -19,6 +19,11 @@ class NodeNames(ComputedNames):
         return self.nodes * len(self.machine) + sum(count for count, _ in self.switches)
 
     def name(self, i: int) -> str:
+        """The name of a device of a cluster: "node3/gpu0", or "fabric/..." for switches between nodes.
+
+        Args:
+            i: Its number.
+        """
         node, local = divmod(i, len(self.machine))
         if 0 <= node < self.nodes:
             return f"node{node}/{self.machine[local]}"

@@ -38,7 +38,11 @@ def explain_step(trace: StepTrace, lang: str = "en") -> str:
 
 def write_sentences(trace: StepTrace) -> dict[str, Text]:
     """The same by what they are about, English and Chinese: change, network, cards, overlap, staleness, idle, memory,
-    use."""
+    use.
+
+    Args:
+        trace: With its counterfactuals; they are run where they are needed.
+    """
     sentences = {
         "change": _describe_change(trace),
         "network": _describe_exposed(trace),

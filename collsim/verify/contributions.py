@@ -64,6 +64,9 @@ def count_weight_bits(ranks: int) -> int:
 
     >>> count_weight_bits(8), count_weight_bits(1024)
     (59, 52)
+
+    Args:
+        ranks: 1 or more.
     """
     return 63 - ranks.bit_length()
 
@@ -73,6 +76,10 @@ def add_counts(first: Counts, second: Counts) -> Counts:
 
     >>> add_counts(np.array([3, 2**63], np.uint64), np.array([4, 2**63], np.uint64)).tolist() == [7, MANY]
     True
+
+    Args:
+        first: Any shape.
+        second: The same shape.
     """
     total: Counts = np.minimum(first, _MANY - second) + second
     return total
@@ -83,6 +90,9 @@ def add_terms(parts: Iterable[Terms]) -> Terms:
 
     >>> add_terms([{(0, 0): 1}, {(0, 0): 2, (1, 0): 1}])
     {(0, 0): 3, (1, 0): 1}
+
+    Args:
+        parts: Counts by contribution; may be empty.
     """
     total: dict[Cell, int] = {}
     for terms in parts:
@@ -153,6 +163,10 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
 
     Walks back from the cell over the transfers that can reach it, then forward over those alone. Writes to another cell
     after the last one that matters are left out.
+
+    Args:
+        schedule: Right or wrong.
+        cell: (endpoint, slot).
 
     Raises:
         ScheduleError: Where that adds up too many terms.

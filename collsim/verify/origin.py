@@ -52,7 +52,11 @@ class Origin:
     ends: bool = False
 
     def sentence(self, schedule: Schedule) -> Sentence:
-        """A sentence of the place; steps are counted from 1."""
+        """A sentence of where it begins; steps are counted from 1.
+
+        Args:
+            schedule: Says which endpoints are ranks and which are helpers.
+        """
         where: dict[str, Any] = {"who": format_endpoint(schedule.ranks, self.rank), "chunk": self.chunk}
         step = self.step + 1
         match self.kind:

@@ -48,6 +48,11 @@ class TooManySessions(Exception):
     """
 
     def __init__(self, is_own_limit: bool) -> None:
+        """No session can be opened.
+
+        Args:
+            is_own_limit: Whether this client has as many as one client may, or the server as many as it holds.
+        """
         super().__init__()
         self.is_own_limit = is_own_limit
 

@@ -32,7 +32,12 @@ class ResultCache:
             return self._results.get(key, (None, 0))[0]
 
     def put(self, key: JobKey, result: bytes) -> None:
-        """Store a result. One that is larger than the whole cache stays with whoever wanted it."""
+        """Store a result. One that is larger than the whole cache stays with whoever wanted it.
+
+        Args:
+            key: Of the job.
+            result: Pickled.
+        """
         size = len(result) + len(pickle.dumps(key))
         with self._lock:
             if size <= self._results.maxsize:

@@ -31,7 +31,11 @@ Answer = tuple[str, Any]
 
 
 def compile_engine(report_progress: ReportProgress = lambda stage, share: None) -> None:
-    """Compile the event engine and the flows of the bounds, or load what an earlier process compiled."""
+    """Compile the event engine and the flows of the bounds, or load what an earlier process compiled.
+
+    Args:
+        report_progress: Called with the stage "compile" and no share.
+    """
     import collsim as cs
     import collsim.maxflow.kernels  # compiles, as the engine below does
 
@@ -81,8 +85,12 @@ def _read_requests(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: 
 
 
 def remove_folder(folder: str, seconds: float = 2.0) -> None:
-    """Remove a folder in which a process that is about to end may still be writing: again, for so many seconds, until
-    it is gone."""
+    """Remove a folder in which a process that is about to end may still be writing.
+
+    Args:
+        folder: May be gone already.
+        seconds: For which removing is tried again.
+    """
     until = time.monotonic() + seconds
     while os.path.isdir(folder):
         shutil.rmtree(folder, ignore_errors=True)
@@ -97,7 +105,17 @@ def _write(answers: BinaryIO, message: tuple[Any, ...]) -> None:
 
 
 def answer(function: Callable[..., Any], arguments: tuple[Any, ...], report_progress: ReportProgress) -> Answer:
-    """Return the answer to one request."""
+    """Return the answer to one request.
+
+    Args:
+        function: Takes the arguments and `report_progress`.
+        arguments: Of the request, unpickled.
+        report_progress: Sends stage and share, 0 to 1, to the server.
+
+    Returns:
+        "done" and the pickled result, "refused" and the error to show, or "failed" and a line about an unexpected
+            error.
+    """
     try:
         return "done", pickle.dumps(function(*arguments, report_progress=report_progress), pickle.HIGHEST_PROTOCOL)
     except CollsimError as error:

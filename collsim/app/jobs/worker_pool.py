@@ -124,7 +124,12 @@ class WorkerPool:
             raise TooManyJobs
 
     def join(self, tab: Tab, key: JobKey) -> Computation | None:
-        """Wait for a computation that somebody else waits for already; None where nobody does."""
+        """Wait for a computation that somebody else waits for already; None where nobody does.
+
+        Args:
+            tab: Of a browser.
+            key: Of the computation.
+        """
         with self._lock:
             if (job := self._jobs.get(key)) is not None:
                 job.waiting[tab] = time.monotonic()
@@ -137,14 +142,23 @@ class WorkerPool:
                 job.waiting[tab] = time.monotonic()
 
     def leave(self, tab: Tab, job: Computation) -> None:
-        """A tab waits no more; when nobody does, the computation is stopped, wherever it is."""
+        """A tab waits no more; when nobody does, the computation is stopped, wherever it is.
+
+        Args:
+            tab: One that waits; others are ignored.
+            job: Of `join` or `start`.
+        """
         with self._lock:
             job.waiting.pop(tab, None)
             if not job.waiting:
                 self._stop(job)
 
     def count_ahead(self, job: Computation) -> int:
-        """Return how many computations of its queue are under way or come before this one, as things are now."""
+        """Return how many computations of its queue are under way or come before this one, as things are now.
+
+        Args:
+            job: 0 where it has ended.
+        """
         with self._lock:
             if job not in self._queues[job.queue]:
                 return 0

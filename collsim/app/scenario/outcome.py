@@ -61,6 +61,11 @@ class Refused(CollsimError):
     """More than a page of the app computes. `key` and `values` are the text of the app that says so."""
 
     def text(self, language: str = "en") -> str:
+        """The sentence of the refusal.
+
+        Args:
+            language: "en" or "zh".
+        """
         return say("zh" if language == "zh" else "en", self.key, **self.values)
 
 

@@ -20,7 +20,11 @@ def listens_on_loopback() -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a computer reaches itself by this name or address: `localhost`, 127.0.0.0/8 or ::1."""
+    """Whether a computer reaches itself by this name or address: `localhost`, 127.0.0.0/8 or ::1.
+
+    Args:
+        host: A name or an IP address, IPv6 in brackets or not.
+    """
     try:
         address = ip_address(host.strip("[]"))
     except ValueError:

@@ -72,6 +72,13 @@ class LeakyBucket:
     rate algorithm)."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float]):
+        """A full bucket.
+
+        Args:
+            rate: Takes a second in the long run.
+            burst: Takes at once after a pause.
+            clock: Monotonic, in s.
+        """
         self._interval, self._tolerance, self._clock = 1.0 / rate, (burst - 1) / rate, clock
         self._due = clock() - self._tolerance
 
@@ -124,7 +131,11 @@ class Clients:
 
     def open_page(self, client_id: str) -> bool:
         """Count one more page; False where this client, or the server, has as many as it may, or opens them too
-        often."""
+        often.
+
+        Args:
+            client_id: Of `identify_client`.
+        """
         client = self._find(client_id)
         if client is None or self.is_full(client_id) or client.openings.delay > 0:
             return False
@@ -148,7 +159,11 @@ class Clients:
         return sum(client.pages for client in self._clients.values())
 
     def pace_request(self, client_id: str) -> float | None:
-        """Count a request over HTTP; return the seconds for which it waits, or None where that is too long."""
+        """Count a request over HTTP; return the seconds for which it waits, or None where that is too long.
+
+        Args:
+            client_id: Of `identify_client`.
+        """
         client = self._find(client_id)
         if client is None or client.requests.delay > LONGEST_DELAY:
             return None
@@ -215,6 +230,9 @@ class Clients:
 
 def identify_client(host: str) -> str:
     """Return the client that a network address belongs to: the address, or the /64 of an IPv6 address.
+
+    Args:
+        host: An IP address as the server sees it, with or without a zone; any other text is a client of its own.
 
     Examples:
         >>> identify_client("2001:db8:1:2:aaaa::1")

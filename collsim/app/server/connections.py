@@ -56,7 +56,11 @@ class ConnectionCounter:
         self._counts = Counter[str]()
 
     def add(self, transport: asyncio.BaseTransport) -> bool:
-        """Count a connection; False where its client has as many as it may."""
+        """Count a connection; False where its client has as many as it may.
+
+        Args:
+            transport: One of this computer is not counted.
+        """
         peer = transport.get_extra_info("peername") or ("",)
         host = str(peer[0])
         if is_loopback(host):
@@ -67,7 +71,11 @@ class ConnectionCounter:
         return self._counts[client] <= self.most
 
     def remove(self, transport: asyncio.BaseTransport) -> None:
-        """Count a connection no longer."""
+        """Count a connection no longer.
+
+        Args:
+            transport: One that was not counted is ignored.
+        """
         client = self._clients.pop(transport, None)
         if client is not None:
             self._counts[client] -= 1
@@ -82,6 +90,11 @@ class LimitedHTTP(HttpToolsProtocol):
     """uvicorn's HTTP protocol with a limit for the head of a request, in bytes and in seconds."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection, and wait for the head of its first request.
+
+        Args:
+            transport: Closed at once where its client has too many.
+        """
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         super().connection_made(transport)
@@ -91,10 +104,21 @@ class LimitedHTTP(HttpToolsProtocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Count the connection no longer.
+
+        Args:
+            exc: None where it was closed as it should be.
+        """
         COUNTER.remove(self.transport)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """Parse what came, a piece at a time, and close the connection where a head is too long or too many requests
+        wait.
+
+        Args:
+            data: Bytes of any length, also of several requests.
+        """
         for start in range(0, len(data), PIECE):
             if self.transport.is_closing() or self.transport.get_protocol() is not self:
                 return
@@ -128,14 +152,29 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
     """uvicorn's websocket protocol with limits for messages, frames and the time that a closed connection takes."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to count control frames.
+
+        Args:
+            transport: Already counted when it spoke HTTP.
+        """
         super().connection_made(transport)
         self._control_frames = LeakyBucket(CONTROL_FRAMES, CONTROL_BURST, time.monotonic)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Count the connection no longer.
+
+        Args:
+            exc: None where it was closed as it should be.
+        """
         COUNTER.remove(self.transport)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """Parse what came, a piece at a time, and close the connection where too many frames or messages wait.
+
+        Args:
+            data: Bytes of any length, also of several frames.
+        """
         for start in range(0, len(data), PIECE):
             if self.transport.is_closing():
                 return
@@ -148,6 +187,11 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
         super().handle_ping()
 
     def handle_pong(self, event: Frame) -> None:
+        """Count a pong as a control frame.
+
+        Args:
+            event: The frame.
+        """
         self._count_control_frame()
         super().handle_pong(event)
 

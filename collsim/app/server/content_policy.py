@@ -46,6 +46,11 @@ class ContentPolicy:
     """The ASGI layer; a response that has a policy of its own keeps it."""
 
     def __init__(self, app: ASGIApp):
+        """Wrap an application.
+
+        Args:
+            app: Its responses get the headers.
+        """
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -57,6 +57,11 @@ class JoinCode:
     """
 
     def __init__(self, code: str = ""):
+        """A code with fresh secrets, so that cookies of an earlier server are not valid.
+
+        Args:
+            code: Empty for a random one.
+        """
         self.code = code or "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
         secret = secrets.token_bytes(32)
         self.members, self.browsers = CookieSigner("member", secret), CookieSigner("browser", secret)
@@ -82,7 +87,11 @@ def read_join_code() -> str:
 
 def render_qr_text(text: str) -> str:
     """Return a QR code for a terminal: two modules a character, for light letters on a dark ground. On a light one it
-    comes out inverted."""
+    comes out inverted.
+
+    Args:
+        text: An address.
+    """
     out = io.StringIO()
     segno.make(text, micro=False).terminal(out, border=2, compact=True)
     return out.getvalue()

@@ -30,7 +30,12 @@ class PageConnection:
         self._unresponsive = asyncio.Event()
 
     async def serve(self, app: ASGIApp, scope: Scope) -> None:
-        """Serve the page until it is closed."""
+        """Serve the page until it is closed.
+
+        Args:
+            app: Streamlit's.
+            scope: Of the WebSocket.
+        """
         try:
             await app(scope, self._receive_allowed, self._send_while_open)
         except RuntimeError:  # Starlette's, where Streamlit reads from or closes what is closed already

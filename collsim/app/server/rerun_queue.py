@@ -75,6 +75,9 @@ class RerunQueue:
         """Wait until a rerun may begin, and count the processor seconds of its thread since the last rerun in it.
         Inside of another one in the same thread, and for the client `LOCAL`, there is nothing to wait for.
 
+        Args:
+            client: Of `identify_client`.
+
         Raises:
             ServerBusy: it has waited for too long.
         """

@@ -94,7 +94,12 @@ def read_limits() -> ClientLimits:
 
 
 def build_join_url(url: str, **query: str) -> str:
-    """Return an address of the app with a query and, where there is a join code, with the code in it."""
+    """Return an address of the app with a query and, where there is a join code, with the code in it.
+
+    Args:
+        url: Without a query.
+        query: Its parameters.
+    """
     join_code = get_join_code()
     if join_code is not None:
         query["join"] = join_code.code
@@ -113,7 +118,11 @@ def register_startup(callback: Callable[[], None]) -> None:
 
 @asynccontextmanager
 async def run_lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
-    """Print where the app is and open it; at the end of the server stop all computations."""
+    """Print where the app is and open it; at the end of the server stop all computations.
+
+    Args:
+        app: Not used: Starlette calls it with the application.
+    """
     print(describe_server(), flush=True)
     threading.Thread(target=_run_startup, daemon=True, name="collsim-startup").start()
     if not config.get_option("server.headless"):

@@ -13,7 +13,12 @@ LEAST_CHARGE = 64 * 2**10
 
 
 def measure_stored_file(session: str, file: str) -> int | None:
-    """Return the bytes of a file that Streamlit stores for a session, or None where it stores no such file."""
+    """Return the bytes of a file that Streamlit stores for a session, or None where it stores no such file.
+
+    Args:
+        session: Of Streamlit.
+        file: Streamlit's id of the file.
+    """
     if not runtime.exists():
         return None
     files = runtime.get_instance().uploaded_file_mgr.get_files(session, [file])
@@ -22,7 +27,12 @@ def measure_stored_file(session: str, file: str) -> int | None:
 
 def remove_orphan(session: str, file: str) -> None:
     """Remove a file that arrived after its page had gone: Streamlit removes a page's files when the page goes, and
-    would store this one until the server ends."""
+    would store this one until the server ends.
+
+    Args:
+        session: Of Streamlit; while it is active nothing is removed.
+        file: Streamlit's id of the file.
+    """
     if not runtime.exists() or runtime.get_instance().is_active_session(session):
         return
     manager = runtime.get_instance().uploaded_file_mgr
@@ -47,7 +57,12 @@ class UploadQuota:
         self._under_way = Counter[str]()
 
     def reserve(self, client: str, nbytes: int) -> bool:
-        """Count a request that begins; False where its client, or all clients together, have no room for it."""
+        """Count a request that begins; False where its client, or all clients together, have no room for it.
+
+        Args:
+            client: Of `identify_client`.
+            nbytes: Length that the request announces; at least `LEAST_CHARGE` is counted.
+        """
         charge = max(nbytes, LEAST_CHARGE)
         used = self._measure_used()
         if used[client] + charge > self._per_client or used.total() + charge > self._total:
@@ -56,7 +71,14 @@ class UploadQuota:
         return True
 
     def settle(self, client: str, nbytes: int, session: str, file: str) -> None:
-        """Count a request no longer, but the file that Streamlit stored of it, if it did."""
+        """Count a request no longer, but the file that Streamlit stored of it, if it did.
+
+        Args:
+            client: As in `reserve`.
+            nbytes: As in `reserve`.
+            session: Of Streamlit.
+            file: Streamlit's id of the file.
+        """
         self._under_way[client] -= max(nbytes, LEAST_CHARGE)
         if not self._under_way[client]:
             del self._under_way[client]

@@ -28,7 +28,12 @@ class ClientUsage:
         self._records: dict[str, tuple[float, float]] = {}  # seconds, and the time to which they are decayed
 
     def add(self, clients: Iterable[str], seconds: float) -> None:
-        """Count seconds for each of some clients; negative ones take back an estimate."""
+        """Count seconds for each of some clients; negative ones take back an estimate.
+
+        Args:
+            clients: Empty names are left out.
+            seconds: Of the processor, for each of them.
+        """
         now = self._clock()
         for client in filter(None, clients):
             self._records[client] = max(0.0, self._decay(client, now) + seconds), now
@@ -41,7 +46,12 @@ class ClientUsage:
         return self._decay(client, self._clock())
 
     def is_heavy(self, client: str, budget: float) -> bool:
-        """Whether a client has used more than `budget` seconds of late, and clearly more than the others."""
+        """Whether a client has used more than `budget` seconds of late, and clearly more than the others.
+
+        Args:
+            client: Of `identify_client`.
+            budget: s that everybody may use of late.
+        """
         now = self._clock()
         seconds = self._decay(client, now)
         mean = sum(self._decay(other, now) for other in self._records) / max(1, len(self._records))

@@ -59,7 +59,13 @@ class BufferLayout:
         return self.chunks // self.ranks
 
     def cell(self, gpu: int, buffer: str, offset: int) -> Cell:
-        """The memory behind an operand: in place, one rank's block lies inside the whole array."""
+        """The memory behind an operand: in place, one rank's block lies inside the whole array.
+
+        Args:
+            gpu: Of the operand.
+            buffer: "i" for input, "o" for output, "s" for scratch.
+            offset: In chunks.
+        """
         if not self.inplace or buffer == "s":
             return gpu, buffer, offset
         if self.kind.name == "reduce_scatter":

@@ -125,7 +125,13 @@ class Program:
 
 
 def format_position(gpu: int, block: int | None = None, step: int | None = None) -> Sentence:
-    """`gpu 0, thread block 3, step 2`: how a place is named everywhere."""
+    """`gpu 0, thread block 3, step 2`: how a position in a program is named everywhere.
+
+    Args:
+        gpu: Its id.
+        block: Id of the thread block; None for the whole GPU.
+        step: Number in the block; None for the whole block.
+    """
     if block is None:
         return Sentence("gpu {gpu}", gpu=gpu)
     if step is None:
@@ -374,7 +380,12 @@ def _format_step(number: int, step: Instruction) -> str:
 
 
 def describe_excess(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
-    """The first limit of the runtime that a program exceeds, as a sentence, or None."""
+    """The first limit of the runtime that a program exceeds, as a sentence, or None.
+
+    Args:
+        program: Lowered.
+        limits: None for those of the msccl runtime.
+    """
     most = limits or ProgramLimits()
     if program.channels > most.channels:
         return Sentence("{channels} channels; the runtime has {most}", channels=program.channels, most=most.channels)

@@ -461,7 +461,15 @@ def _compute_bandwidths(row: Row, prefix: str = "") -> tuple[float, float]:
 
 
 def write_nccl_tests_json(table: pd.DataFrame, path: FilePath) -> None:
-    """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for several algorithms or topologies."""
+    """Write one table as `nccl-tests -J` does (version 3).
+
+    Args:
+        table: Of measurements, as `load` gives it.
+        path: Of the file.
+
+    Raises:
+        CollsimError: It has several algorithms or topologies.
+    """
     if len(groups := list(_group_rows(_select_measured_rows(table)))) > 1:
         message = (
             "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first"

@@ -37,6 +37,11 @@ class ChannelTurns:
     """Transfers of a channel, those of one step after those of the steps before."""
 
     def __init__(self, moves: tuple[Move, ...]):
+        """Find the groups of moves that may run together.
+
+        Args:
+            moves: Of one kind, sends or receives, in the order of steps.
+        """
         self._groups: dict[int, deque[set[int]]] = {}
         steps: dict[int, int] = {}
         for index, move in enumerate(moves):
@@ -56,7 +61,11 @@ class ChannelTurns:
         return index in self._groups[self._moves[index].channel][0]
 
     def finish(self, index: int) -> list[int]:
-        """One has ended; those whose turn it is now because of it."""
+        """A move has ended; the moves whose turn it is because of it.
+
+        Args:
+            index: Of the move, as in `moves`.
+        """
         groups = self._groups[self._moves[index].channel]
         groups[0].discard(index)
         if groups[0] or len(groups) == 1:
@@ -113,7 +122,11 @@ class Exchange:
         return bool(self.left_to_send or self.left_to_write)
 
     def run(self, start: float) -> Moments:
-        """By itself, from the moment `start` to the end."""
+        """Run the exchange alone to its end.
+
+        Args:
+            start: s on the clock of `time.perf_counter`, in the future.
+        """
         wait_until(start + self.nic.network.late.get(self.program.endpoint, 0.0))
         self.start()
         self.nic.run(lambda: self.busy)

@@ -28,11 +28,30 @@ class Carrier(Protocol):
     """What a library must do: begin to send or receive bytes, and return what waits for the end of it; and its own
     allreduce of an array, in place."""
 
-    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]: ...
+    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        """Begin to send; what is returned waits until `data` may change.
 
-    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]: ...
+        Args:
+            data: Not copied.
+            peer: Rank that receives.
+            tag: Of the message; sends and receives of one tag meet.
+        """
 
-    def allreduce(self, array: npt.NDArray[Any]) -> None: ...
+    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        """Begin to receive; what is returned waits until `into` is filled.
+
+        Args:
+            into: As long as what comes.
+            peer: Rank that sends.
+            tag: Of the message.
+        """
+
+    def allreduce(self, array: npt.NDArray[Any]) -> None:
+        """Sum an array over all ranks by the library's own algorithm.
+
+        Args:
+            array: Changed in place.
+        """
 
 
 class MessageExchange:
@@ -41,6 +60,14 @@ class MessageExchange:
     def __init__(
         self, program: RankProgram, slots: list[npt.NDArray[Any]], carrier: Carrier, combine: np.ufunc = np.add
     ):
+        """One run of a rank's program over a library's messages.
+
+        Args:
+            program: The rank's sends and receives.
+            slots: Its buffer, an array a slot; changed in place.
+            carrier: The library.
+            combine: What a reduce does with two arrays.
+        """
         self.program, self.slots, self.carrier, self.combine = program, slots, carrier, combine
         moves = [(m.step, True, i) for i, m in enumerate(program.sends)]
         moves += [(m.step, False, i) for i, m in enumerate(program.receives)]
@@ -48,7 +75,11 @@ class MessageExchange:
         self.moments = Moments.allocate(program)
 
     def run(self, start: float) -> Moments:
-        """From the moment `start` to the end."""
+        """Run step after step.
+
+        Args:
+            start: s on the clock of `time.perf_counter`, in the future.
+        """
         wait_until(start)
         for step in self.steps:
             self._step([i for _, is_send, i in step if is_send], [i for _, is_send, i in step if not is_send])
@@ -89,10 +120,20 @@ class OwnAllreduce:
     """One run of the library's own allreduce of the whole buffer: all that is known is when it ended."""
 
     def __init__(self, slots: list[npt.NDArray[Any]], carrier: Carrier):
+        """Prepare one run.
+
+        Args:
+            slots: The rank's buffer, an array a slot; changed in place.
+            carrier: The library.
+        """
         self.slots, self.carrier = slots, carrier
 
     def run(self, start: float) -> Moments:
-        """From the moment `start` to the end."""
+        """Run the allreduce once.
+
+        Args:
+            start: s on the clock of `time.perf_counter`, in the future.
+        """
         whole = np.concatenate(self.slots)
         wait_until(start)
         began = time.perf_counter()
@@ -107,6 +148,13 @@ class Gloo:
     """torch.distributed with its gloo back end, over the loopback device alone."""
 
     def __init__(self, rank: int, count: int, port: int):
+        """Join the process group.
+
+        Args:
+            rank: Of this process.
+            count: Ranks in all.
+            port: On this computer, where rank 0 keeps the store that all meet at.
+        """
         torch: Any = import_module("torch")
         dist: Any = import_module("torch.distributed")
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -116,14 +164,17 @@ class Gloo:
         dist.init_process_group("gloo", store=store, rank=rank, world_size=count)
 
     def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        """As `Carrier.send`."""
         wait: Callable[[], Any] = self.dist.isend(self.torch.from_numpy(data), peer, tag=tag).wait
         return wait
 
     def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        """As `Carrier.receive`."""
         wait: Callable[[], Any] = self.dist.irecv(self.torch.from_numpy(into), peer, tag=tag).wait
         return wait
 
     def allreduce(self, array: npt.NDArray[Any]) -> None:
+        """As `Carrier.allreduce`."""
         self.dist.all_reduce(self.torch.from_numpy(array))
 
 
@@ -136,12 +187,15 @@ class Mpi:
         self.mpi, self.comm = MPI, MPI.COMM_WORLD
 
     def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        """As `Carrier.send`."""
         wait: Callable[[], Any] = self.comm.Isend([data, self.mpi.BYTE], peer, tag).Wait
         return wait
 
     def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        """As `Carrier.receive`."""
         wait: Callable[[], Any] = self.comm.Irecv([into, self.mpi.BYTE], peer, tag).Wait
         return wait
 
     def allreduce(self, array: npt.NDArray[Any]) -> None:
+        """As `Carrier.allreduce`."""
         self.comm.Allreduce(self.mpi.IN_PLACE, array)

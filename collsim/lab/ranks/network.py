@@ -82,7 +82,15 @@ class Bucket:
         return self.free
 
     def fit(self, nbytes: int, not_before: float) -> float:
-        """Let bytes pass as soon as the cable is free, none of them before a moment; when the last has passed."""
+        """Let bytes pass as soon as the cable is free.
+
+        Args:
+            nbytes: May be 0.
+            not_before: s on the clock of `time.perf_counter`: none of them passes earlier.
+
+        Returns:
+            s, when the last has passed.
+        """
         rest = nbytes * self.beta
         if rest and not_before < self.free and self.idle:
             rest, last = self._fill(rest, not_before)

@@ -51,6 +51,13 @@ class RankNic:
     """The card of one process. Transfers that leave at the same time take turns on the cable."""
 
     def __init__(self, endpoint: int, wires: Mapping[int, PeerWire], network: ImitatedNetwork):
+        """A card with nothing under way.
+
+        Args:
+            endpoint: Number of this process.
+            wires: To each peer, by its number.
+            network: Says what a byte costs on this endpoint's cables.
+        """
         self.endpoint, self.wires, self.network = endpoint, wires, network
         self.piece, self.stretch = network.piece(endpoint), network.stretch(endpoint)
         self.out: Bucket
@@ -65,7 +72,12 @@ class RankNic:
 
     def serve(self, first_row: int, take: Callable[[Frame, float], None]) -> None:
         """Frames from this row on, up to the next one that is served, are for `take`, with the moment at which they had
-        come in."""
+        come in.
+
+        Args:
+            first_row: Rows from here to the next one that is served belong to this taker.
+            take: Called with a frame and the moment, in s, at which it had come in.
+        """
         index = bisect_right(self._firsts, first_row)
         self._firsts.insert(index, first_row)
         self._takers.insert(index, take)
@@ -77,7 +89,11 @@ class RankNic:
     # ---- the loop
 
     def run(self, busy: Callable[[], bool]) -> None:
-        """Go on as long as there is something to do, or something that the system has not taken."""
+        """Go on as long as there is something to do, or something that the system has not taken.
+
+        Args:
+            busy: Whether there is something to do; asked again after each round.
+        """
         while busy() or self.full:
             now = time.perf_counter()
             self._fall_due(now)
@@ -127,7 +143,12 @@ class RankNic:
 
     def send(self, transfer: Outgoing, since: float) -> None:
         """Put a transfer under way that could have left since a moment: a card that had it goes on while the process
-        sleeps."""
+        sleeps.
+
+        Args:
+            transfer: What leaves, and over which wire.
+            since: s, the moment from which it could have left.
+        """
         if not self.active and not self._joining:
             self.out.start(since)
         self._joining.append(transfer)

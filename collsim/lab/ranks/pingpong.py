@@ -15,7 +15,15 @@ PIPE, SOCKET, SHARED = 1, 2, 3
 
 
 def read(fd: int, count: int) -> bytes:
-    """So many bytes. Raises EOFError where the other end has gone."""
+    """Read a number of bytes, in as many pieces as they come.
+
+    Args:
+        fd: Of a pipe.
+        count: Bytes.
+
+    Raises:
+        EOFError: The other end has gone.
+    """
     data = bytearray()
     while len(data) < count:
         part = os.read(fd, count - len(data))
@@ -33,7 +41,15 @@ def write(fd: int, data: bytes | memoryview) -> None:
 
 
 def receive(sock: socket.socket, into: memoryview) -> None:
-    """Fill it. Raises EOFError where the other end has gone."""
+    """Fill a buffer from a socket.
+
+    Args:
+        sock: Connected, blocking.
+        into: Its length is how much is read.
+
+    Raises:
+        EOFError: The other end has gone.
+    """
     while len(into):
         count = sock.recv_into(into)
         if not count:

@@ -110,7 +110,16 @@ def _count_differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
 def connect_peers(
     me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes, network: ImitatedNetwork
 ) -> dict[int, PeerWire]:
-    """A wire to each peer: the lower number calls."""
+    """Connect with all peers: the lower number calls.
+
+    Args:
+        me: Endpoint of this process.
+        peers: Endpoints that it exchanges data with.
+        ports: On which each endpoint listens.
+        listening: This process's own socket; closed afterwards.
+        token: Of the run, which all of its processes know.
+        network: Says how much a socket buffers.
+    """
     buffer = network.buffer(me)
     socks = {peer: connect_rank(ports[peer], me, token, buffer) for peer in sorted(peers) if peer > me}
     socks |= accept_ranks(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS, buffer)
@@ -124,7 +133,11 @@ def main() -> None:
 
 
 def serve(prepare: Prepare) -> None:
-    """Be told a task, connect, and run it whenever told to, until stdin ends."""
+    """Be told a task, connect, and run it whenever told to, until stdin ends.
+
+    Args:
+        prepare: Builds what is run from a task and its connections.
+    """
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand between the answers
     gc.disable()  # its pauses would be measured, and nothing here goes round in circles

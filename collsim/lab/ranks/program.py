@@ -59,9 +59,13 @@ class RankProgram:
 
 
 def build_programs(schedule: Schedule, has_data: npt.NDArray[np.bool_]) -> list[RankProgram]:
-    """A program for each endpoint; `held` are the slots (endpoints, slots) that hold data at the start.
+    """A program for each endpoint.
 
     A reduce into what a helper does not hold yet is a copy, as `replay` has it.
+
+    Args:
+        schedule: Written out, a row for each transfer.
+        has_data: (endpoints, slots) bool, which slots hold data at the start.
     """
     table, has_data = schedule.transfers, has_data.copy()
     comes = Counter(zip(table["step"].tolist(), table["dst"].tolist(), strict=True))

@@ -94,6 +94,12 @@ class StepRun:
     """One run of a step on one rank."""
 
     def __init__(self, task: RankStep, wires: Mapping[int, PeerWire]):
+        """Prepare one run of a rank's part of a training step.
+
+        Args:
+            task: Its boxes, and the programs of its collectives.
+            wires: To each peer, by its number.
+        """
         self.task, self.nic = task, RankNic(task.endpoint, wires, task.network)
         self.slots = [fill_slots(part.task) for part in task.parts]
         self.running: list[Callable[[], None]] = [_do_nothing] * len(task.parts)  # what the end of each sets off
@@ -117,7 +123,11 @@ class StepRun:
         )
 
     def run(self, start: float) -> StepMoments:
-        """From the moment `start` to the end."""
+        """Run the boxes in the order in which what they wait for ends.
+
+        Args:
+            start: s on the clock of `time.perf_counter`, in the future.
+        """
         start += self.task.network.late.get(self.task.endpoint, 0.0)
         wait_until(start)
         for number, waits in enumerate(self.waits):

@@ -45,6 +45,12 @@ class PeerWire:
     """One socket, never waited for. `waiting` are bytes that the system has not taken yet."""
 
     def __init__(self, peer: int, sock: socket.socket):
+        """Take a connected socket.
+
+        Args:
+            peer: Number of the endpoint at the other end.
+            sock: Connected; becomes non-blocking.
+        """
         self.peer, self.sock = peer, sock
         sock.setblocking(False)
         self.waiting: deque[memoryview] = deque()
@@ -59,7 +65,11 @@ class PeerWire:
         return bool(self.waiting)
 
     def send(self, frame: Frame) -> None:
-        """Hand a frame over, or as much of it as the system takes; a copy of the rest waits for `flush`."""
+        """Hand a frame over, or as much of it as the system takes; a copy of the rest waits for `flush`.
+
+        Args:
+            frame: Its data may be changed afterwards.
+        """
         head = _HEAD.pack(frame.kind, frame.row, len(frame.data), frame.left)
         self.waiting.append(memoryview(head))
         if frame.data:
@@ -132,7 +142,11 @@ def new_token() -> bytes:
 
 
 def open_listener(buffer: int = _BUFFER) -> socket.socket:
-    """A socket that listens on this computer's own address alone."""
+    """A socket that listens on this computer's own address alone.
+
+    Args:
+        buffer: Bytes that the system keeps for a connection before anybody reads.
+    """
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     sock.bind((HOST, 0))
@@ -141,7 +155,14 @@ def open_listener(buffer: int = _BUFFER) -> socket.socket:
 
 
 def connect_rank(port: int, me: int, token: bytes, buffer: int = _BUFFER) -> socket.socket:
-    """A socket to another rank, which knows us by the token."""
+    """A socket to another rank, which knows us by the token.
+
+    Args:
+        port: Where the other rank listens.
+        me: Number of this one.
+        token: Of the run, which all of its processes know.
+        buffer: Bytes that the system keeps.
+    """
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     sock.connect((HOST, port))
@@ -163,9 +184,21 @@ def accept_ranks(
     buffer: int = _BUFFER,
     watch: Callable[[], None] = lambda: None,
 ) -> dict[int, socket.socket]:
-    """The sockets of all that are expected. Whoever comes without the token, or a second time, is shown out; one that
-    says nothing keeps nobody waiting. `watch` is called again and again meanwhile, and may raise. Raises CollsimError
-    where they have not all come in time."""
+    """The sockets of all that are expected.
+
+    Whoever comes without the token, or a second time, is turned away; one that says nothing keeps nobody waiting.
+
+    Args:
+        listening: Of `open_listener`.
+        expected: Numbers of endpoints.
+        token: Of the run.
+        seconds: Until it is given up.
+        buffer: Bytes that the system keeps for each.
+        watch: Called several times a second meanwhile; may raise.
+
+    Raises:
+        CollsimError: They have not all come in time.
+    """
     sockets: dict[int, socket.socket] = {}
     strangers: dict[socket.socket, bytes] = {}
     until = time.perf_counter() + seconds

@@ -28,8 +28,12 @@ ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait fo
 
 
 def build_table(rows: int, last: int) -> Gates:
-    """Gates of so many rows, the groups at `last` the last of them. A line of the cache holds two rows of all of
-    them."""
+    """A table of gates, aligned so that a line of the cache holds two rows with all of their columns.
+
+    Args:
+        rows: Transfers in all.
+        last: Column at which the last of the groups begins: SENDS, RECEIVES or WRITES.
+    """
     columns = last + COLUMNS
     return allocate_aligned(rows * columns, np.int32).reshape(rows, columns)
 
@@ -43,7 +47,11 @@ def find_lead(gates: Gates, column: int, row: int) -> int:
 
 @compile_inner
 def join(gates: Gates, column: int, row: int, begin: int, key: int, newest: Ints, before: Ints) -> int:
-    """Put a row in the newest group of its queue, or open one behind it; the group it has to wait for, -1 for none."""
+    """Put a row in the newest group of its queue, or open one behind it; the group it has to wait for, -1 for none.
+
+    The queue is `key`; `newest[key]` is the lead of its newest group and `before[key]` of the one before, -1 for none.
+    `begin` is the first row of the step: a lead before it belongs to an earlier step.
+    """
     lead = newest[key]
     if lead < begin:  # no row of this step yet
         before[key] = lead
@@ -87,8 +95,9 @@ def build(
     next reader.
 
     `queues`: newest send group, the one before, receives alike, largest send group, how large the newest is. Explicit
-    dependencies: there are no columns of sends and receives. Eager: none of receives. Rows that wait for no gate are
-    put behind the first n of `free`; how many are there then.
+    dependencies: there are no columns of sends and receives. Eager: none of receives. `newest_write`: of each slot, the
+    lead of the group that wrote it last. Rows that wait for no gate are put behind the first n of `free`; how many are
+    there then.
     """
     m = len(part)
     for k in range(first, last):

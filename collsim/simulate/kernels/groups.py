@@ -112,7 +112,7 @@ def change(here: int, t: float, links: Links, work: Gates, counters: Longs) -> N
 def enter(
     seat: int, here: int, left: float, t: float, links: Links, seats: Seats, work: Gates, counters: Longs
 ) -> None:
-    """A flow with so many bytes left has its rate from this link from now on."""
+    """A flow with `left` bytes to go has its rate from this link from now on."""
     change(here, t, links, work, counters)
     link, s = links[here], seats[seat]
     s["mark"] = link["served"] + left

@@ -68,7 +68,7 @@ def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
 
 @compile_inner
 def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None:
-    """Give an item this key, in the heap or not."""
+    """Give an `item` this `key`, in the heap or not; `which` is the counter of how many are in it."""
     i = heap[item]["place"]
     if i >= 0 and key >= heap[i]["key"]:
         _move_down(heap, counters[which], i, key, item)
@@ -81,7 +81,7 @@ def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None
 
 @compile_inner
 def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
-    """Take an item out, wherever it is."""
+    """Take an `item` out, wherever it is; `which` is the counter of how many are in the heap."""
     i = heap[item]["place"]
     if i < 0:
         return

@@ -261,8 +261,8 @@ def finish(
     work: Gates,
     counters: Longs,
 ) -> int:
-    """The transfers in ARRIVED are done: free their seats and open gates; how many rows wait for nothing else now.
-    These have seats, in BATCH."""
+    """The first `done` transfers in ARRIVED are done: free their seats and open gates; how many rows wait for nothing
+    else now. These have seats, in BATCH."""
     ready = work[READY]
     n = 0
     for i in range(done):

@@ -88,7 +88,10 @@ def _link_in(node: int, which: int, link: int, links: Links, nodes: Nodes) -> No
 def move_in_lists(
     seat: int, hop: int, before: int, now: int, link: int, links: Links, nodes: Nodes, seats: Seats, bits: int
 ) -> None:
-    """A flow whose rate a link sets goes from one list of it to another."""
+    """A flow whose rate a link sets goes from one list of it to another, `before` to `now` (HELD, NOTICED, ALONE).
+
+    The link is at `hop` of `route_link`. The lowest `bits` bits of a node say which hop of its route it is.
+    """
     node = (seat << bits) + hop - seats[seat]["first"]
     _link_out(node, before, link, links, nodes)
     _link_in(node, now, link, links, nodes)
@@ -373,7 +376,12 @@ def hold(
     heap: Heap,
     counters: Longs,
 ) -> None:
-    """A flow on this link has its rate from another; until now it was one of its own, or had `before`, or was loose."""
+    """A flow on this link has its rate, `share`, from another; until now it was one of its own, or had `before` B/s, or
+    was loose.
+
+    `noticed`: it moves from the link's own flows, or from being alone, to those held back. `unchanged`: the link still
+    counts it with the rate `before`.
+    """
     link = links[here]
     link["top"] = max(link["top"], share)
     if noticed:

@@ -188,6 +188,12 @@ def compile_kernel(function: Kernel) -> Kernel:
     Left to itself numba compiles a function again for each mixture of int32, int64 and constants that it is called
     with. Without its reference counts (`_nrt`): no kernel makes an array, and counting, atomically at every call, took
     two thirds of the time.
+
+    Args:
+        function: Its annotations are names of `_map_types`, all arrays contiguous.
+
+    Returns:
+        The compiled kernel, or the same function without numba.
     """
     return _compile(function, no_cfunc_wrapper=True)
 
@@ -199,7 +205,11 @@ def compile_inner(function: Kernel) -> Kernel:
 
 def compile_inlined(function: Kernel) -> Kernel:
     """A kernel that stands in the midst of those that call it, for what every transfer needs: each array that is handed
-    over is seven words, and handing them over took longer than what was done with them."""
+    over is seven words, and handing them over took longer than what was done with them.
+
+    Args:
+        function: As in `compile_kernel`.
+    """
     return _compile(function, no_cfunc_wrapper=True, no_cpython_wrapper=True, forceinline=True)
 
 
@@ -286,7 +296,15 @@ def _digest_sources(folder: str) -> str:
 
 def allocate_aligned(many: int, record: npt.DTypeLike) -> Records:
     """Room for so many records, the first at the begin of a line of the cache: what is used of each is scattered, and
-    fetching a line takes longer than working with it."""
+    fetching a line takes longer than working with it.
+
+    Args:
+        many: Records.
+        record: A dtype of this module, or that of a column.
+
+    Returns:
+        (many,) zeros, contiguous, at an address that is a multiple of 64 bytes.
+    """
     kind = np.dtype(record)
     room = np.zeros(many * kind.itemsize + _LINE, np.uint8)
     begin = -room.ctypes.data % _LINE
@@ -295,7 +313,7 @@ def allocate_aligned(many: int, record: npt.DTypeLike) -> Records:
 
 @compile_inner
 def note(log: Log, counters: Longs, row: int, t: float, value: float) -> None:
-    """Write down a change of rate, where somebody wants to know."""
+    """Log that a transfer's rate is `value` B/s from now on (fifo: the link it is on), where somebody wants to know."""
     if len(log):
         change = log[counters[LOGGED]]
         change["row"] = row

@@ -19,8 +19,11 @@ def lay_out(
     delay: Floats,
     rows: Rows,
 ) -> None:
-    """Write all repetitions of a pattern into the table of rows. `start`, and the extra delay of each row as its
-    `finish`, are where the queue of events begins (see `queue._set_off`)."""
+    """Write all `times` repetitions of a pattern into the table of rows; `sizes` are the bytes of each slot.
+
+    `start`, and the extra delay of each row as its `finish`, are where the queue of events begins (see
+    `queue._set_off`).
+    """
     for k in range(times):
         by = k * shift % modulus
         for i in range(len(part)):
@@ -47,8 +50,8 @@ def sum_up(
     end: Floats,
     carried: Floats,
 ) -> None:
-    """When each step of a job begins and ends, whose rows go from `steps[s]` to the next (the last one's to `last`);
-    and the bytes that they put on each link, added to `carried`."""
+    """When each step of a job begins and ends, into `begin` and `end` (steps,) s; its rows go from `steps[s]` to the
+    next (the last one's to `last`). The bytes that they put on each link are added to `carried`."""
     for s in range(len(steps)):
         first, behind = steps[s], steps[s + 1] if s + 1 < len(steps) else last
         starts, ends = rows[first]["start"], rows[first]["finish"]
@@ -140,7 +143,9 @@ def walk_in_order(
 ) -> bool:
     """Times of repetitions first..last-1 of a pattern; False where program order is not the order of events.
 
-    `sent`, `received`, `written`: when all rows so far of each send queue, receive queue and slot are done.
+    `sent`, `received`, `written`: when all rows so far of each send queue, receive queue and slot are done. Where
+    dependencies are explicit, row r waits for `before[a:b]`, a and b its and the next entry of `before_start`; else
+    both are empty.
     """
     m = len(part)
     explicit = len(before_start) > 0

@@ -54,8 +54,15 @@ class _ShortReads(io.BufferedReader):
 
 @contextmanager
 def open_archive(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[ZipEntry]]:
-    """Every file and folder; those files with one of the suffixes can be read while this lasts, up to `most` bytes of
-    each.
+    """Open a zip for as long as the block lasts.
+
+    Args:
+        path: Of the zip.
+        suffixes: Files with one of them can be read; all others are listed only.
+        most: Bytes that are read of each at most.
+
+    Yields:
+        Every file and folder.
 
     Raises:
         FormatError: For what is no zip, is too large, or has a name that leads out of it.

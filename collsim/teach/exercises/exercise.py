@@ -181,7 +181,12 @@ class Result(CheckedAnswer):
 
 
 def judge_attempt(exercise: Exercise, attempt: Attempt) -> Result:
-    """What an attempt is worth: right for every n, then cheap enough, then close enough to the bound."""
+    """What an attempt is worth: right for every n, then cheap enough, then close enough to the bound.
+
+    Args:
+        exercise: With its budget and its bound.
+        attempt: Schedules by n, and the error of the first n that had none.
+    """
     for n, schedule in attempt.schedules.items():
         try:
             verify(schedule)

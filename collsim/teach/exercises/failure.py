@@ -11,7 +11,13 @@ _ROWS, _COLUMNS = 17, 12  # more than fits a screen helps nobody
 
 
 def draw_failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
-    """The text diagram, with `[...]` round what the rank received in the step, and at most 12 steps around it."""
+    """The text diagram, with `[...]` round what the rank received in the step, and at most 12 steps around it.
+
+    Args:
+        schedule: The wrong one.
+        step: From 0; None for the first ones and no mark.
+        rank: Whose cell of that step is marked; None for no mark.
+    """
     names, cells = schedule.diagram_cells(_ROWS, schedule.steps)
     first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
     columns = range(first, min(schedule.steps, first + _COLUMNS))
@@ -29,7 +35,17 @@ def _mark_cell(cell: str, here: bool) -> str:
 
 
 def format_history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
-    """What one slot of one rank held at the start and after every step that wrote it."""
+    """What one slot of one rank held at the start and after every step that wrote it.
+
+    Args:
+        schedule: The wrong one.
+        rank: Or a helper beyond the ranks.
+        chunk: Slot of its buffer.
+        lang: "en" or "zh".
+
+    Returns:
+        A line for each moment; empty for a slot that does not exist.
+    """
     try:
         moments = list_contributions(schedule, rank, chunk)
     except (CollsimError, IndexError):

@@ -74,7 +74,12 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
 
 
 def record_result(result: Result, function: Callable[..., Any]) -> None:
-    """Write one outcome down. A folder that cannot be written, or a file that cannot be read, never spoils a check."""
+    """Write one outcome down. A folder that cannot be written, or a file that cannot be read, never spoils a check.
+
+    Args:
+        result: Counts as a try; a better gap replaces the stored code.
+        function: What was checked; its source is stored where it can be read.
+    """
     try:
         entries = progress()
     except FormatError:

@@ -51,7 +51,14 @@ class Submission:
 
 def list_submissions(path: Path | str) -> list[Submission]:
     """All hand-ins of a folder or a zip of one, by the name of the file or subfolder; what Moodle and Canvas put around
-    a student's name is left out. Raises CollsimError if there is no such place, or nothing in it."""
+    a student's name is left out.
+
+    Args:
+        path: Of the folder or zip.
+
+    Raises:
+        CollsimError: There is no such folder or zip, or nothing in it.
+    """
     root = require_path(path)
     if root.is_file() and root.suffix.lower() == ".zip":
         return _list_zip(root)

@@ -42,6 +42,11 @@ class QuestionRun:
         return links[np.argsort(-busy[links], kind="stable")]
 
     def kind(self, link: int) -> str:
+        """The kind of a link's cable.
+
+        Args:
+            link: Number in the topology.
+        """
         links = self.trace.topology.links
         return str(links.cables[links.cable[link]].kind)
 
@@ -86,7 +91,7 @@ def _format_steps(count: int) -> Text:
 # ---- the schedule
 
 
-def ask_steps(run: QuestionRun, random: Random) -> Question | None:
+def _ask_steps(run: QuestionRun, random: Random) -> Question | None:
     """How many steps; against n, 2n-1, n-1 and log2 n."""
     s, n = run.trace.schedule, run.n
     per_step = len(s) / s.steps
@@ -129,7 +134,7 @@ def ask_steps(run: QuestionRun, random: Random) -> Question | None:
     return _build_choice("steps", ask, explanation, right, wrong, random)
 
 
-def ask_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
+def _ask_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     """Bytes that one rank sends."""
     t = run.trace
     rank = int(random.integers(run.n))
@@ -149,7 +154,7 @@ def ask_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     return Question("number", "sent", ask, explanation, value, "bytes")
 
 
-def ask_total_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
+def _ask_total_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     """Bytes that all endpoints send together; against one rank's share, and one half."""
     t = run.trace
     total, busiest = int(t.sent_bytes.sum()), int(t.sent_bytes.max())
@@ -196,7 +201,7 @@ def _format_size(nbytes: float) -> Text:
     return format_bytes(nbytes), format_bytes(nbytes)
 
 
-def ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
+def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     """Who sends most: somebody, or all the same."""
     t = run.trace
     most = int(t.sent_bytes.max(initial=0))
@@ -244,7 +249,7 @@ def ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
 # ---- data
 
 
-def ask_contributions(run: QuestionRun, random: Random) -> Question | None:
+def _ask_contributions(run: QuestionRun, random: Random) -> Question | None:
     """How many ranks' contributions a slot holds after so many steps."""
     s = run.trace.schedule
     if not collective(s.collective).reduces or s.steps < 2 or len(s) > 50_000:
@@ -266,7 +271,7 @@ def ask_contributions(run: QuestionRun, random: Random) -> Question | None:
     return Question("number", "contributions", ask, explanation, counts[-1], "count")
 
 
-def ask_who_has_chunk(run: QuestionRun, random: Random) -> Question | None:
+def _ask_who_has_chunk(run: QuestionRun, random: Random) -> Question | None:
     """Which rank holds a finished chunk after so many steps."""
     s = run.trace.schedule
     kind = collective(s.collective)
@@ -309,7 +314,7 @@ def _explain_lack(run: QuestionRun, rank: int, chunk: int, after: int, goal: int
 # ---- links
 
 
-def ask_link_bytes(run: QuestionRun, random: Random) -> Question | None:
+def _ask_link_bytes(run: QuestionRun, random: Random) -> Question | None:
     """Bytes over one directed link."""
     t = run.trace
     link = int(random.choice(run.used[: max(4, len(run.used) // 2)]))
@@ -325,7 +330,7 @@ def ask_link_bytes(run: QuestionRun, random: Random) -> Question | None:
     return Question("number", "link", ask, explanation, value, "bytes")
 
 
-def ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
+def _ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
     """Which link is busy for the largest part of the run."""
     t = run.trace
     busy = t.link_busy
@@ -374,7 +379,7 @@ def _explain_share(run: QuestionRun, link: int) -> Text:
     return f"It carries {size} at {rate}: busy {share} of the run.", f"它以 {rate} 传输 {size}：占全程的 {share}。"
 
 
-def ask_hops(run: QuestionRun, random: Random) -> Question | None:
+def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
     """How many links a transfer crosses."""
     t = run.trace
     row = t.schedule.transfers[int(random.integers(len(t.schedule)))]
@@ -401,7 +406,7 @@ def _explain_hops(topology: Topology, route: Sequence[int]) -> Text:
 # ---- time
 
 
-def ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
+def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
     """What twice the bandwidth of one kind of link saves; against half, and nothing."""
     neck = run.trace.bottleneck
     if neck is None:
@@ -464,7 +469,7 @@ def _format_saving(share: float) -> Text:
     return ("not at all", "完全没有缩短") if share < 0.0005 else (_format_percent(share), _format_percent(share))
 
 
-def ask_time(run: QuestionRun, random: Random) -> Question | None:
+def _ask_time(run: QuestionRun, random: Random) -> Question | None:
     """How long the run takes."""
     from ...analysis import critical_path
 
@@ -491,7 +496,7 @@ def ask_time(run: QuestionRun, random: Random) -> Question | None:
     return Question("number", "time", ask, explanation, t.duration, "time", tolerance=0.05)
 
 
-def ask_busbw(run: QuestionRun, random: Random) -> Question | None:
+def _ask_busbw(run: QuestionRun, random: Random) -> Question | None:
     """busbw from algbw."""
     t = run.trace
     if not t.busbw:
@@ -510,7 +515,7 @@ def ask_busbw(run: QuestionRun, random: Random) -> Question | None:
     return Question("number", "busbw", ask, explanation, t.busbw, "rate", tolerance=0.03)
 
 
-def ask_latency(run: QuestionRun, random: Random) -> Question | None:
+def _ask_latency(run: QuestionRun, random: Random) -> Question | None:
     """The time of an almost empty buffer."""
     t = run.trace
     neck = t.bottleneck
@@ -526,7 +531,7 @@ def ask_latency(run: QuestionRun, random: Random) -> Question | None:
     return Question("number", "latency", ask, explanation, left, "time", tolerance=0.05)
 
 
-def ask_doubled_bytes(run: QuestionRun, random: Random) -> Question | None:
+def _ask_doubled_bytes(run: QuestionRun, random: Random) -> Question | None:
     """By what factor the time grows when the buffer doubles."""
     from ...simulate import simulate
 
@@ -547,18 +552,18 @@ def ask_doubled_bytes(run: QuestionRun, random: Random) -> Question | None:
 
 
 ASKERS: tuple[Callable[[QuestionRun, Random], Question | None], ...] = (
-    ask_busiest_link,
-    ask_steps,
-    ask_link_bytes,
-    ask_doubled_bandwidth,
-    ask_sent_bytes,
-    ask_contributions,
-    ask_who_has_chunk,
-    ask_time,
-    ask_total_sent_bytes,
-    ask_busbw,
-    ask_hot_endpoint,
-    ask_doubled_bytes,
-    ask_latency,
-    ask_hops,
+    _ask_busiest_link,
+    _ask_steps,
+    _ask_link_bytes,
+    _ask_doubled_bandwidth,
+    _ask_sent_bytes,
+    _ask_contributions,
+    _ask_who_has_chunk,
+    _ask_time,
+    _ask_total_sent_bytes,
+    _ask_busbw,
+    _ask_hot_endpoint,
+    _ask_doubled_bytes,
+    _ask_latency,
+    _ask_hops,
 )

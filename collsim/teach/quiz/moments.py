@@ -45,7 +45,11 @@ class QuestionAtStep:
 
 
 def list_step_questions(trace: Trace) -> list[QuestionAtStep]:
-    """The questions of a run in the order of their steps; none where steps have no barrier."""
+    """The questions of a run in the order of their steps; none where steps have no barrier.
+
+    Args:
+        trace: Of the lockstep engine; others have no questions.
+    """
     s = trace.schedule
     if trace.engine != "lockstep" or s.steps < 2 or len(s) > _MOST_TRANSFERS:
         return []
@@ -53,9 +57,9 @@ def list_step_questions(trace: Trace) -> list[QuestionAtStep]:
     adding = [k for k in range(s.steps) if run.adds[k]]
     middle = adding[len(adding) // 2] if adding else s.steps // 2
     step_questions = [
-        ask_last_arrivals(run, middle) or ask_contributions(run, middle),
-        ask_copy(run),
-        ask_sent_bytes(run),
+        _ask_last_arrivals(run, middle) or _ask_contributions(run, middle),
+        _ask_copy(run),
+        _ask_sent_bytes(run),
     ]
     return sorted((question for question in step_questions if question is not None), key=lambda question: question.step)
 
@@ -82,7 +86,7 @@ class _RunBySteps:
 # ---- what is asked --------------------------------------------------------------------------------------------------
 
 
-def ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
+def _ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
     """Which pieces of a step arrive last, where cables differ."""
     rows_of_step, rows = run.of[step], run.rows
     lasts, size = run.lasts[rows_of_step], run.trace.slot_bytes[rows["chunk"][rows_of_step]]
@@ -127,7 +131,7 @@ def ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
     return _build_shuffled_question(step, "arrival", ask, explanation, choices, ((), slow[:_MARKED], after[:_MARKED]))
 
 
-def ask_contributions(run: _RunBySteps, step: int) -> QuestionAtStep | None:
+def _ask_contributions(run: _RunBySteps, step: int) -> QuestionAtStep | None:
     """How many contributions a rank holds after adding what arrives."""
     if not run.adds[step]:
         return None
@@ -168,7 +172,7 @@ def _build_contributions_question(
     return _build_shuffled_question(step, "held", ask, explanation, choices)
 
 
-def ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
+def _ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
     """What a finished sum does to the partial sum where it arrives."""
     adds = [k for k in range(run.schedule.steps) if run.adds[k]]
     step = adds[-1] + 1 if adds else run.schedule.steps
@@ -204,7 +208,7 @@ def ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
     return _build_shuffled_question(step, "copy", ask, explanation, choices)
 
 
-def ask_sent_bytes(run: _RunBySteps) -> QuestionAtStep | None:
+def _ask_sent_bytes(run: _RunBySteps) -> QuestionAtStep | None:
     """How much each rank will have sent, asked while the last step begins."""
     sent = run.trace.sent_bytes[: run.schedule.ranks]
     total, nbytes, n = int(sent[0]), int(run.trace.nbytes), run.schedule.ranks

@@ -83,6 +83,11 @@ class Question:
     lang: str = "en"
 
     def say(self, text: Text) -> str:
+        """The text in the language of the question.
+
+        Args:
+            text: English and Chinese.
+        """
         return text[LANGUAGES.index(self.lang)]
 
     @property
@@ -112,6 +117,10 @@ class Question:
         """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
         text.
 
+        Args:
+            answer: A number, also with its unit ("8 MiB", "4.7ms"); of a choice its place from 0, its letter or its
+                text.
+
         Raises:
             CollsimError: For an answer that is not one.
         """
@@ -123,8 +132,14 @@ class Question:
         return Reply(right, f"{self._verdict(right)} {reason}" + (f" {self.why}" if right else ""))
 
     def value(self, answer: Any) -> float:
-        """An answer as a number: in SI units, or the place of a choice. Raises CollsimError for one that is not an
-        answer."""
+        """An answer as a number: in SI units, or the place of a choice, from 0.
+
+        Args:
+            answer: As in `check`.
+
+        Raises:
+            CollsimError: It is not an answer.
+        """
         return _parse_answer(answer, self.unit) if self.kind == "number" else float(self._find_choice(answer))
 
     def right(self, value: float) -> bool:
@@ -168,7 +183,12 @@ def _map_languages(text: Text) -> dict[str, str]:
 
 
 def format_answer_value(value: float, unit: Unit) -> str:
-    """A number with its unit."""
+    """A number with its unit.
+
+    Args:
+        value: In SI units.
+        unit: "count" for a plain number.
+    """
     match unit:
         case "bytes":
             return format_bytes(value)

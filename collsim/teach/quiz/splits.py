@@ -44,7 +44,7 @@ def _format_percent(share: float) -> Text:
     return f"{100 * share:.3g} %", f"{100 * share:.3g} %"
 
 
-def ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
+def _ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
     """What a GPU sends where weights are gathered twice."""
     if _find_fsdp(run) is None or (with_weights := run.changed(reshard_after_forward=False)) is None:
         return None
@@ -77,7 +77,7 @@ def ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("sharded", ask, explanation, right, wrong, random)
 
 
-def ask_prefetch(run: QuestionStep, random: Random) -> Question | None:
+def _ask_prefetch(run: QuestionStep, random: Random) -> Question | None:
     """What the step takes where a block is gathered only when it is needed."""
     data = _find_fsdp(run)
     if data is None or not data.prefetch or (off := run.changed(prefetch=False)) is None:
@@ -108,7 +108,7 @@ def ask_prefetch(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("prefetch", ask, explanation, right, wrong, random)
 
 
-def ask_microbatches(run: QuestionStep, random: Random) -> Question | None:
+def _ask_microbatches(run: QuestionStep, random: Random) -> Question | None:
     """The share of the bubble with twice as many microbatches."""
     if _find_pipeline(run) is None or (more := run.changed(batch=2 * run.trace.request.batch)) is None:
         return None
@@ -146,7 +146,7 @@ def ask_microbatches(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("bubble", ask, explanation, right, wrong, random)
 
 
-def ask_held_activations(run: QuestionStep, random: Random) -> Question | None:
+def _ask_held_activations(run: QuestionStep, random: Random) -> Question | None:
     """Microbatches whose activations the first stage keeps."""
     if (pipe := _find_pipeline(run)) is None:
         return None
@@ -175,7 +175,7 @@ def ask_held_activations(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("held", ask, explanation, right, wrong, random)
 
 
-def ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
+def _ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
     """For which way of splitting a GPU of the first stage sends most."""
     if _find_split(run) is None:
         return None
@@ -202,7 +202,7 @@ def ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("crossings", ask, explanation, right, wrong, random)
 
 
-def ask_straggler(run: QuestionStep, random: Random) -> Question | None:
+def _ask_straggler(run: QuestionStep, random: Random) -> Question | None:
     """What the whole step takes where one GPU computes slower."""
     t = run.trace
     if _find_split(run) is None:
@@ -237,4 +237,11 @@ def ask_straggler(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("straggler", ask, explanation, right, wrong, random)
 
 
-SPLIT_ASKERS = (ask_sharded_bytes, ask_prefetch, ask_microbatches, ask_held_activations, ask_most_sent, ask_straggler)
+SPLIT_ASKERS = (
+    _ask_sharded_bytes,
+    _ask_prefetch,
+    _ask_microbatches,
+    _ask_held_activations,
+    _ask_most_sent,
+    _ask_straggler,
+)

@@ -66,7 +66,7 @@ def _build_wrong(*ideas: tuple[Text, str, str]) -> list[Alternative]:
     return [Alternative(text, (en, zh)) for text, en, zh in ideas]
 
 
-def ask_buckets(run: QuestionStep, random: Random) -> Question | None:
+def _ask_buckets(run: QuestionStep, random: Random) -> Question | None:
     """How many allreduces with buckets of 1 MiB: tensors are not split."""
     parallel, model = run.trace.request.parallel, run.trace.step.model
     if not isinstance(parallel, DDP) or (small := run.changed(bucket=_SMALL)) is None:
@@ -96,7 +96,7 @@ def ask_buckets(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("buckets", ask, explanation, right, wrong, random)
 
 
-def ask_exposed_collective(run: QuestionStep, random: Random) -> Question | None:
+def _ask_exposed_collective(run: QuestionStep, random: Random) -> Question | None:
     """Which bucket is exposed longest."""
     if not run.ddp or len(run.buckets) < 2:
         return None
@@ -131,7 +131,7 @@ def ask_exposed_collective(run: QuestionStep, random: Random) -> Question | None
     return _build_choice("exposed", ask, explanation, right, wrong, random)
 
 
-def ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
+def _ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
     """How long GPUs wait for the network."""
     t = run.trace
     if not t.communication:
@@ -159,7 +159,7 @@ def ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("waits", ask, explanation, right, wrong, random)
 
 
-def ask_first_step(run: QuestionStep, random: Random) -> Question | None:
+def _ask_first_step(run: QuestionStep, random: Random) -> Question | None:
     """What the first step takes."""
     if not run.ddp or (first := run.changed(first_step=True)) is None:
         return None
@@ -186,7 +186,7 @@ def ask_first_step(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("first", ask, explanation, right, wrong, random)
 
 
-def ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
+def _ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
     """What links twice as fast buy."""
     if not run.trace.communication or (fast := run.changed(network=2)) is None:
         return None
@@ -213,7 +213,7 @@ def ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("network", ask, explanation, right, wrong, random)
 
 
-def ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
+def _ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
     """What a GPU sends in a step of several microbatches, with no_sync."""
     if not run.ddp:
         return None
@@ -245,7 +245,7 @@ def ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("no_sync", ask, explanation, right, wrong, random)
 
 
-def ask_hub(run: QuestionStep, random: Random) -> Question | None:
+def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
     """What GPU 0 sends in DataParallel, against a rank of DDP."""
     t = run.trace
     if not isinstance(t.request.parallel, DataParallel) or t.step.ranks < 3:
@@ -283,7 +283,7 @@ def ask_hub(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("hub", ask, explanation, right, wrong, random)
 
 
-def ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
+def _ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
     """Which kind of memory is the largest on the fullest GPU."""
     sizes = {kind: size for kind, size in run.trace.memory.peak().items() if size}
     order = sorted(sizes, key=lambda kind: -sizes[kind])
@@ -313,7 +313,7 @@ def ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
     return _build_choice("memory", ask, explanation, right, wrong, random)
 
 
-def ask_straggling_worker(run: QuestionStep, random: Random) -> Question | None:
+def _ask_straggling_worker(run: QuestionStep, random: Random) -> Question | None:
     """Seconds of a step without overlap, as a number."""
     if not run.ddp or (plain := run.changed(overlap=False)) is None:
         return None
@@ -335,13 +335,13 @@ def ask_straggling_worker(run: QuestionStep, random: Random) -> Question | None:
 
 
 STEP_ASKERS: tuple[Callable[[QuestionStep, Random], Question | None], ...] = (
-    ask_exposed_time,
-    ask_buckets,
-    ask_straggling_worker,
-    ask_exposed_collective,
-    ask_hub,
-    ask_doubled_network,
-    ask_first_step,
-    ask_no_sync,
-    ask_largest_memory,
+    _ask_exposed_time,
+    _ask_buckets,
+    _ask_straggling_worker,
+    _ask_exposed_collective,
+    _ask_hub,
+    _ask_doubled_network,
+    _ask_first_step,
+    _ask_no_sync,
+    _ask_largest_memory,
 )

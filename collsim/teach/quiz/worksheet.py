@@ -17,7 +17,14 @@ _MOST_RINGS, _WIDEST = 8, 128  # lines, and columns of a diagram that A4 holds
 
 
 def format_title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
-    """The headline of a sheet."""
+    """The headline of a sheet.
+
+    Args:
+        trace: Of the run that is asked about.
+        seed: Of the questions; it is printed so that a sheet can be made again.
+        lang: "en" or "zh".
+        key: Whether it is the sheet with answers.
+    """
     s = trace.schedule
     what = f"{s.label}, {format_bytes(trace.nbytes)}, {trace.topology.name}"
     words: Text = (("Answer key: " if key else "Worksheet: ") + what, ("答案：" if key else "练习：") + what)
@@ -25,7 +32,12 @@ def format_title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -
 
 
 def list_facts(trace: Trace, lang: str = "en") -> list[str]:
-    """What a student is given: the machine's links in use, the schedule's shape and rings, without a result."""
+    """What a student is given: the machine's links in use, the schedule's shape and rings, without a result.
+
+    Args:
+        trace: Of the run that is asked about.
+        lang: "en" or "zh".
+    """
     links = trace.topology.links
     rows = []
     seen = set()
@@ -55,7 +67,11 @@ def _list_rings(trace: Trace, lang: str) -> list[str]:
 
 
 def find_ring_orders(plan: Schedule) -> list[list[int]]:
-    """The order of the ranks in each channel's ring, from rank 0; nothing where the first step is no ring."""
+    """The order of the ranks in each channel's ring, from rank 0; nothing where the first step is no ring.
+
+    Args:
+        plan: Its first step decides.
+    """
     first = next(iter(plan.each_step()), None)
     if first is None:
         return []
@@ -73,7 +89,11 @@ def find_ring_orders(plan: Schedule) -> list[list[int]]:
 
 
 def draw_plan(plan: Schedule) -> str:
-    """The schedule as text, as many steps and ranks of it as a printed page holds."""
+    """The schedule as text, as many steps and ranks of it as a printed page holds.
+
+    Args:
+        plan: Empty is returned where not even one step fits.
+    """
     for steps in range(16, 0, -1):
         text = plan.diagram(most_ranks=16, most_steps=steps)
         if max(map(len, text.splitlines()[1:])) <= _WIDEST:
@@ -89,7 +109,16 @@ def write_markdown(
     plan: str = "",
     picture: str = "",
 ) -> str:
-    """The sheet, or its key with answers and explanations; `plan` is a text diagram, `picture` the name of a file."""
+    """The sheet, or its key with answers and explanations; `plan` is a text diagram, `picture` the name of a file.
+
+    Args:
+        question_list: In the order of their numbers.
+        heading: Without a mark.
+        facts_given: A line each; empty for none.
+        key: Whether answers and explanations follow.
+        plan: A text diagram; empty for none.
+        picture: Name of a file beside the sheet; empty for none.
+    """
     lines = [f"# {heading}", ""]
     lines += [f"- {fact}" for fact in facts_given] + ([""] if facts_given else [])
     lines += [f"![]({picture})", ""] if picture else []

@@ -132,25 +132,25 @@ def with_cards(machine: Machine, nics: int | str) -> Machine:
     if count > len(there):
         message = "nics={count}: {name!r} has {there} network cards; use at most so many"
         raise TopologyError(message, count=count, name=machine.name, there=len(there))
-    kept = _spread_cards(machine, count)
-    return remove_devices(machine, [name for name in there if name not in kept])
+    chosen = _spread_cards(machine, count)
+    return remove_devices(machine, [name for name in there if name not in chosen])
 
 
 def _spread_cards(machine: Machine, count: int) -> set[str]:
     """The cards nearest to a GPU, no two at one switch or socket before each has one: a box that is sold with fewer
     cards has them so, and NCCL's channels can then reach all of them."""
     paths, distances = MachinePaths(machine), _measure_distances(machine)
-    remaining, kept = machine.of_kind("nic"), list[int]()
+    remaining, chosen = machine.of_kind("nic"), list[int]()
 
     def rank_card(card: int) -> tuple[int, ...]:
-        types = [path.type for other in kept if (path := paths.best(card, other))]
+        types = [path.type for other in chosen if (path := paths.best(card, other))]
         crowd = [sum(type <= level for type in types) for level in (PIX, PXB, PHB)]
         return distances[machine.devices[card]], *crowd
 
-    while len(kept) < count:
-        kept.append(min(remaining, key=rank_card))
-        remaining.remove(kept[-1])
-    return {machine.devices[card] for card in kept}
+    while len(chosen) < count:
+        chosen.append(min(remaining, key=rank_card))
+        remaining.remove(chosen[-1])
+    return {machine.devices[card] for card in chosen}
 
 
 def with_gpus(machine: Machine, gpus: int | str) -> Machine:

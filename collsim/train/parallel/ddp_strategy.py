@@ -93,7 +93,12 @@ class DDP(WholeModelStrategy):
         return first, cap
 
     def format_option(self, name: str, value: object) -> str:
-        """A size in the largest unit of which it is a whole number."""
+        """A size in the largest unit of which it is a whole number; every other option as Python writes it.
+
+        Args:
+            name: Of the option.
+            value: Bytes for a size.
+        """
         if name in ("bucket", "first") and isinstance(value, int):
             for unit, factor in _UNITS:
                 if value % factor == 0:

@@ -48,7 +48,11 @@ class Split(ParallelStrategy):
         return [name for part in self.parts for name in part.list_options()]
 
     def with_options(self, **options: object) -> Split:
-        """The same with other options of its parts."""
+        """The same with other options of its parts.
+
+        Args:
+            options: By name; each part takes those that it has.
+        """
         parts = []
         for part in self.parts:
             changed = {name: value for name, value in options.items() if name in part.list_options()}

@@ -203,7 +203,14 @@ class WholeModelStrategy(ParallelStrategy, ABC):
         return True
 
     def select_builder(self, recompute: str) -> ParallelStrategy:
-        """Itself, where nothing is computed again."""
+        """Itself, where nothing is computed again.
+
+        Args:
+            recompute: "none", or what a strategy that splits the model can compute again.
+
+        Raises:
+            CollsimError: Something is to be computed again.
+        """
         if recompute == "none":
             return self
         if self.axis:

@@ -164,6 +164,12 @@ class Film:
 
     @classmethod
     def from_timeline(cls, document: Timeline, lang: str) -> Film:
+        """A film of a run.
+
+        Args:
+            document: The timeline of the run (docs/timeline.md).
+            lang: "en" or "zh"; English where no font has Chinese characters.
+        """
         stage, t = document["stage"], document["transfers"]
         scale = min(1.3, _WIDTH / stage["w"])
         size = (int(max(420.0, stage["w"] * scale)), int(stage["h"] * scale) + _HEAD + _FOOT)

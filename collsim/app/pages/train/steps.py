@@ -130,7 +130,14 @@ def apply_switches(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
 
 
 def estimate_step(choice: TrainingChoice) -> float:
-    """Seconds that `compute_step` should take. Raises what cannot be, as far as it is seen without the event engine."""
+    """Seconds that `compute_step` should take. Raises what cannot be, as far as it is seen without the event engine.
+
+    Args:
+        choice: Of the page.
+
+    Raises:
+        CollsimError: The step cannot be, as far as it is seen without the event engine.
+    """
     tasks = 2 * len(cs.model(choice.model).layers) + 20
     if not needs_engine(choice):
         tasks = len(run(strip_switches(choice)).step.tasks)
@@ -178,7 +185,12 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
 
 
 def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
-    """Run a step, with and without its switches, and over bucket sizes."""
+    """Run a step, with and without its switches, and over bucket sizes.
+
+    Args:
+        choice: Of the page, its switches included.
+        report_progress: Called with "run" and the share done, 0 to 1.
+    """
     without = strip_switches(choice)
     plain = run(without)
     now = apply_switches(choice, plain)
@@ -277,7 +289,13 @@ def estimate_collective(choice: TrainingChoice, task: int) -> float:
 def open_collective(
     choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress
 ) -> CollectiveOpened:
-    """The schedule of one collective of the step, run on the links."""
+    """The schedule of one collective of the step, run on the links.
+
+    Args:
+        choice: Of the page, its switches included.
+        task: Number of the collective among the step's tasks.
+        report_progress: Called with "run" and the share done, 0 to 1.
+    """
     now = apply_switches(choice, run(strip_switches(choice)))
     report_progress("run", 0.1)
     collective_task, topology = now.step.tasks[task], now.topology

@@ -29,6 +29,11 @@ class LocalizedTask:
         return self.say(self.task.ask)
 
     def say(self, text: Text) -> str:
+        """The text in the language of the task.
+
+        Args:
+            text: English and Chinese.
+        """
         return text[LANGUAGES.index(self.lang)]
 
     def hint(self, level: int = 1) -> str:

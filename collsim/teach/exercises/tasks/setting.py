@@ -55,7 +55,15 @@ class SettingExercise(LocalizedTask):
     task: SettingTask
 
     def check(self, value: Any) -> SettingResult:
-        """Run what is asked about with this value, and say what it is worth."""
+        """Run what is asked about with this value, and say what it is worth.
+
+        Args:
+            value: Of the setting: a number, or a text with a unit.
+
+        Returns:
+            Whether it passes, and why; a value that cannot be is a failed attempt with the error's sentence, and raises
+                nothing.
+        """
         try:
             passed, reason, trace = self.task.judge(value)
         except CollsimError as error:
