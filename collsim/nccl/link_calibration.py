@@ -442,11 +442,8 @@ def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, 
         algorithm, protocol = choice.algorithm, choice.protocol
     call = Call(name, algorithm, protocol, size, here, comm)
     if isinstance(machine, Topology):
-        call = replace(
-            call,
-            fabric=compute_fabric_cost(name, algorithm, machine, here, graphs),
-            loads=compute_link_loads(name, algorithm, machine, here, graphs, comm.running_channels),
-        )
+        hops = (name, algorithm, machine, here, graphs, comm.running_channels)
+        call = replace(call, fabric=compute_fabric_cost(*hops), loads=compute_link_loads(*hops))
     return Sample(call, float(row.time))
 
 

@@ -17,7 +17,7 @@ from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse
 from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.facts import Facts
-from .machine.idle_cards import find_idle_cards
+from .machine.idle_cards import count_near_cards, find_idle_cards
 from .machine.link_loads import compute_link_loads
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
@@ -353,9 +353,12 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
             f"the GPUs of a node exchange data over its {facts.nics * facts.ranks / facts.hosts:g} network cards",
         )
     graph_search = build_graph_search(facts, p2p_level, parse_cross_nic(settings["NCCL_CROSS_NIC"]))
-    idle_cards = find_idle_cards(facts, graph_search)
-    if idle_cards is not None:
-        facts, notes = replace(facts, nics=float(idle_cards.used)), (*notes, str(idle_cards))
+    if collective not in _POINT_TO_POINT:
+        idle_cards = find_idle_cards(facts, graph_search)
+        if idle_cards is not None:
+            facts, notes = replace(facts, nics=float(idle_cards.ring_count)), (*notes, str(idle_cards))
+    elif graph_search is not None and facts.nodes > 1:
+        facts = replace(facts, nics=min(facts.nics, float(count_near_cards(graph_search))))
     notes += _note_guessed_gpu(facts) + _note_plugin(facts)
     most_channels = None
     if read_text(settings["NCCL_MAX_NCHANNELS"]):
@@ -380,10 +383,10 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1:
         algorithm = getattr(choice, "algorithm", "Ring")
-        loads = compute_link_loads(collective, algorithm, machine, facts, graph_search, comm.running_channels)
-        call = replace(call, loads=loads)
+        hops = (collective, algorithm, machine, facts, graph_search, comm.running_channels)
+        call = replace(call, loads=compute_link_loads(*hops))
         if not is_shm_off:
-            call = replace(call, fabric=compute_fabric_cost(collective, algorithm, machine, facts, graph_search))
+            call = replace(call, fabric=compute_fabric_cost(*hops))
             notes += _note_fabric(machine, call.fabric)
     notes += _note_crossings(graph_search, facts.nodes, call.fabric)
     prediction = replace(

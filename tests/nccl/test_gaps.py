@@ -23,6 +23,8 @@ from collsim.nccl.model.links import MEASURED
 
 SIZES = [2**k for k in range(10, 31, 2)]
 TWO = cs.machine("dgx-a100", nodes=2)
+#: Words of a machine of which nobody said whether it has GPUDirect RDMA (a Topology says it, and with its links that
+#: costs more than the model is off by).
 CARDS = replace(cs.nccl.read_facts(cs.machine("pcie-8gpu-single-root", nodes=2)), gdr=None)
 
 
@@ -154,7 +156,7 @@ def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_o
     places += [get_published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
     places.append(create_run("allreduce", cs.machine("gb200-nvl72"), SIZES, [1.0] * len(SIZES), ranks=8).facts)
     confirmed = frozenset({hypothesis.key}) if hypothesis.needs_log else frozenset()
-    runs = [replace(plain, facts=facts, confirmed=confirmed) for facts in places]
+    runs = [replace(plain, facts=facts, machine=None, confirmed=confirmed) for facts in places]
     times = [(run, predict_under_hypothesis(hypothesis, run, MEASURED)) for run in runs]
     found = [explain_gap(replace(run, times=tuple(map(float, t)))) for run, t in times if t is not None]
     assert found
@@ -256,3 +258,22 @@ def test_host_staging_is_named_for_what_a_machine_without_p2p_really_gave():
     gap = explain_gap(create_run("allreduce", cs.machine("dgx-a100"), [2**26, 2**28, 2**30], times))
     assert gap.candidates[0].key == "p2p_off"
     assert gap.verdict == "explained"
+
+
+@pytest.mark.parametrize("name", ["polaris", "rtx4090-8gpu", "pcie-8gpu"])
+@pytest.mark.parametrize("collective", ["allreduce", "alltoall"])
+def test_a_run_on_a_topology_is_compared_with_the_prediction_of_that_topology(name, collective):
+    """Its links say more than its words: a comparison, a gap and `predict` give one time."""
+    machine = cs.machine(name, nodes=2)
+    predicted = [cs.nccl.predict(collective, machine, n).time for n in SIZES]
+    run = create_run(collective, machine, SIZES, predicted)
+    assert list(cs.nccl.compare_run(run).predicted) == predicted
+    gap = explain_gap(run)
+    assert (gap.verdict, gap.distance) == ("agree", 0)
+
+
+def test_p2p_off_on_a_topology_is_what_the_setting_gives():
+    machine = cs.machine("polaris", nodes=2)
+    times = [cs.nccl.predict("allreduce", machine, n, NCCL_P2P_DISABLE=1).time for n in SIZES]
+    (left,) = (c for c in explain_gap(create_run("allreduce", machine, SIZES, times)).candidates if c.key == "p2p_off")
+    assert left.distance == pytest.approx(0, abs=1e-9)

@@ -99,8 +99,9 @@ def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_n
     table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine)
     once = cs.calibrate(table, machine)
     twice = cs.calibrate(table, once.machine)
-    assert once.machine.links.bandwidth == pytest.approx(twice.machine.links.bandwidth, rel=1e-9)
-    assert once.machine.links.alpha == pytest.approx(twice.machine.links.alpha, rel=1e-9)
+    # nominal rates are present ones over the share that links carry, so that the last digit may differ
+    assert once.machine.links.bandwidth == pytest.approx(twice.machine.links.bandwidth, rel=1e-14)
+    assert once.machine.links.alpha == pytest.approx(twice.machine.links.alpha, rel=1e-14)
     assert twice.machine.name == once.machine.name == f"{machine.name}, calibrated"
     assert [hop.link for hop in twice.machine.route(0, 9)] == [hop.link for hop in machine.route(0, 9)]
     once.save(tmp_path / "a.yaml")

@@ -3,6 +3,8 @@
 import pytest
 
 import collsim as cs
+from collsim.train.workload.collective_model import CollectiveModel
+from collsim.train.workload.step_graph import StepTask
 
 BOX = cs.machine("dgx-a100", nodes=2)
 GPT = cs.train.transformer(1024, 4, 16, seq=512)
@@ -209,3 +211,16 @@ def test_megatrons_buckets_are_given_in_elements():
     assert megatron(cs.ddp("40MiB"))["--ddp-bucket-size"] == str(10 * 2**20)
     assert megatron(cs.zero(1, bucket=1000))["--ddp-bucket-size"] == "1000"
     assert not [way for way in (cs.ddp(), cs.zero(1)) if "--ddp-bucket-size" in megatron(way)]
+
+
+@pytest.mark.parametrize("name", ["dgx-1v", "polaris", "pcie-8gpu", "mi300x-8gpu"])
+@pytest.mark.parametrize("kind", ["allreduce", "alltoall", "sendrecv", "broadcast"])
+def test_a_group_on_some_of_the_nodes_takes_what_a_machine_of_as_many_nodes_takes(name, kind):
+    """Steps of training and `predict` have one way to a time: the links of the machine."""
+    cluster = cs.machine(name, nodes=4)
+    model, per_node = CollectiveModel(cluster), cluster.ranks // 4
+    for nodes, group in ((1, range(per_node)), (1, (0, 1)), (2, range(2 * per_node)), (2, (0, per_node))):
+        task = StepTask(name="", kind=kind, lanes=(0,), nbytes=2**28)
+        predicted = model.predict(tuple(group), task)
+        alone = cs.nccl.predict(kind, cs.machine(name, nodes=nodes), 2**28, len(group))
+        assert predicted.time == pytest.approx(alone.time, rel=1e-9)

@@ -26,8 +26,7 @@ from ...errors import TopologyError
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
 from .facts import Facts
-from .link_loads import Floats, Longs, build_flows
-from .nccl_routes import restrict_ranks, sort_ranks_by_node
+from .flows import CallFlows, Floats, Longs, list_call_flows, make_call_key
 from .topology_facts import GraphSearch
 
 #: A cable that is busier than a card's by less than this factor holds nothing up: sums of shares are not exact.
@@ -61,7 +60,12 @@ _COSTS: WeakKeyDictionary[Topology, dict[tuple[object, ...], FabricCost]] = Weak
 
 
 def compute_fabric_cost(
-    collective: str, algorithm: str, machine: Topology, facts: Facts, graph_search: GraphSearch | None
+    collective: str,
+    algorithm: str,
+    machine: Topology,
+    facts: Facts,
+    graph_search: GraphSearch | None,
+    channels: int | None = None,
 ) -> FabricCost:
     """Compute what the fabric of a machine costs a call.
 
@@ -71,6 +75,7 @@ def compute_fabric_cost(
         machine: the machine with all its ranks.
         facts: of the machine with the ranks that take part.
         graph_search: the search on it; None where it is not known.
+        channels: channels of the call; None: as many as there are orders.
 
     Returns:
         The cost; `ONE_SWITCH` where one switch joins all cards.
@@ -85,14 +90,11 @@ def compute_fabric_cost(
     if router.fabric.lanes is None and not len(router.fabric.a):
         return ONE_SWITCH
     costs = _COSTS.setdefault(machine, {})
-    search_key = None
-    if graph_search is not None:
-        search_key = (graph_search.local_ranks, graph_search.rules)
-    key = collective, algorithm, facts.ranks, search_key
+    key = make_call_key(collective, algorithm, facts, graph_search, channels)
     if key not in costs:
-        in_use = restrict_ranks(sort_ranks_by_node(machine), facts.local_ranks)
         try:
-            costs[key] = _compare_with_one_switch(collective, algorithm, in_use, facts, graph_search)
+            flows = list_call_flows(collective, algorithm, machine, facts, graph_search, channels)
+            costs[key] = _compare_with_one_switch(flows)
         except TopologyError as error:
             if collective in ("alltoall", "sendrecv") or not _is_on_rails(algorithm, graph_search, facts.nodes):
                 template = "{error}; join the rails (fabric='rail'), or give all cards one switch (fabric='switch')"
@@ -110,10 +112,8 @@ def _is_on_rails(algorithm: str, graph_search: GraphSearch | None, nodes: int) -
     return all(channel.entry_card == channel.exit_card for channel in graph_search.trees.channels)
 
 
-def _compare_with_one_switch(
-    collective: str, algorithm: str, machine: Topology, facts: Facts, graph_search: GraphSearch | None
-) -> FabricCost:
-    src, dst, share = build_flows(collective, algorithm, machine, facts.nodes, graph_search)
+def _compare_with_one_switch(flows: CallFlows) -> FabricCost:
+    machine, src, dst, share = flows.machine, flows.src, flows.dst, flows.share
     node = machine.devices.node[machine.endpoint_device]
     is_between_nodes = node[src] != node[dst]
     if not is_between_nodes.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...topology.machine_builder import MachinePaths
 from ...topology.parts.refit import refit_machine
 from .facts import PCIE_GBPS, Facts
 from .topology_facts import GraphSearch
@@ -18,29 +19,29 @@ class IdleCards:
     """Cards of a node that no ring uses.
 
     Attributes:
-        used: cards that rings use.
+        ring_count: cards that rings use.
         available: cards of a node.
         pcie: the next generation with which rings would use more; 0 where the next is no help.
-        used_then: cards that they would use with it.
+        faster_count: cards that they would use with it.
     """
 
-    used: int
+    ring_count: int
     available: int
     pcie: int = 0
-    used_then: int = 0
+    faster_count: int = 0
 
     def __str__(self) -> str:
-        sentence = f"NCCL's rings use {self.used} of the {self.available} network cards of a node"
+        sentence = f"NCCL's rings use {self.ring_count} of the {self.available} network cards of a node"
         if not self.pcie:
             return sentence
-        return f"{sentence}: PCIe links have no room for more, with pcie={self.pcie} they would use {self.used_then}"
+        return f"{sentence}: PCIe links have no room for more, with pcie={self.pcie} they would use {self.faster_count}"
 
     @property
     def chinese(self) -> str:
-        sentence = f"NCCL 的环只用到每个节点 {self.available} 块网卡中的 {self.used} 块"
+        sentence = f"NCCL 的环只用到每个节点 {self.available} 块网卡中的 {self.ring_count} 块"
         if not self.pcie:
             return sentence
-        return f"{sentence}：PCIe 链路容不下更多的环，pcie={self.pcie} 时会用到 {self.used_then} 块"
+        return f"{sentence}：PCIe 链路容不下更多的环，pcie={self.pcie} 时会用到 {self.faster_count} 块"
 
 
 def count_ring_cards(graph_search: GraphSearch) -> int:
@@ -51,6 +52,22 @@ def count_ring_cards(graph_search: GraphSearch) -> int:
     """
     channels = graph_search.rings.channels
     return len({card for channel in channels for card in (channel.entry_card, channel.exit_card)})
+
+
+def count_near_cards(graph_search: GraphSearch) -> int:
+    """Count the cards of a node that are the nearest to one of its GPUs, one for each GPU at most: sends and receives
+    use these, whatever cards rings have (NCCL src/graph/paths.cc, ncclTopoGetLocalNet).
+
+    Args:
+        graph_search: of several nodes.
+    """
+    counts = []
+    for node in graph_search.nodes:
+        paths, gpus = MachinePaths(node.machine), node.machine.of_kind("gpu")[: graph_search.local_ranks]
+        cards = [card for card, rate in zip(node.machine.of_kind("nic"), node.card_rates, strict=True) if rate > 0]
+        near_cards = {card for gpu in gpus for card in paths.nearest(gpu, cards)}
+        counts.append(min(len(gpus), len(near_cards)))
+    return min(counts)
 
 
 def find_idle_cards(facts: Facts, graph_search: GraphSearch | None) -> IdleCards | None:
@@ -65,14 +82,14 @@ def find_idle_cards(facts: Facts, graph_search: GraphSearch | None) -> IdleCards
     """
     if graph_search is None or facts.nodes == 1:
         return None
-    used, available = count_ring_cards(graph_search), round(facts.nics)
-    if used >= available:
+    ring_count, available = count_ring_cards(graph_search), round(facts.nics)
+    if ring_count >= available:
         return None
     newer = facts.pcie + 1
     if facts.local_ranks == 1 or newer not in PCIE_GBPS:
-        return IdleCards(used, available)
+        return IdleCards(ring_count, available)
     nodes = tuple(replace(node, machine=refit_machine(node.machine, pcie=newer)) for node in graph_search.nodes)
-    used_then = count_ring_cards(replace(graph_search, nodes=nodes))
-    if used_then <= used:
-        return IdleCards(used, available)
-    return IdleCards(used, available, newer, min(used_then, available))
+    faster_count = count_ring_cards(replace(graph_search, nodes=nodes))
+    if faster_count <= ring_count:
+        return IdleCards(ring_count, available)
+    return IdleCards(ring_count, available, newer, min(faster_count, available))

@@ -61,18 +61,29 @@ Change = Callable[[Facts], Facts | None]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One possible cause: a key for texts, what it says (English), what it changes (or several changes, of which the
-    best fitting counts), the fact that it contradicts where somebody stated it, whether only calls below `SMALL` can
-    tell it, and whether only a log can tell it from another hypothesis."""
+    """One possible cause.
+
+    Attributes:
+        key: for texts.
+        description: what it says (English).
+        change: what it changes of the facts of a machine.
+        settings: NCCL's variables that it sets.
+        contradicts: the fact that it contradicts where somebody stated it.
+        variants: several changes, of which the best fitting counts.
+        needs_small: whether only calls below `SMALL` can tell it.
+        needs_log: whether only a log can tell it from another hypothesis.
+        routes: NCCL's variables that change the routes of a Topology as `change` changes the facts.
+    """
 
     key: str
     description: str
     change: Change = field(default=lambda facts: facts)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, int | str] = field(default_factory=dict)
     contradicts: str = ""
     variants: tuple[Change, ...] = ()
     needs_small: bool = False
     needs_log: bool = False
+    routes: Mapping[str, int | str] = field(default_factory=dict)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -215,12 +226,15 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     """
     predicted = run.predict_sizes(links)
     plain = np.array([p.time for p in predicted])
+    by_words = plain
+    if run.machine is not None:
+        by_words = np.array([p.time for p in replace(run, machine=None).predict_sizes(links)])
     half = np.log([p.high / p.low for p in predicted]) / 2
     tried = []
     for hypothesis in HYPOTHESES:
         if hypothesis.key in run.excluded or (hypothesis.needs_log and hypothesis.key not in run.confirmed):
             continue
-        seconds = predict_under_hypothesis(hypothesis, run, links)
+        seconds = predict_under_hypothesis(hypothesis, run, links, plain / by_words)
         if hypothesis.needs_small and run.nbytes[0] > SMALL:
             continue
         if seconds is not None and not np.allclose(seconds, plain, rtol=1e-3):
@@ -285,13 +299,17 @@ def _measure_half_widths(seconds: Floats, run: MeasuredRun, half: Floats) -> flo
     return float(np.mean(_compute_log_errors(seconds, run) / half))
 
 
-def predict_under_hypothesis(hypothesis: Hypothesis, run: MeasuredRun, links: LinkParameters) -> Any:
+def predict_under_hypothesis(
+    hypothesis: Hypothesis, run: MeasuredRun, links: LinkParameters, link_factor: Floats | float = 1.0
+) -> Any:
     """Predict a run again as if a hypothesis held.
 
     Args:
         hypothesis: what may have been otherwise on the machine.
         run: the measured run, of which settings and stated facts are kept.
         links: what links of each kind carry and take.
+        link_factor: (sizes,) time on the links of the run's Topology over the time by its facts: a hypothesis that
+            changes a fact is predicted by facts, and takes so many times as long on the links.
 
     Returns:
         (sizes,) s, of the change that comes nearest where the hypothesis has several; None where it does not apply to
@@ -308,12 +326,18 @@ def predict_under_hypothesis(hypothesis: Hypothesis, run: MeasuredRun, links: Li
             facts = change(run.facts)
             if facts is None:
                 continue
-            tried.append(
-                np.array([p.time for p in replace(run, facts=facts).predict_sizes(links, **hypothesis.settings)])
-            )
+            if facts == run.facts or (hypothesis.routes and run.machine is not None):
+                tried.append(_list_times(run, links, {**hypothesis.settings, **hypothesis.routes}))
+            else:
+                by_words = replace(run, facts=facts, machine=None)
+                tried.append(link_factor * _list_times(by_words, links, hypothesis.settings))
         except CollsimError:  # NCCL has not that algorithm there, or such a machine is not modelled
             continue
     return min(tried, key=lambda seconds: float(np.mean(_compute_log_errors(seconds, run))), default=None)
+
+
+def _list_times(run: MeasuredRun, links: LinkParameters, settings: Mapping[str, int | str]) -> Floats:
+    return np.array([p.time for p in run.predict_sizes(links, **settings)])
 
 
 # ---- what changes
@@ -464,13 +488,20 @@ def _use_rdma(facts: Facts) -> Facts | None:
 
 #: In the order in which people look for them.
 HYPOTHESES = (
-    Hypothesis("p2p_off", "GPUDirect P2P was off, so data went through host memory", _disable_p2p, contradicts="p2p"),
+    Hypothesis(
+        "p2p_off",
+        "GPUDirect P2P was off, so data went through host memory",
+        _disable_p2p,
+        contradicts="p2p",
+        routes={"NCCL_P2P_DISABLE": 1},
+    ),
     Hypothesis("p2p_on", "GPUDirect P2P worked after all", _enable_p2p, contradicts="p2p"),
     Hypothesis(
         "gdr_off",
         "GPUDirect RDMA was off, so data went through host memory to the NIC",
         _disable_gdr,
         contradicts="gdr",
+        routes={"NCCL_NET_GDR_LEVEL": "LOC"},
     ),
     Hypothesis("gdr_on", "GPUDirect RDMA worked after all", _enable_gdr, contradicts="gdr"),
     Hypothesis("tcp", "TCP sockets were used instead of RDMA", _use_tcp, contradicts="net"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -53,6 +53,7 @@ class MeasuredRun:
             what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
         confirmed: keys of hypotheses of `explain_gap` that a log of the run states.
         excluded: keys of those that it rules out.
+        machine: the Topology, where it is known, whose links then give the times; None: the facts do.
 
     Examples:
         >>> import collsim as cs
@@ -75,6 +76,7 @@ class MeasuredRun:
     stated: frozenset[str] | None = None
     confirmed: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
+    machine: Topology | None = field(default=None, compare=False, repr=False)
 
     @property
     def stated_facts(self) -> frozenset[str]:
@@ -93,7 +95,8 @@ class MeasuredRun:
     def predict_sizes(self, links: LinkParameters = MEASURED, **settings: Any) -> list[Prediction]:
         """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own."""
         chosen: dict[str, Any] = {**dict(self.settings), **settings}
-        return [predict(self.collective, self.facts, n, links=links, **chosen) for n in self.nbytes]
+        machine = self.machine or self.facts
+        return [predict(self.collective, machine, n, self.facts.ranks, links=links, **chosen) for n in self.nbytes]
 
 
 @cache
@@ -251,6 +254,8 @@ def create_run(
     settings = () if not version else (("version", version),)
     stated = _list_stated_of_machine(machine, seen) - set(unsure)
     run = MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
+    if isinstance(machine, Topology):  # what a file left open does not matter to a comparison
+        run = replace(run, machine=replace(machine, facts=replace(machine.facts, assumptions=())))
     if log is None:
         return run
     evidence = weigh_log(log, seen)

@@ -24,6 +24,8 @@ from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate
 from ...topology import Topology
+from ...topology.cluster import ClusterRouter
+from ...topology.machines import order_rings
 from .step_graph import Ranks, StepTask, TrainingStep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -83,6 +85,7 @@ class CollectiveModel:
         self._node_counts: dict[Ranks, tuple[int, ...]] = {}
         self._schedules: dict[Hashable, Schedule] = {}
         self._is_machine: bool | None = None
+        self._fewer_nodes: dict[int, Topology] = {}
 
     @property
     def is_machine(self) -> bool:
@@ -215,28 +218,36 @@ class CollectiveModel:
         Returns:
             The prediction.
         """
-        kind, nodes = _NCCL_COLLECTIVES[task.kind], self.topology.facts.nodes
-        counts = self.count_ranks_per_node(group)
+        kind, counts = _NCCL_COLLECTIVES[task.kind], self.count_ranks_per_node(group)
         facts = read_facts(self.topology)
-        shares_nics = shares_nics and 0 < facts.nics < facts.local_ranks and len(counts) > 1
-        if len(counts) == nodes and not shares_nics:
-            if len(group) == self.topology.ranks:
-                ranks = None
-            else:
-                ranks = len(group)
-            return predict(kind, self.topology, task.nbytes, ranks)
-        group_facts = grow_facts(facts, len(counts))
-        if shares_nics:
-            # the group's part of the node's cards: whole cards, or a part of the rate of one
-            nics = facts.nics * counts[0] / facts.local_ranks
-            group_facts = replace(
-                group_facts, wired_nodes=None, nics=max(1.0, nics), nic_rate=facts.nic_rate * min(1.0, nics)
+        if not (shares_nics and 0 < facts.nics < facts.local_ranks and len(counts) > 1):
+            return predict(kind, self._restrict_nodes(len(counts)), task.nbytes, len(group))
+        # the group's part of the node's cards: whole cards, or a part of the rate of one
+        nics = facts.nics * counts[0] / facts.local_ranks
+        group_facts = replace(
+            grow_facts(facts, len(counts)),
+            wired_nodes=None,
+            nics=max(1.0, nics),
+            nic_rate=facts.nic_rate * min(1.0, nics),
+        )
+        return predict(kind, group_facts, task.nbytes, len(group), links=get_link_parameters(self.topology))
+
+    def _restrict_nodes(self, count: int) -> Topology:
+        """The topology with the ranks of its first nodes only: groups on as many nodes take as long as each other."""
+        topology = self.topology
+        if count == topology.facts.nodes:
+            return topology
+        if count not in self._fewer_nodes:
+            ranks = count * topology.ranks // topology.facts.nodes
+            orders, router = None, topology.router
+            if isinstance(router, ClusterRouter):
+                orders = order_rings(router.machine, count, router)
+            facts = replace(topology.facts, nodes=count, assumptions=())
+            endpoint_device = topology.endpoint_device[:ranks]
+            self._fewer_nodes[count] = replace(
+                topology, ranks=ranks, endpoint_device=endpoint_device, orders=orders, facts=facts
             )
-        if len(group) == group_facts.ranks:
-            ranks = None
-        else:
-            ranks = len(group)
-        return predict(kind, group_facts, task.nbytes, ranks, links=get_link_parameters(self.topology))
+        return self._fewer_nodes[count]
 
     def _time_group(self, group: Ranks, task: StepTask, shares_nics: bool) -> float:
         if self.is_predicted(group, task):

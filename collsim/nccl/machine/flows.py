@@ -1,0 +1,226 @@
+"""Who sends to whom in a call of NCCL, and how much: every hop of a ring, a tree or a pair, listed once for all that
+count bytes on links.
+
+Inside: bytes as shares of the call's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from ...registry import schedule
+from ...topology import Topology
+from ...topology.network import build_ring_orders, choose_channels
+from ...trees import build_double_binary_tree, build_node_chains, order_chains, rename_ranks
+from .facts import Facts
+from .nccl_routes import restrict_ranks, sort_ranks_by_node
+from .topology_facts import GraphSearch
+
+Longs: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+#: (sender, receiver, share of the call's bytes) of every hop.
+Flows: TypeAlias = tuple[Longs, Longs, Floats]
+#: Hops of an alltoall that are counted: the distances between nodes are a sample where there are more.
+_MOST_HOPS = 200_000
+#: Ranks up to which the transfers of PAT are counted one by one; beyond, the ring stands for it.
+_MOST_PAT = 512
+#: Collectives made of sends, which name their ranks: these keep their numbers.
+POINT_TO_POINT = ("alltoall", "sendrecv")
+
+
+@dataclass(frozen=True)
+class CallFlows:
+    """The hops of a call on a machine.
+
+    Attributes:
+        machine: with the ranks that take part, numbered as NCCL numbers them.
+        nodes: its nodes.
+        src: (hops,) rank that sends.
+        dst: (hops,) rank that receives.
+        share: (hops,) share of the call's bytes.
+    """
+
+    machine: Topology
+    nodes: int
+    src: Longs
+    dst: Longs
+    share: Floats
+
+
+#: Flows by machine and call, which are all that they depend on.
+_FLOWS: WeakKeyDictionary[Topology, dict[tuple[object, ...], CallFlows]] = WeakKeyDictionary()
+
+
+def list_call_flows(
+    collective: str,
+    algorithm: str,
+    machine: Topology,
+    facts: Facts,
+    graph_search: GraphSearch | None,
+    channels: int | None = None,
+) -> CallFlows:
+    """List the hops of a call.
+
+    Args:
+        collective: collsim's name of it.
+        algorithm: NCCL's name of it.
+        machine: with all its ranks and the routes that NCCL's settings leave.
+        facts: of the machine with the ranks that take part.
+        graph_search: the search on it; None where it is not known.
+        channels: channels of the call; None: as many as there are orders.
+
+    Returns:
+        The hops.
+    """
+    calls = _FLOWS.setdefault(machine, {})
+    key = make_call_key(collective, algorithm, facts, graph_search, channels)
+    if key not in calls:
+        nodes = machine.facts.nodes
+        numbered = machine
+        if collective not in POINT_TO_POINT:
+            numbered = sort_ranks_by_node(machine)
+        in_use = restrict_ranks(numbered, -(-facts.ranks // nodes))
+        if in_use is machine:  # the cache must not hold its own key
+            in_use = replace(machine)
+        flows = _build_flows(collective, algorithm, in_use, nodes, graph_search, channels)
+        calls[key] = CallFlows(in_use, nodes, *flows)
+    return calls[key]
+
+
+def make_call_key(
+    collective: str, algorithm: str, facts: Facts, graph_search: GraphSearch | None, channels: int | None
+) -> tuple[object, ...]:
+    """Make a key of all that the hops of a call on a machine depend on.
+
+    Args:
+        collective: collsim's name of it.
+        algorithm: NCCL's name of it.
+        facts: of the machine with the ranks that take part.
+        graph_search: the search on it; None where it is not known.
+        channels: channels of the call; None: as many as there are orders.
+    """
+    search_key = graph_search and (graph_search.local_ranks, graph_search.rules)
+    return collective, algorithm, facts.ranks, search_key, channels
+
+
+def _build_flows(
+    collective: str,
+    algorithm: str,
+    machine: Topology,
+    nodes: int,
+    graph_search: GraphSearch | None,
+    channels: int | None = None,
+) -> Flows:
+    """List who sends to whom in a call, and how much.
+
+    Args:
+        collective: collsim's name of it.
+        algorithm: NCCL's name of it; of NVLS only what goes from node to node.
+        machine: with the ranks that take part.
+        nodes: its nodes.
+        graph_search: the search on it; None where it is not known: the topology's own orders.
+        channels: channels of the call; None: as many as there are orders.
+
+    Returns:
+        Sender, receiver, and share of the call's bytes of each hop.
+    """
+    if collective == "alltoall":
+        return _build_alltoall_flows(machine.ranks, nodes)
+    if collective == "sendrecv":
+        return _build_ring_flows(np.arange(machine.ranks)[None], 1.0)
+    if algorithm == "Tree":
+        return _build_tree_flows(_list_tree_parents(machine, nodes, graph_search, channels))
+    if algorithm == "NVLSTree":
+        return _build_tree_flows(_list_head_parents(machine, nodes, graph_search))
+    if algorithm == "NVLS":
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    if algorithm == "PAT" and machine.ranks <= _MOST_PAT:
+        return _build_schedule_flows(f"{collective}_pat", machine.ranks)
+    orders = np.asarray(_list_ring_orders(machine, nodes, graph_search), np.int64)
+    if channels is not None:
+        orders = orders[: max(1, channels)]
+    if collective in ("broadcast", "reduce"):
+        return _build_chain_flows(orders, collective)
+    rounds = 1 + (collective == "allreduce")
+    return _build_ring_flows(orders, rounds * (machine.ranks - 1) / machine.ranks)
+
+
+def _build_alltoall_flows(ranks: int, nodes: int) -> Flows:
+    """Every rank to every other; where hops are many, of a sample of distances between nodes."""
+    local_ranks, rank = ranks // nodes, np.arange(ranks)
+    most = max(1, _MOST_HOPS // (ranks * local_ranks))
+    shifts = np.unique(np.linspace(1, nodes - 1, min(nodes - 1, most)).astype(int))
+    weights = np.concatenate([[1.0], np.full(len(shifts), (nodes - 1) / max(1, len(shifts)))])
+    shifts = np.concatenate([[0], shifts])
+    src = np.tile(np.repeat(rank, local_ranks), len(shifts))
+    first_receivers = [(rank // local_ranks + shift) % nodes * local_ranks for shift in shifts]
+    dst = np.concatenate([(first[:, None] + np.arange(local_ranks)).ravel() for first in first_receivers])
+    share = np.repeat(weights, ranks * local_ranks) / ranks
+    differs = src != dst
+    return src[differs], dst[differs], share[differs]
+
+
+def _build_ring_flows(orders: npt.ArrayLike, load: float) -> Flows:
+    rings = np.asarray(orders, np.int64)
+    return rings.ravel(), np.roll(rings, -1, axis=1).ravel(), np.full(rings.size, load / len(rings))
+
+
+def _build_chain_flows(rings: Longs, collective: str) -> Flows:
+    """From rank 0 around each ring, or around it to rank 0."""
+    starts = np.argmax(rings == 0, axis=1) + int(collective == "reduce")
+    chains = np.stack([np.roll(ring, -start) for ring, start in zip(rings, starts, strict=True)])
+    src, dst = chains[:, :-1].ravel(), chains[:, 1:].ravel()
+    return src, dst, np.full(len(src), 1 / len(rings))
+
+
+def _list_ring_orders(machine: Topology, nodes: int, graph_search: GraphSearch | None) -> npt.ArrayLike:
+    if graph_search is not None:
+        return graph_search.rings.build_orders(nodes)
+    return build_ring_orders(machine, machine.ranks, choose_channels(machine, machine.ranks))
+
+
+def _build_tree_flows(trees: Iterable[npt.ArrayLike]) -> Flows:
+    """Every rank to its parent, and back; each tree has its share of the buffer."""
+    parents = [np.asarray(tree, np.int64) for tree in trees]
+    child = np.concatenate([np.flatnonzero(parent >= 0) for parent in parents])
+    child_parent = np.concatenate([parent[parent >= 0] for parent in parents])
+    src, dst = np.concatenate([child, child_parent]), np.concatenate([child_parent, child])
+    return src, dst, np.full(len(src), 1 / len(parents))
+
+
+def _list_tree_parents(
+    machine: Topology, nodes: int, graph_search: GraphSearch | None, channels: int | None
+) -> list[npt.ArrayLike]:
+    if graph_search is None:
+        orders = order_chains(build_ring_orders(machine, machine.ranks, max(1, (channels or 2) // 2)), nodes)
+        pair = build_node_chains(machine.ranks, nodes, "balanced")
+        return [rename_ranks(tree, order) for order in orders for tree in pair]
+    trees = list(graph_search.trees.build_parents(nodes))
+    half = len(trees) // 2
+    running = min(half, max(1, (channels or 2 * half) // 2))
+    return [*trees[:running], *trees[half : half + running]]
+
+
+def _list_head_parents(machine: Topology, nodes: int, graph_search: GraphSearch | None) -> Iterable[npt.ArrayLike]:
+    """Of each head of NVLS the double binary tree over the nodes; other GPUs send nothing from node to node."""
+    local_ranks = machine.ranks // nodes
+    heads: Iterable[int] = range(local_ranks)
+    if graph_search is not None and graph_search.heads is not None:
+        heads = graph_search.heads.gpus
+    for parent in build_double_binary_tree(nodes):
+        for head in heads:
+            tree = np.full(machine.ranks, -1, np.int64)
+            tree[head::local_ranks] = np.where(parent < 0, -1, parent * local_ranks + head)
+            yield tree
+
+
+def _build_schedule_flows(name: str, ranks: int) -> Flows:
+    transfers = schedule(name, ranks=ranks).transfers
+    src, dst = transfers["src"].astype(np.int64), transfers["dst"].astype(np.int64)
+    return src, dst, np.full(len(src), 1 / ranks)
