@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -301,7 +301,7 @@ def _measure_half_widths(seconds: Floats, run: MeasuredRun, half: Floats) -> flo
 
 def predict_under_hypothesis(
     hypothesis: Hypothesis, run: MeasuredRun, links: LinkParameters, link_factor: Floats | float = 1.0
-) -> Any:
+) -> Floats | None:
     """Predict a run again as if a hypothesis held.
 
     Args:
