@@ -196,6 +196,7 @@ _views.update(
     fault=_late("faults", "find_fault"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
+    program_html=_late("viz.program", "format_run_html"),
     save=_late("io", "save"),
     step_animate=_late("viz.training.page", "animate"),
     step_html=_late("viz.training.page", "format_notebook_html"),
@@ -207,6 +208,17 @@ _topology_views.update(
     draw=_late("viz.pictures.draw", "draw_topology"), html=_late("viz.hosts.figures", "format_topology")
 )
 _schedule_views.update(html=_late("viz.hosts.figures", "format_schedule"))
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext collsim` in a notebook: the cell magic `%%program` runs its cell as a rank program.
+
+    Args:
+        shell: of IPython.
+    """
+    from .viz.program.notebook import register_program_magic
+
+    register_program_magic(shell)
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,7 @@ from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
 from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
+from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from .job_records.analysis import analyze_record
@@ -256,6 +257,10 @@ class ProgramRun:
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}"
+
+    def _repr_html_(self) -> str:
+        html: str = views["program_html"](self)
+        return html
 
 
 # ---- the verdict ---------------------------------------------------------------------------------------------------

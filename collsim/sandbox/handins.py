@@ -127,6 +127,32 @@ def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
     return {name: AnswerCode(code, name.replace("-", "_")) for name in exercises if name.replace("-", "_") in defined}
 
 
+def find_program(file: File, exercise: str) -> tuple[str, str | None]:
+    """Find the rank program that answers an exercise: a text under its name, else the whole file.
+
+    Args:
+        file: one that answers the exercise.
+        exercise: its name.
+
+    Returns:
+        The source, and the function that every rank calls where the source says it by the name of the exercise.
+
+    Raises:
+        CollsimError, ValueError, SyntaxError: The file cannot be read.
+    """
+    text, name = file.data.decode("utf-8"), exercise.replace("-", "_")
+    if file.name.endswith(".json"):
+        return str(_read_progress(text)[exercise].get("code", "")), None
+    if file.name.endswith(".ipynb"):
+        text = _read_notebook(text)
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in node.targets):
+            value = node.value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                return value.value, None
+    return text, name
+
+
 def _read_progress(text: str) -> Mapping[str, Mapping[str, Any]]:
     try:
         progress = json.loads(text)

@@ -10,7 +10,7 @@ from .frames import Kind, read_numbers, split
 from .handins import File, find, load_from_text, load_function
 from .limits import Limits
 from .produce import Send, Wanted, produce
-from .rank_programs import ProgramRequest, send_executions
+from .rank_programs import ProgramRequest, send_answer, send_executions
 
 Job = Callable[[Send], None]
 FINDING = -1  # the position of the job that looks
@@ -65,7 +65,9 @@ def _select_tasks(ended: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[in
 
 def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:
     file = files[task.file]
-    if task.program is not None:
+    if task.program is not None and task.exercise:
+        send_answer(file, task.exercise, task.program, task.wanted.ranks, send)
+    elif task.program is not None:
         send_executions(file.data.decode(), task.program, send)
     elif task.function:
         produce(lambda: load_from_text(file.data.decode(), task.function, file.name), task.wanted, limits, send)

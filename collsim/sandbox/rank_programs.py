@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .frames import Kind, build_frame
+from .handins import File, find_program
 from .produce import Late, Send, build_failure
 
 
@@ -55,3 +56,22 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
         raise
     except BaseException as error:
         send(build_failure(request.ranks, error))
+
+
+def send_answer(file: File, exercise: str, request: ProgramRequest, ranks: Sequence[int], send: Send) -> None:
+    """Execute the program that answers an exercise with several numbers of ranks.
+
+    Args:
+        file: one that answers the exercise.
+        exercise: its name.
+        request: how it is started.
+        ranks: the numbers of ranks, in the order of the frames.
+        send: takes a frame for each of them.
+    """
+    try:
+        source, entry = find_program(file, exercise)
+    except BaseException as error:
+        send(build_failure(request.ranks, error))
+        return
+    for count in ranks:
+        send_executions(source, replace(request, ranks=count, entry=entry), send)

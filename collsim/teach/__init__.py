@@ -11,8 +11,10 @@ from ..errors import require_word
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summarize
+from .exercises.program_exercise import ProgramExercise, ProgramResult
 from .exercises.progress import progress, progress_path
-from .exercises.tasks import SETTINGS, TASKS
+from .exercises.tasks import PROGRAMS, SETTINGS, TASKS
+from .exercises.tasks.program_task import ProgramTask
 from .exercises.tasks.setting import SettingExercise, SettingResult
 from .exercises.tasks.task import Task
 from .language import require_language
@@ -23,6 +25,9 @@ from .quiz.worksheet import worksheet
 __all__ = [
     "Broken",
     "Exercise",
+    "ProgramExercise",
+    "ProgramResult",
+    "ProgramTask",
     "Question",
     "Reply",
     "Result",
@@ -59,8 +64,8 @@ def list_exercises(lang: str = "en") -> dict[str, Exercise]:
     return {name: Exercise(task, require_language(lang)) for name, task in TASKS.items()}
 
 
-def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
-    """One exercise by name: about an algorithm, or about a setting of a training step (`settings`).
+def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise | ProgramExercise:
+    """One exercise by name: about an algorithm, a setting of a training step (`settings`), or a rank program.
 
     Args:
         name: `ring-allreduce`, `small-bubble` ...
@@ -79,7 +84,9 @@ def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
     """
     if name in SETTINGS:
         return settings(lang)[name]
-    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS])], require_language(lang))
+    if name in PROGRAMS:
+        return ProgramExercise(PROGRAMS[name], require_language(lang))
+    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS, *PROGRAMS])], require_language(lang))
 
 
 def settings(lang: str = "en") -> dict[str, SettingExercise]:

@@ -158,3 +158,52 @@ def solution(name):
     namespace = {"cs": cs, "np": np}
     exec(answer, namespace)
     return namespace[called]
+
+
+#: Rank programs: answers by exercise, and what looks like one and is none, with what is said of it.
+PROGRAM_ANSWERS = {
+    "make-it-hang": """import torch.distributed as dist
+
+def make_it_hang(send, recv):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    right, left = (rank + 1) % size, (rank - 1) % size
+    part, got = send.clone(), send.clone()
+    recv[:] = send
+    for _ in range(size - 1):
+        request = dist.isend(part, right)
+        request.wait()
+        dist.recv(got, left)
+        recv += got
+        part, got = got, part
+""",
+    "make-it-right": """from mpi4py import MPI
+import numpy as np
+
+def make_it_right(comm, send, recv):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    part, got = send.copy(), np.empty_like(send)
+    recv[:] = send
+    for _ in range(comm.size - 1):
+        comm.Sendrecv(part, dest=right, recvbuf=got, source=left)
+        recv += got
+        part, got = got, part
+""",
+    "one-and-a-half-buffers": """import torch.distributed as dist
+
+def one_and_a_half_buffers(send, recv):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    right, left = (rank + 1) % size, (rank - 1) % size
+    recv[:] = send
+    parts = list(recv.chunk(size))
+    for k in range(size - 1):
+        request = dist.isend(parts[(rank - k) % size], right)
+        got = parts[(rank - k - 1) % size].clone()
+        dist.recv(got, left)
+        request.wait()
+        parts[(rank - k - 1) % size] += got
+    for k in range(size - 1):
+        request = dist.isend(parts[(rank + 1 - k) % size], right)
+        dist.recv(parts[(rank - k) % size], left)
+        request.wait()
+""",
+}

@@ -22,9 +22,11 @@ from ...sandbox.jobs import FINDING, BoxTask
 from ...sandbox.limits import MOST_PRINTED
 from ...sandbox.process import run_sandboxed
 from ..language import require_language
-from .exercise import Exercise, judge_attempt
+from .exercise import Exercise, Result, judge_attempt
+from .program_exercise import ProgramExercise, ProgramResult, judge_ended
 from .submissions import Submission, list_submissions
-from .tasks import TASKS
+from .tasks import GRADED
+from .tasks.program_task import ProgramTask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +48,8 @@ def grade(
     """Check every student's functions; a row per student and exercise handed in.
 
     A student hands in `name.py`, `name.ipynb`, `name.json` (the progress file) or a folder `name/` of these; the
-    function for exercise `ring-allreduce` is called `ring_allreduce`.
+    function for exercise `ring-allreduce` is called `ring_allreduce`. A rank program is a file with a function of
+    that name, or a text of it.
 
     Args:
         folder: where these lie; or a zip of them, as Moodle, Canvas or a file manager packs it.
@@ -79,8 +82,8 @@ def grade(
     if isinstance(only, str):
         only = [only]
     for name in only or ():
-        if name not in TASKS:
-            raise CollsimError(describe_unknown("exercise", name, TASKS))
+        if name not in GRADED:
+            raise CollsimError(describe_unknown("exercise", name, GRADED))
     require_language(lang)
     if detect_isolation() is Isolation.NONE and not allow_unsandboxed:
         raise NoIsolation
@@ -144,7 +147,7 @@ def summarize(frame: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    order = [name for name in TASKS if name in set(frame["exercise"])]
+    order = [name for name in GRADED if name in set(frame["exercise"])]
     table = frame[frame["exercise"] != ""].pivot_table(
         index="student", columns="exercise", values="passed", aggfunc="max"
     )
@@ -161,7 +164,7 @@ def _grade_submission(
 ) -> list[dict[str, Any]]:
     problems = [submission.problem] if submission.problem else []
     rows: list[dict[str, Any]] = []
-    names = [name for name in TASKS if only is None or name in only] if submission.files else []
+    names = [name for name in GRADED if only is None or name in only] if submission.files else []
     while names:
         answered, unreadable, endings = _run_submission(submission, names, limits)
         problems += [problem for problem in unreadable if problem not in problems]
@@ -171,7 +174,7 @@ def _grade_submission(
             rows.append(_build_row(submission, only, stuck[0], False, "its code ended the process that ran it", None))
         names = stuck[1:]
     if not rows and not problems:
-        known = ", ".join(name.replace("-", "_") for name in TASKS)
+        known = ", ".join(name.replace("-", "_") for name in GRADED)
         problems = [f"no function is named like an exercise; known: {known}"]
     return [*([_build_row(submission, only, "", False, "; ".join(problems), None)] if problems else []), *rows]
 
@@ -180,7 +183,7 @@ def _run_submission(
     submission: Submission, names: Sequence[str], limits: Limits
 ) -> tuple[list[str], list[str], dict[str, Ended]]:
     """The exercises that the files answer, why some could not be read, and how the process of each function ended."""
-    tasks = [BoxTask(name, TASKS[name].wanted) for name in names]
+    tasks = [_build_task(name) for name in names]
     endings: dict[str, Ended] = {}
     search = Ended()
     for number, ended in run_sandboxed(submission.files, tasks, limits, find=True, allow_unsandboxed=True):
@@ -190,6 +193,13 @@ def _run_submission(
             endings[names[number]] = ended
     answered, problems = _read_search(submission, names, search, limits)
     return answered, problems, endings
+
+
+def _build_task(name: str) -> BoxTask:
+    task = GRADED[name]
+    if isinstance(task, ProgramTask):
+        return BoxTask(name, task.wanted, program=task.request)
+    return BoxTask(name, task.wanted)
 
 
 def _read_search(
@@ -218,8 +228,13 @@ def _read_search(
 def _judge_exercise(
     submission: Submission, only: Sequence[str] | None, name: str, lang: str, ended: Ended, limits: Limits
 ) -> dict[str, Any]:
+    task = GRADED[name]
+    result: Result | ProgramResult
     try:
-        result = judge_attempt(Exercise(TASKS[name], lang), read_attempt(ended, TASKS[name].wanted, limits))
+        if isinstance(task, ProgramTask):
+            result = judge_ended(ProgramExercise(task, lang), ended, limits)
+        else:
+            result = judge_attempt(Exercise(task, lang), read_attempt(ended, task.wanted, limits))
     except Exception as error:  # the border again: one table that nobody thought of does not stop the others
         return _build_row(
             submission,
@@ -259,7 +274,7 @@ def _split_known(
         for row in known
         if row["student"] == submission.student and str(row["digest"]).partition(":")[0] == submission.digest
     ]
-    chosen = {"", *(TASKS if only is None else only)}
+    chosen = {"", *(GRADED if only is None else only)}
     is_complete = any(row["digest"] == submission.digest for row in rows)
     digest = submission.digest if is_complete else _build_digest(submission, only)
     graded = [row for row in rows if row["digest"] == digest and row["exercise"] in chosen]

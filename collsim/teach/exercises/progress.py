@@ -20,6 +20,7 @@ from ...files import read_json
 
 if TYPE_CHECKING:
     from .exercise import Result
+    from .program_exercise import ProgramResult
 
 SCHEMA = "collsim.progress/1"
 _MOST_BYTES = 16 * 2**20
@@ -73,7 +74,7 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def record_result(result: Result, function: Callable[..., Any]) -> None:
+def record_result(result: Result | ProgramResult, function: Callable[..., Any] | str) -> None:
     """Write one outcome down. A folder that cannot be written, or a file that cannot be read, never spoils a check.
 
     Args:
@@ -97,8 +98,10 @@ def record_result(result: Result, function: Callable[..., Any]) -> None:
     _write(entries)
 
 
-def _read_source(function: Callable[..., Any]) -> str:
+def _read_source(function: Callable[..., Any] | str) -> str:
     """Its source, if Python knows it; the first 20,000 characters."""
+    if isinstance(function, str):
+        return function[:20_000]
     try:
         return textwrap.dedent(inspect.getsource(getattr(function, "function", function)))[:20_000]
     except Exception:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .lanes import draw_program_lanes
+from .notebook import format_run_html
 
-__all__ = ["draw_program_lanes"]
+__all__ = ["draw_program_lanes", "format_run_html"]

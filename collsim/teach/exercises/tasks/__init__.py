@@ -9,14 +9,16 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
+from .program_task import ProgramTask
 from .setting import SettingTask
 from .task import Task
 
 
-def _load_tasks() -> list[Task | SettingTask]:
+def _load_tasks() -> list[Task | SettingTask | ProgramTask]:
     """All tasks in order. Raises ValueError for a name that stands in two files."""
     files = sorted(module.name for module in iter_modules(__path__) if module.name[0].isdecimal())
-    tasks: list[Task | SettingTask] = [task for name in files for task in import_module(f"{__name__}.{name}").TASKS]
+    modules = [import_module(f"{__name__}.{name}") for name in files]
+    tasks: list[Task | SettingTask | ProgramTask] = [task for module in modules for task in module.TASKS]
     names = [task.name for task in tasks]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"exercises {sorted(twice)} stand twice in {__name__}")
@@ -24,6 +26,9 @@ def _load_tasks() -> list[Task | SettingTask]:
 
 
 _ALL = _load_tasks()
-#: Exercises that are answered by an algorithm, and those that are answered by a setting.
+#: Exercises that are answered by an algorithm, by a setting, and by a rank program.
 TASKS: dict[str, Task] = {task.name: task for task in _ALL if isinstance(task, Task)}
 SETTINGS: dict[str, SettingTask] = {task.name: task for task in _ALL if isinstance(task, SettingTask)}
+PROGRAMS: dict[str, ProgramTask] = {task.name: task for task in _ALL if isinstance(task, ProgramTask)}
+#: What is handed in and graded.
+GRADED: dict[str, Task | ProgramTask] = {**TASKS, **PROGRAMS}

@@ -1,0 +1,49 @@
+"""What an exercise about a rank program asks, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ....sandbox.produce import Wanted
+from ....sandbox.rank_programs import ProgramRequest
+from ....units import parse_bytes
+from ...language import Text
+
+
+@dataclass(frozen=True)
+class ProgramTask:
+    """What such an exercise asks. Every send waits for its receive, at every size.
+
+    Attributes:
+        name, title, ask, hints: as of a Task; a program handed in for `make-it-right` has a function `make_it_right`,
+            or is a text of that name.
+        starter: the program to begin with.
+        verdict: what the program should do: be `right`, or hang (`hangs`) with all ranks in one cycle.
+        collective: what its result should be.
+        ranks: the numbers of ranks that are tried, in this order.
+        nbytes: bytes of each rank's array.
+        sent: the most buffers that the busiest rank may send, as a function of the number of ranks; None: any.
+    """
+
+    name: str
+    title: Text
+    ask: Text
+    hints: tuple[Text, Text, Text]
+    starter: str
+    verdict: Literal["right", "hangs"] = "right"
+    collective: str = "allreduce"
+    ranks: tuple[int, ...] = (2, 3, 4, 5, 8)
+    nbytes: str = "1920B"
+    sent: Callable[[int], float] | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """For what it is called."""
+        return Wanted(self.collective, self.ranks)
+
+    @property
+    def request(self) -> ProgramRequest:
+        """How a program that was handed in is run."""
+        return ProgramRequest(self.ranks[0], None, self.collective, parse_bytes(self.nbytes), 0)
