@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .train import pipeline as pipeline
     from .train import tensor as tensor
     from .train import zero as zero
+    from .viz.program.notebook import Shell
 
 __version__ = "1.0.0"
 
@@ -210,7 +211,7 @@ _topology_views.update(
 _schedule_views.update(html=_late("viz.hosts.figures", "format_schedule"))
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: Shell) -> None:
     """`%load_ext collsim` in a notebook: the cell magic `%%program` runs its cell as a rank program.
 
     Args:

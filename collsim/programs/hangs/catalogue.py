@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from ...display.catalog import Catalog
+from ...locale import Text
 from ..judge import ProgramRun
 from ..program import program
 
 _FOLDER = Path(__file__).parent
-#: The same sentence in English and Chinese.
-Text = tuple[str, str]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import CollsimError
+from ...locale import Text
 from ...programs import ProgramRun
 from ...programs.judge import judge
 from ...programs.program import program
@@ -23,7 +24,6 @@ from ...sandbox.frames import Kind, split
 from ...sandbox.limits import Limits
 from ...simulate.trace import views
 from ...units import parse_bytes
-from ..language import Text
 from .tasks.localized_task import CheckedAnswer, LocalizedTask
 from .tasks.program_task import ProgramTask
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from ....locale import Text
 from ....sandbox.produce import Wanted
 from ....sandbox.rank_programs import ProgramRequest
 from ....units import parse_bytes
-from ...language import Text
 
 
 @dataclass(frozen=True)
