@@ -151,4 +151,4 @@ def test_a_short_link_does_not_cost_gigabytes(options):
     choice, complaints = outcome.read_choice({"machine": "own", "own": letters})
     assert [c.name for c in complaints] == ["own"]
     assert "is the most here" in str(complaints[0].reason)
-    assert choice.place == "dgx-a100"
+    assert choice.machine == "dgx-a100"

@@ -10,7 +10,7 @@ from collsim.app.shell.controls import label_algorithm, list_algorithms
 PLACES = {
     "two nodes": Choice(nbytes="1MiB"),
     "one node": Choice(nbytes="1MiB", nodes=1),
-    "a switch": Choice(place="switch", ranks=4, nbytes="1MiB"),
+    "a switch": Choice(machine="switch", ranks=4, nbytes="1MiB"),
     "no GPUDirect": Choice(nbytes="1MiB", gdr=False, p2p=False),
 }
 

@@ -24,18 +24,18 @@ from collsim.app.scenario.mistakes import write_sentence
 
 CHOICES = [
     Choice(),
-    Choice(place="ring", ranks=5, bandwidth="100Gbit/s", alpha="500ns", nbytes="1000003B", dtype="bfloat16"),
+    Choice(machine="ring", ranks=5, bandwidth="100Gbit/s", alpha="500ns", nbytes="1000003B", dtype="bfloat16"),
     Choice(nodes=3, p2p=False, gdr=False, options=(("channels", 4),)),
     Choice(
         collective="broadcast",
         algorithm="broadcast_chain",
         options=(("root", 3), ("chunks", 16)),
-        place="switch",
+        machine="switch",
         ranks=7,
     ),
-    Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="star", ranks=9),
+    Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), machine="star", ranks=9),
     Choice(algorithms=("allreduce_ring", "allreduce_tree"), sizes="1KiB:1MiB:4"),
-    Choice(place="torus", shape="2x2x2"),
+    Choice(machine="torus", shape="2x2x2"),
 ]
 
 
@@ -72,8 +72,8 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
         assert from_query({name: text})[1] == []  # a plain number is bytes per second
         return
     choice, complaints = from_query({name: text})
-    assert getattr(choice, {"machine": "place", "network": "place"}.get(name, name)) == getattr(
-        Choice(), {"machine": "place", "network": "place"}.get(name, name)
+    assert getattr(choice, {"network": "machine"}.get(name, name)) == getattr(
+        Choice(), {"network": "machine"}.get(name, name)
     )
     assert [c.name for c in complaints] == [name]
     for language in ("en", "zh"):
@@ -101,7 +101,7 @@ def _unseen(choice):
     hidden = (
         ("ranks", "shape", "bandwidth", "alpha")
         if choice.on_machine
-        else ("nodes", "p2p", "gdr", "shape" if choice.place not in SHAPES else "ranks")
+        else ("nodes", "p2p", "gdr", "shape" if choice.machine not in SHAPES else "ranks")
     )
     return {name: getattr(base, name) for name in hidden}
 
@@ -135,7 +135,7 @@ def test_the_text_of_every_network_builds_it(network):
     from collsim.topology.spec import parse_topology
 
     topology = parse_topology(
-        write_network(Choice(place=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS
+        write_network(Choice(machine=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS
     )
     assert 2 <= topology.ranks <= MOST_RANKS
     assert topology.links.bandwidth[0] == 12.5e9

@@ -23,7 +23,7 @@ from collsim.io import formats
 from collsim.locale import LANGUAGES
 from collsim.units import format_time
 
-CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
+CHOICE = Choice(machine="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
 
 
 def test_every_format_that_can_be_written_is_offered():
@@ -59,7 +59,7 @@ def test_a_large_text_is_handed_over_zipped():
 
 
 def test_a_file_of_many_transfers_is_left_to_a_worker():
-    large = Choice(place="switch", ranks=256)
+    large = Choice(machine="switch", ranks=256)
     assert files.estimate_file(large, "chrome-trace", "en") > 2
     assert files.estimate_file(CHOICE, "chrome-trace", "en") < 0.5
 
@@ -228,7 +228,7 @@ def test_a_schedule_that_needs_more_ranks_than_there_are_goes_to_a_switch():
 
 
 def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():
-    choice = Choice(algorithm="allreduce_tree", place="switch", ranks=8, nbytes="64MiB")
+    choice = Choice(algorithm="allreduce_tree", machine="switch", ranks=8, nbytes="64MiB")
     table = chunk_search.search_chunks(choice)
     best = int(table.loc[table["time"].idxmin()]["chunks"])
     assert best > 1

@@ -10,7 +10,7 @@ from collsim.app.pages.whatif import edits
 from collsim.app.scenario import custom_machine, files
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.mistakes import write_sentence
-from collsim.app.scenario.outcome import build_place, read_choice, simulate
+from collsim.app.scenario.outcome import build_topology, read_choice, simulate
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 
@@ -92,25 +92,25 @@ WORDS |= {"sizes": ["1:2:0", "64M:1G", "1KiB:1GiB:1.0000001", "::::"], "sharing"
 def attempts():
     """Calls that a click, an address or a file can lead to."""
     for name, entry in cs.algorithms().items():
-        plain = Choice(algorithm=name, collective=entry.collective, place="switch", nbytes="1KiB")
+        plain = Choice(algorithm=name, collective=entry.collective, machine="switch", nbytes="1KiB")
         for ranks in (1, 3, 6):
             yield simulate, Choice(**{**plain.__dict__, "ranks": ranks})
-        yield simulate, Choice(**{**plain.__dict__, "place": "pcie-8gpu", "nodes": 1})
+        yield simulate, Choice(**{**plain.__dict__, "machine": "pcie-8gpu", "nodes": 1})
         for option in OPTIONS.items():
             if option[0] in entry.options:
                 yield simulate, Choice(**{**plain.__dict__, "options": (option,)})
     for machine in cs.machines():
         for fabric in FABRICS:
-            yield build_place, Choice(place=machine, nodes=2, fabric=fabric)
+            yield build_topology, Choice(machine=machine, nodes=2, fabric=fabric)
     for network in cs.topology.NETWORKS:
         for ranks, shape in ((1, "3"), (3, "1"), (7, "2x2"), (2, "3x3x3"), (2, "99x99")):
-            yield build_place, Choice(place=network, ranks=ranks, shape=shape)
+            yield build_topology, Choice(machine=network, ranks=ranks, shape=shape)
     yield from ((custom_machine.read_facts, text) for text in TEXTS)
     yield from ((files.read_schedule, files.Upload(name, data)) for name, data in FILES.items())
     for cable in ("a~b", "node0/gpu0~node0/gpu1"):
         yield lambda cable: edits.build_changed_topology(Choice(nodes=1), edits.Edit(gdr="same", cable=cable)), cable
     yield lambda kind: edits.build_changed_topology(Choice(nodes=1), edits.Edit(gdr="same", kind=kind)), "string"
-    helper = Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="switch", ranks=4)
+    helper = Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), machine="switch", ranks=4)
     yield from ((lambda name: files.build_file(helper, name, "zh"), name) for name in ("msccl", "chakra", "goal"))
     yield lambda name: files.build_file(Choice(), name, "zh"), "astra-sim"
 

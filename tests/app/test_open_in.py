@@ -38,12 +38,14 @@ def test_every_page_opens_on_the_machine_that_is_taken_along(door, page):
     kept |= {"race": lineup.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
     fine(at.button(key=f"{key}_{page}").click().run())
     session = at.session_state["session"]
-    assert (session.page, session.choice.place, session.choice.nodes) == (page, place, nodes)
-    assert ("calibration:" in session.choice.own) == (place == custom_machine.OWN)
+    assert (session.page, session.choice.machine, session.choice.nodes) == (page, place, nodes)
+    assert ("calibration:" in session.choice.machine_text) == (place == custom_machine.OWN)
     if page == "race":
-        assert {(one.place, one.nodes, one.own) for one in kept["race"]} == {(place, nodes, session.choice.own)}
+        assert {(one.machine, one.nodes, one.machine_text) for one in kept["race"]} == {
+            (place, nodes, session.choice.machine_text)
+        }
     if page == "whatif":
         assert kept["whatif"] == Edit()
     at.run()
     assert not at.exception
-    assert (session.page, session.choice.place) == (page, place)
+    assert (session.page, session.choice.machine) == (page, place)

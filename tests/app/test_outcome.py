@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.app.scenario.choice import OWN, Choice, list_usual_algorithms
 from collsim.app.scenario.outcome import (
     Refused,
-    build_place,
+    build_topology,
     compare,
     compute_outcome,
     find_crossings,
@@ -35,7 +35,7 @@ def test_the_first_picture_uses_every_channel_and_says_what_one_would_give():
 def test_the_headline_agrees_with_the_timeline():
     from collsim.viz.timeline.document import decode
 
-    shown = compute_outcome(Choice(place="ring", ranks=6, nbytes="1MiB"))
+    shown = compute_outcome(Choice(machine="ring", ranks=6, nbytes="1MiB"))
     made = decode(shown.timeline)
     assert made["figures"]["time"] == pytest.approx(shown.figures.time, rel=1e-12)
     assert shown.bottleneck["text"]["en"]
@@ -44,22 +44,22 @@ def test_the_headline_agrees_with_the_timeline():
 
 
 def test_a_generic_network_has_one_channel_unless_asked():
-    place = build_place(Choice(place="ring"))
+    place = build_topology(Choice(machine="ring"))
     assert find_used_options("allreduce_ring", {}, place, on_machine=False) == {}
     assert find_used_options("allreduce_ring", {"channels": 2, "root": 1}, place, on_machine=False) == {"channels": 2}
 
 
 def test_too_much_is_refused_before_it_is_computed():
     with pytest.raises(Refused) as refused:
-        compute_outcome(Choice(place="fat_tree", shape="16"))
+        compute_outcome(Choice(machine="fat_tree", shape="16"))
     assert refused.value.key == "refused.ranks"
     with pytest.raises(Refused) as refused:
-        compute_outcome(Choice(place="switch", ranks=256, options=(("channels", 64),)))
+        compute_outcome(Choice(machine="switch", ranks=256, options=(("channels", 64),)))
     assert refused.value.key == "refused.transfers"
 
 
 def test_many_transfers_have_figures_but_no_player():
-    shown = compute_outcome(Choice(place="switch", ranks=256, nbytes="1GiB", options=(("channels", 2),)))
+    shown = compute_outcome(Choice(machine="switch", ranks=256, nbytes="1GiB", options=(("channels", 2),)))
     assert shown.timeline is None
     assert shown.figures.transfers == 2 * 255 * 256 * 2
     assert shown.bottleneck["text"]["en"]
@@ -80,7 +80,7 @@ def test_a_crossing_is_where_both_lines_have_the_same_time():
 
 
 def test_the_comparison_is_the_sweep():
-    choice = Choice(place="switch", ranks=8, sizes="1KiB:1MiB:32")
+    choice = Choice(machine="switch", ranks=8, sizes="1KiB:1MiB:32")
     table = compare(choice)
     assert set(table["algorithm"]) == set(list_usual_algorithms("allreduce"))
     ring = table[table["algorithm"] == "allreduce_ring"]
@@ -97,23 +97,23 @@ def test_a_comparison_on_the_spot_starts_no_process(monkeypatch):
     sweeping = importlib.import_module("collsim.sweep.run")
     monkeypatch.setattr(sweeping, "_ALONE", 0.0)  # as if the first piece had taken long
     monkeypatch.setattr(sweeping, "_open_workers", lambda: pytest.fail("the server was forked"))
-    table = compare(Choice(place="switch", ranks=4, sizes="1KiB:1MiB:32"))
+    table = compare(Choice(machine="switch", ranks=4, sizes="1KiB:1MiB:32"))
     assert table["error"].isna().all()
 
 
 def test_a_run_says_what_its_file_does_not_say_and_where_nccl_is_predicted_to_be_far_off():
-    (en, zh), *rest = compute_outcome(Choice(place="pcie-8gpu", nodes=1, nbytes="1GiB")).notes
+    (en, zh), *rest = compute_outcome(Choice(machine="pcie-8gpu", nodes=1, nbytes="1GiB")).notes
     assert not rest
     assert "predict is 1.79 times simulate" in en
     assert "1.79 倍" in zh
     assert compute_outcome(Choice(nbytes="1GiB")).notes == ()
-    notes = compute_outcome(Choice(place=OWN, own=PCIE_8GPU, nodes=2, nbytes="64MiB")).notes
+    notes = compute_outcome(Choice(machine=OWN, machine_text=PCIE_8GPU, nodes=2, nbytes="64MiB")).notes
     assert any("taken for ib-hdr" in en and "slower" in en and "用时为" in zh for en, zh in notes)
 
 
 def test_a_broken_run_that_is_large_still_says_where_it_breaks():
     """Its timeline goes packed, and the sentence is in it."""
-    choice = Choice(place="ring", ranks=48, nbytes="1MiB")
+    choice = Choice(machine="ring", ranks=48, nbytes="1MiB")
     small, large = (break_run(replace(choice, ranks=ranks), "lose", 1, "en") for ranks in (4, 48))
     assert "z" in large.timeline
     assert "z" not in small.timeline
@@ -122,16 +122,16 @@ def test_a_broken_run_that_is_large_still_says_where_it_breaks():
 
 def test_the_table_of_links_has_the_names_of_the_sentence():
     for place, algorithm in (("switch", "allreduce_parameter_server"), ("line", "broadcast_flat")):
-        shown = compute_outcome(Choice(place=place, collective=algorithm.partition("_")[0], algorithm=algorithm))
+        shown = compute_outcome(Choice(machine=place, collective=algorithm.partition("_")[0], algorithm=algorithm))
         busiest = shown.links.sort_values("share", ascending=False, kind="stable").iloc[0]
         assert f"The cable {busiest['en']}" in shown.bottleneck["text"]["en"]
         assert f"线缆 {busiest['zh']}" in shown.bottleneck["text"]["zh"]
 
 
 def test_the_table_of_links_calls_a_gpu_by_its_rank_as_the_picture_does():
-    links = compute_outcome(Choice(place="dgx-1v", nodes=1, nbytes="1MiB")).links
+    links = compute_outcome(Choice(machine="dgx-1v", nodes=1, nbytes="1MiB")).links
     assert dict(zip(links["link"], links["en"], strict=True))["node0/gpu2 → node0/gpu0"] == "rank 2 → rank 0"
-    links = compute_outcome(Choice(place="dgx-a100", nodes=2, nbytes="1MiB")).links
+    links = compute_outcome(Choice(machine="dgx-a100", nodes=2, nbytes="1MiB")).links
     assert not links["en"].str.contains("gpu|/").any()
     assert (
         dict(zip(links["link"], links["zh"], strict=True))["node1/gpu0 → node1/nvswitch"] == "rank 8 → NVSwitch，节点 1"

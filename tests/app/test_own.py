@@ -20,7 +20,7 @@ from collsim.app.pages.machines.pair import Pair
 from collsim.app.pages.race import lineup
 from collsim.app.scenario import custom_machine, snippets
 from collsim.app.scenario.choice import Choice, from_query, read_file_fields, to_query
-from collsim.app.scenario.outcome import build_place, find_used_options, simulate
+from collsim.app.scenario.outcome import build_topology, find_used_options, simulate
 from collsim.cli import app
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity
@@ -60,7 +60,7 @@ def test_what_the_file_says_is_what_is_run(text, tmp_path):
     path.write_text(text)
     with pytest.warns() if custom_machine.read_facts(text).notes else contextlib.nullcontext():
         plain = cs.load_topology(path)
-    assert build_place(open_on_machine(text)).name == plain.name
+    assert build_topology(open_on_machine(text)).name == plain.name
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -73,7 +73,7 @@ def test_a_machine_of_ones_own_survives_its_address(text, values):
 
 
 def test_two_nodes_without_p2p_are_slower_than_one_with_it():
-    assert build_place(open_on_machine(SMI, nodes=2)).ranks == 8
+    assert build_topology(open_on_machine(SMI, nodes=2)).ranks == 8
     assert simulate(open_on_machine(SMI, p2p=False)).time > simulate(open_on_machine(SMI)).time
 
 
@@ -122,9 +122,9 @@ def test_a_race_on_it_has_the_text_once_in_its_address():
 
 def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
     shown = Pair(text=SMI, nodes=2, fabric="rail")
-    assert build_place(pair.build_choice(Choice(), shown)).name == pair.build(shown).name
+    assert build_topology(pair.build_choice(Choice(), shown)).name == pair.build(shown).name
     assert (
-        build_place(pair.build_choice(open_on_machine(SMI), Pair("dgx-h100", 2))).name
+        build_topology(pair.build_choice(open_on_machine(SMI), Pair("dgx-h100", 2))).name
         == pair.build(Pair("dgx-h100", 2)).name
     )
 
@@ -139,8 +139,8 @@ def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
 )
 def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path(custom_machine.choose_file_name(choice.own)).write_text(choice.own)
-    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    Path(custom_machine.choose_file_name(choice.machine_text)).write_text(choice.machine_text)
+    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UserWarning):
         exec(snippets.write_python(choice, used), names)
@@ -187,14 +187,14 @@ def test_a_hostile_topology_in_an_address_is_refused_at_once(text):
     choice, complaints = from_query({"machine": "own", "own": packed(text)})
     assert time.process_time() - started < 2
     assert [c.name for c in complaints] == ["own"]
-    assert choice.place == Choice().place
+    assert choice.machine == Choice().machine
     assert len(str(complaints[0].reason)) < 300
 
 
 @pytest.mark.parametrize("letters", ["", "%%%", "x" * 9000, "=" * 50, packed("a" * 900_000), packed(SMI)[:-9]])
 def test_letters_that_hold_no_topology_get_one_sentence(letters):
     choice, complaints = from_query({"machine": "own", "own": letters})
-    assert choice.place == Choice().place
+    assert choice.machine == Choice().machine
     assert len(complaints) == 1
 
 

@@ -158,7 +158,7 @@ def test_an_address_says_the_panels_and_is_read_back():
     for panels in (
         Panels(),
         Panels(3, 2, "8 MiB", "bcdf-abcdefgh"),
-        Panels(way="cut", place=4),
+        Panels(fault="cut", fault_seed=4),
         Panels(0, class_key="bcdf"),
     ):
         assert ADDRESS.read(settle_mode(panels, ADDRESS.write(panels))) == (panels, [])

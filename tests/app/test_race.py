@@ -87,7 +87,7 @@ def test_another_collective_gives_each_runner_a_way_of_its_own():
     assert address(at)["collective"] == "broadcast"
 
 
-MIXED = (Choice(nodes=1), Choice(nodes=1, place="torus", shape="2x2", options=(("channels", 2),)))
+MIXED = (Choice(nodes=1), Choice(nodes=1, machine="torus", shape="2x2", options=(("channels", 2),)))
 
 
 @pytest.mark.parametrize("runners", [*lineup.READY.values(), MIXED], ids=str)
@@ -146,7 +146,7 @@ def test_every_word_of_the_page_is_used():
 
 def test_a_machine_that_is_taken_along_gets_no_more_chunks_than_can_be_raced():
     for place, nodes in (("dgx-a100", 2), ("dgx-h100", 4), ("dgx-h100", 8)):
-        runners = lineup.build_race(Choice(place=place, nodes=nodes))
+        runners = lineup.build_race(Choice(machine=place, nodes=nodes))
         found = lineup.run_field(runners)
         assert not [one for one in found.runners if isinstance(one, CollsimError)], place
-    assert 64 in [dict(one.options).get("chunks") for one in lineup.build_race(Choice(place="dgx-a100", nodes=2))]
+    assert 64 in [dict(one.options).get("chunks") for one in lineup.build_race(Choice(machine="dgx-a100", nodes=2))]

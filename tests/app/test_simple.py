@@ -123,7 +123,7 @@ def test_one_channel_is_put_in_only_where_there_are_more():
     first = Choice()
     assert dict(use_single_channel(first).options) == {"channels": 1}
     assert use_all_channels(use_single_channel(first)) == first
-    network = Choice(place="switch")
+    network = Choice(machine="switch")
     assert use_single_channel(network) == network
     assert run_simple(network).runs[1] is None
 

@@ -11,27 +11,27 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import Choice, list_own_options
-from collsim.app.scenario.outcome import build_place, compare, find_used_options, list_compared, simulate
+from collsim.app.scenario.outcome import build_topology, compare, find_used_options, list_compared, simulate
 from collsim.cli import app
 
 CHOICES = [
     Choice(),
     Choice(options=(("channels", 1),), p2p=False, gdr=False, nbytes="1000003"),
-    Choice(place="switch", ranks=5, bandwidth="100Gbit/s", alpha="500ns", dtype="bfloat16", nbytes="3 MB"),
-    Choice(place="torus", shape="2x4"),
+    Choice(machine="switch", ranks=5, bandwidth="100Gbit/s", alpha="500ns", dtype="bfloat16", nbytes="3 MB"),
+    Choice(machine="torus", shape="2x4"),
     Choice(
         collective="broadcast",
         algorithm="broadcast_chain",
         options=(("root", 3), ("chunks", 16)),
         nodes=1,
-        place="dgx-h100",
+        machine="dgx-h100",
     ),
-    Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="switch", ranks=6),
+    Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), machine="switch", ranks=6),
 ]
 
 
 def used(choice):
-    return find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    return find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -53,21 +53,21 @@ def test_the_command_line_gives_the_same_time(choice):
 
 
 @pytest.mark.parametrize(
-    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="switch", ranks=6, sizes="1KiB:1MiB:32", engine="event")]
+    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(machine="switch", ranks=6, sizes="1KiB:1MiB:32", engine="event")]
 )
 def test_the_script_of_a_comparison_gives_the_same_times(choice):
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(snippets.write_sweep_python(choice, list_compared(choice, build_place(choice))), names)
+        exec(snippets.write_sweep_python(choice, list_compared(choice, build_topology(choice))), names)
     shown = compare(choice).pivot_table(index="nbytes", columns="algorithm", values="time")
     assert (names["times"] == shown).all(axis=None)
 
 
 @pytest.mark.parametrize(
-    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="dgx-h100", nodes=1, sizes="1MiB:64MiB:64")]
+    "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(machine="dgx-h100", nodes=1, sizes="1MiB:64MiB:64")]
 )
 def test_the_command_line_of_a_comparison_gives_the_figures_of_the_page(choice):
-    names = tuple(dict.fromkeys(name for name, _ in list_compared(choice, build_place(choice))))
+    names = tuple(dict.fromkeys(name for name, _ in list_compared(choice, build_topology(choice))))
     words = shlex.split(snippets.write_sweep_command(choice, names))
     rows = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).stdout)
     key, figures = ("nbytes", "algorithm"), ("time", "channels", "chunks")
@@ -88,7 +88,7 @@ def test_nccl_tests_only_where_nccl_has_the_algorithm():
     assert "NCCL_NET_GDR_LEVEL=LOC" in line
     assert "NCCL_P2P_DISABLE" not in line
     assert snippets.write_nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16) is None
-    assert snippets.write_nccl_tests(Choice(place="ring"), {}, 8) is None
+    assert snippets.write_nccl_tests(Choice(machine="ring"), {}, 8) is None
 
 
 def test_algorithms_and_programs_that_are_named_exist():

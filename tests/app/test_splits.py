@@ -131,7 +131,7 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     assert data["table"]["time"] == frame["time"].tolist()
     assert data["table"]["parallel"] == frame["parallel"].tolist()
     row = data["open"]
-    assert row == page.place_of(choice, data["table"])
+    assert row == page.find_open_row(choice, data["table"])
     line = shlex.split(page.build_command(choice).splitlines()[0])[1:]
     found = CliRunner().invoke(commands, [*line, "--json"])
     assert found.exit_code == 0, found.output

@@ -33,7 +33,7 @@ MESH = {"network": "fully_connected", "ranks": "4", "bandwidth": "25GB/s", "alph
 RUN = {"collective": "allgather", "algorithm": "allgather_ring", **MESH}
 BOX = {"machine": "dgx-1v", "nodes": "1", "nbytes": "16MiB", "collective": "allgather", "algorithm": "allgather_ring"}
 CUT = {"cable": "node0/gpu0~node0/gpu3", "do": "cut"}
-ONE_BOX = Choice(place="dgx-1v", nodes=1, nbytes="16MiB", collective="allgather", algorithm="allgather_ring")
+ONE_BOX = Choice(machine="dgx-1v", nodes=1, nbytes="16MiB", collective="allgather", algorithm="allgather_ring")
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
 def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
     synthesized.synthesize_for_run(
-        Choice(place="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
+        Choice(machine="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
         True,
         lambda stage, share: at.append(share),
     )
@@ -242,8 +242,8 @@ def test_compare_without_anything_to_synthesize_keeps_the_others():
 
 
 def test_a_comparison_with_it_takes_longer_and_is_known_to():
-    plain = Choice(place="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring",))
-    with_it = Choice(place="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring", SYNTHESIZED))
+    plain = Choice(machine="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring",))
+    with_it = Choice(machine="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring", SYNTHESIZED))
     assert estimate_compare(with_it) > estimate_compare(plain) + results.ON_THE_SPOT
 
 
@@ -273,7 +273,7 @@ def test_a_question_cuts_a_cable_that_the_machine_can_lose_and_asks_for_a_new_sc
     change = dict(list_questions(choice, edits.list_cables(choice)))["broken"]
     assert (change.do, change.synthesize) == ("cut", True)
     edits.build_changed_topology(choice, change)
-    star = Choice(place="switch", ranks=4, nbytes="1MiB")
+    star = Choice(machine="switch", ranks=4, nbytes="1MiB")
     assert "broken" not in dict(list_questions(star, edits.list_cables(star))), (
         "a switch with a cable less parts its ranks"
     )
@@ -294,7 +294,7 @@ def test_machines_breaks_a_cable_of_the_way_and_what_if_synthesizes_for_what_is_
     fine(at.button(key="machines_break").click().run())
     kept = at.session_state["session"].page_values["whatif"]
     assert (kept.cable, kept.do, kept.synthesize) == ("node0/gpu0~node0/gpu3", "cut", True)
-    assert at.session_state["session"].choice.place == "dgx-1v"
+    assert at.session_state["session"].choice.machine == "dgx-1v"
 
 
 def test_machines_offers_no_cable_without_which_a_rank_is_cut_off():
@@ -312,7 +312,7 @@ def test_a_single_link_of_a_dgx_a100_is_a_twelfth_of_its_cable():
     built = eval(edits.build_code(choice, edit)[1], {"cs": cs})
     assert built.links.bandwidth[link] == pytest.approx(after.links.bandwidth[link], rel=1e-9)
     single = Edit(gdr="same", cable="node0/gpu0~node0/gpu1", do="one")
-    gone = edits.build_changed_topology(Choice(place="dgx-1v", nodes=1), single)
+    gone = edits.build_changed_topology(Choice(machine="dgx-1v", nodes=1), single)
     assert len(gone.links) == len(cs.machine("dgx-1v").links) - 2, "a cable of one link is broken with it"
 
 

@@ -73,7 +73,7 @@ A_FEW = [
 def test_a_step_whose_collectives_run_on_the_links_is_priced_before_it_runs(monkeypatch):
     """Without P2P and GPUDirect, no model of NCCL knows NVL72 racks: the event engine runs 3 million transfers for each
     size of a bucket, minutes in all, and the page must not begin that on the spot."""
-    far = TrainingChoice(place="gb200-nvl72", nodes=2, p2p=False, gdr=False)
+    far = TrainingChoice(machine="gb200-nvl72", nodes=2, p2p=False, gdr=False)
     for module in (collective_model, steps.cs):
         monkeypatch.setattr(module, "simulate", pytest.fail)
     assert steps.needs_engine(far)
@@ -84,12 +84,12 @@ def test_a_step_whose_collectives_run_on_the_links_is_priced_before_it_runs(monk
 
 
 def test_a_race_of_many_ranks_is_not_run_on_the_spot():
-    assert rivals.estimate_race(rivals.build_common_choice(TrainingChoice(place="gb200-nvl72"))) > results.ON_THE_SPOT
+    assert rivals.estimate_race(rivals.build_common_choice(TrainingChoice(machine="gb200-nvl72"))) > results.ON_THE_SPOT
     assert rivals.estimate_race(rivals.build_common_choice(PLAIN)) < results.ON_THE_SPOT
 
 
 def test_the_price_counts_the_runs_on_the_links(monkeypatch):
-    choice, runs, simulate = TrainingChoice(place="ring", ranks=3), [], collective_model.simulate
+    choice, runs, simulate = TrainingChoice(machine="ring", ranks=3), [], collective_model.simulate
     monkeypatch.setattr(
         collective_model, "simulate", lambda *args, **keys: runs.append(args) or simulate(*args, **keys)
     )
@@ -276,7 +276,7 @@ EVERYTHING = TrainingChoice(
     dtype="float16",
     optimizer="momentum",
     gpu="H100",
-    place="dgx-h100",
+    machine="dgx-h100",
     nodes=4,
     fabric="rail",
     p2p=False,
@@ -297,13 +297,13 @@ EVERYTHING = TrainingChoice(
     [
         PLAIN,
         EVERYTHING,
-        replace(PLAIN, place="dgx-a100"),
+        replace(PLAIN, machine="dgx-a100"),
         replace(PLAIN, way="data_parallel", nccl=False, show="race"),
         replace(PLAIN, way="parameter_server", servers=3, servers_on="rank", wait=False),
-        replace(PLAIN, place="switch", ranks=5, bandwidth="10GB/s", alpha="2us"),
-        replace(PLAIN, place="torus", shape="2x4"),
+        replace(PLAIN, machine="switch", ranks=5, bandwidth="10GB/s", alpha="2us"),
+        replace(PLAIN, machine="torus", shape="2x4"),
     ],
-    ids=lambda c: f"{c.way}-{c.place}",
+    ids=lambda c: f"{c.way}-{c.machine}",
 )
 def test_an_address_asks_for_the_same_step_again(choice):
     words = ADDRESS.write(choice)
@@ -374,7 +374,7 @@ def test_copies_send_seven_times_the_weights_from_gpu_0_and_gpu_0_holds_most():
     assert 7 * p < copies["sent"] < 8 * p
     held = [
         sum(row[kind] for kind in ("weights", "other", "gradients", "activations"))
-        for row in copies["document"]["held"]
+        for row in copies["document"]["peak_memory"]
     ]
     assert held[0] == max(held) > held[1]
 
@@ -433,7 +433,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     at = fine(opened(**SMALL, show="scaling"))
     assert len(at.get("vega_lite_chart")) == 2
     curves, troubles = (frame.value for frame in at.dataframe)
-    choice = TrainingChoice(model="resnet18", place="dgx-a100", nodes=1, samples=8)
+    choice = TrainingChoice(model="resnet18", machine="dgx-a100", nodes=1, samples=8)
     now = steps.run(steps.strip_switches(choice))
     asked = now.request
     for kind, held in (
@@ -468,7 +468,7 @@ def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(lang, monkeyp
     at = fine(opened(**place, show="scaling", lang=("en", "zh")[lang]))
     table = at.dataframe[1].value
     (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
-    choice = TrainingChoice(model="resnet18", place="pcie-8gpu", nodes=2, samples=8)
+    choice = TrainingChoice(model="resnet18", machine="pcie-8gpu", nodes=2, samples=8)
     lost = cs.train.time_faults(steps.run(steps.strip_switches(choice)))
     assert lost["lost"].tolist()[row] == 0
     assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][lang]

@@ -30,7 +30,7 @@ from collsim.viz.timeline.document import decode
 WHATIF = pair_page_texts("whatif")
 
 SMALL = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
-ONE = Choice(place="switch", ranks=4, nbytes="1MiB")
+ONE = Choice(machine="switch", ranks=4, nbytes="1MiB")
 
 
 def whatif() -> None:
@@ -155,7 +155,7 @@ def test_groups_that_a_place_does_not_have_are_told_of(language):
 
 
 def test_twice_the_bandwidth_of_every_cable_nearly_halves_a_large_ring():
-    found = edits.change(Choice(place="switch", ranks=4, nbytes="256MiB"), Edit(kind="cable"))
+    found = edits.change(Choice(machine="switch", ranks=4, nbytes="256MiB"), Edit(kind="cable"))
     assert found.speedup == pytest.approx(2, rel=1e-3)
     assert found.tornado.iloc[0]["doubled"] == pytest.approx(0.5, abs=0.01)
     assert set(found.links["bytes"]) <= {0}
@@ -166,7 +166,7 @@ def test_where_nothing_is_changed_no_link_stands_in_the_table():
 
 
 def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_elsewhere():
-    choice = Choice(place="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
+    choice = Choice(machine="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
     assert "node0/gpu0~node0/gpu3" in edits.list_cables(choice)
     found = edits.change(choice, Edit(cable="node0/gpu0~node0/gpu3", do="cut"))
     assert found.speedup < 1
@@ -182,7 +182,7 @@ def test_round_robin_crosses_the_fabric_at_every_step_of_the_ring():
 
 #: Trouble whose time is known, on a switch of 4 with cables of 25 GB/s and 1 us and a ring of 2 (n - 1) = 6 steps.
 #: Bytes of a step: a quarter of 25 MB = 250 us; healthy: 6 * (250 + 2) us.
-RING = Choice(place="switch", ranks=4, nbytes="25MB", bandwidth="25GB/s", alpha="1us")
+RING = Choice(machine="switch", ranks=4, nbytes="25MB", bandwidth="25GB/s", alpha="1us")
 HEALTHY = 6 * 252e-6
 
 
@@ -223,7 +223,7 @@ def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_sa
     en, zh = edits.change(RING, edits.PLAIN).verdict
     assert (
         "all links between the sockets"
-        in edits.change(Choice(place="pcie-8gpu", nodes=1, nbytes="1MiB"), edits.PLAIN).verdict[0]
+        in edits.change(Choice(machine="pcie-8gpu", nodes=1, nbytes="1MiB"), edits.PLAIN).verdict[0]
     )
     # 4 * 2 directed cables are equally busy: one alone saves nothing, all of them 125 of 252 us
     assert "doubling this cable alone saves nothing; all the cables, 50" in en
@@ -365,7 +365,7 @@ def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     assert companions.list_groups("data", place) == [[r, r + 8] for r in range(8)]
     assert companions.find_companions(place) == list(companions.BESIDE)
     assert companions.find_companions(cs.topology.switch(4)) == ["", "again"]
-    choice = Choice(place="pcie-8gpu", nodes=2, nbytes="1MiB")
+    choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="1MiB")
     found = edits.change(choice, Edit(gdr="same", beside="data"))
     assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
     assert found.speedup < 0.8
@@ -379,7 +379,7 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     assert query.items() <= address(at).items()
     (player,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
     found = edits.change(
-        Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what)
+        Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what)
     )
     assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.several.rows) > 1
     assert f"{found.several.rows[0][4]:.3g}" in " ".join(m.value for m in at.markdown)
@@ -400,7 +400,7 @@ def test_what_costs_nothing_beside_a_run_takes_as_long_as_alone():
 @pytest.mark.parametrize(("what", "jitter"), cross(["again", "tensor", "data"], ["", "1us"]))
 def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_page(what, jitter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    choice = Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))
+    choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))
     edit = Edit(gdr="same", beside=what, jitter=jitter)
     found = edits.change(choice, edit)
     before, place = edits.choose_engine(choice, edit), cs.machine("pcie-8gpu", nodes=2)

@@ -129,7 +129,7 @@ def _read(query):
     again, complaints = outcome.read_choice(to_query(choice))
     assert not complaints, f"the address that was written is complained of: {complaints[0]}"
     assert to_query(again) == to_query(choice), "the address that was written reads otherwise"
-    for build in (lambda: outcome.build_place(choice), lambda: pair.build(pair.ADDRESS.read(dict(query))[0])):
+    for build in (lambda: outcome.build_topology(choice), lambda: pair.build(pair.ADDRESS.read(dict(query))[0])):
         try:
             build()
         except cs.CollsimError:

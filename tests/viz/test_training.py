@@ -95,7 +95,7 @@ def test_memory_reaches_the_peak_of_the_trace_in_its_groups(trace, hub):
 
 
 def test_gpu_0_of_data_parallel_holds_more_and_the_others_are_alike(hub):
-    held = build_step_document(hub)["held"]
+    held = build_step_document(hub)["peak_memory"]
     totals = [sum(row[kind] for kind in KINDS) for row in held]
     assert [row["rank"] for row in held] == [0, 1, 2, 3]
     assert totals[0] > totals[1] == totals[2] == totals[3]

@@ -45,7 +45,7 @@ def draw_buttons() -> None:
     with st.sidebar, st.container(key="classroom", horizontal=True, gap="small"):
         panels = get_session().panels
         _draw_switch("ask", panels.seed is not None, _open_questions, _close_questions)
-        _draw_switch("break", bool(panels.way), _break_run, _restore_run)
+        _draw_switch("break", bool(panels.fault), _break_run, _restore_run)
     st.html(f"<style>{_STYLE}</style>")
 
 
@@ -126,11 +126,11 @@ def _close_questions(panels: Panels) -> Panels:
 
 
 def _break_run(panels: Panels) -> Panels:
-    return replace(_close_questions(panels), way="lose")
+    return replace(_close_questions(panels), fault="lose")
 
 
 def _restore_run(panels: Panels) -> Panels:
-    return replace(panels, way="", place=0)
+    return replace(panels, fault="", fault_seed=0)
 
 
 def _open_question(number: int) -> PanelChange:

@@ -15,7 +15,7 @@ from collsim.teach.quiz.question import Question
 from ..scenario.address import PageAddress, Word
 from ..scenario.choice import Choice
 from ..scenario.mistakes import write_sentence
-from ..scenario.outcome import build_place, compute_outcome, estimate_outcome
+from ..scenario.outcome import build_topology, compute_outcome, estimate_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
 from ..shell.address import get_remembered, leave, remember
@@ -88,11 +88,17 @@ def _draw_description(choice: Choice) -> None:
     """Draw what the question is about."""
     words = {"collective": choice.collective, "algorithm": label_algorithm(choice.algorithm, choice.collective)}
     if choice.on_machine:
-        machine_text = f"{label_machine(choice.place)} × {choice.nodes}"
+        machine_label = f"{label_machine(choice.machine)} × {choice.nodes}"
     else:
-        machine_text = label_machine(choice.place)
+        machine_label = label_machine(choice.machine)
     draw_note(
-        t("class.about", **words, place=machine_text, ranks=build_place(choice).ranks, nbytes=add_space(choice.nbytes))
+        t(
+            "class.about",
+            **words,
+            machine=machine_label,
+            ranks=build_topology(choice).ranks,
+            nbytes=add_space(choice.nbytes),
+        )
     )
 
 

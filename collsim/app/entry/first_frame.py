@@ -90,9 +90,9 @@ def _build_title(choice: Any, ranks: int, lang: Any) -> str:
 
     from ..texts import say
 
-    machine_title = machines()[choice.place].title
+    machine_title = machines()[choice.machine].title
     if choice.copies != 1:
-        machine_title = say(lang, "race.nodes", place=machine_title, count=choice.nodes)
+        machine_title = say(lang, "race.nodes", machine=machine_title, count=choice.nodes)
     algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
-    words = {"collective": choice.collective, "algorithm": algorithm, "place": machine_title, "ranks": ranks}
+    words = {"collective": choice.collective, "algorithm": algorithm, "machine": machine_title, "ranks": ranks}
     return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)

@@ -24,7 +24,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ..scenario.address import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces, write_sentence
-from ..scenario.outcome import Crossing, build_place, compare, estimate_compare, find_crossings, list_compared
+from ..scenario.outcome import Crossing, build_topology, compare, estimate_compare, find_crossings, list_compared
 from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
 from ..shell.address import get_menu, leave
@@ -106,7 +106,7 @@ def _watch(nbytes: str) -> None:
     """Explore at this size, with the race open."""
     now = get_session()
     now.choice = replace(now.choice, nbytes=nbytes)
-    now.panels = replace(now.panels, mode=FULL, synthesize=True, way="", seed=None)
+    now.panels = replace(now.panels, mode=FULL, synthesize=True, fault="", seed=None)
     st.switch_page(get_menu()["explore"])
 
 
@@ -127,7 +127,7 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
-    topology, sizes = build_place(choice), sorted(set(good["nbytes"]))
+    topology, sizes = build_topology(choice), sorted(set(good["nbytes"]))
     try:
         predictions = [nccl.predict(choice.collective, topology, nbytes=int(size)) for size in sizes if size]
     except CollsimError as error:
@@ -162,7 +162,7 @@ def _draw_comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) ->
 
 
 def _draw_code(choice: Choice) -> None:
-    topology = build_place(choice)
+    topology = build_topology(choice)
     codebox.draw_comparison_code(choice, list_compared(choice, topology), topology.ranks)
 
 
@@ -184,10 +184,10 @@ def _describe_coming(choice: Choice) -> None:
 
 def _build_lead(choice: Choice) -> None:
     """What is compared, and among which channels and chunks each algorithm was let choose."""
-    machine_text = label_machine(choice.place) + (f" × {choice.copies}" if choice.copies > 1 else "")
-    topology = build_place(choice)
+    machine_label = label_machine(choice.machine) + (f" × {choice.copies}" if choice.copies > 1 else "")
+    topology = build_topology(choice)
     words = t(
-        "compare.lead", collective=choice.collective, place=machine_text, ranks=topology.ranks, engine=choice.engine
+        "compare.lead", collective=choice.collective, machine=machine_label, ranks=topology.ranks, engine=choice.engine
     )
     draw_note(f"{words} {t('compare.search', search=VariantSearch.for_topology(topology))}")
 

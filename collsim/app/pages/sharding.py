@@ -20,9 +20,9 @@ from collsim.viz.splits.lanes import build_sharding_runner, get_formulas
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address import PageAddress, Word
-from ..scenario.choice import MACHINE_WORDS, WORDS, PlaceChoice, count, create_name_reader
+from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
 from ..scenario.mistakes import write_sentence
-from ..scenario.outcome import build_place, ignore_progress
+from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import codebox
 from ..shell.address import get_remembered, leave
 from ..shell.codebox import CodePart
@@ -46,10 +46,10 @@ MOST_SAMPLES = 64
 
 
 @dataclass(frozen=True)
-class ShardingChoice(PlaceChoice):
+class ShardingChoice(MachineChoice):
     """A step under FSDP; `samples` of a GPU."""
 
-    place: str = "dgx-h100"
+    machine: str = "dgx-h100"
     model: str = "llama2-7b"
     samples: int = 1
 
@@ -68,7 +68,7 @@ ADDRESS = PageAddress(
     (
         Word("model", create_name_reader("model", list_models)),
         Word("samples", count("samples", MOST_SAMPLES)),
-        Word("machine", create_name_reader("machine", lambda: cs.machines()), "place"),
+        Word("machine", create_name_reader("machine", lambda: cs.machines())),
         *(WORDS[name] for name in MACHINE_WORDS),
     ),
 )
@@ -92,7 +92,7 @@ def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ign
         choice: The step and the strategies that are chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    topology, step_traces = build_place(choice), dict[str, object]()
+    topology, step_traces = build_topology(choice), dict[str, object]()
     for number_, (name, options) in enumerate(WAYS.items(), 1):
         try:
             step_traces[name] = cs.training_step(
@@ -141,7 +141,7 @@ def draw() -> None:
         model = choose("sharding_model", t("train.model"), {name: name for name in list_models()}, choice.model)
         samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
         machine = choose_where(choice.where)
-    choice = replace(choice, model=model, samples=samples, **machine.place_words)
+    choice = replace(choice, model=model, samples=samples, **machine.machine_fields)
     st.html(draw_title(t("page.sharding"), t("sharding.below")))
     draw_tabs(PAGE)
     leave(choice)
@@ -245,7 +245,7 @@ def build_megatron_options(choice: ShardingChoice) -> str:
     """
     from collsim.train.parallel.megatron_command import build_megatron_command as line
 
-    topology = build_place(choice)
+    topology = build_topology(choice)
     nodes = topology.facts.nodes
     batch = choice.samples * topology.ranks
     return line(cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=topology.ranks // nodes)

@@ -30,17 +30,17 @@ MACHINE_WORDS = ("nodes", "fabric", "p2p", "gdr")
 
 
 @dataclass(frozen=True)
-class PlaceChoice:
+class MachineChoice:
     """Where something runs.
 
     Attributes:
-        place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`,
-            `alpha`, and `ranks` or `shape`), or `own`: what the text `own` describes.
+        machine: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`,
+            `alpha`, and `ranks` or `shape`), or `own`: what `machine_text` describes.
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
         reduces: of the network `switch`: its switch adds up and multicasts, as NVLS and SHARP need it.
     """
 
-    place: str = "dgx-a100"
+    machine: str = "dgx-a100"
     nodes: int = 2
     fabric: str = "switch"
     p2p: bool = True
@@ -50,22 +50,22 @@ class PlaceChoice:
     bandwidth: str = "25GB/s"
     alpha: str = "1us"
     reduces: bool = False
-    own: str = ""
+    machine_text: str = ""
 
     @property
-    def place_words(self) -> dict[str, Any]:
-        """What says where, by field."""
-        return {field.name: getattr(self, field.name) for field in fields(PlaceChoice)}
+    def machine_fields(self) -> dict[str, Any]:
+        """The fields that say which machine or network, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(MachineChoice)}
 
     @property
     def where(self) -> Choice:
-        """Its place, with a run as usual."""
-        return Choice(**self.place_words)
+        """The default run on this machine or network."""
+        return Choice(**self.machine_fields)
 
 
 @dataclass(frozen=True)
-class Choice(PlaceChoice):
-    """One run, as asked for: names, numbers and quantities as a person wrote them.
+class Choice(MachineChoice):
+    """One run, as configured: names, numbers and quantities as a person wrote them.
 
     Attributes:
         sharing: how transfers share a link; engine `event` only.
@@ -86,20 +86,20 @@ class Choice(PlaceChoice):
     @property
     def takes(self) -> tuple[str, ...]:
         """Which of `nodes`, `fabric`, `p2p`, `gdr` the place has."""
-        if self.place != OWN:
-            if self.place in cs.machines():
+        if self.machine != OWN:
+            if self.machine in cs.machines():
                 return MACHINE_WORDS
             return ()
         try:
-            return custom_machine.read_facts(self.own).takes
+            return custom_machine.read_facts(self.machine_text).takes
         except CollsimError:
             return ()
 
     @property
     def own_text(self) -> str:
         """Text of the machine of one's own where the run is on it, else ""."""
-        if self.place == OWN:
-            return self.own
+        if self.machine == OWN:
+            return self.machine_text
         return ""
 
     @property
@@ -237,8 +237,8 @@ def _read_word(known: Collection[str], text: str) -> str:
     return text
 
 
-def _place_word(name: str, known: Callable[[], object]) -> Word:
-    return Word(name, create_name_reader(name, known), "place")
+def _build_machine_word(name: str, known: Callable[[], object]) -> Word:
+    return Word(name, create_name_reader(name, known), "machine")
 
 
 #: The words of a run, as every page reads them.
@@ -247,9 +247,15 @@ WORDS: dict[str, Word] = {
     for word in (
         Word("collective", create_name_reader("collective", lambda: list_played_collectives())),
         Word("algorithm", create_name_reader("algorithm", cs.algorithms)),
-        Word("own", lambda text: _read_own(text), limit=custom_machine.LONGEST_IN_ADDRESS, usual="place"),
-        _place_word("machine", lambda: [*cs.machines(), OWN]),
-        _place_word("network", lambda: list_networks()),
+        Word(
+            "own",
+            lambda text: _read_own(text),
+            "machine_text",
+            limit=custom_machine.LONGEST_IN_ADDRESS,
+            usual="machine",
+        ),
+        _build_machine_word("machine", lambda: [*cs.machines(), OWN]),
+        _build_machine_word("network", lambda: list_networks()),
         Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
         Word("dtype", create_name_reader("dtype", cs.dtypes)),
         Word("engine", create_name_reader("engine", lambda: ENGINES)),
@@ -341,16 +347,16 @@ def write_network(choice: Choice) -> str:
     Args:
         choice: The run that is chosen.
     """
-    if has_shape(choice.place):
-        shape = parse_shape(choice.shape or SHAPES[choice.place][0])
+    if has_shape(choice.machine):
+        shape = parse_shape(choice.shape or SHAPES[choice.machine][0])
     else:
         shape = [choice.ranks]
     size = ", ".join(map(str, shape))
-    if can_reduce(choice.place) and choice.reduces:
+    if can_reduce(choice.machine) and choice.reduces:
         reduces = ", reduces=True"
     else:
         reduces = ""
-    return f"{choice.place}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha}{reduces})"
+    return f"{choice.machine}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha}{reduces})"
 
 
 def choose_usual_algorithm(collective: str) -> str:
@@ -423,12 +429,14 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     """
     base = start or Choice()
     fields, complaints = read_words(WORDS.values(), query, base)
-    if fields.get("place") == OWN and not (fields.get("own") or base.own):
-        del fields["place"]
+    if fields.get("machine") == OWN and not (fields.get("machine_text") or base.machine_text):
+        del fields["machine"]
         if "own" not in query:
-            complaints.append(Complaint("machine", OWN, Sentence("the address does not hold the machine"), base.place))
-    if fields.get("place") == OWN and base.place != OWN:
-        fields = read_file_fields(fields.get("own") or base.own) | fields
+            complaints.append(
+                Complaint("machine", OWN, Sentence("the address does not hold the machine"), base.machine)
+            )
+    if fields.get("machine") == OWN and base.machine != OWN:
+        fields = read_file_fields(fields.get("machine_text") or base.machine_text) | fields
     fields.update(_reconcile(fields, query, base, complaints))
     complaints = [
         replace(complaint, used=fields["algorithm"]) if complaint.name == "algorithm" else complaint
@@ -439,8 +447,8 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
         there = (*cs.algorithms(fields["collective"]), *list_synthesized(fields["collective"]))
         fields["algorithms"] = tuple(a for a in fields["algorithms"] if a in there)
     choice = replace(base, **fields)
-    if has_shape(choice.place) and not choice.shape:
-        choice = replace(choice, shape=SHAPES[choice.place][0])
+    if has_shape(choice.machine) and not choice.shape:
+        choice = replace(choice, shape=SHAPES[choice.machine][0])
     return choice, complaints
 
 
@@ -452,7 +460,11 @@ def read_file_fields(text: str) -> dict[str, Any]:
     """
     facts = custom_machine.read_facts(text)
     fields = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.settings)
-    return {"place": OWN, "own": text, **{name: type(getattr(Choice, name))(fields[name]) for name in facts.takes}}
+    return {
+        "machine": OWN,
+        "machine_text": text,
+        **{name: type(getattr(Choice, name))(fields[name]) for name in facts.takes},
+    }
 
 
 def drop_own_machine(choice: Choice) -> Choice:
@@ -462,11 +474,11 @@ def drop_own_machine(choice: Choice) -> Choice:
         choice: The run that is chosen.
     """
     plain = Choice(nodes=1)
-    if choice.place == OWN:
-        here = {name: getattr(plain, name) for name in ("place", *MACHINE_WORDS)}
+    if choice.machine == OWN:
+        here = {name: getattr(plain, name) for name in ("machine", *MACHINE_WORDS)}
     else:
         here = {}
-    return replace(choice, own="", **here)
+    return replace(choice, machine_text="", **here)
 
 
 def _reconcile(
@@ -531,20 +543,20 @@ def to_query(choice: Choice) -> dict[str, str]:
     Args:
         choice: The run that is chosen.
     """
-    generic = choice.place in list_networks()
-    here = {"machine": choice.place}
+    generic = choice.machine in list_networks()
+    here = {"machine": choice.machine}
     if generic:
-        here = {"network": choice.place}
-    if choice.place == OWN:
-        here |= {"own": custom_machine.pack_text(choice.own)}
-    if has_shape(choice.place):
+        here = {"network": choice.machine}
+    if choice.machine == OWN:
+        here |= {"own": custom_machine.pack_text(choice.machine_text)}
+    if has_shape(choice.machine):
         size = "shape"
     else:
         size = "ranks"
     names: tuple[str, ...] = choice.takes
     if generic:
         names = (size, "bandwidth", "alpha")
-    if can_reduce(choice.place):
+    if can_reduce(choice.machine):
         names = (*names, "reduces")
     query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
     names = (*names, "nbytes", "dtype", "engine")
@@ -562,7 +574,7 @@ def to_query(choice: Choice) -> dict[str, str]:
         for f in fields(Choice)
         if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr", "reduces")
     }
-    kept_names = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
+    kept_names = choice.takes if choice.machine == OWN else ()  # what is left out there is as the file has it
     return {name: text for name, text in query.items() if name in kept_names or plain.get(name) != text}
 
 

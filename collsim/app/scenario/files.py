@@ -33,7 +33,7 @@ from .outcome import (
     MOST_TRANSFERS,
     Outcome,
     Refused,
-    build_place,
+    build_topology,
     compare,
     compute_figures,
     estimate_compare,
@@ -102,7 +102,7 @@ def estimate_file(choice: Choice, name: str, language: str) -> float:
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     plan: Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
     runs = {"trace": 1, "table": len(cs.size_range(choice.sizes))}.get(formats()[name].holds, 0)
@@ -131,9 +131,9 @@ def build_file(
     entry = formats()[name]
     thing: object
     if entry.holds == "topology":
-        thing = build_place(choice)
+        thing = build_topology(choice)
     elif entry.holds == "table":
-        topology = build_place(choice)
+        topology = build_topology(choice)
         used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
         thing = sweep_algorithms(choice, [(choice.algorithm, used)], topology, report_progress)
     else:
@@ -298,12 +298,12 @@ def place_choice(choice: Choice, ranks: int) -> Choice:
         ranks: Number of ranks.
     """
     try:
-        fits = build_place(choice).ranks >= ranks
+        fits = build_topology(choice).ranks >= ranks
     except CollsimError:
         fits = False
     if fits:
         return choice
-    return replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
+    return replace(choice, machine="switch", ranks=min(ranks, MOST_RANKS))
 
 
 def describe_mistake(schedule: Schedule) -> Words:
@@ -339,12 +339,12 @@ def play_upload(
         choice: The run that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    plan, topology = read_schedule(upload), build_place(choice)
+    plan, topology = read_schedule(upload), build_topology(choice)
     report_progress("run", 0.3)
     trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **build_engine_settings(choice))
     report_progress("run", 0.6)
     outcome = Outcome(
-        place=topology.name,
+        machine=topology.name,
         figures=compute_figures(trace),
         bottleneck=describe_bottleneck(trace),
         channels=1,
@@ -392,7 +392,7 @@ def _select_held(entry: Format, plan: Schedule, choice: Choice) -> object:
     """What a format holds: the schedule, where it runs, or its run there."""
     if entry.holds == "schedule":
         return plan
-    topology = build_place(choice)
+    topology = build_topology(choice)
     if entry.holds == "topology":
         return topology
     return cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine)

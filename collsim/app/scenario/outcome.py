@@ -37,7 +37,7 @@ from . import custom_machine
 from .address import Complaint
 from .choice import (
     Choice,
-    PlaceChoice,
+    MachineChoice,
     build_engine_pair,
     build_engine_settings,
     from_query,
@@ -99,7 +99,7 @@ class Outcome:
         notes: (English, Chinese) of what a file did not say, with its effect, and of a prediction that is far off.
     """
 
-    place: str
+    machine: str
     figures: Figures
     bottleneck: dict[str, Any] | None
     channels: int
@@ -112,25 +112,25 @@ class Outcome:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-def build_place(choice: PlaceChoice) -> cs.Topology:
+def build_topology(choice: MachineChoice) -> cs.Topology:
     """The machine or network. Raises CollsimError, Refused where it is too large for a page.
 
     Args:
         choice: The machine or network that is chosen.
     """
-    return _build_cached(PlaceChoice(**choice.place_words))
+    return _build_cached(MachineChoice(**choice.machine_fields))
 
 
 @lru_cache(maxsize=32)
-def _build_cached(choice: PlaceChoice) -> cs.Topology:
+def _build_cached(choice: MachineChoice) -> cs.Topology:
     """One topology for all who ask for the same place: its routes, cuts and orders are found once."""
-    topology = place_of(choice.where)
+    topology = build_any_topology(choice.where)
     if topology.ranks > MOST_RANKS_HERE:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
     return topology
 
 
-def place_of(choice: Choice, **more: Any) -> cs.Topology:
+def build_any_topology(choice: Choice, **more: Any) -> cs.Topology:
     """The machine or network, of any number of ranks that a page has memory for; `more` goes to `machine`: placement,
     oversubscription.
 
@@ -143,7 +143,7 @@ def place_of(choice: Choice, **more: Any) -> cs.Topology:
 
 
 def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
-    if choice.place in list_networks():
+    if choice.machine in list_networks():
         topology: cs.Topology = parse_topology(write_network(choice), cs.topology.NETWORKS)
         return topology
     words: dict[str, Any] = {
@@ -153,9 +153,9 @@ def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
         "gdr": choice.gdr,
         **more,
     }
-    if choice.place == OWN:
-        return custom_machine.build(choice.own, **words)
-    return cs.topology.machine(choice.place, **words)
+    if choice.machine == OWN:
+        return custom_machine.build(choice.machine_text, **words)
+    return cs.topology.machine(choice.machine, **words)
 
 
 def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
@@ -169,7 +169,7 @@ def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[
     roots = {name: value for name, value in choice.options if list_own_options(choice.algorithm)[name].kind == "root"}
     try:
         if roots:
-            ranks = build_place(choice).ranks
+            ranks = build_topology(choice).ranks
         else:
             ranks = 0
     except CollsimError:
@@ -209,7 +209,7 @@ def simulate(choice: Choice) -> cs.Trace:
     Raises:
         CollsimError: for what cannot be, Refused for what is too much
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     return _trace(
         choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     )
@@ -261,7 +261,7 @@ def estimate_outcome(choice: Choice) -> float:
     Args:
         choice: The run that is chosen.
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     plan = _plan(
         choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     )
@@ -294,7 +294,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
         choice: The run that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     trace = _trace(choice, topology, used, lambda done, all_: report_progress("run", 0.2 * done / all_))
     channels = int(used.get("channels", 1))
@@ -311,7 +311,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
     else:
         played = None
     return Outcome(
-        place=topology.name,
+        machine=topology.name,
         figures=compute_figures(trace),
         bottleneck=neck,
         channels=channels,
@@ -441,7 +441,7 @@ def estimate_compare(choice: Choice) -> float:
     Raises:
         Refused: for too much work
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     sizes = cs.size_range(choice.sizes)
     pairs = list_compared(choice, topology)
     plans = [_build_plan(name, options, topology) for name, options in pairs if name != SYNTHESIZED]
@@ -474,7 +474,7 @@ def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -
         choice: The run that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     pairs = list_compared(choice, topology)
     table = select_fastest(sweep_algorithms(choice, pairs, topology, report_progress)).drop(columns=["options"])
     reasons = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]

@@ -38,7 +38,7 @@ class Panels:
         seed: of the questions; None: none are asked. `number`: the one that is open, from 0.
         answer: as it was given; empty: not yet.
         class_key: `code` or `code-key` of a class.
-        way, place: how the run is broken, and the seed that says where; an empty way: it is whole.
+        fault, fault_seed: how the run is broken, and the seed that says where; no fault: it is whole.
         mode: `simple` (picture, sentence, play) or `full`.
         cards: `all` where the simple page uses all cards.
         predict: it stops at every question.
@@ -50,8 +50,8 @@ class Panels:
     number: int = 0
     answer: str = ""
     class_key: str = ""
-    way: str = ""
-    place: int = 0
+    fault: str = ""
+    fault_seed: int = 0
     mode: str = FULL
     cards: str = ""
     predict: bool = False
@@ -113,7 +113,7 @@ ADDRESS = PageAddress(
         Word(
             "break",
             _read_broken,
-            "way,place",
+            "fault,fault_seed",
             write=lambda broken: f"{broken[0]}-{broken[1]}" if broken[0] else "",
             instead="–",
         ),

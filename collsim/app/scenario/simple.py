@@ -12,7 +12,7 @@ from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice, list_own_options, to_query
-from .outcome import Refused, build_place, estimate_outcome, find_used_options, ignore_progress, simulate
+from .outcome import Refused, build_topology, estimate_outcome, find_used_options, ignore_progress, simulate
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def use_single_channel(choice: Choice) -> Choice:
         or not choice.on_machine
     ):
         return choice
-    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
     if used.get("channels", 1) > 1:
         return replace(choice, options=(*choice.options, ("channels", 1)))
     return choice

@@ -84,16 +84,18 @@ def write_machine(choice: Choice, **more: Any) -> str:
         **more: Further keywords of the call.
     """
     further = [f"{name}={value!r}" for name, value in more.items()]
-    if choice.place == OWN:
-        facts = custom_machine.read_facts(choice.own)
-        settings = custom_machine.build_settings(choice.own, choice.nodes, choice.fabric, choice.p2p, choice.gdr)
+    if choice.machine == OWN:
+        facts = custom_machine.read_facts(choice.machine_text)
+        settings = custom_machine.build_settings(
+            choice.machine_text, choice.nodes, choice.fabric, choice.p2p, choice.gdr
+        )
         words = [repr(facts.file), *(f"{name}={value!r}" for name, value in settings.items()), *further]
         return f"cs.load_topology({', '.join(words)})"
     if choice.on_machine:
         words = [f"nodes={choice.nodes}"] + [f"{name}=False" for name in ("p2p", "gdr") if not getattr(choice, name)]
         if choice.fabric != "switch":
             words += [f"fabric={choice.fabric!r}"]
-        return f"cs.machine({choice.place!r}, {', '.join([*words, *further])})"
+        return f"cs.machine({choice.machine!r}, {', '.join([*words, *further])})"
     name, _, rest = write_network(choice).partition("(")
     return f"cs.topology.{name}({', '.join(map(_write_argument, rest.rstrip(')').split(', ')))})"
 
@@ -279,17 +281,19 @@ def write_machine_words(choice: Choice) -> list[str]:
     Args:
         choice: The run that is chosen.
     """
-    if choice.place in list_networks():
+    if choice.machine in list_networks():
         return ["--topology", write_network(choice)]
-    if choice.place == OWN:
-        settings = custom_machine.build_settings(choice.own, choice.nodes, choice.fabric, choice.p2p, choice.gdr)
-        words = ["--topology-file", custom_machine.read_facts(choice.own).file]
+    if choice.machine == OWN:
+        settings = custom_machine.build_settings(
+            choice.machine_text, choice.nodes, choice.fabric, choice.p2p, choice.gdr
+        )
+        words = ["--topology-file", custom_machine.read_facts(choice.machine_text).file]
     else:
         settings = {"nodes": choice.nodes, "fabric": choice.fabric, "p2p": choice.p2p, "gdr": choice.gdr}
         settings = {
             name: value for name, value in settings.items() if name == "nodes" or value != getattr(Choice, name)
         }
-        words = ["--machine", choice.place]
+        words = ["--machine", choice.machine]
     for name, value in settings.items():
         if isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
@@ -319,9 +323,9 @@ def count_node_gpus(choice: Choice) -> int:
     Args:
         choice: The run that is chosen.
     """
-    if choice.place == OWN:
-        return custom_machine.read_facts(choice.own).gpus
-    machine = cs.machines().get(choice.place)
+    if choice.machine == OWN:
+        return custom_machine.read_facts(choice.machine_text).gpus
+    machine = cs.machines().get(choice.machine)
     if machine is not None and machine.sm:
         return len(machine.of_kind("gpu"))
     return 0

@@ -126,7 +126,7 @@ def draw_race_code(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
             if snippets.write_nccl_tests(runner, options, n)
         ),
     ]
-    draw(left, right, tuple(runner.own for runner, _ in runs if runner.place == OWN))
+    draw(left, right, tuple(runner.machine_text for runner, _ in runs if runner.machine == OWN))
 
 
 def draw_change_code(

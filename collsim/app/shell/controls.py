@@ -311,10 +311,10 @@ def describe_algorithm(name: str, collective: str) -> str:
     return f"{label} – {short[:1].lower()}{short[1:]}"
 
 
-def list_places() -> list[str]:
+def list_machines_and_networks() -> list[str]:
     """Machines and networks to choose from: one's own first where there is one, then by maker, the newest first."""
     return [
-        *([OWN] if get_session().choice.own else []),
+        *([OWN] if get_session().choice.machine_text else []),
         *sorted(cs.machines(), key=_find_shelf),
         *list_networks(),
     ]
@@ -353,7 +353,7 @@ def _label_heading(name: str) -> Heading:
     return Heading(t("place.networks"))
 
 
-def choose_place(name: str, current: str) -> str:
+def choose_machine(name: str, current: str) -> str:
     """One of all places, under headings.
 
     Args:
@@ -361,10 +361,10 @@ def choose_place(name: str, current: str) -> str:
         current: What is chosen now.
     """
     words: dict[str | Heading, str] = {}
-    for machine_name in list_places():
+    for machine_name in list_machines_and_networks():
         words.setdefault(_label_heading(machine_name), f"── {_label_heading(machine_name).text} ──")
         words[machine_name] = label_machine(machine_name)
-    key = start(name, current if current in words else next(iter(list_places())), words)
+    key = start(name, current if current in words else next(iter(list_machines_and_networks())), words)
 
     def skip_headings() -> None:
         if isinstance(st.session_state.get(key), Heading):  # gone, where what it belongs to has just gone
@@ -383,7 +383,7 @@ def label_machine(name: str) -> str:
         name: Name of the machine or network.
     """
     if name == OWN:
-        return t("own.place", file=custom_machine.read_facts(get_session().choice.own).file)
+        return t("own.place", file=custom_machine.read_facts(get_session().choice.machine_text).file)
     if name not in cs.machines():
         return t("place.network", name=name.replace("_", " "))
     return str(cs.machines()[name].title)

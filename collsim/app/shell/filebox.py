@@ -18,7 +18,7 @@ from ..scenario import files
 from ..scenario.choice import Choice
 from ..scenario.files import Upload
 from ..scenario.mistakes import write_sentence
-from ..scenario.outcome import Outcome, build_place
+from ..scenario.outcome import Outcome, build_topology
 from ..texts import has_text
 from .notes import draw_mistake, draw_note
 from .results import get_latest
@@ -191,7 +191,7 @@ def get_played(choice: Choice) -> tuple[tuple[Outcome, str, str], tuple[Upload, 
     """
     upload = get_upload()
     assert upload is not None
-    build_place(choice)
+    build_topology(choice)
     latest_result = get_latest(
         files.play_upload, upload, choice, expected=files.estimate_played, compiled=choice.engine == "event"
     )

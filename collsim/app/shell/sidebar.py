@@ -36,7 +36,7 @@ from ..scenario.choice import (
     list_usual_algorithms,
     read_file_fields,
 )
-from ..scenario.outcome import build_place
+from ..scenario.outcome import build_topology
 from ..texts import has_text
 from .address import get_menu
 from .controls import (
@@ -45,7 +45,7 @@ from .controls import (
     NODES,
     RANGES,
     SIZES,
-    choose_place,
+    choose_machine,
     choose_quantity,
     choose_segment,
     choose_several,
@@ -148,12 +148,12 @@ def choose_where(
         drop: Called when the machine is dropped; None where it cannot be.
     """
     draw_part(t("where"), "next")
-    choice = replace(choice, place=choose_place("place", choice.place))
+    choice = replace(choice, machine=choose_machine("place", choice.machine))
     _draw_own_machine(choice, take or _take, drop or _drop)
-    if choice.place not in list_networks():
+    if choice.machine not in list_networks():
         return _choose_machine(choice)
-    if has_shape(choice.place):
-        shapes = SHAPES[choice.place]
+    if has_shape(choice.machine):
+        shapes = SHAPES[choice.machine]
         if "w_shape" in st.session_state or choice.shape:
             here = choice.shape
         else:
@@ -161,7 +161,7 @@ def choose_where(
         choice = replace(choice, shape=choose_quantity("shape", shapes, here or shapes[0]))
     else:
         choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MOST_RANKS))
-    if can_reduce(choice.place):
+    if can_reduce(choice.machine):
         choice = replace(choice, reduces=switch("reduces", choice.reduces))
     bandwidth = choose_quantity("bandwidth", BANDWIDTHS, choice.bandwidth)
     return replace(choice, bandwidth=bandwidth, alpha=choose_quantity("alpha", ALPHAS, choice.alpha))
@@ -182,12 +182,12 @@ def _choose_machine(choice: Choice) -> Choice:
 
 def _draw_own_machine(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:
     """A machine of one's own: pasted or uploaded here, used everywhere."""
-    if choice.own:
-        label = t("own.change", file=custom_machine.read_facts(choice.own).file)
+    if choice.machine_text:
+        label = t("own.change", file=custom_machine.read_facts(choice.machine_text).file)
     else:
         label = t("own.give")
     with st.popover(escape_markdown(label), width="stretch"):
-        draw_machine_box(choice.own, "side", take, drop)
+        draw_machine_box(choice.machine_text, "side", take, drop)
 
 
 def _take(text: str) -> None:
@@ -246,7 +246,7 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
 def _place_facts(choice: Choice) -> tuple[int, int]:
     """Ranks, and ring orders on offer; a place that cannot be built is told of on the page itself."""
     try:
-        topology = build_place(choice)
+        topology = build_topology(choice)
     except CollsimError:
         return choice.ranks, 1
     return topology.ranks, count_offered_channels(topology)

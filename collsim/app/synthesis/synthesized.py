@@ -15,7 +15,7 @@ from collsim.viz.sentences.names import name_link
 
 from ..jobs.worker import ReportProgress
 from ..scenario.choice import Choice
-from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_place, ignore_progress, simulate
+from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_topology, ignore_progress, simulate
 
 #: Transfers up to which a run is played beside others, as on the page Race.
 MOST_PLAYED = 60_000
@@ -77,7 +77,7 @@ def estimate_for_run(choice: Choice, switches: bool = True) -> float:
         choice: The run that is chosen.
         switches: Whether switches of the machine that reduce may be used.
     """
-    return estimate_synthesis(build_place(choice).ranks)
+    return estimate_synthesis(build_topology(choice).ranks)
 
 
 def can_switches_reduce(topology: cs.Topology) -> bool:
@@ -114,7 +114,7 @@ def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_p
         choice: The run that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     race = cs.close_gap(
         choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_create_reporter(report_progress)
     )

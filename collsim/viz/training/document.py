@@ -107,7 +107,7 @@ class StepDocument(TypedDict):
     chain: list[Span]
     collectives: list[CollectiveRow]
     memory: MemoryCurve
-    held: list[dict[str, int]]
+    peak_memory: list[dict[str, int]]
 
 
 def build_step_document(trace: StepTrace) -> StepDocument:
@@ -127,7 +127,7 @@ def build_step_document(trace: StepTrace) -> StepDocument:
         "chain": build_critical_chain(trace),
         "collectives": describe_collectives(trace),
         "memory": describe_memory(trace),
-        "held": list_peak_memory(trace),
+        "peak_memory": list_peak_memory(trace),
     }
 
 

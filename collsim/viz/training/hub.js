@@ -38,7 +38,7 @@ export function stackOf(row, high, most) {
 export function drawHub(run, width, most) {
   const { document: step, patterns } = run.data,
     servers = Math.max(0, ...Object.values(patterns).map((p) => p.servers)),
-    gpus = step.held.slice(0, MOST_DRAWN),
+    gpus = step.peak_memory.slice(0, MOST_DRAWN),
     places = standing(gpus.length + servers, width),
     totals = gpus.map(totalHeld),
     least = Math.min(...totals),

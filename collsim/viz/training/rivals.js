@@ -98,7 +98,7 @@ function arrangeRivals(race, anew) {
   const visible = shownOf(race),
     across = whole < 760 ? 1 : whole < 900 ? Math.min(2, visible.length) : visible.length,
     room = (whole - 16 * (across - 1)) / across - (whole < 760 ? 26 : 38),
-    most = Math.max(...data.runners.flatMap((r) => r.document.held.map(totalHeld)));
+    most = Math.max(...data.runners.flatMap((r) => r.document.peak_memory.map(totalHeld)));
   race.row.style.gridTemplateColumns = `repeat(${across},minmax(0,1fr))`;
   race.cards = visible.map((run) => buildRivalCard(race, run, room, most));
   race.row.replaceChildren(...race.cards.map((run) => run.card));
@@ -120,7 +120,7 @@ function buildRivalCard(race, data, room, most) {
     fill = el("i"),
     run = { data, pace: el("span") },
     head = el("h2", {}, data.name, run.pace),
-    wide = room / Math.min(16, data.document.held.length + 1) < 62;
+    wide = room / Math.min(16, data.document.peak_memory.length + 1) < 62;
   fill.style.width = `${(100 * data.sent) / sends}%`;
   const choice = data.way === "data_parallel" || data.way === "copies" ? [copiesSwitch(race)] : [];
   run.card = el(

@@ -24,11 +24,11 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
         choice: The run that is chosen.
     """
     panels = get_session().panels
-    if not panels.way:
+    if not panels.fault:
         return None
     with st.container(border=True, key="card_broken"):
-        _draw_controls(panels.way, panels.place)
-        wanted = (choice, panels.way, panels.place, get_language())
+        _draw_controls(panels.fault, panels.fault_seed)
+        wanted = (choice, panels.fault, panels.fault_seed, get_language())
         latest_result = get_latest(break_run, *wanted, expected=estimate_broken, only=True)
         if latest_result is None:
             return None
@@ -40,9 +40,9 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
     return broken_run
 
 
-def _draw_controls(way: str, position: int) -> None:
+def _draw_controls(fault: str, seed: int) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.session_state["break_way"] = way
+        st.session_state["break_way"] = fault
         names = {name: t(f"break.{name}") for name in BREAKAGES}
         st.segmented_control(
             t("break.label"),
@@ -56,20 +56,20 @@ def _draw_controls(way: str, position: int) -> None:
         st.button(t("break.other"), key="break_other", on_click=_on_position_moved)
         st.button(t("break.mend"), key="break_mend", type="primary", on_click=_on_restored)
         with st.popover(t("break.python")):
-            call = f'broken = cs.teach.break_it(trace, "{way}", seed={position})  # trace = cs.simulate(...)'
+            call = f'broken = cs.teach.break_it(trace, "{fault}", seed={seed})  # trace = cs.simulate(...)'
             st.code(f"{call}\nprint(broken)", language="python")
 
 
 def _on_kind_picked() -> None:
     now = get_session()
-    now.panels = replace(now.panels, way=str(st.session_state["break_way"]), place=0)
+    now.panels = replace(now.panels, fault=str(st.session_state["break_way"]), fault_seed=0)
 
 
 def _on_position_moved() -> None:
     now = get_session()
-    now.panels = replace(now.panels, place=(now.panels.place + 1) % (MOST_SEEDS + 1))
+    now.panels = replace(now.panels, fault_seed=(now.panels.fault_seed + 1) % (MOST_SEEDS + 1))
 
 
 def _on_restored() -> None:
     now = get_session()
-    now.panels = replace(now.panels, way="", place=0)
+    now.panels = replace(now.panels, fault="", fault_seed=0)

@@ -11,7 +11,7 @@ import collsim as cs
 
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import Choice, build_engine_settings
-from ...scenario.outcome import build_place, estimate_seconds, ignore_progress
+from ...scenario.outcome import build_topology, estimate_seconds, ignore_progress
 
 _RUNS = 16  # of `cs.best` for one algorithm: doublings, and what lies between the neighbours of the best
 _MANY = 256
@@ -25,7 +25,7 @@ def search_chunks(choice: Choice, report_progress: ReportProgress = ignore_progr
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     options: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **build_engine_settings(choice)}
-    best = cs.best(choice.collective, build_place(choice), choice.nbytes, algorithm=[choice.algorithm], **options)
+    best = cs.best(choice.collective, build_topology(choice), choice.nbytes, algorithm=[choice.algorithm], **options)
     pairs = zip(map(json.loads, best.tried["options"]), best.tried["time"], strict=True)
     rows = [
         {"chunks": options["chunks"], "time": time} for options, time in pairs if "chunks" in options and time == time
@@ -39,6 +39,6 @@ def estimate_search(choice: Choice) -> float:
     Args:
         choice: The run that is chosen.
     """
-    topology = build_place(choice)
+    topology = build_topology(choice)
     plan = cs.schedule(choice.algorithm, topology=topology, chunks=_MANY)
     return _RUNS * estimate_seconds(choice, plan, topology, choice.nbytes)

@@ -8,7 +8,7 @@ from functools import partial
 from collsim.sweep.synthesized import can_synthesize
 
 from ...scenario.choice import Choice
-from ...scenario.outcome import Outcome, build_place, find_used_options
+from ...scenario.outcome import Outcome, build_topology, find_used_options
 from ...shell import codebox
 from ...shell.session import get_session, t
 from ...synthesis.box import draw_box, let_switches, offer
@@ -27,7 +27,7 @@ def draw_closing(choice: Choice, outcome: Outcome) -> bool:
             offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
         return False
     switches = get_session().panels.switches
-    if can_switches_reduce(build_place(choice)):
+    if can_switches_reduce(build_topology(choice)):
         let_switches(switches, _on_switched)
     code = partial(_build_code, choice, switches)
     draw_box(
@@ -37,7 +37,7 @@ def draw_closing(choice: Choice, outcome: Outcome) -> bool:
 
 
 def _build_code(choice: Choice, switches: bool) -> None:
-    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
     codebox.draw_synthesis_code(choice, used, switches=switches)
 
 

@@ -16,7 +16,7 @@ from ...classroom import question_panel
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
-from ...scenario.outcome import Outcome, build_place, compute_outcome, estimate_outcome, find_used_options
+from ...scenario.outcome import Outcome, build_topology, compute_outcome, estimate_outcome, find_used_options
 from ...scenario.run_questions import BrokenRun
 from ...scenario.simple import run_name
 from ...shell import codebox, filebox
@@ -258,5 +258,5 @@ def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
 
 
 def _draw_code(outcome: Outcome, choice: Choice) -> None:
-    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
     codebox.draw_run_code(choice, used, outcome.figures.ranks)

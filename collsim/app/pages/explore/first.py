@@ -47,12 +47,12 @@ def _build_data(simple_runs: SimpleShown, choice: Choice) -> dict[str, object]:
 
 def _build_title(simple_runs: SimpleShown, choice: Choice) -> str:
     """`256 MiB allreduce, ring over 2 x DGX A100 (16 GPUs)`."""
-    machine_text = label_machine(choice.place)
+    machine_label = label_machine(choice.machine)
     if choice.copies != 1:
-        machine_text = t("race.nodes", place=machine_text, count=choice.nodes)
+        machine_label = t("race.nodes", machine=machine_label, count=choice.nodes)
     algorithm = label_algorithm(choice.algorithm, choice.collective)
     words = {"nbytes": format_bytes(simple_runs.nbytes), "collective": choice.collective, "algorithm": algorithm}
-    return t("simple.title", place=machine_text, ranks=simple_runs.ranks, **words)
+    return t("simple.title", machine=machine_label, ranks=simple_runs.ranks, **words)
 
 
 def _switch(name: str, on: bool) -> None:

@@ -125,11 +125,11 @@ def _draw_controls(of: Pair) -> Pair:
 
 
 def _choose_machine(of: Pair) -> Pair:
-    text = of.text or get_session().choice.own
+    text = of.text or get_session().choice.machine_text
     offered = list(cs.machines())
     if text:
         offered.insert(0, OWN)
-    labels = {name: _place_label(name) for name in offered}
+    labels = {name: _label_machine_name(name) for name in offered}
     chosen = choose("m_place", t("machines.place"), labels, OWN if of.text else of.machine)
     if chosen == OWN:
         return replace(of, text=text)
@@ -144,7 +144,7 @@ def _choose_ranks(of: Pair) -> int:
         return max(of.a, of.b) + 1
 
 
-def _place_label(name: str) -> str:
+def _label_machine_name(name: str) -> str:
     if name != OWN:
         return str(cs.machines()[name].title)
     return t("machines.paste")
@@ -206,7 +206,7 @@ def _switch(of: Pair, on: bool) -> str:
 def _place_title(of: Pair, look: Look) -> str:
     if of.text:
         return look.name
-    return _place_label(of.machine)
+    return _label_machine_name(of.machine)
 
 
 def _draw_card(way: RankRoute, heading: str) -> dict[str, Any]:
@@ -322,7 +322,7 @@ def _drop() -> None:
 def _keep(of: Pair) -> None:
     """Show this machine now, and offer it on the pages that share the run of Explore."""
     remember(PAGE, of)
-    get_session().choice = replace(get_session().choice, own=of.text or get_session().choice.own)
+    get_session().choice = replace(get_session().choice, machine_text=of.text or get_session().choice.machine_text)
     forget_widgets("m_")
 
 

@@ -134,7 +134,7 @@ def build_choice(choice: Choice, pair: Pair) -> Choice:
     if pair.text:
         fields = read_file_fields(pair.text)
     else:
-        fields = {"place": pair.machine}
+        fields = {"machine": pair.machine}
     return replace(choice, **{**fields, "nodes": pair.nodes, "fabric": pair.fabric})
 
 

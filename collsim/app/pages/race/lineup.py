@@ -33,7 +33,7 @@ from ...scenario.outcome import (
     RUNS_OF_OUTCOME,
     SECONDS_TO_DRAW,
     Refused,
-    build_place,
+    build_topology,
     estimate_seconds,
     find_used_options,
     ignore_progress,
@@ -49,9 +49,9 @@ _CHUNKS = 64
 SHARED = ("collective", "nbytes", "dtype", "engine", "sharing")
 RUNNERS = tuple(f"runner{number}" for number in range(1, MOST + 1))
 
-_EIGHT = Choice(place="switch", nbytes="64MiB", nodes=1)
-_BOX = Choice(place="pcie-8gpu", nbytes="64MiB", nodes=1)
-_TWO = Choice(place="dgx-a100", nbytes="64MiB", nodes=2)
+_EIGHT = Choice(machine="switch", nbytes="64MiB", nodes=1)
+_BOX = Choice(machine="pcie-8gpu", nbytes="64MiB", nodes=1)
+_TWO = Choice(machine="dgx-a100", nbytes="64MiB", nodes=2)
 
 READY: dict[str, tuple[Choice, ...]] = {
     "ways": (
@@ -61,7 +61,7 @@ READY: dict[str, tuple[Choice, ...]] = {
     ),
     "p2p": (_BOX, replace(_BOX, p2p=False)),
     "gdr": (_TWO, replace(_TWO, gdr=False)),
-    "links": (replace(_BOX, place="dgx-a100", options=(("channels", 1),)), _BOX),
+    "links": (replace(_BOX, machine="dgx-a100", options=(("channels", 1),)), _BOX),
 }
 
 
@@ -130,9 +130,9 @@ def _read_runner(text: str, number: int, common: Choice, complaints: list[Compla
         **{name: write_value(getattr(common, name)) for name in SHARED},
         **{k: v for k, v in pairs.items() if k not in SHARED},
     }
-    choice, choice_complaints = read_choice(words, Choice(nodes=1, own=common.own))
-    if choice.place != OWN:
-        choice = replace(choice, own="")
+    choice, choice_complaints = read_choice(words, Choice(nodes=1, machine_text=common.machine_text))
+    if choice.machine != OWN:
+        choice = replace(choice, machine_text="")
     complaints += [replace(c, name=f"{name}.{c.name}") for c in choice_complaints]
     return choice
 
@@ -160,7 +160,9 @@ def _adapt_address(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[s
 
 def _write_runners(runners: tuple[Choice, ...]) -> dict[str, str]:
     """Every runner in a word of its own, and the machine of one's own that they share."""
-    query = dict([("own", custom_machine.pack_text(runner.own)) for runner in runners if runner.place == OWN][:1])
+    query = dict(
+        [("own", custom_machine.pack_text(runner.machine_text)) for runner in runners if runner.machine == OWN][:1]
+    )
     for name, runner in zip(RUNNERS, runners, strict=False):
         words = {k: v for k, v in {**to_query(runner), **_write_nodes(runner)}.items() if k not in (*SHARED, "own")}
         query[name] = ";".join(f"{k}:{v}" for k, v in words.items())
@@ -210,11 +212,11 @@ def build_race(choice: Choice) -> tuple[Choice, ...]:
     Args:
         choice: The run that is chosen.
     """
-    if choice.place == OWN:
-        machine_text = choice.own
+    if choice.machine == OWN:
+        machine_text = choice.machine_text
     else:
         machine_text = ""
-    plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, own=machine_text)
+    plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, machine_text=machine_text)
     ways = list_usual_algorithms(choice.collective)[:LEAST]
     return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in ways), LEAST)
 
@@ -324,7 +326,7 @@ def run(choice: Choice) -> Runner:
 
 
 def _build_plan(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
-    topology = build_place(choice)
+    topology = build_topology(choice)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MOST_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
@@ -344,9 +346,9 @@ def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[in
     first, other = sorted(range(len(runners)), key=lambda n: round_time(times[n]))[:2]
     a, b = runners[first], runners[other]
     alike = replace(a, algorithm=b.algorithm, options=b.options) == b
-    if a.place not in list_networks() or build_engine_settings(a) or not alike or a.ranks > 64:
+    if a.machine not in list_networks() or build_engine_settings(a) or not alike or a.ranks > 64:
         return None
-    network = build_place(a)
+    network = build_topology(a)
     try:
         ways = (b.algorithm, dict(b.options)), (a.algorithm, dict(a.options))
         size = cs.crossover(*ways, network, first="64B", last=a.nbytes, engine=a.engine)
@@ -358,12 +360,12 @@ def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[in
 
 
 def find_difference(runners: tuple[Choice, ...]) -> str:
-    """By what the runners are best told apart: `algorithm`, `place`, `p2p`, `gdr`, `nodes`, or `number`.
+    """By what the runners are best told apart: `algorithm`, `machine`, `p2p`, `gdr`, `nodes`, or `number`.
 
     Args:
         runners: The runs of the race.
     """
-    for name in ("algorithm", "place", "p2p", "gdr", "copies"):
+    for name in ("algorithm", "machine", "p2p", "gdr", "copies"):
         if len({getattr(runner, name) for runner in runners}) == len(runners):
             return name
     return "number"

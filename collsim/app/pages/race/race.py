@@ -30,7 +30,7 @@ from ...scenario.choice import (
 )
 from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
-from ...scenario.outcome import build_place, find_used_options
+from ...scenario.outcome import build_topology, find_used_options
 from ...shell import codebox, filebox, player
 from ...shell.address import get_remembered, leave, remember
 from ...shell.controls import (
@@ -38,7 +38,7 @@ from ...shell.controls import (
     SIZES,
     add_space,
     choose,
-    choose_place,
+    choose_machine,
     choose_quantity,
     choose_segment,
     describe_algorithm,
@@ -74,7 +74,7 @@ def draw() -> None:
     _offer(runners)
     with st.expander(t("race.runners")):
         runners = _choose(runners)
-        text = get_session().choice.own
+        text = get_session().choice.machine_text
         if text:
             label = t("own.change", file=custom_machine.read_facts(text).file)
         else:
@@ -91,14 +91,14 @@ def draw() -> None:
 
 def _offer(runners: tuple[Choice, ...]) -> None:
     """A machine of one's own that an address brought can be chosen by every runner."""
-    brought = next((runner.own for runner in runners if runner.own), "")
-    if brought and brought != get_session().choice.own:
-        get_session().choice = replace(get_session().choice, own=brought)
+    brought = next((runner.machine_text for runner in runners if runner.machine_text), "")
+    if brought and brought != get_session().choice.machine_text:
+        get_session().choice = replace(get_session().choice, machine_text=brought)
 
 
 def _take(text: str) -> None:
     """All runners on a machine of one's own."""
-    get_session().choice = replace(get_session().choice, own=text)
+    get_session().choice = replace(get_session().choice, machine_text=text)
     remember(PAGE, tuple(replace(runner, **read_file_fields(text)) for runner in get_remembered(PAGE)))
 
 
@@ -178,11 +178,11 @@ def _choose_algorithm(runner: Choice, n: int) -> Choice:
 
 def _choose_machine(runner: Choice, n: int) -> Choice:
     """The place of one runner, and what can be set of it."""
-    machine_name = choose_place(f"r_place{n}", runner.place)
+    machine_name = choose_machine(f"r_place{n}", runner.machine)
     own_machine = ""
     if machine_name == OWN:
-        own_machine = get_session().choice.own
-    runner = replace(runner, place=machine_name, own=own_machine)
+        own_machine = get_session().choice.machine_text
+    runner = replace(runner, machine=machine_name, machine_text=own_machine)
     if "nodes" in runner.takes:
         runner = replace(runner, nodes=number(f"r_nodes{n}", runner.nodes, 1, min(MOST_NODES, max(NODES)), t("nodes")))
     if "p2p" in runner.takes:
@@ -268,7 +268,7 @@ def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, 
 
 def _build_facts(runner: Choice) -> tuple[Choice, dict[str, object], int]:
     """A runner with its options and its number of ranks, for code."""
-    topology = build_place(runner)
+    topology = build_topology(runner)
     return (
         runner,
         find_used_options(runner.algorithm, dict(runner.options), topology, runner.on_machine),
@@ -281,12 +281,12 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
     runner, by = runners[n], lineup.find_difference(runners)
     if by == "algorithm":
         return label_algorithm(runner.algorithm, runner.collective).capitalize()
-    if by == "place":
-        return label_machine(runner.place)
+    if by == "machine":
+        return label_machine(runner.machine)
     if by in ("p2p", "gdr"):
         return t("race.on" if getattr(runner, by) else "race.off", what=t(by))
     if by == "copies":
-        return t("race.nodes", place=label_machine(runner.place), count=runner.nodes)
+        return t("race.nodes", machine=label_machine(runner.machine), count=runner.nodes)
     return t("race.runner", number=n + 1)
 
 
@@ -297,7 +297,7 @@ def _build_note(runners: tuple[Choice, ...], n: int) -> str:
         parts = []
     else:
         parts = [label_algorithm(runner.algorithm, runner.collective)]
-    if by not in ("place", "copies"):
+    if by not in ("machine", "copies"):
         parts.append(_label_machine(runner))
     options = dict(runner.options)
     if options.get("chunks", 1) != 1:
@@ -306,9 +306,9 @@ def _build_note(runners: tuple[Choice, ...], n: int) -> str:
 
 
 def _label_machine(runner: Choice) -> str:
-    if runner.place in list_networks():
+    if runner.machine in list_networks():
         words = {"ranks": runner.ranks, "bandwidth": add_space(runner.bandwidth), "alpha": add_space(runner.alpha)}
-        return t("race.network", place=runner.place.replace("_", " "), **words)
+        return t("race.network", machine=runner.machine.replace("_", " "), **words)
     if runner.copies == 1:
-        return label_machine(runner.place)
-    return t("race.nodes", place=label_machine(runner.place), count=runner.nodes)
+        return label_machine(runner.machine)
+    return t("race.nodes", machine=label_machine(runner.machine), count=runner.nodes)

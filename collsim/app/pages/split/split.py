@@ -164,7 +164,7 @@ def _draw_card(
     if table is None:
         opened = -1
     else:
-        opened = place_of(choice, table)
+        opened = find_open_row(choice, table)
     st.session_state["split_table"] = table
     data = {
         "id": repr(choice),
@@ -178,7 +178,7 @@ def _draw_card(
     mount(key="split", data=data, on_act_change=_on_act)
 
 
-def place_of(choice: SplitChoice, table: dict[str, Any]) -> int:
+def find_open_row(choice: SplitChoice, table: dict[str, Any]) -> int:
     """Which row of a search is open; -1 for none.
 
     Args:

@@ -31,8 +31,8 @@ def draw_controls(choice: TrainingChoice) -> TrainingChoice:
     Args:
         choice: The step of training that is chosen.
     """
-    if choice.own and choice.own != get_session().choice.own:
-        get_session().choice = replace(get_session().choice, own=choice.own)
+    if choice.machine_text and choice.machine_text != get_session().choice.machine_text:
+        get_session().choice = replace(get_session().choice, machine_text=choice.machine_text)
     with st.sidebar:
         choice = _choose_model(choice)
         choice = training_choice.move_to_machine(choice, choose_where(choice.where, _take, _drop))
@@ -41,7 +41,7 @@ def draw_controls(choice: TrainingChoice) -> TrainingChoice:
 
 
 def _take(text: str) -> None:
-    get_session().choice = replace(get_session().choice, own=text)
+    get_session().choice = replace(get_session().choice, machine_text=text)
     remember("train", replace(get_remembered("train"), **read_file_fields(text)))
 
 

@@ -13,7 +13,7 @@ from collsim.train import StepTrace, measure_scaling, time_faults
 from collsim.train.scaling_study import SCALING_KINDS
 
 from ...jobs.worker import ReportProgress
-from ...scenario.outcome import build_place, ignore_progress
+from ...scenario.outcome import build_topology, ignore_progress
 from . import steps
 from .training_choice import TrainingChoice
 
@@ -28,7 +28,7 @@ class GrownStep:
     """What is shown.
 
     Attributes:
-        place: its name.
+        machine: its name.
         kinds: the tables of `train.measure_scaling` by kind; none where the place has no nodes.
         trouble: why not, where the first row cannot be.
         time: s of the step.
@@ -36,7 +36,7 @@ class GrownStep:
         lost: the table of `train.time_faults`.
     """
 
-    place: str
+    machine: str
     kinds: dict[str, pd.DataFrame]
     trouble: CollsimError | None
     time: float
@@ -87,10 +87,10 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
 def _scale_step(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:
     """On 1 to 16 nodes; the batch of the first row has what the page asks of a GPU."""
     step_request = now.request
-    single_node = build_place(replace(choice, nodes=1))
+    single_node = build_topology(replace(choice, nodes=1))
     return measure_scaling(
         now.step.model,
-        lambda nodes: build_place(replace(choice, nodes=nodes)),
+        lambda nodes: build_topology(replace(choice, nodes=nodes)),
         parallel=step_request.parallel,
         nodes=NODES,
         batch=choice.samples * single_node.ranks,

@@ -44,7 +44,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
         return
     growth_result: GrownStep = latest_result[0]
     with top:
-        below = t("train.scaling.below", place=growth_result.place, time=format_time(growth_result.time))
+        below = t("train.scaling.below", machine=growth_result.machine, time=format_time(growth_result.time))
         st.html(draw_title(t("train.show.scaling"), below))
     draw_part(t("train.scaling"))
     if growth_result.trouble is not None:
@@ -170,7 +170,7 @@ def _explain_stop(growth_result: GrownStep, name: str) -> str:
         colon = ": "
     else:
         colon = "："
-    if text.startswith(growth_result.place) and colon in text:
+    if text.startswith(growth_result.machine) and colon in text:
         return text.partition(colon)[2]
     return text
 

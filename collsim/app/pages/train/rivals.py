@@ -17,7 +17,7 @@ from collsim.train.step_explanation import write_sentences
 from collsim.viz.training.document import SendPattern, StepDocument, build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
-from ...scenario.outcome import build_place, ignore_progress
+from ...scenario.outcome import build_topology, ignore_progress
 from .steps import run
 from .training_choice import TrainingChoice
 
@@ -53,7 +53,7 @@ class RacedStep:
 class StepRace:
     """All runners, those that cannot run with the reason, and the place."""
 
-    place: str
+    machine: str
     runners: tuple[RacedStep, ...]
     failed: tuple[tuple[str, CollsimError], ...]
 
@@ -76,7 +76,7 @@ def estimate_race(choice: TrainingChoice) -> float:
         choice: The step of training that is chosen.
     """
     layers = len(cs.model(choice.model).layers)
-    return 0.5 + len(WAYS) * layers * 3e-4 + _SECONDS_OF_RANK * build_place(choice).ranks
+    return 0.5 + len(WAYS) * layers * 3e-4 + _SECONDS_OF_RANK * build_topology(choice).ranks
 
 
 def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepRace:
@@ -93,7 +93,7 @@ def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ig
         except CollsimError as error:
             failed.append((name, error))
         report_progress("run", number / len(WAYS))
-    return StepRace(build_place(choice).name, tuple(runners), tuple(failed))
+    return StepRace(build_topology(choice).name, tuple(runners), tuple(failed))
 
 
 def _build_runner(name: str, trace: StepTrace) -> RacedStep:

@@ -22,7 +22,7 @@ from collsim.viz.training.document import CollectiveRow, StepDocument, build_ste
 
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
-from ...scenario.outcome import build_place, ignore_progress
+from ...scenario.outcome import build_topology, ignore_progress
 from .training_choice import CHANGES, TrainingChoice, list_options
 
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
@@ -50,7 +50,7 @@ class StepShown:
     """All that the page shows of one step, as plain data.
 
     Attributes:
-        place: its name.
+        machine: its name.
         figures: as `StepTrace.row`.
         sentences: by what they are about, English and Chinese.
         document: what is drawn.
@@ -61,7 +61,7 @@ class StepShown:
         torch: the PyTorch script, the line that starts it, and those that start it by hand; or why there is none.
     """
 
-    place: str
+    machine: str
     figures: dict[str, Any]
     sentences: dict[str, Text]
     document: StepDocument
@@ -104,7 +104,7 @@ def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     }[choice.way]
     return cs.training_step(
         choice.model,
-        build_place(choice),
+        build_topology(choice),
         parallel=build_strategy(**list_options(choice)),
         micro_batch=choice.samples,
         dtype=choice.dtype,
@@ -161,7 +161,7 @@ def _is_predicted(choice: TrainingChoice) -> bool:
 
 def _build_allreduce(choice: TrainingChoice) -> tuple[CollectiveModel, Ranks, StepTask]:
     """The allreduce of one bucket of DDP: what times it, its ranks, the task."""
-    topology = build_place(choice)
+    topology = build_topology(choice)
     task = StepTask("bucket", "allreduce", (0,), nbytes=buckets.BUCKET_BYTES)
     return CollectiveModel(topology), tuple(range(topology.ranks)), task
 
@@ -199,7 +199,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
     report_progress("run", 0.5)
     document = build_step_document(now)
     return StepShown(
-        place=now.topology.name,
+        machine=now.topology.name,
         figures=now.row(),
         sentences=write_sentences(now),
         document=document,
@@ -283,7 +283,7 @@ def find_collective(rows: Sequence[CollectiveRow], wanted: str) -> CollectiveRow
 
 def estimate_collective(choice: TrainingChoice, task: int) -> float:
     """Seconds that `opened` should take: most of it goes into the picture, unless the step runs on the links."""
-    return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16) + estimate_link_runs(choice)
+    return 0.1 + 3e-5 * min(20_000, build_topology(choice).ranks ** 2 * 16) + estimate_link_runs(choice)
 
 
 def open_collective(

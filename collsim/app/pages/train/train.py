@@ -73,7 +73,7 @@ def draw() -> None:
         codebox.draw(
             [CodePart(t("python"), build_script(choice), "python"), *torch],
             [CodePart(t("cli"), build_command(choice), note=t("train.torch"))],
-            (choice.own,) if choice.own else (),
+            (choice.machine_text,) if choice.machine_text else (),
         )
     if step_shown is not None:
         draw_folded("files", t("tab.files"), partial(stepfile.draw, _select_timed(choice)))
@@ -271,7 +271,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
     step_race, (drawn,) = latest_result
     with top:
         if drawn.where.on_machine:
-            texts = [t("train.one", place=step_race.place)]
+            texts = [t("train.one", machine=step_race.machine)]
         else:
             texts = []
         st.html(draw_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
@@ -292,7 +292,6 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
     data = {
         "id": repr(drawn),
         "runners": runners,
-        "place": step_race.place,
         **look(),
         "t": get_session().start.get("t"),
     }

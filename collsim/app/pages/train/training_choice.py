@@ -19,7 +19,7 @@ from ...scenario.choice import (
     MACHINE_WORDS,
     WORDS,
     Choice,
-    PlaceChoice,
+    MachineChoice,
     count,
     create_name_reader,
     has_shape,
@@ -46,7 +46,7 @@ COMMON = ("network", "accumulate")
 
 
 @dataclass(frozen=True)
-class TrainingChoice(PlaceChoice):
+class TrainingChoice(MachineChoice):
     """One step of training, as asked for, on a place as any run.
 
     Attributes:
@@ -70,7 +70,7 @@ class TrainingChoice(PlaceChoice):
     dtype: str = "bfloat16"
     optimizer: str = "adam"
     gpu: str = ""
-    place: str = "pcie-8gpu"
+    machine: str = "pcie-8gpu"
     way: str = "ddp"
     bucket: str = ""
     bucket_view: bool = False
@@ -89,7 +89,7 @@ class TrainingChoice(PlaceChoice):
     @property
     def speed_of(self) -> str | None:
         """The GPU to compute with; a network that is no machine has A100s unless another is named."""
-        return self.gpu or ("A100" if self.place in list_networks() else None)
+        return self.gpu or ("A100" if self.machine in list_networks() else None)
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def move_to_machine(choice: TrainingChoice, where: Choice) -> TrainingChoice:
         choice: The step of training that is chosen.
         where: The machine.
     """
-    return replace(choice, **where.place_words)
+    return replace(choice, **where.machine_fields)
 
 
 def build_choice(where: Choice) -> TrainingChoice:
@@ -192,12 +192,12 @@ _WORDS = (
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> TrainingChoice:
     """A machine of one's own needs its text; a network that is not told by its ranks needs a shape."""
-    if fields.get("place") == OWN and not fields.get("own"):
-        del fields["place"]
+    if fields.get("machine") == OWN and not fields.get("machine_text"):
+        del fields["machine"]
         if "own" not in query:
-            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", PLAIN.place))
-    if fields.get("place") == OWN:
-        fields = read_file_fields(fields["own"]) | fields
+            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", PLAIN.machine))
+    if fields.get("machine") == OWN:
+        fields = read_file_fields(fields["machine_text"]) | fields
     return replace(PLAIN, **fields)
 
 
@@ -207,25 +207,25 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
         text = query.pop(name, "")
         if _is_relevant(choice, name):
             if name == "own":
-                query[name] = pack_text(choice.own)
+                query[name] = pack_text(choice.machine_text)
             else:
                 query[name] = text
-    if choice.place != PLAIN.place:
-        if choice.place in list_networks():
-            query["network"] = choice.place
+    if choice.machine != PLAIN.machine:
+        if choice.machine in list_networks():
+            query["network"] = choice.machine
         else:
-            query["machine"] = choice.place
+            query["machine"] = choice.machine
     return query
 
 
 def _is_relevant(choice: TrainingChoice, name: str) -> bool:
     """Does the place take this word?"""
-    if choice.place in list_networks():
+    if choice.machine in list_networks():
         size = "ranks"
-        if has_shape(choice.place):
+        if has_shape(choice.machine):
             size = "shape"
         return name in ("bandwidth", "alpha", size)
-    return name in choice.where.takes or (name == "own" and choice.place == OWN)
+    return name in choice.where.takes or (name == "own" and choice.machine == OWN)
 
 
 ADDRESS = PageAddress(PLAIN, _WORDS, _reconcile, _adapt_address)

@@ -26,11 +26,11 @@ from ...scenario.outcome import (
     MOST_RANKS_HERE,
     SECONDS_TO_DRAW,
     Refused,
-    build_place,
+    build_any_topology,
+    build_topology,
     estimate_seconds,
     find_used_options,
     ignore_progress,
-    place_of,
 )
 from ...synthesis.synthesized import Synthesized, can_switches_reduce, close_gap
 from ...synthesis.synthesized import estimate_synthesis as expected_synthesis
@@ -136,9 +136,9 @@ def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
     Raises:
         CollsimError: for what cannot be: a cable that is not there, ranks that are cut off
     """
-    topology = build_place(_set_switches(choice, edit))
+    topology = build_topology(_set_switches(choice, edit))
     if settings := _list_machine_settings(choice, edit):
-        topology = place_of(_set_switches(choice, edit), **settings)
+        topology = build_any_topology(_set_switches(choice, edit), **settings)
     if edit.kind:
         topology = topology.scaled(edit.kind, FACTORS[edit.factor])
     if edit.cable:
@@ -190,7 +190,7 @@ def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
         text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
     if edit.cable:
         a, _, b = edit.cable.partition("~")
-        left = _describe_remaining(build_place(after), edit)
+        left = _describe_remaining(build_topology(after), edit)
         if left:
             text += f".with_link({a!r}, {b!r}, bandwidth={left!r})"
         else:
@@ -291,7 +291,7 @@ def estimate_change(choice: Choice, edit: Edit) -> float:
         choice: The run that is chosen.
         edit: The change that is made to the run.
     """
-    choice, topology = choose_engine(choice, edit), build_place(choice)
+    choice, topology = choose_engine(choice, edit), build_topology(choice)
     plan = _plan(
         choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     )
@@ -313,7 +313,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
     Raises:
         CollsimError: for what cannot be, Refused for what is too much
     """
-    choice, topology, other = choose_engine(choice, edit), build_place(choice), build_changed_topology(choice, edit)
+    choice, topology, other = choose_engine(choice, edit), build_topology(choice), build_changed_topology(choice, edit)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     trouble = build_conditions(choice, edit, topology.ranks)
     first, together = _run(choice, topology, options), _run_together(choice, edit.beside, other, options, **trouble)
@@ -450,7 +450,7 @@ def estimate_repair(choice: Choice, edit: Edit, switches: bool) -> float:
         edit: The change that is made to the run.
         switches: Whether switches of the machine that reduce may be used.
     """
-    return expected_synthesis(build_place(choice).ranks)
+    return expected_synthesis(build_topology(choice).ranks)
 
 
 def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
@@ -506,7 +506,7 @@ def count_ranks(choice: Choice) -> int:
         choice: The run that is chosen.
     """
     try:
-        return build_place(choice).ranks
+        return build_topology(choice).ranks
     except CollsimError:
         return 0
 
@@ -518,7 +518,7 @@ def list_companions(choice: Choice) -> list[str]:
         choice: The run that is chosen.
     """
     try:
-        return find_companions(build_place(choice))
+        return find_companions(build_topology(choice))
     except CollsimError:
         return find_companions(None)
 
@@ -530,7 +530,7 @@ def list_link_kinds(choice: Choice) -> list[str]:
         choice: The run that is chosen.
     """
     try:
-        return sorted({cable.kind for cable in build_place(choice).links.cables})
+        return sorted({cable.kind for cable in build_topology(choice).links.cables})
     except CollsimError:
         return []
 
@@ -561,7 +561,7 @@ def list_cables(choice: Choice) -> dict[str, tuple[str, str]]:
         choice: The run that is chosen.
     """
     try:
-        topology = build_place(choice)
+        topology = build_topology(choice)
         options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
         trace = _run(
             replace(choice, engine="lockstep"), topology, options

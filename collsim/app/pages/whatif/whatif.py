@@ -20,7 +20,7 @@ from ...scenario import companions, snippets
 from ...scenario.address import Complaint, shorten
 from ...scenario.choice import Choice
 from ...scenario.companions import Several
-from ...scenario.outcome import build_place, find_used_options
+from ...scenario.outcome import build_topology, find_used_options
 from ...shell import charts, codebox, player
 from ...shell.address import get_remembered, leave, remember
 from ...shell.charts import MEBI, Picture, build_bar_column, build_text_column, number_column
@@ -85,7 +85,7 @@ def draw() -> None:
     now = get_session()
     before = now.choice
     draw_sidebar(PAGE)
-    if (before.place, before.nodes, before.fabric) != (now.choice.place, now.choice.nodes, now.choice.fabric):
+    if (before.machine, before.nodes, before.fabric) != (now.choice.machine, now.choice.nodes, now.choice.fabric):
         _forget_place()
     st.html(draw_title(t("whatif.title")))
     draw_cards(now.choice, get_remembered(PAGE), PAGE, load_cables(now.choice))
@@ -162,7 +162,7 @@ def _on_switched(on: bool) -> None:
 
 
 def _draw_code(choice: Choice, edit: Edit) -> None:
-    topology = build_place(choice)
+    topology = build_topology(choice)
     used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     before = edits.choose_engine(choice, edit)
     after, changed = edits.build_code(before, edit)
@@ -337,7 +337,7 @@ def _build_histogram(times: np.ndarray[Any, Any], middle: float, high: float, de
 
 def _draw_race(change_shown: Change, choice: Choice, edit: Edit, seconds: float | None) -> None:
     """Both runs on one clock, as a race of two, from a moment if one is given."""
-    where = f"{label_algorithm(choice.algorithm, choice.collective)}{t('comma')}{label_machine(choice.place)}"
+    where = f"{label_algorithm(choice.algorithm, choice.collective)}{t('comma')}{label_machine(choice.machine)}"
     runners = [(change_shown.before, t("whatif.before"), where), (change_shown.after, t("whatif.after"), where)]
     player.mount_race(runners, repr((choice, edit)), "before_after", seconds)
 

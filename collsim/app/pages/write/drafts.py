@@ -101,7 +101,7 @@ class Draft:
     code: str = STARTERS["ring"][1]
     collective: str = "allreduce"
     ranks: int = 4
-    place: str = "switch"
+    machine: str = "switch"
     nbytes: str = "64MiB"
     turn: int = 0
     linked: bool = False
@@ -113,7 +113,7 @@ class Draft:
         return next((name for name, (_, code) in STARTERS.items() if code == self.code), None)
 
 
-def list_places() -> list[str]:
+def list_machines_and_networks() -> list[str]:
     """Machines and networks to run on, those that any number of ranks fits."""
     return [*MACHINES, *(name for name in list_networks() if not has_shape(name))]
 
@@ -135,9 +135,9 @@ def build_topology(draft: Draft) -> cs.Topology:
     Args:
         draft: The code and the machine that it is tried on.
     """
-    if draft.place not in MACHINES:
-        return cs.topology.NETWORKS[draft.place](draft.ranks, bandwidth="25GB/s", alpha="1us")
-    return build_machine(draft.place, draft.ranks)
+    if draft.machine not in MACHINES:
+        return cs.topology.NETWORKS[draft.machine](draft.ranks, bandwidth="25GB/s", alpha="1us")
+    return build_machine(draft.machine, draft.ranks)
 
 
 def build_machine(name: str, ranks: int) -> cs.Topology:
@@ -200,7 +200,7 @@ ADDRESS = PageAddress(
         ),
         WORDS["collective"],
         Word("ranks", count("ranks", MOST_RANKS, least=2)),
-        Word("place", create_name_reader("machine or network", list_places)),
+        Word("place", create_name_reader("machine or network", list_machines_and_networks), "machine"),
         WORDS["nbytes"],
     ),
     _reconcile,

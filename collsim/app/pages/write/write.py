@@ -106,13 +106,13 @@ def _draw_controls(draft: Draft) -> Draft:
         draft = replace(draft, collective=pick("collective", list_played_collectives(), draft.collective))
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MOST_RANKS))
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
-        machine_label = _label_machine(draft.place)
+        machine_label = _label_machine(draft.machine)
         if machine_label not in drafts.MACHINES:
             st.html(
                 '<div class="cs-note" '
                 f'style="font-size:14px;line-height:19px;margin-top:-4px">{escape_text(t("write.cables"))}</div>'
             )
-        return replace(draft, place=machine_label, nbytes=choose_quantity("nbytes", SIZES, draft.nbytes))
+        return replace(draft, machine=machine_label, nbytes=choose_quantity("nbytes", SIZES, draft.nbytes))
 
 
 def _on_start_picked() -> None:
@@ -124,7 +124,7 @@ def _on_start_picked() -> None:
 
 
 def _label_machine(current: str) -> str:
-    known = drafts.list_places()
+    known = drafts.list_machines_and_networks()
     if st.session_state.get("w_where") not in known:
         st.session_state["w_where"] = current
     labels = {name: label_machine(name) for name in known}
@@ -193,7 +193,7 @@ def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
 
 def _build_figures(schedule: Schedule, figures: dict[str, float], draft: Draft) -> str:
     boxes = [
-        (t("time"), format_time(figures["time"]), label_machine(draft.place)),
+        (t("time"), format_time(figures["time"]), label_machine(draft.machine)),
         (t("bound"), format_time(figures["bound"]), bound_note(figures["bound"], figures["gap"])),
         (t("write.steps"), f"{schedule.steps:,}", t("write.steps.note", transfers=f"{len(schedule):,}")),
         (t("write.sent"), format_bytes(figures["sent"]), t("write.sent.note", share=f"{figures['share']:.4g}")),
@@ -241,10 +241,10 @@ def _draw_player(draft: Draft, sent: dict[str, object] | None) -> None:
         st.html(f'<div class="cs-note" style="padding:24px 4px">{escape_text(t("write.nosteps"))}</div>')
         return
     name = hashlib.sha256(
-        f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()
+        f"{draft.code}{draft.collective}{draft.ranks}{draft.machine}{draft.nbytes}".encode()
     ).hexdigest()[:12]
     view = "logical"
-    if draft.place in drafts.MACHINES:
+    if draft.machine in drafts.MACHINES:
         view = "physical"
     mount_player(sent, name, {"view": view}, "player_write")
 
