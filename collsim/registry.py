@@ -137,7 +137,7 @@ class Algorithm:
         with_channels = self._add_channels(n, options)
         complete = self._complete_options(n, with_channels)
         if (message := self._evaluate_claim("ranks", n, {})) is not None:
-            raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.from_words(message))
+            raise CollsimError("{name}: ranks={n}: {reason}", name=self.name, n=n, reason=Sentence.from_words(message))
         kind = find_collective(self.collective)
         chunks, helpers = (
             self._evaluate_count("chunks", n, complete, 1),
@@ -577,8 +577,8 @@ def _check_phases(phases: object) -> tuple[str, str]:
 def _require_functions(**claims: object) -> None:
     for what, claim in claims.items():
         if claim is not None and not callable(claim):
-            message = "algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
-            raise CollsimError(message, what=what, given=claim)
+            message = "algorithm({what}={value!r}): {what} is a function of n, for example {what}=lambda n: ..."
+            raise CollsimError(message, what=what, value=claim)
 
 
 def _read_first_paragraph(function: StepFunction) -> str:

@@ -621,14 +621,14 @@ def _refuse(
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
     many = Sentence("chunks {first} to {last}", first=c, last=c + step.width - 1)
     raise ScheduleError(
-        "{label}, step {step}: {op} of {what} from {src} to {dst}{where}: {why}",
+        "{label}, step {step}: {op} of {what} from {src} to {dst}{where}: {reason}",
         label=label,
         op="reduce" if step.reduce[row] else "copy",
         what=many if step.width > 1 else Sentence("chunk {chunk}", chunk=c),
         src=describe(s),
         dst=describe(d),
         where="" if c == i else Sentence(" into slot {slot}", slot=i),
-        why=Sentence.from_words(reason),
+        reason=Sentence.from_words(reason),
         step=number,
         rank=d,
         chunk=i,

@@ -213,7 +213,7 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
         [[0, 1], [1, 0]]
     """
     if not isinstance(step, Step):
-        raise ScheduleError("repeat wants a step made with copy(...) or reduce(...), got {given!r}", given=step)
+        raise ScheduleError("repeat wants a step made with copy(...) or reduce(...), got {value!r}", value=step)
     if not all(isinstance(value, Integral) for value in (times, shift, modulus)):
         raise ScheduleError(
             "repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to "

@@ -260,7 +260,9 @@ class Odd:
     [
         CollsimError("{a!r} and {b:,} and {c}", a="{b}", b=12345, c=np.int64(3)),
         ScheduleError(Translated("no {such} thing", "没有 {such}"), step=2),
-        ScheduleError("{label}, step {step}: {why}", label="x(4)", why=Sentence("rank {rank}", rank=1), step=0, rank=1),
+        ScheduleError(
+            "{label}, step {step}: {reason}", label="x(4)", reason=Sentence("rank {rank}", rank=1), step=0, rank=1
+        ),
         CollsimError(describe_unknown("machine", "dgx-h10", ["dgx-h100"])),
         CollsimError("{value!r} is not a schedule", value=lambda n: n),
         CollsimError("{error}", error=FormatError("{file}: {reason}", file="a", reason=OSError(2, "gone"))),

@@ -19,7 +19,7 @@ def _find_sides(n, dims, topology):
     except (TypeError, ValueError):
         sides = ()
     if np.prod(sides) != n or min(sides, default=0) < 1:
-        raise CollsimError("dims={given!r} do not make {n} ranks; write for example dims='4x4' for 16", given=dims, n=n)
+        raise CollsimError("dims={value!r} do not make {n} ranks; write for example dims='4x4' for 16", value=dims, n=n)
     return sides
 
 

@@ -144,7 +144,7 @@ def compare_runs(a: Trace, b: Trace) -> Comparison:
     """
     for run in (a, b):
         if not isinstance(run, Trace):
-            raise CollsimError("compare wants two Traces, or a collective and a topology, got {given!r}", given=run)
+            raise CollsimError("compare wants two Traces, or a collective and a topology, got {value!r}", value=run)
     require_one_collective("compare", [(run.schedule.label, run.schedule.collective) for run in (a, b)])
     for run in (a, b):
         with contextlib.suppress(UnverifiedError):  # whoever made both runs may look at their difference

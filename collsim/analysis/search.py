@@ -174,10 +174,10 @@ def _run_all(
             message = error.sentence
     if not is_any_ranked:
         raise CollsimError(
-            "no algorithm for {collective} runs on {name}; the last one said: {why}",
+            "no algorithm for {collective} runs on {name}; the last one said: {reason}",
             collective=kind,
             name=topology.name,
-            why=message,
+            reason=message,
         )
 
 
@@ -375,7 +375,7 @@ def cheapest(
     target = parse_time(within, "within")
     for what, mapping in {"prices": prices, "machines": machines}.items():
         if not isinstance(mapping, Mapping) or not mapping:
-            raise CollsimError("{what}={given!r} must map names, for example {{'a': ...}}", what=what, given=mapping)
+            raise CollsimError("{what}={value!r} must map names, for example {{'a': ...}}", what=what, value=mapping)
     missing = set(machines) - set(prices)
     if missing:
         raise CollsimError("no price for {missing}", missing=", ".join(sorted(map(str, missing))))

@@ -108,7 +108,7 @@ def _wrap_page(page: Page) -> Callable[[], None]:
             draw_mistake(write_sentence(error, get_language()))
         except Exception as error:  # a class never sees a stack trace; the log does
             logging.getLogger(__name__).exception("page %s failed", page.name)
-            draw_mistake(t("ours", why=f"{type(error).__name__}: {error}"))
+            draw_mistake(t("ours", reason=f"{type(error).__name__}: {error}"))
         get_session().begun.clear()
 
     whole.__name__ = page.name

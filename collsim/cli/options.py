@@ -292,8 +292,8 @@ def parse_by_rank(name: str, words: list[str] | None, parse_value: Callable[[str
             if isinstance(error, CollsimError):
                 reason = Sentence(": {error}", error=error)
             example = {"slow": "3=2", "late": "3=1ms"}[name]
-            message = "--{name} {word!r} is not rank=value, for example --{name} {example}{why}"
-            raise CollsimError(message, name=name, word=word, example=example, why=reason) from None
+            message = "--{name} {word!r} is not rank=value, for example --{name} {example}{reason}"
+            raise CollsimError(message, name=name, word=word, example=example, reason=reason) from None
     return values or None
 
 

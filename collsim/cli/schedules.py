@@ -123,8 +123,8 @@ def verify(
     counts = _parse_rank_range(ranks)
     checked = [n for n in counts if entry.ranks is None or entry.ranks(n) is None]
     if not checked:
-        message = "{name} takes none of ranks={ranks}: {why}"
-        raise CollsimError(message, name=entry.name, ranks=ranks, why=entry.ranks and entry.ranks(counts[0]))
+        message = "{name} takes none of ranks={ranks}: {reason}"
+        raise CollsimError(message, name=entry.name, ranks=ranks, reason=entry.ranks and entry.ranks(counts[0]))
     left_out = sorted(set(counts) - set(checked))
     failed = _find_failures(entry, options, checked, is_progress_shown(progress))
     save_rows([{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked], out)

@@ -115,10 +115,12 @@ def _parse_addresses(path: FilePath, data: dict[str, Any]) -> tuple[int, list[Ad
         before, after = (_parse_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
         conditions[parse_whole_number(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
     if sorted(conditions) != list(range(len(conditions))) or not conditions:
-        refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(conditions)[:8])
+        refuse(
+            path, "collective", "addresses {values}; expected 0, 1, 2 ... without gaps", values=sorted(conditions)[:8]
+        )
     if len(conditions) * pieces * ranks > _MOST_CELLS:
-        message = "{found:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
-        refuse(path, "", message, found=len(conditions) * pieces, ranks=ranks, most=_MOST_CELLS)
+        message = "{values:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
+        refuse(path, "", message, values=len(conditions) * pieces, ranks=ranks, most=_MOST_CELLS)
     return ranks, [_parse_address(path, a, conditions[a]) for a in range(len(conditions)) for _ in range(pieces)]
 
 

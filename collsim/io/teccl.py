@@ -160,7 +160,7 @@ def _find_collective(path: FilePath, wanted: dict[tuple[int, int], set[int]], n:
     if counts != {1}:
         demand = Sentence("chunks are wanted by {counts} nodes of {n}", counts=sorted(counts)[:5], n=n)
         refuse(
-            path, "", "{asked}; expected {last} (allgather) or 1 (alltoall); give collective=", asked=demand, last=n - 1
+            path, "", "{value}; expected {last} (allgather) or 1 (alltoall); give collective=", value=demand, last=n - 1
         )
     return "alltoall"
 

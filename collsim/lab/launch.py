@@ -148,8 +148,8 @@ def _describe_end(number: int, process: subprocess.Popen[bytes], code: int) -> C
         return CollsimError(
             "the process of endpoint {number} was killed (signal {signal})", number=number, signal=-code
         )
-    template = "the process of endpoint {number} ended with {code}{why}"
-    return CollsimError(template, number=number, code=code, why=read_last_line(process))
+    template = "the process of endpoint {number} ended with {code}{reason}"
+    return CollsimError(template, number=number, code=code, reason=read_last_line(process))
 
 
 @contextlib.contextmanager

@@ -153,4 +153,4 @@ def _describe_end(process: subprocess.Popen[bytes]) -> CollsimError:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(2)
     process.kill()
-    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=read_last_line(process))
+    return CollsimError("mpiexec ended with {code}{reason}", code=process.poll(), reason=read_last_line(process))

@@ -163,9 +163,9 @@ def _parse_tree(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise Forbidden("write.syntax", error.lineno, why=str(error.msg)) from None
+        raise Forbidden("write.syntax", error.lineno, reason=str(error.msg)) from None
     except ValueError:  # a null byte
-        raise Forbidden("write.syntax", None, why="a character that Python cannot read") from None
+        raise Forbidden("write.syntax", None, reason="a character that Python cannot read") from None
     except (RecursionError, MemoryError):
         raise Forbidden("write.deep") from None
 

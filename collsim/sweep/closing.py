@@ -337,7 +337,7 @@ def _explain_gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
         return
     causes = join_words([explain(race, name, seconds) for seconds, explain in gains], "{first}; {then}")
     values = {"saved": format_time(saved), "rival": _name_rival(name, other)}
-    gain = Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=causes, **values)
+    gain = Sentence("Where the gain of {saved} over {rival} comes from: {reason}.", reason=causes, **values)
     lost = [_PARTS[explain](format_time(-seconds)) for seconds, explain in reasons if -seconds > _TOLD * saved]
     if lost:
         gain += Sentence(" It gives back {paid}.", paid=join_words(lost))
@@ -433,7 +433,9 @@ def _explain_remaining_gap(race: SynthesisRace) -> Sentence:
     ]
     named = [sentence for seconds, sentence in sorted(causes, key=lambda c: -c[0]) if seconds > _TOLD * excess]
     reasons, gap = join_words(named, "{first}; {then}"), f"{trace.gap:.3g}"
-    return Sentence("It stays at {gap} times the lower bound of {bound}: {why}.", gap=gap, bound=bound, why=reasons)
+    return Sentence(
+        "It stays at {gap} times the lower bound of {bound}: {reason}.", gap=gap, bound=bound, reason=reasons
+    )
 
 
 def _explain_bound(trace: Trace) -> Sentence:

@@ -181,8 +181,8 @@ def _list_entries(
     if algorithm is None:
         return list(algorithms(collective).values())
     if isinstance(algorithm, str) or not isinstance(algorithm, Sequence):
-        message = "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
-        raise CollsimError(message, given=algorithm)
+        message = "algorithm={value!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        raise CollsimError(message, value=algorithm)
     entries: list[Algorithm | Schedule | str] = []
     for entry in algorithm:
         if isinstance(entry, Algorithm | Schedule) or entry == SYNTHESIZED:

@@ -82,10 +82,10 @@ def require_steps_alone(options: Mapping[str, Any]) -> None:
     for name, usual in _OF_COLLECTIVES.items():
         if not (isinstance(options[name], type(usual)) and options[name] == usual):
             raise CollsimError(
-                "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
+                "{name}={value!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
                 "what training_step takes",
                 name=name,
-                given=options[name],
+                value=options[name],
             )
 
 

@@ -71,13 +71,13 @@ class Store:
 
     def _refused(self, error: Exception) -> FormatError:
         """What the file system or another process does not allow, said of the file that was asked for."""
-        return FormatError("cannot write {place!r}: {error}", place=self.place, error=error)
+        return FormatError("cannot write {path!r}: {error}", path=self.place, error=error)
 
     def _damaged(self, error: Exception) -> FormatError:
         """What cannot be read as the rows of a sweep."""
-        message = "{place} is not a store of results, or damaged: {why}; give another name, or remove it"
+        message = "{path} is not a store of results, or damaged: {reason}; give another name, or remove it"
         return FormatError(
-            message, place=self.part or self.place, why=format_value(str(error) or type(error).__name__, 200)
+            message, path=self.part or self.place, reason=format_value(str(error) or type(error).__name__, 200)
         )
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:

@@ -34,9 +34,9 @@ _SECONDS = 300.0
 _MOST_ROUNDS = 64
 
 
-_PROOF = "No schedule of fewer than {least} steps exists: {why}.{refused}"
+_PROOF = "No schedule of fewer than {least} steps exists: {reason}.{refused}"
 _PROOF_OF_HALVES = (
-    "No reduce_scatter followed by an allgather takes fewer than {least} steps: {why}, in each of the two.{refused}"
+    "No reduce_scatter followed by an allgather takes fewer than {least} steps: {reason}, in each of the two.{refused}"
 )
 
 
@@ -375,7 +375,7 @@ def find_fewest_steps(
     for rounds in range(least, _MOST_ROUNDS, parts):
         answer = solve_exactly(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, report=report)
         if answer.schedule is not None:
-            values: dict[str, Any] = {"least": least, "why": proof, "refused": refused}
+            values: dict[str, Any] = {"least": least, "reason": proof, "refused": refused}
             return answer.schedule, Sentence(_PROOF if parts == 1 else _PROOF_OF_HALVES, **values)
         if not answer.is_proved:
             break

@@ -313,12 +313,12 @@ class _Search:
         least, proof = solver.find_least_steps(*request)
         sentence = Sentence(
             "The library's {name} takes {steps} steps; a reduce_scatter and then an allgather take at least {halves}. "
-            "No allreduce takes fewer than {least}: {why}.",
+            "No allreduce takes fewer than {least}: {reason}.",
             name=shorter.name,
             steps=shorter.steps,
             halves=schedule.steps,
             least=least,
-            why=proof,
+            reason=proof,
         )
         marked = library_algorithms.mark_synthesized(shorter, self.kind, self.describe("known"))
         return marked, Report("known", self.objective, sentence)

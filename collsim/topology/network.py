@@ -700,8 +700,10 @@ class Topology:
         device = self.device(name)
         here = np.flatnonzero(self.endpoint_device == device)
         if not len(here):
-            message = "{name}: no rank sits on {place!r}; ranks sit on {device!r}, ..."
-            raise TopologyError(message, name=self.name, place=name, device=self.devices.name[self.endpoint_device[0]])
+            message = "{name}: no rank sits on {position!r}; ranks sit on {device!r}, ..."
+            raise TopologyError(
+                message, name=self.name, position=name, device=self.devices.name[self.endpoint_device[0]]
+            )
         return int(here[0])
 
     def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:

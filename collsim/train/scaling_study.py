@@ -106,7 +106,9 @@ def _build_machine(machine: str | MachineFactory, nodes: int) -> Topology:
     else:
         topology = machine_named(machine, nodes=nodes)
     if not isinstance(topology, Topology):
-        raise CollsimError("machine(nodes={nodes}) returned {made!r}, which is no Topology", nodes=nodes, made=topology)
+        raise CollsimError(
+            "machine(nodes={nodes}) returned {result!r}, which is no Topology", nodes=nodes, result=topology
+        )
     return topology
 
 

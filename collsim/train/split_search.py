@@ -377,11 +377,11 @@ def _measure_distance(candidate: Candidate, request: StepRequest) -> float:
 def _build_misfit_error(request: StepRequest, rows: list[dict[str, Any]], capacity: float) -> CollsimError:
     least = min(rows, key=lambda row: row["memory"])
     return CollsimError(
-        "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
+        "{name} fits on {ranks} GPUs of {memory} in none of {ways} ways; the one that needs least, {split} with "
         "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs",
         name=request.model.name,
         ranks=len(request.ranks),
-        room=format_bytes(capacity),
+        memory=format_bytes(capacity),
         ways=len(rows),
         split=least["parallel"],
         micro=least["micro_batch"],

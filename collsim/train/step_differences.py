@@ -92,5 +92,5 @@ def compare_steps(a: StepTrace, b: StepTrace) -> StepComparison:
     """
     for step in (a, b):
         if not isinstance(step, StepTrace):
-            raise CollsimError("compare wants two StepTraces, or two Traces, got {given!r}", given=step)
+            raise CollsimError("compare wants two StepTraces, or two Traces, got {value!r}", value=step)
     return StepComparison(a, b)

@@ -251,11 +251,11 @@ def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
     except TypeError:
         items = (None,)
     if not all(isinstance(r, Integral) and not isinstance(r, bool) for r in items):
-        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=wanted)
+        raise CollsimError("ranks={value!r} must be a list of ranks, or their number", value=wanted)
     listed = tuple(map(int, items))
     if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
-        message = "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}"
-        raise CollsimError(message, asked=wanted, name=topology.name, last=n - 1)
+        message = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
+        raise CollsimError(message, value=wanted, name=topology.name, last=n - 1)
     return listed
 
 
@@ -459,10 +459,10 @@ def _require_memory(trace: StepTrace) -> None:
             split=_describe_nearest_fit(request, capacity),
         )
     raise CollsimError(
-        "{name} does not fit: {need} on a GPU of {room} ({listed}); {way}",
+        "{name} does not fit: {need} on a GPU of {memory} ({listed}); {way}",
         name=request.model.name,
         need=format_bytes(need),
-        room=_format_capacity(capacity),
+        memory=_format_capacity(capacity),
         listed=listed,
         way=way,
     )

@@ -159,7 +159,7 @@ HOSTILE = [
     {"server": "nobody", "algorithm": "allreduce_parameter_server"},
     {"dtype": "**bold** `x` $y$"},
     {"lang": "tlh"},
-    {"nbytes": "{used}{why}"},
+    {"nbytes": "{used}{reason}"},
 ]
 
 

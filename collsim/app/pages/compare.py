@@ -117,7 +117,7 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
             t(
                 "compare.failed",
                 name=label_algorithm(name, choice.collective),
-                why=write_sentence(reason, get_language()),
+                reason=write_sentence(reason, get_language()),
             )
         )
     good = table[table["error"].isna()]
@@ -131,7 +131,7 @@ def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     try:
         predictions = [nccl.predict(choice.collective, topology, nbytes=int(size)) for size in sizes if size]
     except CollsimError as error:
-        draw_mistake(t("compare.nccl.none", why=write_sentence(error, get_language())))
+        draw_mistake(t("compare.nccl.none", reason=write_sentence(error, get_language())))
         return good
     rows = [
         {
@@ -231,7 +231,7 @@ def _draw_chart(good: pd.DataFrame, what: str, lead_changes: list[Crossing]) -> 
     format_value: Callable[[float], str] = format_bandwidth
     if what == "time":
         format_value = format_time
-    frame = good[["nbytes", "name", "chunks", what]].assign(said=[format_value(value) for value in good[what]])
+    frame = good[["nbytes", "name", "chunks", what]].assign(text=[format_value(value) for value in good[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
     if frame.empty:  # a single rank has no busbw
@@ -243,7 +243,7 @@ def _draw_chart(good: pd.DataFrame, what: str, lead_changes: list[Crossing]) -> 
 def _build_picture(frame: pd.DataFrame, what: str, names: list[str], lead_changes: list[Crossing]) -> Picture:
     """Lines over sizes, what the pointer over them shows, and where the lead changes."""
     lines = _build_lines(frame, what, names)
-    tips = charts.build_tips(name="algorithm", size="nbytes", said=f"compare.{what}.axis", chunks="option.chunks")
+    tips = charts.build_tips(name="algorithm", size="nbytes", text=f"compare.{what}.axis", chunks="option.chunks")
     near = lines.mark_point(size=90, opacity=0).encode(tooltip=tips)
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
     layers = lines, near, *_build_marks(lead_changes, near_axis, is_dark())

@@ -157,7 +157,9 @@ def _draw_lanes(choice: PipelineChoice) -> None:
     timings = time_choices(choice)
     for name, result in timings.items():
         if isinstance(result, CollsimError):
-            draw_mistake(t("pipeline.failed", name=t(f"pipeline.{name}"), why=write_sentence(result, get_language())))
+            draw_mistake(
+                t("pipeline.failed", name=t(f"pipeline.{name}"), reason=write_sentence(result, get_language()))
+            )
     good_timings = {name: result for name, result in timings.items() if not isinstance(result, CollsimError)}
     if not good_timings:
         return

@@ -165,7 +165,7 @@ def draw() -> None:
 
 def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
     for name, reason in step_race.failed:
-        draw_mistake(t("sharding.failed", name=t(f"sharding.{name}"), why=write_sentence(reason, get_language())))
+        draw_mistake(t("sharding.failed", name=t(f"sharding.{name}"), reason=write_sentence(reason, get_language())))
     if not step_race.runners:
         return
     names = [(t(f"sharding.{run['way']}"), t(f"sharding.{run['way']}.note")) for run in step_race.runners]

@@ -301,8 +301,8 @@ LATEST = 1e6  # s
 def _read_seconds(text: str) -> float:
     seconds = float(cs.units.parse_time(shorten(text), "t"))
     if seconds > LATEST:
-        message = "t={given} is too large; t is at most {latest:.0f} here"
-        raise CollsimError(message, given=shorten(text), latest=LATEST)
+        message = "t={value} is too large; t is at most {latest:.0f} here"
+        raise CollsimError(message, value=shorten(text), latest=LATEST)
     return seconds
 
 

@@ -80,8 +80,8 @@ def read_join_code() -> str:
     """
     code = os.environ.get(VARIABLE, "").strip().lower()
     if code and (len(code) < LENGTH or not code.isalnum() or not code.isascii()):
-        template = "{variable}={given!r}: a join code is at least {length} letters or digits, of a-z and 0-9"
-        raise CollsimError(template, variable=VARIABLE, given=code, length=LENGTH)
+        template = "{variable}={value!r}: a join code is at least {length} letters or digits, of a-z and 0-9"
+        raise CollsimError(template, variable=VARIABLE, value=code, length=LENGTH)
     return code
 
 

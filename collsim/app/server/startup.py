@@ -88,8 +88,8 @@ def read_limits() -> ClientLimits:
     if not text:
         return ClientLimits()
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        template = "{tabs}={given!r}: pages that one client may have open are a number from 1 to 1000"
-        raise CollsimError(template, tabs=TABS, given=text)
+        template = "{tabs}={value!r}: pages that one client may have open are a number from 1 to 1000"
+        raise CollsimError(template, tabs=TABS, value=text)
     return replace(ClientLimits(), pages=int(text))
 
 

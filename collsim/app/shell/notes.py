@@ -108,7 +108,7 @@ def _describe_complaint(c: Complaint) -> str:
         reason = t("url.unknown")
     else:
         reason = write_sentence(c.reason, get_language())
-    return escape_text(t("url.bad", name=c.name, value=c.value, why=reason, used=c.used))
+    return escape_text(t("url.bad", name=c.name, value=c.value, reason=reason, used=c.used))
 
 
 def format_small(text: str, style: str = "", about: str = "") -> str:

@@ -318,7 +318,10 @@ class _Machine:
             message, key = self.waits_for(spot)
             says.append(
                 Sentence(
-                    "{at} ({type}) waits for {why}", at=format_position(*spot), type=self.step(spot).type, why=message
+                    "{at} ({type}) waits for {reason}",
+                    at=format_position(*spot),
+                    type=self.step(spot).type,
+                    reason=message,
                 )
             )
         circle = says[chain[key] :]

@@ -253,9 +253,9 @@ def search_graphs(
             wiring = Sentence("known")
         reason = Sentence("{local} ranks in a node, wiring {wiring}", local=facts.local_ranks, wiring=wiring)
     raise CollsimError(
-        "no search of graphs here ({why}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
+        "no search of graphs here ({reason}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
         "{most} in a node",
-        why=reason,
+        reason=reason,
         most=MOST_GPUS,
     )
 

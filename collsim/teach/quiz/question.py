@@ -224,7 +224,7 @@ def _parse_answer(answer: Any, unit: Unit) -> float:
     try:
         value = float(str(answer).rstrip("x× "))
     except ValueError:
-        raise CollsimError("answer {given!r} is not a number", given=answer) from None
+        raise CollsimError("answer {value!r} is not a number", value=answer) from None
     if not math.isfinite(value):
-        raise CollsimError("answer {given!r} is not a finite number", given=answer)
+        raise CollsimError("answer {value!r} is not a finite number", value=answer)
     return value

@@ -96,7 +96,7 @@ def build_value(node: Node) -> Any:
 
 
 def _build_error(mark: Any, reason: Words) -> FormatError:
-    return FormatError("line {line}: {why}", line=mark.line + 1, why=reason)
+    return FormatError("line {line}: {reason}", line=mark.line + 1, reason=reason)
 
 
 def _require_short(node: Node) -> None:

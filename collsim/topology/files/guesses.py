@@ -89,8 +89,8 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
         kind = find_gpu_name(requested)
         if seen.links and not GPUS[kind].nvlink:
             raise TopologyError(
-                "gpu={told} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on",
-                told=format_value(requested),
+                "gpu={value} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on",
+                value=format_value(requested),
             )
         return kind
     if seen.bridged:

@@ -64,7 +64,7 @@ def load_topology(path: str | PathLike[str], **options: Any) -> Topology:
             raise FormatError(message, name=file.name, size=size, most=_LARGEST)
         text = _decode(file.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
-        raise FormatError("{place} cannot be read: {error}", place=file, error=error) from None
+        raise FormatError("{path} cannot be read: {error}", path=file, error=error) from None
     return parse_topology_text(text, file.name, **options)
 
 

@@ -87,7 +87,7 @@ class _YamlNode:
     def build_error(self, reason: Words | Exception, /, **values: object) -> FormatError:
         line, sentence = self.node.start_mark.line + 1, Sentence.from_words(reason, **values)
         return FormatError(
-            "{file}, line {line}: {what}: {why}", file=self.file, line=line, what=self.what, why=sentence
+            "{file}, line {line}: {what}: {reason}", file=self.file, line=line, what=self.what, reason=sentence
         )
 
     @property
@@ -100,7 +100,7 @@ class _YamlNode:
         try:
             return build_value(self.node)
         except FormatError as error:
-            message = "{file}, line {line}: {what}: {why}"
+            message = "{file}, line {line}: {what}: {reason}"
             raise FormatError(message, file=self.file, what=self.what, **error.values) from None
 
     def keys(self, allowed: set[str], needed: tuple[str, ...] = ()) -> dict[str, _YamlNode]:

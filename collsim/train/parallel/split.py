@@ -249,8 +249,8 @@ def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split
 
 
 def _build_part_error(label: str) -> CollsimError:
-    message = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
-    return CollsimError(message, said=label)
+    message = "{text} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
+    return CollsimError(message, text=label)
 
 
 def _require_cuts(model: Model, t: int, c: int, e: int) -> None:

@@ -264,8 +264,8 @@ def require_same(what: str, *values: object) -> None:
     """
     stated = [v for v in values if v is not None and v is not False]
     if len({repr(v) for v in stated}) > 1:
-        message = "{what} is given twice, and differently: {given}"
-        raise CollsimError(message, what=what, given=", ".join(map(repr, stated)))
+        message = "{what} is given twice, and differently: {value}"
+        raise CollsimError(message, what=what, value=", ".join(map(repr, stated)))
 
 
 def require_pass_tasks(workload: Workload) -> None:

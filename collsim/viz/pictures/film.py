@@ -84,7 +84,7 @@ def _find_ffmpeg() -> str:
         message = Sentence(
             "writing .mp4 needs the program ffmpeg, which is not installed here (pip install imageio-ffmpeg brings one)"
         )
-        raise CollsimError("{why}; or save as .gif or .html", why=message) from error
+        raise CollsimError("{reason}; or save as .gif or .html", reason=message) from error
 
 
 def write_mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
@@ -135,7 +135,7 @@ def write_mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> 
         if process.wait():
             errors.seek(0)
             raise CollsimError(
-                "ffmpeg could not write the film: {said}", said=errors.read().decode(errors="replace").strip()[-300:]
+                "ffmpeg could not write the film: {text}", text=errors.read().decode(errors="replace").strip()[-300:]
             )
 
 

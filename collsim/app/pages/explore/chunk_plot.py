@@ -42,12 +42,12 @@ def draw(choice: Choice) -> None:
 
 def _build_picture(table: pd.DataFrame) -> charts.Picture:
     dark = is_dark()
-    frame = table.assign(said=[format_time(value) for value in table["time"]])
+    frame = table.assign(text=[format_time(value) for value in table["time"]])
     upwards = charts.build_axis(frame["time"], 10)
     base = alt.Chart(frame).encode(
         x=alt.X("chunks:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("option.chunks")),
         y=alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=upwards),
-        tooltip=charts.build_tips(chunks="option.chunks", said="compare.time.axis"),
+        tooltip=charts.build_tips(chunks="option.chunks", text="compare.time.axis"),
     )
     line = base.mark_line(color=color("room", dark), strokeWidth=2.8)
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)

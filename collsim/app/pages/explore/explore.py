@@ -111,7 +111,7 @@ def _from_file(choice: Choice) -> None:
         return
     (outcome, label, wrong), (upload, on) = played
     if wrong:
-        draw_mistake(t("files.wrong", name=upload.name, why=write_sentence(wrong, get_language())))
+        draw_mistake(t("files.wrong", name=upload.name, reason=write_sentence(wrong, get_language())))
     else:
         draw_note(t("files.right", name=upload.name, label=label))
     _draw_headline(outcome)

@@ -178,7 +178,9 @@ def _draw_cards(look: Look, of: Pair) -> None:
     if of.a == of.b:
         draw_mistake(t("machines.self"))
     elif look.reasons[1]:
-        draw_mistake(t("machines.none", what=_switch(of, False), why=write_sentence(look.reasons[1], get_language())))
+        draw_mistake(
+            t("machines.none", what=_switch(of, False), reason=write_sentence(look.reasons[1], get_language()))
+        )
     if not routes:
         return
     if look.same:

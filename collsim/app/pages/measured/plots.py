@@ -167,13 +167,13 @@ def _build_curve(table: pd.DataFrame, what: str) -> Picture:
         names = {name: f"{name}_busbw" for name in names}
     frame = table.assign(
         size=[format_bytes(int(n)) for n in table["nbytes"]],
-        said=table[what].map(format_value),
+        text=table[what].map(format_value),
         ours=table[names["predicted"]].map(format_value),
         choice=table["algorithm"] + " " + table["protocol"],
     )
     title = t(f"compare.{what}.axis")
     base = alt.Chart(frame).encode(x=charts.build_size_axis(frame["nbytes"]))
-    tips = charts.build_tips(size="nbytes", said="measured.dots", ours="measured.line", choice="measured.col.choice")
+    tips = charts.build_tips(size="nbytes", text="measured.dots", ours="measured.line", choice="measured.col.choice")
     dots = base.mark_point(filled=True, size=75, color=color("ink", is_dark()), opacity=1)
     layers = [
         *_build_band(base, frame, what),
@@ -231,7 +231,7 @@ def _build_bars(gap: Gap) -> Picture:
     rows = [(t("measured.asis"), gap.distance, "edge")]
     rows += [(name_cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.candidates[:_MOST_TRIED]]
     frame = pd.DataFrame(rows, columns=["cause", "left", "hue"])
-    frame["said"], dark, tokens = (
+    frame["text"], dark, tokens = (
         ["".join(format_distance(left)) for left in frame["left"]],
         is_dark(),
         ["edge", "full", "room"],
@@ -240,7 +240,7 @@ def _build_bars(gap: Gap) -> Picture:
     hues = alt.Scale(domain=tokens, range=[color(token, dark) for token in tokens])
     y = charts.build_labels_axis("cause", labelPadding=8)
     base = alt.Chart(frame).encode(x=alt.X("left:Q", title=None, axis=None, scale=scale), y=y)
-    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
+    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("text:N"))
     bars = base.mark_bar(size=18).encode(color=alt.Color("hue:N", legend=None, scale=hues))
     picture: Picture = alt.layer(bars, words).properties(height=alt.Step(30), description=t("measured.tried"))
     return picture
@@ -336,8 +336,8 @@ def _build_scatter(run: str) -> Picture:
     frame = frame.assign(
         measured=frame["busbw"],
         ours=frame["predicted_busbw"],
-        said=frame["busbw"].map(format_bandwidth),
-        predicted_said=frame["predicted_busbw"].map(format_bandwidth),
+        text=frame["busbw"].map(format_bandwidth),
+        predicted_text=frame["predicted_busbw"].map(format_bandwidth),
     )
     ends = [float(frame[["measured", "ours"]].min().min()) / 1.5, float(frame[["measured", "ours"]].max().max()) * 1.5]
     scale, marks = alt.Scale(type="log", domain=ends, nice=False), charts.build_axis(pd.Series(ends), 10)
@@ -346,7 +346,7 @@ def _build_scatter(run: str) -> Picture:
     tips = [
         alt.Tooltip("name:N"),
         alt.Tooltip("size:N"),
-        *charts.build_tips(said="measured.scatter.x", predicted_said="measured.scatter.y"),
+        *charts.build_tips(text="measured.scatter.x", predicted_text="measured.scatter.y"),
     ]
     dots = (
         alt.Chart(frame)
@@ -390,14 +390,14 @@ def map_(run: MeasuredRun) -> None:
 def _build_cells(table: pd.DataFrame, title: str) -> Picture:
     dark = is_dark()
     sizes = table["nbytes"].sort_values().map(format_bytes).unique().tolist()
-    frame = table.assign(size=table["nbytes"].map(format_bytes), said=table["time"].map(format_time))
+    frame = table.assign(size=table["nbytes"].map(format_bytes), text=table["time"].map(format_time))
     there = [name for name in _HUES if name in set(frame["algorithm"])]
     hues = alt.Scale(domain=there, range=[color(_HUES[name], dark) for name in there])
     tilted = alt.Axis(labelAngle=-45, ticks=False, domain=False)
     x = alt.X("size:O", sort=sizes, title=t("compare.size.axis"), axis=tilted)
     y = alt.Y("nodes:O", sort="descending", title=t("nodes"), axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
     tips = charts.build_tips(
-        size="nbytes", algorithm="measured.col.choice", protocol="measured.protocol", said="measured.col.predicted"
+        size="nbytes", algorithm="measured.col.choice", protocol="measured.protocol", text="measured.col.predicted"
     )
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips)
     legend = alt.Legend(orient="top", title=None)

@@ -262,7 +262,7 @@ def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, 
     """Those that can start, by their place; a sentence for each that cannot."""
     for name, result in zip(names, race_field.runners, strict=False):
         if not isinstance(result, Runner):
-            draw_mistake(t("race.failed", name=name, why=write_sentence(result, get_language())))
+            draw_mistake(t("race.failed", name=name, reason=write_sentence(result, get_language())))
     return {n: result for n, result in enumerate(race_field.runners) if isinstance(result, Runner)}
 
 

@@ -64,7 +64,7 @@ def draw() -> None:
         now = None
     if step is not None:
         if step.trouble is not None:
-            draw_mistake(t("split.over", why=write_sentence(step.trouble, get_language())))
+            draw_mistake(t("split.over", reason=write_sentence(step.trouble, get_language())))
         _draw_headline(step)
     _draw_card(choice, step, table[0] if table is not None and table[1] == wanted else None, now)
     with st.expander(t("code.title")):
@@ -140,7 +140,7 @@ def _draw_headline(split: SplitShown) -> None:
     else:
         waits = ""
     if memory["room"]:
-        of = t("split.of", room=format_decimal_bytes(memory["room"]))
+        of = t("split.of", memory=format_decimal_bytes(memory["room"]))
     else:
         of = ""
     draw_headline(

@@ -61,7 +61,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     charts.draw_chart("losses", _build_bars, _build_fault_rows(growth_result.lost))
     for row in growth_result.lost.to_dict("records"):
         if row["error"]:
-            draw_note(t("train.loss.why", name=_name_fault(row), why=_explain_stop(growth_result, row["name"])))
+            draw_note(t("train.loss.why", name=_name_fault(row), reason=_explain_stop(growth_result, row["name"])))
     charts.draw_table(_draw_lost(growth_result.lost))
 
 
@@ -191,7 +191,7 @@ def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
                 else:
                     word = _format_loss(seconds)
                 rows.append(
-                    {"name": _name_fault(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "said": word}
+                    {"name": _name_fault(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "text": word}
                 )
     return pd.DataFrame(rows)
 
@@ -210,12 +210,12 @@ def _build_bars(frame: pd.DataFrame) -> charts.Picture:
         y=y,
         yOffset=offset,
         x=alt.X("seconds:Q", title=t("train.loss.seconds"), scale=room, axis=ticks),
-        tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("name", "whose", "said")],
+        tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("name", "whose", "text")],
     )
     legend = alt.Legend(orient="top", direction="vertical", labelLimit=400)
     bars = base.mark_bar().encode(color=alt.Color("whose:N", scale=hues, title=None, legend=legend))
     look: dict[str, Any] = {"align": "left", "fontSize": 13, "baseline": "middle"}
-    words = base.mark_text(dx=4, color=color("ink2", dark), **look).encode(text=alt.Text("said:N"))
+    words = base.mark_text(dx=4, color=color("ink2", dark), **look).encode(text=alt.Text("text:N"))
     titles = alt.Chart(pd.DataFrame({"name": names, "whose": ""})).encode(y=y, yOffset=offset, x=alt.value(0))
     titles = titles.mark_text(color=color("ink", dark), **look).encode(text=alt.Text("name:N"))
     picture: charts.Picture = alt.layer(bars, words, titles).properties(

@@ -279,7 +279,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
     if step_race.failed:
         draw_mistake(
             *(
-                t("train.failed", name=names[way], why=write_sentence(reason, get_language()))
+                t("train.failed", name=names[way], reason=write_sentence(reason, get_language()))
                 for way, reason in step_race.failed
             )
         )

@@ -388,7 +388,7 @@ def _draw_tornado(change_shown: Change) -> None:
         for w, k, n in zip(saved["what"], saved["name"], saved[get_language()], strict=True)
     ]
     frame = pd.DataFrame({"name": names, "saved": saved["doubled"], "what": saved["what"]})
-    frame = frame.assign(said=[f"{100 * v:.1f} %" for v in frame["saved"]]).drop_duplicates("name")
+    frame = frame.assign(text=[f"{100 * v:.1f} %" for v in frame["saved"]]).drop_duplicates("name")
     frame = frame.sort_values("saved", ascending=False, kind="stable")
     charts.draw_chart("tornado", _build_savings, frame)
 
@@ -400,11 +400,11 @@ def _build_savings(frame: pd.DataFrame) -> Picture:
     base = alt.Chart(frame).encode(
         y=alt.Y("name:N", sort=list(frame["name"]), title=None, axis=alt.Axis(labelLimit=260)),
         x=alt.X("saved:Q", title=t("whatif.saves"), axis=ticks, scale=alt.Scale(domain=[0, most])),
-        tooltip=charts.build_tips(name="col.link", said="whatif.saves"),
+        tooltip=charts.build_tips(name="col.link", text="whatif.saves"),
     )
     hues = alt.Scale(domain=["kind", "link"], range=[color("full", dark), color("ink3", dark)])
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
-    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
+    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("text:N"))
     look = {"height": 34 * len(frame) + 30, "description": t("whatif.tornado")}
     picture: Picture = alt.layer(bars, words).properties(**look)
     return picture

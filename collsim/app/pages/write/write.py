@@ -79,7 +79,7 @@ def draw() -> None:
 def _play_verdict(draft: Draft, verdict: Verdict) -> None:
     """The run in the player; while there is none, the last one that there was."""
     if verdict.cannot is not None:
-        draw_mistake(t("write.cannot", why=write_sentence(verdict.cannot, get_language())))
+        draw_mistake(t("write.cannot", reason=write_sentence(verdict.cannot, get_language())))
     if verdict.timeline is None and (last_timeline := st.session_state.get("write_kept")) is not None:
         st.html(f'<div class="cs-note">{escape_text(t("write.kept"))}</div>')
         _draw_player(*last_timeline)
