@@ -422,6 +422,24 @@ def test_a_log_of_nccl_is_held_against_the_search(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_a_log_of_nccl_that_states_why_calls_are_slow_is_read_out(language):
+    """SHM on NVSwitches: P2P is off, and two channels run where the search has 24 (NVIDIA/nccl-tests issue 228)."""
+    log = (
+        INFO.replace("P2P/CUMEM", "SHM/direct/direct")
+        + "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\n"
+    )
+    at = fine(dropped(log, machine="dgx-a100", nodes="1", lang=language))
+    column = language == "zh"
+    assert MEASURED["graphs.causes"][column].format(causes=MEASURED["gap.p2p_off"][column]) in text_of(at)
+    assert MEASURED["graphs.fewchannels"][column].format(logged=2, searched=24) in text_of(at)
+    assert "NCCL_P2P_LEVEL=LOC" in text_of(at)
+    # a machine without P2P has it so by itself, and a healthy log states no cause
+    for text, machine in ((log, "rtx4090-8gpu"), (INFO, "dgx-a100")):
+        at = fine(dropped(text, machine=machine, nodes="1", lang=language))
+        assert MEASURED["graphs.causes"][column].partition("{")[0] not in text_of(at)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_log_of_nccl_says_on_how_many_nodes_it_ran_and_other_numbers_are_refused(language):
     """Two hosts of four GPUs each: rings of any other number of nodes say nothing of it."""
     log = INFO.replace("nNodes 1 localRanks 8", "nNodes 2 localRanks 4")

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...errors import CollsimError
 from ..machine.facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
+from .log_evidence import JobLog, weigh_log
 from .published_runs import MeasuredRun
 
 #: Below this distance there is no gap to explain: about twice the model's own median error for large sizes
@@ -261,6 +262,21 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     elif verdict == "several":
         rest = named
     return Gap(distance, far, ratio, tuple(tried), best, tuple(rest), verdict)
+
+
+def list_stated_causes(log: JobLog, facts: Facts) -> tuple[Hypothesis, ...]:
+    """List the causes of slow calls that a log states and that the machine does not have by itself.
+
+    Args:
+        log: of NCCL about a job.
+        facts: of the machine.
+
+    Returns:
+        The hypotheses that the log confirms, in the order of `HYPOTHESES`.
+    """
+    confirmed = weigh_log(log, facts).confirmed - _HEALTHY
+    stated = (hypothesis for hypothesis in HYPOTHESES if hypothesis.key in confirmed)
+    return tuple(h for h in stated if any(change(facts) is not None for change in h.changes))
 
 
 def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidate]:
@@ -553,3 +569,5 @@ HYPOTHESES = (
 )
 #: Hypotheses that hold only where somebody set a variable; NVLS may be off without one.
 SETTINGS = frozenset(h.key for h in HYPOTHESES if h.settings) - {"nvls_off"}
+#: Those that say that something worked.
+_HEALTHY = frozenset(["p2p_on", "gdr_on", "rdma"])

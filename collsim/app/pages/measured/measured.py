@@ -129,11 +129,26 @@ def _draw_graphs(selection: Selection) -> None:
     if ways:
         via = t("graphs.via", ways=ways)
     draw_headline(format_verdict(t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, **counts), via))
+    for line in _describe_statements(job):
+        draw_note(line)
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
         with st.container(border=True, key=f"card_graphs_{kind}"):
             draw_heading(t(f"graphs.{kind}"), _count_alike(orders))
             _draw_orders(orders)
     draw_note(t("graphs.note"))
+
+
+def _describe_statements(job: nccl_log.LoggedJob) -> list[str]:
+    """What the log states of slow calls: their causes, fewer channels than the machine has, and variables."""
+    lines = []
+    if job.causes:
+        causes = t("fit.comma").join(t(f"gap.{cause}") for cause in job.causes)
+        lines.append(t("graphs.causes", causes=causes))
+    if job.causes and job.rings.channels < job.searched_channels:
+        lines.append(t("graphs.fewchannels", logged=job.rings.channels, searched=job.searched_channels))
+    if job.variables:
+        lines.append(t("graphs.variables", variables=t("fit.comma").join(job.variables)))
+    return lines
 
 
 def _draw_orders(orders: nccl_log.Orders) -> None:

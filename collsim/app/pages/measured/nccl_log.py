@@ -11,6 +11,7 @@ from collsim.errors import CollsimError
 from collsim.io import formats
 from collsim.io.nccl.nccl_log import NcclCommunicator
 from collsim.nccl import build_communicator, read_facts, search_graphs
+from collsim.nccl.measured.gaps import list_stated_causes
 
 from ...scenario.outcome import Refused
 from .reading import load_log
@@ -37,7 +38,19 @@ class Orders:
 
 @dataclass(frozen=True)
 class LoggedJob:
-    """What a log says of its largest communicator; `transports` with how many connections go over each."""
+    """What a log says of its largest communicator.
+
+    Attributes:
+        ranks: its ranks.
+        nodes: its nodes.
+        version: of NCCL.
+        rings: of the log and of the search.
+        trees: the same.
+        transports: with how many connections go over each.
+        causes: keys of the causes of slow calls that it states (`gaps.HYPOTHESES`).
+        searched_channels: channels that run by the search on the machine; 0 where there is none.
+        variables: `NAME=value` of NCCL that were set.
+    """
 
     ranks: int
     nodes: int
@@ -45,6 +58,9 @@ class LoggedJob:
     rings: Orders
     trees: Orders
     transports: tuple[tuple[str, int], ...]
+    causes: tuple[str, ...]
+    searched_channels: int
+    variables: tuple[str, ...]
 
 
 def is_nccl_log(text: str) -> bool:
@@ -93,7 +109,15 @@ def read(text: str, topology: cs.Topology) -> LoggedJob:
     ways = tuple(sorted(kinds.items(), key=lambda item: -item[1]))
     logged = [tuple(_rotate_ring(order) for order in job.rings.values()), tuple(job.trees.values())]
     return LoggedJob(
-        job.ranks, nodes, job.version, _list_orders(logged[0], rings), _list_orders(logged[1], trees), ways
+        job.ranks,
+        nodes,
+        job.version,
+        _list_orders(logged[0], rings),
+        _list_orders(logged[1], trees),
+        ways,
+        tuple(cause.key for cause in list_stated_causes(job, read_facts(topology, job.ranks))),
+        len(rings),
+        tuple(f"{name}={value}" for name, value in sorted(job.statements.environment.items())),
     )
 
 
