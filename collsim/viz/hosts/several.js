@@ -1,9 +1,8 @@
 // Several players side by side on one clock: what a race and a route have in common.
 
 import { createClock } from "../player/model/clock.js";
-import { el } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
 import { createPlayer } from "../player/ui/player.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { unpack } from "../player/model/read.js";
 
 /**
@@ -18,21 +17,15 @@ import { unpack } from "../player/model/read.js";
  * `update(data)` shows other runs where `data.id` is another one.
  */
 export function createSeveral(host, show) {
-  const root = el("div", { className: show.className, role: "group" }),
-    many = { show, root, clock: createClock(), data: null, cards: [], ticket: 0, dead: false, off: () => {} };
-  root.append(el("style", { textContent: show.css }));
+  const shell = createShell(host, { ...show, arrange: () => show.arrange(many) }),
+    { root } = shell,
+    many = { show, shell, root, clock: createClock(), data: null, cards: [], ticket: 0, dead: false, off: () => {} };
   show.build(many);
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => show.arrange(many)) : null;
-  seen?.observe(root);
   return {
     root,
     clock: many.clock,
     update: (data) => setSeveral(many, data),
-    destroy() {
-      seen?.disconnect();
-      destroySeveral(many);
-    },
+    destroy: () => destroySeveral(many),
   };
 }
 
@@ -66,9 +59,7 @@ async function setSeveral(many, next) {
 
 /** Language and colours of the root and of the players. */
 function dressSeveral({ root, data, cards }) {
-  const colors = TOKENS[data.theme === "dark" ? "dark" : "light"];
-  for (const k in colors) root.style.setProperty(`--${k}`, colors[k]);
-  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  dressRoot(root, data);
   for (const { player } of cards) player.set({ lang: data.lang, theme: data.theme });
 }
 
@@ -78,7 +69,7 @@ function destroySeveral(many) {
   many.clock.pause();
   many.off();
   for (const { player } of many.cards) player.destroy();
-  many.root.remove();
+  many.shell.remove();
 }
 
 /** A player without controls on the clock of all. */

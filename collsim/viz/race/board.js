@@ -1,11 +1,10 @@
 // The board under the cards: a bar for every runner, the transport, the legend; and one frame of it.
 
-import { SPEEDS } from "../player/model/clock.js";
-import { el, segment, setText } from "../player/draw/elements.js";
+import { el, setText } from "../player/draw/elements.js";
 import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
-import { buildTransport } from "./transport.js";
-import { showPlaying } from "../transport/transport.js";
+import { buildRaceLine } from "./transport.js";
+import { drawTransport } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
 import { raceWords } from "./words.js";
 
@@ -14,7 +13,7 @@ export function buildBoard(race) {
     w = raceWords(race),
     head = (text, more = "") => el("span", { className: `h${more}`, textContent: text }),
     rows = el("div", { className: "rows" });
-  race.parts = { speeds: el("span", { className: "seg", role: "group" }), ...buildTransport(race) };
+  race.parts = buildRaceLine(race);
   rows.append(
     el("span", {}, race.parts.speeds),
     head(w.delivered),
@@ -28,8 +27,7 @@ export function buildBoard(race) {
     run.bar = buildBar(data.runners[run.q], w, timeUnit(clock.total), late);
     rows.append(el("span", { className: "rule" }), ...run.bar.row);
   }
-  buildSpeeds(race);
-  race.board.replaceChildren(rows, race.parts.time);
+  race.board.replaceChildren(rows, race.parts.line);
 }
 
 /** A runner's row: name and pace, the bar of bytes delivered, its place, its time and its bus bandwidth. */
@@ -55,11 +53,6 @@ function buildBar(r, w, u, late) {
   return b;
 }
 
-export function buildSpeeds(race) {
-  const { parts, clock } = race;
-  segment(parts.speeds, SPEEDS, clock.speed, clock.setSpeed, raceWords(race).speed);
-}
-
 export function buildFoot(race) {
   const w = raceWords(race),
     mark = (className) => el("i", { className }),
@@ -83,8 +76,7 @@ export function drawRace(race) {
     t = clock.t,
     home = cards.filter(({ player: { model: model } }) => model && t >= model.total);
   for (const run of cards) if (run.player.model) drawRunner(run, t, data.lang, w);
-  setText(parts.clock, w.of(u.num(t), u.fmt(clock.total)));
-  drawPlayButton(parts, clock.playing, w);
+  drawTransport(parts, clock, w, w.of(u.num(t), u.fmt(clock.total)));
   moveKnob(race);
   Object.assign(root.dataset, {
     t: String(Number(t.toPrecision(9))),
@@ -110,12 +102,6 @@ function drawRunner({ player: { model: model }, d, bar: b }, t, lang, w) {
   b.pct.style.cssText =
     f > 0.5 ? `right:calc(${100 - 100 * f}% + 20px);color:var(--card)` : `left:calc(${100 * f}% + 20px)`;
   for (const cell of b.row) cell.classList.toggle("home", over);
-}
-
-function drawPlayButton({ play }, playing, w) {
-  if (play.dataset.on === String(playing)) return;
-  play.dataset.on = String(playing);
-  showPlaying(play, playing, w);
 }
 
 /** Said aloud once for each runner, as it comes in. */

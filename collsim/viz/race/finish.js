@@ -1,7 +1,7 @@
 // The scrubber of a race: an axis, a flag for every finish, a knob.
 
 import { svg } from "../player/draw/elements.js";
-import { NB, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
+import { threeDigits, timeMarks, timeUnit } from "../player/model/units.js";
 
 const FLAG_ROOM = 14; // pixels right of the end of the axis, for the last flag
 
@@ -16,7 +16,7 @@ export function drawFlags(race) {
   parts.knob = svg("circle", { cx: 0, cy: 47.5, r: 10, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 });
   parts.axis.replaceChildren(
     bar(across(race, clock.total), "var(--grid)"),
-    ...timeMarks(race),
+    ...axisMarks(race),
     ...finishFlags(race),
     parts.past,
     parts.knob,
@@ -30,19 +30,12 @@ function axisText(x, y, text, { size = 13, bold = false, fill = "ink2", anchor =
 }
 
 /** Times along the axis, the first with its unit. */
-function timeMarks(race) {
-  const { clock, parts } = race,
-    u = timeUnit(clock.total),
-    apart = niceStep(clock.total * u.f, parts.width / 90),
-    marks = [];
-  for (let k = 0; apart > 0 && k * apart <= clock.total * u.f * 1.0001; k++) {
-    const x = across(race, (k * apart) / u.f);
-    marks.push(
-      svg("rect", { x: x - 0.5, y: 54, width: 1, height: 5, fill: "var(--edge)" }),
-      axisText(x, 74, `${Number((k * apart).toPrecision(6))}${k ? "" : NB + u.unit}`),
-    );
-  }
-  return marks;
+function axisMarks(race) {
+  const { clock, parts } = race;
+  return timeMarks(clock.total, parts.width / 90).flatMap(({ t, text }) => {
+    const x = across(race, t);
+    return [svg("rect", { x: x - 0.5, y: 54, width: 1, height: 5, fill: "var(--edge)" }), axisText(x, 74, text)];
+  });
 }
 
 const ROWS = [11, 26];

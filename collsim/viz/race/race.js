@@ -3,15 +3,17 @@
 // Each runner's stage is a player (player/player.js) without controls; nothing here draws a machine. Around the stages
 // stand cards, bars of bytes delivered, flags at the finish, and one transport for all.
 
-import { buildBoard, buildFoot, buildSpeeds, drawRace } from "./board.js";
+import { buildBoard, buildFoot, drawRace } from "./board.js";
 import { el } from "../player/draw/elements.js";
 import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { chooseSpeed, transportKeys } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { RACE_CSS } from "./style.js";
-import { onRaceKey } from "./transport.js";
+import { stepRace } from "./transport.js";
 import { raceWords } from "./words.js";
 
 const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
@@ -32,7 +34,7 @@ export function createRace(host) {
     arrange: arrangeRace,
     tick(race, cause) {
       drawRace(race);
-      if (cause === "speed") buildSpeeds(race);
+      if (cause === "speed") chooseSpeed(race.parts.speeds, race.clock, raceWords(race));
     },
   });
 }
@@ -45,7 +47,9 @@ function buildRace(race) {
   race.says = el("div", { className: "quiet", "aria-live": "polite" });
   race.root.tabIndex = 0;
   race.root.append(race.lanes, race.board, race.foot, race.says);
-  race.root.addEventListener("keydown", (ev) => onRaceKey(race, ev), true);
+  const { root, clock } = race,
+    keys = transportKeys({ root, clock, turn: (by) => stepRace(race, by) });
+  root.addEventListener("keydown", (ev) => actOnKey(ev, keys), true);
 }
 
 /** To the moment that the data name, else to the same share of the race as before. */

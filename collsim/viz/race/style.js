@@ -1,11 +1,9 @@
 // The style sheet of a race.
 
-import { FONT } from "../player/model/look.js";
+import { buttonsCss } from "../transport/buttonstyle.js";
 
 export const RACE_CSS = `
-.rc{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
-;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
-.rc *{box-sizing:border-box}.rc :focus-visible,.rc:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+${buttonsCss(".rc")}
 .rc .lanes{display:grid;gap:16px;margin-bottom:16px}
 .rc .lane,.rc .board{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px 12px;
   min-width:0}
@@ -48,17 +46,12 @@ export const RACE_CSS = `
 .rc .rule{grid-column:1/-1;height:1px;background:var(--grid)}
 .rc .time{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) 230px;column-gap:14px;align-items:end;
   border-top:1px solid var(--line);margin-top:6px;padding-top:2px}
-.rc .tr{display:flex;gap:6px;align-items:center;padding-bottom:18px;flex-wrap:wrap}
+.rc .time>.g{display:flex;gap:6px;align-items:center;padding-bottom:18px;flex-wrap:wrap}
 .rc .scrub{position:relative;height:76px;touch-action:none;cursor:pointer}
 .rc .scrub svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
 .rc .clock{font-weight:700;font-size:16px;text-align:right;padding-bottom:18px;white-space:nowrap}
-.rc .end{display:flex;flex-direction:column;align-items:flex-end;gap:8px}.rc .end span:first-child{display:flex;gap:6px}
-.rc button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
-.rc .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;
-  border:1px solid var(--edge);background:var(--card);padding:0}
-.rc .btn.play{width:48px;background:var(--ink);border-color:var(--ink);color:var(--card)}
-.rc .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
-  stroke-linecap:round}
+.rc .end{display:flex;flex-direction:column;align-items:flex-end;gap:8px}.rc .end .g{display:flex;gap:6px}
+.rc .note{font-size:13px;color:var(--ink2);overflow-wrap:anywhere;max-width:230px}.rc .note:empty{display:none}
 .rc .foot{display:flex;flex-wrap:wrap;gap:6px 22px;align-items:center;font-size:13px;line-height:20px;color:var(--ink2);
   padding:8px 6px 0}
 .rc .foot span{display:inline-flex;gap:7px;align-items:center;white-space:nowrap}
@@ -70,16 +63,8 @@ export const RACE_CSS = `
 .rc .foot .pipe{width:30px;height:13px;border-radius:0;
   background:linear-gradient(0deg,var(--edge) 8%,var(--roomtint) 8% 34%,var(--room) 34% 66%,var(--roomtint) 66% 92%,
   var(--edge) 92%)}
-.rc .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card)}
-.rc .seg button{border:0;background:none;padding:3px 9px;font-size:14px;line-height:20px;min-height:34px;
-  color:var(--ink2)}
-.rc .seg button+button{border-left:1px solid var(--line)}
-.rc .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
-.rc .seg button:focus-visible{outline-offset:-4px}
 .rc .bad{padding:12px 0;font-size:16px}
-.rc .quiet{position:absolute;right:20px;bottom:150px;max-width:420px;overflow-wrap:anywhere;background:var(--ink);
-  color:var(--card);border-radius:6px;padding:6px 12px;font-size:14px}
-.rc .quiet:not(.seen){width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
+.rc .quiet{position:absolute;width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
 .rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small h2{font-size:18px;line-height:24px}
 .rc.small .why{font-size:14.5px;line-height:20px}
 .rc.small .rows,.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) auto auto auto}
@@ -89,7 +74,7 @@ export const RACE_CSS = `
 .rc.slim .rows,.rc.slim .time{grid-template-columns:minmax(0,1fr) auto auto}
 .rc.slim .rows>span:first-child,.rc.slim .name,.rc.slim .scrub{grid-column:1/-1}.rc.slim .name{padding-bottom:0}
 .rc.slim .scrub{order:-1}.rc.slim :is(.track,.scrub){margin-left:14px}
-.rc.slim .end{flex-direction:row;align-items:center}.rc.slim :is(.tr,.end,.clock){padding-bottom:4px}
+.rc.slim .end{flex-direction:row;align-items:center}.rc.slim :is(.time>.g,.end,.clock){padding-bottom:4px}
 .rc.slim .time{display:flex;flex-wrap:wrap}.rc.slim .scrub{flex:1 0 calc(100% - 14px)}
 .rc:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 `;

@@ -1,9 +1,10 @@
 // collsim Lab: one clock, the prediction above, what every process did below, and how late each step came.
 
-import { el, segment, svg } from "../player/draw/elements.js";
-import { niceStep, timeUnit } from "../player/model/units.js";
+import { el, hatch, segment, svg, swatch } from "../player/draw/elements.js";
+import { timeMarks, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
+import { dragTime } from "../transport/transport.js";
 import { drawLateness, lightLab } from "./latebars.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
 import { LAB_WORDS } from "./labwords.js";
@@ -18,8 +19,7 @@ const LABELS = 150, // px of the names of rows
 
 /** Mount a lab into `host`. Its data are {id, document, lang, theme}. */
 export function createLab(host) {
-  const root = el("div", { className: "lb", role: "group", tabIndex: 0 }),
-    lab = { root, data: null, each: true, at: null, step: null, wide: 0 };
+  const lab = { isFocusable: true, data: null, each: true, at: null, step: null, wide: 0 };
   lab.says = el("p", { className: "says" });
   lab.says.setAttribute("aria-live", "polite");
   lab.rows = el("span", { className: "seg", role: "group" });
@@ -28,9 +28,10 @@ export function createLab(host) {
   lab.legend = el("div", { className: "legend" });
   const top = el("div", { className: "top" }, lab.says, lab.rows);
   const card = el("div", { className: "card" }, top, lab.stage, lab.legend);
-  root.addEventListener("keydown", (ev) => turnLabKey(lab, ev));
+  const mounted = mountLab(host, lab, [card, lab.later], setLab, drawLab);
+  lab.root.addEventListener("keydown", (ev) => turnLabKey(lab, ev));
   return {
-    ...mountLab(host, lab, [card, lab.later], setLab, drawLab),
+    ...mounted,
     save: () => ({ at: lab.at, each: lab.each }),
     restore(saved) {
       Object.assign(lab, saved);
@@ -88,9 +89,9 @@ function placeOf(lab) {
 function drawLabStage(lab) {
   const layout = (lab.place = placeOf(lab)),
     { document: d } = lab.data,
-    hatch = labHatch(),
+    alphaHatch = hatch("lb-hatch", { size: 7, width: 2.4, paper: "var(--card)", ink: "var(--wait)" }),
     name = { role: "img", "aria-label": lab.words.label },
-    pic = svg("svg", { class: "time", width: lab.wide, height: layout.height, ...name }, hatch);
+    pic = svg("svg", { class: "time", width: lab.wide, height: layout.height, ...name }, alphaHatch);
   lab.unit = timeUnit(layout.whole);
   drawLabAxis(lab, pic);
   drawLabRow(lab, pic, d.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
@@ -146,19 +147,11 @@ function drawLabRow(lab, pic, boxes, y, height, hue, numbered) {
   }
 }
 
-function labHatch() {
-  const look = { id: "lb-hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    part = (width, fill) => svg("rect", { width, height: 7, fill });
-  return svg("defs", {}, svg("pattern", look, part(7, "var(--card)"), part(2.4, "var(--wait)")));
-}
-
 function drawLabAxis(lab, pic) {
-  const { x, whole, height, width } = lab.place,
-    step = niceStep(whole, Math.max(2, Math.floor(width / 110))),
-    { f: factor, unit: name } = lab.unit;
-  for (let t = 0; t < whole; t += step) {
+  const { x, whole, height, width } = lab.place;
+  for (const { t, text } of timeMarks(whole, Math.max(2, Math.floor(width / 110)))) {
     pic.append(svg("line", { x1: x(t), x2: x(t), y1: AXIS - 4, y2: height, stroke: "var(--grid)" }));
-    pic.append(labText(x(t), 14, `${Number((t * factor).toPrecision(6))}${t ? "" : `\u00a0${name}`}`, "n m"));
+    pic.append(labText(x(t), 14, text, "n m"));
   }
 }
 
@@ -188,14 +181,10 @@ function drawLabFigures(lab, pic) {
 
 function drawLabLegend(lab) {
   const w = lab.words,
-    sign = (look, text) => {
-      const i = el("i");
-      i.style.background = look;
-      return el("span", {}, i, text);
-    },
-    hatch = "repeating-linear-gradient(135deg,var(--wait) 0 2px,var(--card) 2px 6px)",
+    sign = (colour, text) => swatch(`background:${colour}`, text),
+    lines = "repeating-linear-gradient(135deg,var(--wait) 0 2px,var(--card) 2px 6px)",
     of = lab.data.document.measured ? [sign("var(--sum2)", w.bytesReduce), sign("var(--done)", w.copy)] : [];
-  lab.legend.replaceChildren(sign("var(--ink3)", w.bytesPredicted), ...of, sign(hatch, w.alpha));
+  lab.legend.replaceChildren(sign("var(--ink3)", w.bytesPredicted), ...of, sign(lines, w.alpha));
 }
 
 // ---- the cursor and the step under the pointer
@@ -206,11 +195,7 @@ function seekWithPointer(lab, pic) {
       x = ev.clientX - pic.getBoundingClientRect().left;
     seekLab(lab, Math.min(whole, Math.max(0, ((x - left) / width) * whole)));
   };
-  pic.addEventListener("pointerdown", (ev) => {
-    pic.setPointerCapture?.(ev.pointerId);
-    to(ev);
-  });
-  pic.addEventListener("pointermove", (ev) => ev.buttons && to(ev));
+  dragTime(pic, to);
 }
 
 function turnLabKey(lab, ev) {

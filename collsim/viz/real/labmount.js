@@ -1,34 +1,22 @@
 // What the pictures of the lab share: the element they stand in, its colours, language and words, and text in an SVG.
 
-import { el, svg } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
+import { svg } from "../player/draw/elements.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { LAB_CSS } from "./labstyle.js";
 
-/** Put `cards` into `host`, inside `lab.root`. `set(lab, data)` takes new data, `draw(lab, false)` another width. */
+/** Put `cards` into `host`. `set(lab, data)` takes new data, `draw(lab, false)` another width. */
 export function mountLab(host, lab, cards, set, draw) {
-  lab.root.append(el("style", { textContent: LAB_CSS }), ...cards);
-  host.append(lab.root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => draw(lab, false)) : null;
-  seen?.observe(lab.root);
-  return {
-    root: lab.root,
-    update: (data) => set(lab, data),
-    destroy() {
-      seen?.disconnect();
-      lab.root.remove();
-    },
-  };
+  const look = { className: "lb", css: LAB_CSS, isFocusable: lab.isFocusable },
+    shell = createShell(host, { ...look, arrange: () => draw(lab, false) }, ...cards);
+  lab.root = shell.root;
+  return { root: shell.root, update: (data) => set(lab, data), destroy: shell.remove };
 }
 
 /** Take over data: theme, language and words; `hues` are colours beside those of the player, by theme. */
-export function dressLab(lab, data, words, hues = {}) {
-  const theme = data.theme === "dark" ? "dark" : "light",
-    colours = { ...TOKENS[theme], ...hues[theme] },
-    zh = data.lang === "zh";
+export function dressLab(lab, data, words, hues) {
   lab.data = data;
-  for (const name in colours) lab.root.style.setProperty(`--${name}`, colours[name]);
-  lab.words = words[zh ? "zh" : "en"];
-  lab.root.lang = zh ? "zh-CN" : "en";
+  dressRoot(lab.root, data, hues);
+  lab.words = words[data.lang === "zh" ? "zh" : "en"];
   lab.root.setAttribute("aria-label", lab.words.label);
 }
 

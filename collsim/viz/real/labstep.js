@@ -1,7 +1,7 @@
 // collsim Lab, a step of training: one clock, the prediction above, what every process did below, and bucket sizes.
 
-import { el, svg } from "../player/draw/elements.js";
-import { NB, fmtBytes, fmtSpan, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
+import { el, svg, swatch } from "../player/draw/elements.js";
+import { NB, fmtBytes, fmtSpan, threeDigits, timeMarks, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { BUCKET_HUES, hueOf } from "../transport/hues.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
@@ -17,8 +17,7 @@ const LABELS = 132, // px of the names of rows
 
 /** Mount a step of the lab into `host`. Its data are {id, document, lang, theme}. */
 export function createLabStep(host) {
-  const root = el("div", { className: "lb", role: "group" }),
-    lab = { root, data: null, wide: 0, stage: el("div", {}), sizes: el("div", {}) };
+  const lab = { data: null, wide: 0, stage: el("div", {}), sizes: el("div", {}) };
   lab.legend = el("div", { className: "legend" });
   lab.says = el("p", { className: "says" });
   const cards = [
@@ -76,12 +75,10 @@ function stageOfStep(lab) {
 }
 
 function drawStepAxis(lab, pic, height) {
-  const { x, whole, width } = lab.place,
-    { unit } = lab,
-    every = niceStep(whole, Math.max(2, Math.floor(width / 110)));
-  for (let t = 0; t < whole; t += every) {
+  const { x, whole, width } = lab.place;
+  for (const { t, text } of timeMarks(whole, Math.max(2, Math.floor(width / 110)))) {
     pic.append(svg("line", { x1: x(t), x2: x(t), y1: AXIS - 4, y2: height, stroke: "var(--grid)" }));
-    pic.append(labText(x(t), 15, `${Number((t * unit.f).toPrecision(6))}${t ? "" : `${NB}${unit.unit}`}`, "s m"));
+    pic.append(labText(x(t), 15, text, "s m"));
   }
 }
 
@@ -144,11 +141,6 @@ const formatTimes = (size, unit, narrow) => {
 };
 
 function drawStepLegend(lab) {
-  const swatch = (style, words) => {
-    const i = el("i");
-    i.style.cssText = style;
-    return el("span", {}, i, words);
-  };
   const { document: d } = lab.data,
     w = { ...lab.words, ...lab.words[d.number] };
   lab.legend.replaceChildren(

@@ -1,21 +1,14 @@
 // The style sheet of the Lab's picture.
 
-import { FONT } from "../player/model/look.js";
+import { buttonsCss } from "../transport/buttonstyle.js";
 
 export const LAB_CSS = `
-.lb{all:initial;display:block;box-sizing:border-box;font:15px/1.4 ${FONT};color:var(--ink);outline:none;
-  font-variant-numeric:tabular-nums;text-align:left}
-.lb *{box-sizing:border-box}
-.lb :focus-visible,.lb:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+${buttonsCss(".lb")}
 .lb .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 20px 12px;
   margin-bottom:14px;overflow-x:auto}
 .lb .top{display:flex;gap:16px;align-items:center;justify-content:space-between;min-height:54px}
 .lb .says{margin:0;font-size:19px;line-height:26px;text-wrap:pretty}
-.lb .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;flex:none}
-.lb .seg button{font:inherit;font-size:14px;border:0;background:none;color:var(--ink2);padding:3px 10px;min-height:34px;
-  cursor:pointer;white-space:nowrap}
-.lb .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
-.lb svg{display:block}.lb svg text{font-family:inherit;fill:var(--ink)}
+.lb svg text{fill:var(--ink)}
 .lb svg .s,.lb svg .n{fill:var(--ink2);font-size:13px}
 .lb svg .b{font-weight:700}.lb svg .m{text-anchor:middle}.lb svg .e{text-anchor:end}
 .lb svg.time{cursor:ew-resize;touch-action:pan-y}

@@ -1,11 +1,6 @@
 // The style sheet of a route.
 
-import { FONT } from "../player/model/look.js";
-
 export const ROUTE_CSS = `
-.wy{all:initial;display:block;box-sizing:border-box;font:15px/1.4 ${FONT}
-;color:var(--ink);font-variant-numeric:tabular-nums;text-align:left}
-.wy *{box-sizing:border-box}.wy :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 .wy .pair{display:grid;gap:16px}
 .wy .card0{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px 14px;min-width:0}
 .wy h2{margin:0;font-size:22px;line-height:30px;font-weight:700}

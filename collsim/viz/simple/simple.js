@@ -3,13 +3,14 @@
 
 import { el, icon, media, setText, sizeCanvas } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
-import { TOKENS } from "../player/model/look.js";
-import { index, nextStart, stepAt } from "../player/model/model.js";
+import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
 import { problem, unpack } from "../player/model/read.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createPlayer } from "../player/ui/player.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
+import { stepBack, togglePlay } from "../player/ui/controls.js";
 import { askedHead, buildSide, drawCode } from "./asking.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
@@ -28,7 +29,13 @@ const LIGHTING = 800; // ms in which the cables of all cards light up, one after
  * {cards(all), predict(on)} hears what a reader chooses.
  */
 export function createSimple(host, on = {}) {
-  const root = el("div", { className: "sp", role: "group", tabIndex: 0 }),
+  const shell = createShell(host, {
+      className: "sp",
+      css: SIMPLE_CSS,
+      isFocusable: true,
+      arrange: () => arrange0(simple),
+    }),
+    { root } = shell,
     simple = { root, on, clock: createClock(), still: media("(prefers-reduced-motion: reduce)"), dead: false };
   Object.assign(simple, { asked: null, questions: [], all: false, predict: false, ticket: 0, off: () => {} });
   buildParts(simple);
@@ -36,10 +43,7 @@ export function createSimple(host, on = {}) {
   simple.ask = (question) => ask(simple, question);
   simple.answer = (q) => answer(simple, q);
   simple.goOn = () => goOn(simple);
-  host.append(root);
   root.addEventListener("keydown", (ev) => onSimpleKey(simple, ev), true);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange0(simple)) : null;
-  seen?.observe(root);
   return {
     root,
     clock: simple.clock,
@@ -49,12 +53,11 @@ export function createSimple(host, on = {}) {
     hear: (listeners) => hear(simple, listeners),
     destroy() {
       simple.dead = true;
-      seen?.disconnect();
       simple.clock.pause();
       simple.off();
       clearTimeout(simple.lighting);
       simple.player?.destroy();
-      root.remove();
+      shell.remove();
     },
   };
 }
@@ -88,7 +91,7 @@ function buildParts(simple) {
   simple.mid = el("div", { className: "mid" }, card, simple.side);
   simple.error = el("p", { className: "error", role: "alert" });
   simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
-  root.append(el("style", { textContent: SIMPLE_CSS }), simple.head, simple.error, simple.mid);
+  root.append(simple.head, simple.error, simple.mid);
 }
 
 // ---- data
@@ -160,9 +163,7 @@ function dress0(simple) {
   if (!data) return;
   simple.lang = data.lang === "zh" ? "zh" : "en";
   simple.words = SIMPLE_WORDS[simple.lang];
-  const colors = (simple.colors = TOKENS[data.theme === "dark" ? "dark" : "light"]);
-  for (const k in colors) root.style.setProperty(`--${k}`, colors[k]);
-  root.lang = simple.lang === "zh" ? "zh-CN" : "en";
+  simple.colors = dressRoot(root, data);
   root.setAttribute("aria-label", simple.words.label);
   simple.player?.set({ lang: data.lang, theme: data.theme });
   const { words } = simple;
@@ -223,7 +224,8 @@ function arrange0(simple) {
 function render0(simple) {
   const { model, clock, place: layout, size } = simple;
   if (!model || !simple.data || simple.dead) return;
-  const t = shownMoment(simple, Math.min(clock.t, model.total)),
+  const moment = Math.min(clock.t, model.total),
+    t = simple.still.matches && clock.playing ? stillMoment(model, moment) : moment,
     s = stepAt(model, t),
     hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
   if (simple.track && layout) {
@@ -236,16 +238,6 @@ function render0(simple) {
   drawCount(simple, sentAt(model, t));
   drawCode(simple, s, t >= model.total);
   sayStep(simple, t, s);
-}
-
-/** In reduced motion time stands at the begin, the middle and the end of each step. */
-function shownMoment({ model, clock, still }, t) {
-  if (!still.matches || !clock.playing) return t;
-  const s = stepAt(model, t),
-    a = model.step0[s],
-    b = nextStart(model, s),
-    f = b > a ? (t - a) / (b - a) : 0;
-  return a + (b - a) * (f < 0.2 ? 0 : f < 0.7 ? 0.5 : 0.999);
 }
 
 function sayStep(simple, t, s) {
@@ -326,24 +318,16 @@ function setPredict(simple, on = !simple.predict) {
 }
 
 function toggle0(simple) {
-  const { clock, asked: question } = simple;
-  if (question) goOn(simple);
-  else if (clock.playing) clock.pause();
-  else clock.play();
+  if (simple.asked) goOn(simple);
+  else togglePlay(simple);
 }
 
 function step0(simple, by) {
-  const { clock, model } = simple,
-    s = stepAt(model, clock.t);
+  const { clock, model } = simple;
   if (simple.asked) ask(simple, null);
   clock.pause();
-  if (by > 0) clock.seek(nextStart(model, s));
-  else
-    clock.seek(
-      clock.t > model.step0[s] + 1e-3 * (model.step1[s] - model.step0[s])
-        ? model.step0[s]
-        : model.step0[Math.max(0, s - 1)],
-    );
+  if (by > 0) clock.seek(nextStart(model, stepAt(model, clock.t)));
+  else stepBack(simple);
 }
 
 /** All cards, or one again: the cables light up one after another, then the run starts at the same pace. */

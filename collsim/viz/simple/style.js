@@ -5,9 +5,6 @@ import { FONT } from "../player/model/look.js";
 const MONO = 'ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace';
 
 export const SIMPLE_CSS = `
-.sp{all:initial;display:block;box-sizing:border-box;font:15px/1.4 ${FONT};color:var(--ink);outline:none;
-  font-variant-numeric:tabular-nums;text-align:left}
-.sp *{box-sizing:border-box}.sp :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 .sp p,.sp h2,.sp h3,.sp pre{margin:0}.sp button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
 .sp .top{display:flex;gap:16px 32px;align-items:flex-end;justify-content:space-between;flex-wrap:wrap;
   padding:0 4px 14px}

@@ -2,8 +2,9 @@
 
 import { disc, put, stroke } from "../player/draw/canvas.js";
 import { el, sizeCanvas } from "../player/draw/elements.js";
+import { dragTime } from "../transport/transport.js";
 import { textAt } from "../player/model/read.js";
-import { niceStep, three, timeUnit } from "../player/model/units.js";
+import { timeMarks, timeUnit } from "../player/model/units.js";
 
 const PAD = 2;
 
@@ -11,22 +12,12 @@ const PAD = 2;
 export function buildTimebar(simple) {
   const canvas = el("canvas"),
     box = el("div", { className: "scrub", role: "slider", tabIndex: 0, "aria-valuemin": "0" }, canvas);
-  let isHeld = false;
   const follow = (ev) => {
     const { left, width } = box.getBoundingClientRect();
     simple.ask(null);
     simple.clock.seek(((ev.clientX - left - PAD) / (width - 2 * PAD)) * simple.model.total);
   };
-  box.addEventListener("pointerdown", (ev) => {
-    isHeld = true;
-    box.setPointerCapture?.(ev.pointerId);
-    follow(ev);
-  });
-  box.addEventListener("pointermove", (ev) => isHeld && follow(ev));
-  for (const end of ["pointerup", "pointercancel"])
-    box.addEventListener(end, () => {
-      isHeld = false;
-    });
+  dragTime(box, follow);
   return { box, canvas };
 }
 
@@ -48,12 +39,11 @@ export function drawTimebar(simple, t, s) {
     if (b - a > 70) put(g, name, a + 9, 16, 13, colors.ink2, { bold: true });
   }
   drawSteps(g, simple, { x, t, s });
-  const unit = timeUnit(model.total),
-    step = niceStep(model.total * unit.f, Math.max(2, w / 160));
-  for (let at = 0; at <= model.total * unit.f * 1.0001; at += step) {
-    const near = x(at / unit.f);
+  const unit = timeUnit(model.total);
+  for (const { t: at, text } of marked ? [] : timeMarks(model.total, Math.max(2, w / 160))) {
+    const near = x(at);
     const align = near < 20 ? "left" : near > w - 30 ? "right" : "center";
-    if (!marked) put(g, three(at) + (at ? "" : `\u00a0${unit.unit}`), near, 64, 13, colors.ink2, { align });
+    put(g, text, near, 64, 13, colors.ink2, { align });
   }
   if (marked) drawMarks0(g, simple, x);
   const now = x(t);

@@ -1,22 +1,14 @@
 // collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers,
 // hatched waits, what is held as stairs, a finish line, and the formula beside what was drawn.
 
-import { changeSpeed, createClock } from "../player/model/clock.js";
-import { togglePlay } from "../player/ui/controls.js";
-import { el, media, segment, setText, sizeCanvas, svg } from "../player/draw/elements.js";
+import { createClock } from "../player/model/clock.js";
+import { el, media, segment, setText, sizeCanvas, svg, swatch } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
-import { TOKENS } from "../player/model/look.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import {
-  chooseSpeed,
-  shareMoment,
-  showPlaying,
-  toggleFullScreen,
-  transportButton,
-  turnTo,
-} from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
 import { LANE_LEFT, LANE_RIGHT, drawLaneRows, hatchOfIdle, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
 import { laneWords } from "./lanewords.js";
@@ -29,8 +21,7 @@ const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
  * network, level, figures}], said, held, whole, lang, theme, t}.
  */
 export function createLanes(host) {
-  const root = el("div", { className: "ln", role: "group", tabIndex: 0 }),
-    ui = { root, clock: createClock(), data: null, views: [], alone: -1, focus: null };
+  const ui = { clock: createClock(), data: null, views: [], alone: -1, focus: null };
   for (const [name, tag] of Object.entries({ says: "p", tip: "p", tabs: "span", heads: "div", rows: "div" }))
     ui[name] = el(tag, { className: name });
   Object.assign(ui, { scrub: el("div", { className: "scrub" }), bar: el("div", { className: "bar" }) });
@@ -39,10 +30,10 @@ export function createLanes(host) {
   ui.tabs.className = "seg tabs";
   const card = el("div", { className: "card" });
   card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div", { className: "dock" }, ui.scrub, ui.bar), ui.foot);
-  root.append(el("style", { textContent: LANES_CSS }), card);
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeLanes(ui, false)) : null;
-  seen?.observe(root);
+  const look = { className: "ln", css: LANES_CSS, isFocusable: true, arrange: () => arrangeLanes(ui, false) },
+    shell = createShell(host, look, card),
+    { root } = shell;
+  ui.root = root;
   root.addEventListener("keydown", (ev) => onLaneKey(ui, ev));
   dragLanes(ui);
   return {
@@ -55,10 +46,9 @@ export function createLanes(host) {
       arrangeLanes(ui, true);
     },
     destroy() {
-      seen?.disconnect();
       ui.clock.pause();
       ui.off?.();
-      root.remove();
+      shell.remove();
     },
   };
 }
@@ -108,9 +98,7 @@ function momentsOfLanes(runners, total) {
 function dressLanes(ui) {
   const { root, data } = ui,
     w = laneWords(ui);
-  ui.colours = TOKENS[data.theme === "dark" ? "dark" : "light"];
-  for (const name in ui.colours) root.style.setProperty(`--${name}`, ui.colours[name]);
-  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  ui.colours = dressRoot(root, data);
   root.setAttribute("aria-label", w.label);
   root.dataset.runners = data.runners.map((run) => run.way).join();
   buildLaneBar(ui);
@@ -214,33 +202,10 @@ function buildScrub(ui, total, right) {
 }
 
 function buildLaneBar(ui) {
-  const w = laneWords(ui),
-    { clock } = ui,
-    button = (name, act) => transportButton(w, name, act),
-    speeds = el("span", { className: "seg", role: "group" }),
-    turn = (by) => turnTo(clock, ui.moments, by, 1e-9 * clock.total);
-  chooseSpeed(speeds, clock, w);
-  ui.turn = turn;
-  ui.play = button("play", () => togglePlay(ui));
-  ui.now = el("span", { className: "clock" });
-  const group = el("span", { className: "g" });
-  group.append(
-    button("first", () => clock.seek(0)),
-    button("back", () => turn(-1)),
-    ui.play,
-    button("next", () => turn(1)),
-  );
-  const link = button("link", () => shareLanes(ui)),
-    full = button("full", () => toggleFullScreen(ui.root));
-  ui.shared = el("span", { className: "shared", role: "status" });
-  ui.bar.replaceChildren(group, ui.now, speeds, link, full, ui.shared);
-}
-
-/** Copy the address of this moment, and say so for a while. */
-async function shareLanes(ui) {
-  const note = ui.shared;
-  note.textContent = await shareMoment(ui.clock, ui.root, laneWords(ui));
-  setTimeout(() => (note.textContent = ""), 2500);
+  ui.turn = (by) => turnTo(ui.clock, ui.moments, by, 1e-9 * ui.clock.total);
+  ui.parts = createTransport({ ...ui, words: laneWords(ui) });
+  const { moves, time, speeds, tools, note } = ui.parts;
+  ui.bar.replaceChildren(moves, time, speeds, tools, note);
 }
 
 const LEGENDS = {
@@ -265,13 +230,9 @@ const LEGENDS = {
 function buildLaneFoot(ui) {
   const { kind } = ui.data,
     { legend } = laneWords(ui),
-    swatch = ([name, style]) => {
-      const i = el("i");
-      i.style.cssText = style;
-      return el("span", {}, i, legend[name]);
-    };
+    signs = LEGENDS[kind].map(([name, style]) => swatch(style, legend[name]));
   const words = kind === "pipelines" ? ["micro", "letters"] : ["block", "bytes"];
-  ui.foot.replaceChildren(...LEGENDS[kind].map(swatch), ...words.map((name) => el("span", {}, legend[name])));
+  ui.foot.replaceChildren(...signs, ...words.map((name) => el("span", {}, legend[name])));
 }
 
 /** One frame: the cursor, the veil over what is to come, and who is done. */
@@ -288,8 +249,7 @@ function tickLanes(ui) {
   }
   ui.thumb.setAttribute("cx", across(clock.t));
   ui.past.setAttribute("width", Math.max(0, across(clock.t) - LANE_LEFT));
-  setText(ui.now, w.of(unit.num(clock.t), unit.fmt(total)));
-  showPlaying(ui.play, clock.playing, w);
+  drawTransport(ui.parts, clock, w, w.of(unit.num(clock.t), unit.fmt(total)));
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
   sayLanes(ui, done, open, clock.t);
@@ -316,22 +276,16 @@ function sayLanes(ui, done, open, now) {
 }
 
 function dragLanes(ui) {
-  let isHeld = false;
   const seek = (ev) => {
-    const box = (ui.views[0]?.canvas ?? ui.scrub).getBoundingClientRect();
-    if (ui.views[0]) ui.clock.seek(ui.views[0].timeAt(ev.clientX - box.left));
+    const [view] = ui.views;
+    if (view) ui.clock.seek(view.timeAt(ev.clientX - view.canvas.getBoundingClientRect().left));
   };
   for (const area of [ui.rows, ui.scrub]) {
-    area.addEventListener("pointerdown", (ev) => {
-      isHeld = Boolean(ev.target.closest?.(".field,.scrub"));
-      if (isHeld) seek(ev);
-      hoverLanes(ui, ev, true);
-    });
+    dragTime(area, seek, { isTrack: (target) => Boolean(target.closest?.(".field,.scrub")) });
+    area.addEventListener("pointerdown", (ev) => hoverLanes(ui, ev, true));
     area.addEventListener("pointermove", (ev) => {
-      if (isHeld && ev.buttons) seek(ev);
-      else hoverLanes(ui, ev, false);
+      if (!ev.buttons) hoverLanes(ui, ev, false);
     });
-    for (const end of ["pointerup", "pointercancel"]) area.addEventListener(end, () => (isHeld = false));
     area.addEventListener("pointerleave", () => focusOn(ui, null, ui.tip.textContent));
   }
 }
@@ -366,17 +320,9 @@ function focusOn(ui, focus, tip) {
 }
 
 function onLaneKey(ui, ev) {
-  const { clock } = ui,
-    digits = ui.data?.runners.map((_, k) => [String(k + 1), () => showAlone(ui, k)]) ?? [];
+  const digits = ui.data?.runners.map((_, k) => [String(k + 1), () => showAlone(ui, k)]) ?? [];
   actOnKey(ev, {
-    " ": () => togglePlay(ui),
-    ArrowRight: () => ui.turn(1),
-    ArrowLeft: () => ui.turn(-1),
-    Home: () => clock.seek(0),
-    End: () => clock.seek(clock.total),
-    "[": () => changeSpeed(clock, -1),
-    "]": () => changeSpeed(clock, 1),
-    f: () => toggleFullScreen(ui.root),
+    ...transportKeys(ui),
     ...Object.fromEntries(digits),
   });
 }

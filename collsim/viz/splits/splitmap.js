@@ -2,7 +2,7 @@
 // every legal split as a dot and a row; one click opens it.
 
 import { el, sizeCanvas } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { NB, fmtRate, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { coordinates } from "./groups.js";
@@ -24,41 +24,29 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
  * open, now, lang, theme}; table is null while the search is under way, `now` is the open step as a row of the table.
  */
 export function createSplit(host, { act }) {
-  const root = el("div", { className: "sm", role: "group" }),
-    ui = { root, act, data: null, rank: -1 };
+  const ui = { act, data: null, rank: -1 };
   for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section", {});
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
   ui.dots = el("canvas", { role: "img" });
   ui.rows = el("canvas", { role: "img", className: "still" });
   const left = el("div", { className: "card" }, ui.map, ui.sends, ui.step, ui.memory),
     right = el("div", { className: "card" }, ui.all);
-  root.append(el("style", { textContent: SPLITS_CSS }), el("div", { className: "both" }, left, right));
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeSplit(ui, false)) : null;
-  seen?.observe(root);
+  const look = { className: "sm", css: SPLITS_CSS, arrange: () => arrangeSplit(ui, false) },
+    shell = createShell(host, look, el("div", { className: "both" }, left, right));
+  ui.root = shell.root;
   ui.canvas.addEventListener("click", (ev) => clickMap(ui, ev));
   ui.canvas.addEventListener("keydown", (ev) => stepRank(ui, ev));
   ui.dots.addEventListener("click", (ev) => clickDot(ui, ev));
   ui.dots.addEventListener("pointermove", (ev) => hoverDot(ui, dotUnder(ui, ev)));
   ui.dots.addEventListener("pointerleave", () => hoverDot(ui, -1));
-  return {
-    root,
-    update: (data) => setSplit(ui, data),
-    destroy() {
-      seen?.disconnect();
-      root.remove();
-    },
-  };
+  return { root: ui.root, update: (data) => setSplit(ui, data), destroy: shell.remove };
 }
 
 function setSplit(ui, data) {
   if (ui.data?.id !== data.id) ui.rank = middleRank(data.step);
   ui.data = data;
-  const theme = data.theme === "dark" ? "dark" : "light",
-    { root } = ui;
-  ui.colours = TOKENS[theme];
-  for (const name in ui.colours) root.style.setProperty(`--${name}`, ui.colours[name]);
-  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  const { root } = ui;
+  ui.colours = dressRoot(root, data);
   root.setAttribute("aria-label", splitWords(ui).label);
   root.dataset.ranks = String(data.step?.ranks ?? 0);
   root.dataset.splits = String(data.table?.time.length ?? 0);

@@ -1,12 +1,9 @@
 // The style sheets of runners on one clock and of the map of splits.
 
-import { FONT } from "../player/model/look.js";
 import { buttonsCss } from "../transport/buttonstyle.js";
 
 /** What both have beside buttons and segments. */
 const shared = (root) => `
-${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
-;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
 ${buttonsCss(root)}
 ${root} .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px;min-width:0}
 ${root} .foot{display:flex;flex-wrap:wrap;gap:6px 24px;font-size:13px;line-height:20px;color:var(--ink2);
@@ -45,7 +42,7 @@ export const LANES_CSS = `${shared(".ln")}
 .ln .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding:6px 0 2px;border-top:1px solid var(--line)}
 .ln .bar .g{display:flex;gap:6px}.ln .clock{font-size:15px;font-weight:700;white-space:nowrap}
 .ln .dock{position:sticky;bottom:0;z-index:2;background:var(--card);padding-bottom:6px}
-.ln .shared{font-size:14px;color:var(--ink2)}
+.ln .note{font-size:14px;color:var(--ink2)}
 .ln .scrub{position:relative;cursor:ew-resize;touch-action:none;margin-left:170px;margin-right:350px}
 .ln.mid .runner{grid-template-columns:120px minmax(0,1fr)}
 .ln.mid .runner>.figures{grid-column:2;display:grid;grid-template-columns:minmax(150px,.7fr) 1fr;gap:0 20px}

@@ -1,7 +1,7 @@
 // collsim story: one page to scroll. Text moves the pictures, numbers in sentences change them.
 
 import { el, icon, media, nameButton, sizeCanvas } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { chip, written } from "./chips.js";
@@ -20,13 +20,11 @@ const MOVING = new Set(["server", "hot-link", "ring", "training"]);
  * `collsim.viz.story.document.build_story_document` has it. Its state stands in the root: data-chapter, data-values.
  */
 export function createStory(host, data) {
-  const root = el("div", { className: "st", role: "group" }),
+  const shell = createShell(host, { className: "st", css: STORY_CSS, arrange: () => arrangeStory(story) }),
+    { root } = shell,
     story = { root, dead: false, frame: 0, values: startValues(), still: media("(prefers-reduced-motion: reduce)") };
-  host.append(root);
   root.addEventListener("keydown", (ev) => onStoryKey(story, ev));
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeStory(story)) : null;
   writeStory(story, data);
-  seen?.observe(root);
   openAnchor(story);
   return {
     root,
@@ -40,10 +38,9 @@ export function createStory(host, data) {
     restore: (saved, mayPlay) => restoreStory(story, saved, mayPlay),
     destroy() {
       story.dead = true;
-      seen?.disconnect();
       story.unfollow();
       cancelAnimationFrame(story.frame);
-      root.remove();
+      shell.remove();
     },
   };
 }
@@ -70,7 +67,7 @@ function writeStory(story, data) {
   story.beats = story.chapters.flatMap(({ beats }) => beats);
   const head = el("header", {}, el("h1", { textContent: words.title }), el("p", { textContent: words.lead }));
   root.replaceChildren(
-    el("style", { textContent: STORY_CSS }),
+    root.querySelector("style"),
     el("div", { className: "head" }, head, el("p", { className: "hint" }, ...written(story, words.hint))),
     ...story.chapters.map(({ box }) => box),
     links(story),
@@ -117,9 +114,7 @@ function links({ links: addresses = {}, words }) {
 
 function dressStory(story, { theme }) {
   story.theme = theme === "dark" ? "dark" : "light";
-  const colors = (story.colors = TOKENS[story.theme]);
-  for (const k in colors) story.root.style.setProperty(`--${k}`, colors[k]);
-  story.root.lang = story.lang === "zh" ? "zh-CN" : "en";
+  story.colors = dressRoot(story.root, { theme, lang: story.lang });
   story.root.dataset.theme = story.theme;
   arrangeStory(story);
 }

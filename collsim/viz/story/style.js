@@ -5,9 +5,7 @@ import { FONT } from "../player/model/look.js";
 const SERIF = '"STIX Two Text","Latin Modern Roman","Noto Serif",Georgia,serif';
 
 export const STORY_CSS = `
-.st{all:initial;display:block;box-sizing:border-box;position:relative;font:17px/27px ${FONT};color:var(--ink);
-  font-variant-numeric:tabular-nums;text-align:left;background:var(--bg)}
-.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}
+.st{font:17px/27px ${FONT};background:var(--bg)}.st :focus-visible{border-radius:4px}
 .st h2:focus-visible{outline:none}
 .st .head{display:grid;grid-template-columns:minmax(0,680fr) minmax(0,1000fr);gap:0 72px;align-items:end;
   padding:8px 24px 22px 76px}

@@ -1,9 +1,9 @@
 // The timeline as SVG: bands, memory, and two lanes for each kind of GPU; and what moves over it, the cursor.
 
 import { el, setText, svg } from "../player/draw/elements.js";
-import { fmtBytes, fmtSpan, niceStep, timeUnit } from "../player/model/units.js";
+import { fmtBytes, fmtSpan, timeMarks } from "../player/model/units.js";
 import { ROOM, bandsOf, chainPath, fits, memoryPaths, queueOf, rowsOf, textWidth } from "./geometry.js";
-import { hueOf } from "../transport/hues.js";
+import { exposedHatch, hueOf } from "../transport/hues.js";
 import { stepWords } from "./words.js";
 
 const LEAST_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
@@ -25,7 +25,7 @@ export function drawLanes(ui) {
   Object.assign(ui, { layout, labels, width, across: (t) => (step.time > 0 ? t / step.time : 0) * width });
   const high = layout.bottom + (layout.left ? 22 : 0);
   const time = svg("svg", { width, height: high, class: "time", role: "group", "aria-label": stepWords(ui).time });
-  time.append(patterns(), ...grid(ui, high), ...bands(ui), ...memoryArea(ui));
+  time.append(exposedHatch(), ...grid(ui, high), ...bands(ui), ...memoryArea(ui));
   for (const row of layout.rows) time.append(...laneRow(ui, row));
   time.append(...chainOutline(ui), ...queueLines(ui));
   ui.cursor = cursor(high);
@@ -77,40 +77,16 @@ const text = (x, y, words, { size = 13, bold = false, fill = "var(--ink2)", anch
 const rect = (x, y, width, height, fill, more = {}) =>
   svg("rect", { x, y, width: Math.max(0, width), height, fill, ...more });
 
-function patterns() {
-  const hatch = svg("pattern", {
-    id: "ts-hatch",
-    width: 8,
-    height: 8,
-    patternUnits: "userSpaceOnUse",
-    patternTransform: "rotate(45)",
-  });
-  hatch.append(rect(0, 0, 8, 8, "var(--fulltint)"), rect(0, 0, 3.2, 8, "var(--full)"));
-  return svg("defs", {}, hatch);
-}
-
 /** Vertical rules and their times. */
 function grid(ui, high) {
-  const { data, across, width } = ui,
-    u = timeUnit(data.step.time),
-    apart = niceStep(data.step.time * u.f, width / 110),
-    marks = [];
-  for (let k = 0; apart > 0 && k * apart <= data.step.time * u.f * 1.0001; k++) {
-    const x = across((k * apart) / u.f),
-      near = width - x < 24;
-    marks.push(
-      rect(x, ROOM.band, 1, high - ROOM.band, "var(--grid)"),
-      text(
-        near ? width : x + (k ? 0 : 1),
-        ROOM.band + 18,
-        `${Number((k * apart).toPrecision(6))}${k ? "" : ` ${u.unit}`}`,
-        {
-          anchor: k ? (near ? "end" : "middle") : "start",
-        },
-      ),
-    );
-  }
-  return marks;
+  const { data, across, width } = ui;
+  return timeMarks(data.step.time, width / 110).flatMap(({ t, text: words }, k) => {
+    const x = across(t),
+      near = width - x < 24,
+      rule = rect(x, ROOM.band, 1, high - ROOM.band, "var(--grid)");
+    if (k === 0) return [rule, text(x + 1, ROOM.band + 18, words)];
+    return [rule, text(near ? width : x, ROOM.band + 18, words, { anchor: near ? "end" : "middle" })];
+  });
 }
 
 function bands(ui) {

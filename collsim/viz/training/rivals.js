@@ -2,17 +2,16 @@
 // every GPU holds.
 
 import { createClock } from "../player/model/clock.js";
-import { togglePlay } from "../player/ui/controls.js";
-import { el, segment, setText, svg } from "../player/draw/elements.js";
+import { el, segment, setText, svg, swatch } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
-import { chooseSpeed, showPlaying, transportButton, turnTo } from "../transport/transport.js";
-import { TOKENS } from "../player/model/look.js";
+import { createTransport, dragTime, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { momentsOf } from "./geometry.js";
 import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
-import { BUCKET_HUES } from "../transport/hues.js";
+import { BUCKET_HUES, exposedHatch } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
 import { RIVALS_CSS } from "./style.js";
 import { drawTracks } from "./tracks.js";
@@ -25,24 +24,19 @@ const ROUNDS = 6; // how often a token runs along its arc while a collective las
  * document, patterns}], lang, theme, t}.
  */
 export function createRivals(host) {
-  const root = el("div", { className: "rv", role: "group", tabIndex: 0 }),
-    race = { root, clock: createClock(), data: null, cards: [], copies: false, cursors: [] };
+  const race = { clock: createClock(), data: null, cards: [], copies: false, cursors: [] };
   Object.assign(race, {
     row: el("div", { className: "cards" }),
     bar: el("div", { className: "bar" }),
     tracks: el("div", { className: "tracks" }),
     foot: el("div", { className: "foot" }),
   });
-  root.append(
-    el("style", { textContent: RIVALS_CSS }),
-    race.row,
-    el("div", { className: "card" }, race.bar, race.tracks),
-    race.foot,
-  );
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeRivals(race, false)) : null;
-  seen?.observe(root);
-  root.addEventListener("keydown", (ev) => onRivalKey(race, ev));
+  const look = { className: "rv", css: RIVALS_CSS, isFocusable: true, arrange: () => arrangeRivals(race, false) },
+    shell = createShell(host, look, race.row, el("div", { className: "card" }, race.bar, race.tracks), race.foot),
+    { root } = shell;
+  race.root = root;
+  const keys = transportKeys({ ...race, turn: (by) => turnRivals(race, by) });
+  root.addEventListener("keydown", (ev) => actOnKey(ev, keys));
   dragTracks(race);
   return {
     root,
@@ -51,10 +45,9 @@ export function createRivals(host) {
     save: () => ({ copies: race.copies }),
     restore: ({ copies }) => showCopies(race, copies),
     destroy() {
-      seen?.disconnect();
       race.clock.pause();
       race.off?.();
-      root.remove();
+      shell.remove();
     },
   };
 }
@@ -74,11 +67,8 @@ function setRivals(race, data) {
 }
 
 function dressRivals(race) {
-  const { root, data } = race,
-    theme = data.theme === "dark" ? "dark" : "light",
-    colours = { ...TOKENS[theme], ...BUCKET_HUES[theme] };
-  for (const name in colours) root.style.setProperty(`--${name}`, colours[name]);
-  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  const { root, data } = race;
+  dressRoot(root, data, BUCKET_HUES);
   root.setAttribute("aria-label", rivalWords(race).label);
   root.dataset.runners = data.runners.map((r) => r.way).join();
   buildRivalBar(race);
@@ -103,14 +93,8 @@ function arrangeRivals(race, anew) {
   race.cards = visible.map((run) => buildRivalCard(race, run, room, most));
   race.row.replaceChildren(...race.cards.map((run) => run.card));
   drawTracks(race, whole < 760 ? Math.max(150, whole - 190) : whole - 480);
-  race.tracks.prepend(svg("svg", { width: 0, height: 0, style: "position:absolute" }, hatchOf()));
+  race.tracks.prepend(svg("svg", { width: 0, height: 0, style: "position:absolute" }, exposedHatch()));
   drawRivals(race);
-}
-
-function hatchOf() {
-  const look = { id: "ts-hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    part = (width, fill) => svg("rect", { width, height: 8, fill });
-  return svg("defs", {}, svg("pattern", look, part(8, "var(--fulltint)"), part(3.2, "var(--full)")));
 }
 
 function buildRivalCard(race, data, room, most) {
@@ -158,40 +142,21 @@ function showCopies(race, on) {
 }
 
 function buildRivalBar(race) {
-  const w = rivalWords(race),
-    button = (name, act) => transportButton(w, name, act),
-    speeds = el("span", { className: "seg", role: "group" });
-  chooseSpeed(speeds, race.clock, w);
-  race.play = button("play", () => togglePlay(race));
-  race.now = el("span", { className: "clock" });
-  race.bar.replaceChildren(
-    el(
-      "span",
-      { className: "g" },
-      button("first", () => race.clock.seek(0)),
-      button("back", () => turnRivals(race, -1)),
-      race.play,
-      button("next", () => turnRivals(race, 1)),
-    ),
-    race.now,
-    speeds,
-  );
+  race.parts = createTransport({ ...race, words: rivalWords(race), turn: (by) => turnRivals(race, by) });
+  const { moves, time, speeds } = race.parts;
+  race.bar.replaceChildren(moves, time, speeds);
 }
 
 function buildRivalFoot(race) {
   const { legend } = rivalWords(race),
-    swatch = (style, words) => {
-      const i = el("i");
-      i.style.cssText = `width:14px;height:14px;${style}`;
-      return el("span", {}, i, words);
-    };
+    sign = (style, words) => swatch(`width:14px;height:14px;${style}`, words);
   race.foot.replaceChildren(
     el("span", {}, el("i", { className: "hatch" }), legend.wait),
-    swatch("background:var(--b1)", legend.bucket),
-    swatch("border-radius:50%;background:var(--done)", legend.copy),
-    swatch("border:2px solid var(--ink);border-radius:3px;background:var(--sumfill)", legend.reduce),
-    ...Object.keys(HELD_FILL).map((kind) => swatch(`background:${HELD_FILL[kind]}`, legend[kind])),
-    swatch("border:2px solid var(--hostink);background:var(--host)", legend.server),
+    sign("background:var(--b1)", legend.bucket),
+    sign("border-radius:50%;background:var(--done)", legend.copy),
+    sign("border:2px solid var(--ink);border-radius:3px;background:var(--sumfill)", legend.reduce),
+    ...Object.keys(HELD_FILL).map((kind) => sign(`background:${HELD_FILL[kind]}`, legend[kind])),
+    sign("border:2px solid var(--hostink);background:var(--host)", legend.server),
   );
 }
 
@@ -211,8 +176,7 @@ function drawRivals(race) {
     );
   }
   for (const line of race.cursors) line.setAttribute("transform", `translate(${race.across(clock.t).toFixed(2)} 0)`);
-  setText(race.now, `${u.num(clock.t)} / ${u.fmt(clock.total)}`);
-  showPlaying(race.play, clock.playing, w);
+  drawTransport(race.parts, clock, w, `${u.num(clock.t)} / ${u.fmt(clock.total)}`);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),
     playing: String(clock.playing),
@@ -226,34 +190,11 @@ function turnRivals({ clock, moments }, by) {
 
 /** A track is the scrubber. */
 function dragTracks(race) {
-  let isHeld = false;
-  const follow = (ev) => {
-    const box = race.tracks.querySelector("svg.at")?.getBoundingClientRect(),
-      end = race.across?.(race.clock.total);
-    if (box && end) race.clock.seek(((ev.clientX - box.left) / end) * race.clock.total);
+  const seek = (ev) => {
+    const { left } = race.tracks.querySelector("svg.at").getBoundingClientRect();
+    race.clock.seek(((ev.clientX - left) / race.across(race.clock.total)) * race.clock.total);
   };
-  race.tracks.addEventListener("pointerdown", (ev) => {
-    isHeld = Boolean(ev.target.closest?.("svg.at"));
-    if (isHeld) follow(ev);
-  });
-  race.tracks.addEventListener("pointermove", (ev) => {
-    if (isHeld && ev.pointerType === "mouse" && ev.buttons) follow(ev);
-  });
-  for (const end of ["pointerup", "pointercancel"])
-    race.tracks.addEventListener(end, () => {
-      isHeld = false;
-    });
-}
-
-function onRivalKey(race, ev) {
-  const { clock } = race;
-  actOnKey(ev, {
-    " ": () => togglePlay(race),
-    ArrowRight: () => turnRivals(race, 1),
-    ArrowLeft: () => turnRivals(race, -1),
-    Home: () => clock.seek(0),
-    End: () => clock.seek(clock.total),
-  });
+  dragTime(race.tracks, seek, { isTrack: (target) => Boolean(target.closest?.("svg.at")), isScrolled: true });
 }
 
 export default component((box) => withPlayback("rivals", createRivals(box)));

@@ -1,18 +1,19 @@
 // collsim training step: the timeline of one step, what would change it, and the player inside its collectives.
 
 import { createClock } from "../player/model/clock.js";
-import { el, segment, setText } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
+import { el, segment } from "../player/draw/elements.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
 import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./geometry.js";
 import { BUCKET_HUES } from "../transport/hues.js";
+import { drawTransport } from "../transport/transport.js";
 import { drawLanes, moveCursor } from "./lanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";
 import { STEP_CSS } from "./style.js";
-import { buildTransport, dragOver, drawTransport, onStepKey } from "./transport.js";
+import { buildStepBar, dragOver, onStepKey } from "./transport.js";
 import { stepWords } from "./words.js";
 
 const STEP_SECONDS = 24; // on screen at speed 1
@@ -23,13 +24,11 @@ const STEP_SECONDS = 24; // on screen at speed 1
  * {what: "usual"}, {what: "every", on}.
  */
 export function createStep(host, { act = () => {} } = {}) {
-  const root = el("div", { className: "ts", role: "group", tabIndex: 0 }),
+  const look = { className: "ts", css: STEP_CSS, isFocusable: true, arrange: () => arrangeStep(ui) },
+    shell = createShell(host, look),
+    { root } = shell,
     ui = { root, clock: createClock(), data: null, inner: null, drawn: "", act };
-  root.append(el("style", { textContent: STEP_CSS }));
   buildStepCard(ui);
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeStep(ui)) : null;
-  seen?.observe(root);
   const tick = () => drawStep(ui);
   root.addEventListener("keydown", (ev) => onStepKey(ui, ev));
   root.addEventListener("click", (ev) => openClicked(ui, ev));
@@ -40,11 +39,10 @@ export function createStep(host, { act = () => {} } = {}) {
       setStep(ui, data, tick);
     },
     destroy() {
-      seen?.disconnect();
       ui.clock.pause();
       ui.off?.();
       forgetPlayer(ui);
-      root.remove();
+      shell.remove();
     },
   };
 }
@@ -89,13 +87,10 @@ function setStep(ui, data, tick) {
 
 /** Colours, words and everything that follows from the data. */
 function dressStep(ui) {
-  const { root, data } = ui,
-    theme = data.theme === "dark" ? "dark" : "light",
-    colours = { ...TOKENS[theme], ...BUCKET_HUES[theme] };
-  for (const name in colours) root.style.setProperty(`--${name}`, colours[name]);
-  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  const { root, data } = ui;
+  dressRoot(root, data, BUCKET_HUES);
   root.setAttribute("aria-label", stepWords(ui).label);
-  buildTransport(ui);
+  buildStepBar(ui);
   drawLegend(ui);
   const w = stepWords(ui),
     pick = (on) => ui.act({ what: "every", on });
@@ -166,8 +161,7 @@ function drawStep(ui) {
     ui.said = bold + rest + data.lang;
     ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
   }
-  setText(ui.parts.clock, `${u.num(clock.t)} / ${u.fmt(data.step.time)}`);
-  drawTransport(ui);
+  drawTransport(ui.parts, clock, stepWords(ui), `${u.num(clock.t)} / ${u.fmt(data.step.time)}`);
   moveCursor(ui, clock.t, u.fmt(clock.t));
   followInside(ui);
   Object.assign(root.dataset, {

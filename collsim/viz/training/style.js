@@ -1,12 +1,9 @@
 // The style sheets of a step and of several steps on one clock.
 
-import { FONT } from "../player/model/look.js";
 import { buttonsCss } from "../transport/buttonstyle.js";
 
 /** What both have beside buttons and segments. */
 const parts = (root) => `
-${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
-;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
 ${buttonsCss(root)}
 ${root} h2{margin:0;font-size:19px;line-height:26px;font-weight:700}
 ${root} h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}

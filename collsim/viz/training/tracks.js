@@ -1,7 +1,7 @@
 // The steps of several runners on one clock: computing over the network, a finish line, and how long each took.
 
 import { el, svg } from "../player/draw/elements.js";
-import { fmtSpan, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
+import { fmtSpan, threeDigits, timeMarks } from "../player/model/units.js";
 import { fits } from "./geometry.js";
 import { hueOf } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
@@ -32,7 +32,7 @@ export function drawTracks(race, width) {
       ...trackRow(race, run, width, across, words, run.time === most && most > 1.5 * least),
     );
   }
-  cells.push(el("span"), axis(race, width, across, most));
+  cells.push(el("span"), axis(width, across, most));
   race.tracks.replaceChildren(...cells);
   race.across = across;
 }
@@ -103,20 +103,11 @@ function trackBox(race, box, across) {
   return out;
 }
 
-function axis(race, width, across, most) {
-  const u = timeUnit(most),
-    apart = niceStep(most * u.f, width / 100),
-    picture = svg("svg", { width, height: 26, class: "at" });
-  for (let k = 0; apart > 0 && k * apart <= most * u.f * 1.0001; k++) {
-    const anchor = k ? "middle" : "start",
-      words = `${Number((k * apart).toPrecision(6))}${k ? "" : ` ${u.unit}`}`;
-    picture.append(
-      svg(
-        "text",
-        { x: across((k * apart) / u.f), y: 17, "font-size": 13, "text-anchor": anchor, fill: "var(--ink2)" },
-        words,
-      ),
-    );
-  }
+function axis(width, across, most) {
+  const picture = svg("svg", { width, height: 26, class: "at" });
+  timeMarks(most, width / 100).forEach(({ t, text }, k) => {
+    const look = { "font-size": 13, "text-anchor": k ? "middle" : "start", fill: "var(--ink2)" };
+    picture.append(svg("text", { x: across(t), y: 17, ...look }, text));
+  });
   return el("span", {}, picture);
 }

@@ -2,8 +2,7 @@
 
 /** For what lies in `root`, a selector. */
 export const buttonsCss = (root) => `
-${root} *{box-sizing:border-box}
-${root} :focus-visible,${root}:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+${root}:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 ${root} svg{display:block}${root} svg text{font-family:inherit}
 ${root} button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
 ${root} .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;

@@ -1,6 +1,8 @@
 // Colours of buckets: indigo to plum, no hue of a link class or of a sum. Neighbours alternate dark and light, so that
 // grey print keeps them apart.
 
+import { hatch } from "../player/draw/elements.js";
+
 const FIVE = ["b0", "b1", "b2", "b3", "b4"];
 /** b: the box, t: text on it, n: the tint that leads to the open panel, e: its edge. */
 export const BUCKET_HUES = {
@@ -46,3 +48,7 @@ export function hueOf(bucket) {
   const q = bucket % FIVE.length;
   return { box: `var(--b${q})`, text: `var(--t${q})`, tint: `var(--n${q})` };
 }
+
+/** The pattern `ts-hatch` of a GPU that waits for the network. */
+export const exposedHatch = () =>
+  hatch("ts-hatch", { size: 8, width: 3.2, paper: "var(--fulltint)", ink: "var(--full)" });

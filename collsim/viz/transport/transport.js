@@ -1,7 +1,8 @@
 // The transports beside the player's own (of a race, of a step, of a race of steps): words, buttons, speeds.
 
-import { SPEEDS } from "../player/model/clock.js";
-import { el, icon, nameButton, segment } from "../player/draw/elements.js";
+import { SPEEDS, changeSpeed } from "../player/model/clock.js";
+import { el, icon, nameButton, segment, setText } from "../player/draw/elements.js";
+import { togglePlay } from "../player/ui/controls.js";
 import { copyText } from "../player/ui/copy.js";
 
 export const TRANSPORT_WORDS = {
@@ -31,18 +32,87 @@ export const TRANSPORT_WORDS = {
   },
 };
 
-/** A button with the icon of this name, named by the words of the same name. */
-export function transportButton(words, name, act) {
-  const b = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick: act });
-  nameButton(b, words[name]);
-  b.append(icon(name));
-  return b;
+/**
+ * The controls of `clock`: {moves, play, time, speeds, tools, note}, of which a picture lays out what it needs. `turn(by)`
+ * goes on (1) or back (-1) to a moment of the picture, `root` is what fills the screen.
+ */
+export function createTransport({ root, clock, words, turn }) {
+  const button = (name, onclick) => {
+    const box = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick });
+    nameButton(box, words[name]);
+    box.append(icon(name));
+    return box;
+  };
+  const play = button("play", () => togglePlay({ clock })),
+    note = el("span", { className: "note", role: "status" }),
+    speeds = el("span", { className: "seg speeds", role: "group" });
+  chooseSpeed(speeds, clock, words);
+  return {
+    play,
+    note,
+    speeds,
+    time: el("span", { className: "clock" }),
+    moves: el(
+      "span",
+      { className: "g" },
+      button("first", () => clock.seek(0)),
+      button("back", () => turn(-1)),
+      play,
+      button("next", () => turn(1)),
+    ),
+    tools: el(
+      "span",
+      { className: "g" },
+      button("link", () => shareMoment({ clock, root, words, note })),
+      button("full", () => toggleFullScreen(root)),
+    ),
+  };
 }
 
-/** The button `play` says and shows what a click does now. */
-export function showPlaying(play, playing, words) {
+/** What the controls show of the clock: `time` as text, and what a click on play does now. */
+export function drawTransport({ play, time }, { playing }, words, text) {
+  setText(time, text);
+  if (play.dataset.on === String(playing)) return;
+  play.dataset.on = String(playing);
   play.replaceChildren(icon(playing ? "pause" : "play"));
   nameButton(play, playing ? words.pause : words.play);
+}
+
+/** What keys do with a clock, for `actOnKey`. */
+export const transportKeys = ({ root, clock, turn }) => ({
+  " ": () => togglePlay({ clock }),
+  ArrowRight: () => turn(1),
+  PageDown: () => turn(1),
+  ArrowLeft: () => turn(-1),
+  PageUp: () => turn(-1),
+  Home: () => clock.seek(0),
+  End: () => clock.seek(clock.total),
+  f: () => toggleFullScreen(root),
+  "[": () => changeSpeed(clock, -1),
+  "]": () => changeSpeed(clock, 1),
+});
+
+/**
+ * Call `seek(ev)` while a pointer is held down on `box`, from where `isTrack(target)`. A finger moves the page and not
+ * the time where `isScrolled`.
+ */
+export function dragTime(box, seek, { isTrack = () => true, isScrolled = false } = {}) {
+  let isHeld = false;
+  const follows = (ev) => !isScrolled || ev.pointerType === "mouse";
+  box.addEventListener("pointerdown", (ev) => {
+    isHeld = isTrack(ev.target);
+    if (!isHeld) return;
+    if (follows(ev)) box.setPointerCapture?.(ev.pointerId);
+    seek(ev);
+  });
+  box.addEventListener("pointermove", (ev) => {
+    if (isHeld && follows(ev)) seek(ev);
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    box.addEventListener(end, () => {
+      isHeld = false;
+    });
+  }
 }
 
 /** The speeds to choose from, in `box`, which draws itself again when one is chosen. */
@@ -63,14 +133,16 @@ export function turnTo(clock, moments, by, near) {
   clock.seek(by > 0 ? later() : earlier());
 }
 
-export function toggleFullScreen(root) {
+function toggleFullScreen(root) {
   if (document.fullscreenElement) document.exitFullscreen?.();
   else root.requestFullscreen?.().catch(() => {});
 }
 
-/** The address of this moment, into the clipboard; what to say then: where it could not be copied, the address. */
-export async function shareMoment(clock, root, words) {
+/** The address of this moment, into the clipboard; `note` says so for a while, or the address where it cannot be copied. */
+async function shareMoment({ clock, root, words, note }) {
   const url = new URL(location.href);
   url.searchParams.set("t", String(Number(clock.t.toPrecision(6))));
-  return (await copyText(url.href, root)) ? words.copied : url.href;
+  setText(note, (await copyText(url.href, root)) ? words.copied : url.href);
+  clearTimeout(note.timer);
+  note.timer = setTimeout(() => setText(note, ""), 2500);
 }

@@ -55,6 +55,20 @@ export function symbol(w, h, ...kids) {
   return svg("svg", { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "aria-hidden": "true" }, ...kids);
 }
 
+/** A sign of a legend: a piece of `style`, and its words. */
+export function swatch(style, words) {
+  const sign = el("i");
+  sign.style.cssText = style;
+  return el("span", {}, sign, words);
+}
+
+/** Slanted lines of `ink` on `paper`, for fills `url(#id)`. */
+export function hatch(id, { size, width, paper, ink }) {
+  const look = { id, width: size, height: size, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    strip = (wide, fill) => svg("rect", { width: wide, height: size, fill });
+  return svg("defs", {}, svg("pattern", look, strip(size, paper), strip(width, ink)));
+}
+
 export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }

@@ -158,6 +158,16 @@ export function phaseOf(model, s) {
 }
 
 /** The number of its collective for each slot. */
+/** In reduced motion time stands at the start, the middle and the end of each step. */
+export function stillMoment(model, t) {
+  const s = stepAt(model, t),
+    a = model.step0[s],
+    b = nextStart(model, s),
+    f = b > a ? (t - a) / (b - a) : 0,
+    share = [0, 0.5].find((_, k) => f < [0.2, 0.7][k]) ?? 0.999;
+  return a + (b - a) * share;
+}
+
 export function groupOfSlots(groups, slots) {
   const of = new Int32Array(slots);
   groups.forEach(({ first, slots: n }, q) => of.fill(q, first, first + n));

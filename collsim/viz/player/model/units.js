@@ -63,5 +63,16 @@ export function niceStep(range, count) {
   return p * [1, 2, 5, 10].find((k) => k * p >= raw * 0.999);
 }
 
+/** Round moments from 0 to `total`, at most about `count`: [{t, text}], the first with the unit of all. */
+export function timeMarks(total, count) {
+  const { f, unit } = timeUnit(total),
+    apart = niceStep(total * f, count),
+    last = apart > 0 ? Math.floor((total * f * 1.0001) / apart) : 0;
+  return Array.from({ length: last + 1 }, (_, k) => ({
+    t: (k * apart) / f,
+    text: `${Number((k * apart).toPrecision(6))}${k ? "" : NB + unit}`,
+  }));
+}
+
 export const niceInt = (x) =>
   [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((k) => k >= x) ?? Math.ceil(x);

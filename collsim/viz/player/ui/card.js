@@ -1,6 +1,7 @@
 // The card: its elements, without any data in them.
 
 import { el, icon } from "../draw/elements.js";
+import { createShell } from "./shell.js";
 import { CSS } from "./style.js";
 
 const seg = (size = "") => ["span", { className: `seg${size}`, role: "group" }];
@@ -11,7 +12,6 @@ const button = (name) => [name, ["button", { type: "button", className: "btn" }]
 
 /** The elements by name: tag and properties. */
 const PARTS = {
-  root: part("cs", { tabIndex: 0, role: "group", "aria-label": "collsim player" }),
   say: ["p", { className: "say", "aria-live": "polite" }],
   views: seg(),
   base: ["canvas"],
@@ -65,8 +65,8 @@ const PARTS = {
 
 const ICON_BUTTONS = ["first", "back", "next", "wrong", "loop", "busy", "link", "png", "full"];
 
-/** The elements of a player by name, put together in `host`. */
-export function buildCard(host) {
+/** The elements of a player by name, put together in `host`; `arrange()` is called at another width. */
+export function buildCard(host, arrange) {
   const entries = [...Object.entries(PARTS), ...ICON_BUTTONS.map(button)],
     d = Object.fromEntries(entries.map(([name, [tag, properties]]) => [name, el(tag, properties)]));
   for (const name of ICON_BUTTONS) d[name].append(icon(name));
@@ -92,7 +92,7 @@ export function buildCard(host) {
   d.running.append(d.runs, d.line, d.counter);
   d.body.append(d.nar, d.mid, d.running, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
   d.card.append(el("div", { className: "load" }), d.error, d.body, d.toast, d.tip);
-  d.root.append(el("style", { textContent: CSS }), d.head, d.card);
-  host.append(d.root);
-  return d;
+  const shell = createShell(host, { className: "cs", css: CSS, isFocusable: true, arrange }, d.head, d.card);
+  shell.root.setAttribute("aria-label", "collsim player");
+  return { ...d, root: shell.root, remove: shell.remove };
 }

@@ -2,13 +2,14 @@
 
 import { SPEEDS } from "../model/clock.js";
 import { buildCrumbs } from "./crumbs.js";
-import { colorsOf, forgetDrawn, invalidate, report, themeOf, wordsOf } from "./context.js";
+import { forgetDrawn, invalidate, report, themeOf, wordsOf } from "./context.js";
 import { el, nameButton, segment } from "../draw/elements.js";
 import { buildLegend } from "./legend.js";
 import { hideTip } from "./pointer.js";
 import { textAt } from "../model/read.js";
 import { chartsOf, linesOf, rowSize } from "../charts/rows.js";
 import { KEY_SCALE } from "../draw/ruler.js";
+import { dressRoot } from "./shell.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
 
@@ -17,7 +18,6 @@ export function dress(ui) {
   const w = wordsOf(ui);
   applyTheme(ui);
   d.root.dataset.lang = state.lang;
-  d.root.lang = state.lang === "zh" ? "zh-CN" : "en";
   if (!model) {
     if (state.problem) d.error.textContent = `${w.wrong} ${state.problem[state.lang]}`;
     return;
@@ -62,9 +62,8 @@ function buildChoices(ui, w) {
 
 export function applyTheme(ui) {
   const { d } = ui;
-  const colors = colorsOf(ui);
-  for (const k in colors) d.root.style.setProperty(`--${k}`, colors[k]);
   d.root.dataset.theme = themeOf(ui);
+  dressRoot(d.root, { theme: themeOf(ui), lang: ui.state.lang });
   forgetDrawn(ui);
 }
 

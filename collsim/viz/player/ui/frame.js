@@ -11,14 +11,13 @@ import { keyShare, sameWords } from "../draw/key.js";
 import { useClass } from "../model/load.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
 import { drawMatrix } from "../charts/matrix.js";
-import { activeAt, mistakeFrom, nextStart, stepAt } from "../model/model.js";
+import { activeAt, mistakeFrom, stepAt, stillMoment } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { drawBars, drawRows } from "../charts/rows.js";
 import { pipeRuler } from "../draw/ruler.js";
 import { drawScrub } from "../charts/scrub.js";
 import { drawMarks, drawPhysical, routeHot, stageFacts } from "../draw/stage.js";
-import { drawRunning } from "./running.js";
-import { mirror } from "./text.js";
+import { drawRunning, mirror } from "./text.js";
 import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
@@ -44,21 +43,11 @@ export function stepSpan(ui) {
   return s < 0 ? null : [model.step0[s], Math.max(model.step1[s], model.step0[s] + 1e-12)];
 }
 
-/** In reduced motion time stands at the start, the middle and the end of each step. */
-function shownTime(ui, t) {
-  const { model, clock, still } = ui;
-  if (!still.matches || !clock.playing || !model.nsteps) return t;
-  const s = stepAt(model, t),
-    a = model.step0[s],
-    b = nextStart(model, s),
-    f = b > a ? (t - a) / (b - a) : 0;
-  return a + (b - a) * (f < 0.2 ? 0 : f < 0.7 ? 0.5 : 0.999);
-}
-
 /** What is to be drawn at this moment; what did not change is taken over from the scene before. */
 function sceneAt(ui) {
   const { state, model, clock, scratch, still, view: before } = ui;
-  const t = shownTime(ui, Math.min(clock.t, model.total)),
+  const moment = Math.min(clock.t, model.total),
+    t = still.matches && clock.playing && model.nsteps ? stillMoment(model, moment) : moment,
     s = stepAt(model, t),
     act = activeAt(model, t, scratch.act),
     wait = waitingAt(model, t, s, scratch.wait),

@@ -39,7 +39,11 @@ import { problem, unpack } from "../model/read.js";
  *   onShare(state)       instead of copying a link; may return the text to copy
  */
 export function createPlayer(host, opts = {}) {
-  const ui = createContext(buildCard(host), opts, render),
+  const ui = createContext(
+      buildCard(host, () => arrange(ui)),
+      opts,
+      render,
+    ),
     { clock } = ui;
   wire(ui);
   const stopListening = listen(ui);
@@ -73,20 +77,17 @@ export function createPlayer(host, opts = {}) {
 
 /** Follow what happens to the page; returns what ends that. */
 function listen(ui) {
-  const { state, d } = ui;
+  const { state } = ui;
   const onScheme = () => dress(ui);
   const onFull = () => {
     if (!document.fullscreenElement && state.present && state.wasFull) present(ui, false);
     state.wasFull = !!document.fullscreenElement;
   };
   const onPrint = (ev) => dressForPaper(ui, ev.type === "beforeprint");
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
   ui.dark.addEventListener?.("change", onScheme);
   document.addEventListener("fullscreenchange", onFull);
   for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
-  seen?.observe(d.root);
   return () => {
-    seen?.disconnect();
     ui.dark.removeEventListener?.("change", onScheme);
     document.removeEventListener("fullscreenchange", onFull);
     for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
@@ -129,7 +130,7 @@ function destroy(ui) {
   cancelAnimationFrame(ui.frame);
   clearTimeout(ui.reportTimer);
   clearTimeout(state.toastTimer);
-  d.root.remove();
+  d.remove();
 }
 
 function wire(ui) {

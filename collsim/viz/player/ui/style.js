@@ -3,10 +3,7 @@
 import { FONT } from "../model/look.js";
 
 export const CSS = `
-.cs{all:initial;display:block;box-sizing:border-box;font:15px/1.4 ${FONT}
-;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;-webkit-font-smoothing:antialiased;text-align:left}
-.cs *,.cs *:before{box-sizing:border-box}
-.cs :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+.cs{-webkit-font-smoothing:antialiased}.cs *:before{box-sizing:border-box}
 .cs:focus-visible .card{outline:2px solid var(--ink);outline-offset:2px}
 .cs .card{position:relative;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:0 20px 14px}
 .cs .load{position:absolute;left:10px;right:10px;top:-1px;height:2px;background:var(--ink);display:none}

@@ -1,0 +1,96 @@
+// What all pictures share: the marks of an axis, the root of a component, the controls of a clock.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { TOKENS } from "../../collsim/viz/player/model/look.js";
+import { timeMarks } from "../../collsim/viz/player/model/units.js";
+import { dressRoot } from "../../collsim/viz/player/ui/shell.js";
+import { dragTime, transportKeys, turnTo } from "../../collsim/viz/transport/transport.js";
+
+/** A clock that notes what is done to it. */
+function clockOf(t, total) {
+  const clock = { t, total, speed: 1, playing: false, done: [] };
+  return Object.assign(clock, {
+    seek: (to) => clock.done.push(["seek", to]),
+    pause: () => clock.done.push(["pause"]),
+    play: () => clock.done.push(["play"]),
+    setSpeed: (speed) => clock.done.push(["speed", speed]),
+  });
+}
+
+/** An element that keeps its listeners; `send(kind, event)` calls them. */
+function boxOf() {
+  const heard = {};
+  return {
+    captured: [],
+    addEventListener: (kind, act) => (heard[kind] = act),
+    setPointerCapture(id) {
+      this.captured.push(id);
+    },
+    send: (kind, event = {}) => heard[kind]({ pointerType: "mouse", pointerId: 7, target: "track", ...event }),
+  };
+}
+
+test("an axis begins with 0 and the unit, and its marks are round and inside the run", () => {
+  const marks = timeMarks(0.0123, 5);
+  assert.equal(marks[0].text, "0\u00a0ms");
+  assert.deepEqual(marks.map(({ text }) => text).slice(1), ["5", "10"]);
+  assert.ok(marks.every(({ t }) => t <= 0.0123));
+  assert.deepEqual(
+    timeMarks(2, 2).map(({ t }) => t),
+    [0, 1, 2],
+  );
+  assert.equal(timeMarks(0, 5).length, 1);
+});
+
+test("a root takes the colours of its theme, those of a picture beside them, and the language", () => {
+  const colors = {},
+    root = { style: { setProperty: (name, value) => (colors[name] = value) } };
+  const taken = dressRoot(root, { theme: "dark", lang: "zh" }, { dark: { extra: "#123456" } });
+  assert.equal(root.lang, "zh-CN");
+  assert.equal(colors["--card"], TOKENS.dark.card);
+  assert.equal(colors["--extra"], "#123456");
+  assert.deepEqual(taken, { ...TOKENS.dark, extra: "#123456" });
+  dressRoot(root, { theme: undefined, lang: "en" });
+  assert.equal(root.lang, "en");
+  assert.equal(colors["--card"], TOKENS.light.card);
+});
+
+test("keys play, turn, change the speed and go to both ends", () => {
+  const clock = clockOf(1, 4),
+    turns = [],
+    keys = transportKeys({ root: {}, clock, turn: (by) => turns.push(by) });
+  for (const key of [" ", "Home", "End", "[", "]", "ArrowRight", "PageUp"]) keys[key]();
+  assert.deepEqual(clock.done, [["play"], ["seek", 0], ["seek", 4], ["speed", 1 / 4], ["speed", 4]]);
+  assert.deepEqual(turns, [1, -1]);
+});
+
+test("a turn stops at the next moment that is far enough, and at an end where there is none", () => {
+  const moments = [0, 1, 1.001, 3],
+    turned = (t, by) => {
+      const clock = clockOf(t, 4);
+      turnTo(clock, moments, by, 0.01);
+      return clock.done;
+    };
+  assert.deepEqual(turned(1, 1), [["pause"], ["seek", 3]]);
+  assert.deepEqual(turned(3, 1), [["pause"], ["seek", 4]]);
+  assert.deepEqual(turned(1.001, -1), [["pause"], ["seek", 0]]);
+});
+
+test("a pointer that is held down on the track moves time, and a finger scrolls the page where it should", () => {
+  const seen = [],
+    box = boxOf();
+  dragTime(box, (event) => seen.push(event.x), { isTrack: (target) => target === "track", isScrolled: true });
+  box.send("pointermove", { x: 0 });
+  box.send("pointerdown", { x: 1 });
+  box.send("pointermove", { x: 2 });
+  box.send("pointerup");
+  box.send("pointermove", { x: 3 });
+  box.send("pointerdown", { x: 4, target: "button" });
+  box.send("pointermove", { x: 5 });
+  box.send("pointerdown", { x: 6, pointerType: "touch" });
+  box.send("pointermove", { x: 7, pointerType: "touch" });
+  assert.deepEqual(seen, [1, 2, 6]);
+  assert.deepEqual(box.captured, [7], "a finger is not captured");
+});
