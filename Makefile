@@ -76,6 +76,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_formats.py
 	$(PYTHON) docs/make_hangs.py
 	$(PYTHON) docs/make_schema.py
+	$(PYTHON) docs/make_types.py
 	$(PYTHON) docs/make_lessons.py
 	$(PYTHON) docs/make_notebooks.py
 	$(PYTHON) docs/make_numbers.py

@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["collsim/viz/bundles/", "docs/assets/", "build/", ".venv/", "notebooks/"] },
+  { ignores: ["collsim/viz/bundles/", "docs/assets/", "**/*.d.ts", "build/", ".venv/", "notebooks/"] },
   js.configs.recommended,
   {
     languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: { ...globals.browser, ...globals.es2024 } },

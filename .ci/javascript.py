@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 INSTALLED = ROOT / "node_modules" / ".package-lock.json"  # npm writes it last
-CHECKS = ("lint", "test")
+CHECKS = ("lint", "types", "test")
 #: What npm says where it reaches nobody; anything else that goes wrong is a fault of ours.
 UNREACHED = ("enotfound", "econnrefused", "econnreset", "etimedout", "eai_again", "network", "e404", "e403")
 

@@ -162,20 +162,26 @@ function reveal(q, reply, mark) {
 
 // ---- pages
 
-async function show(key, options) {
+/** The player of the page. */
+let player = null;
+
+async function show(key, options = {}) {
   const run = await load(key),
-    host = document.getElementById("player");
-  const before = show.player;
-  show.player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
+    host = document.getElementById("player"),
+    before = player;
+  player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
   before?.destroy();
-  await show.player.ready;
+  await player.ready;
   const box = document.getElementById("questions");
   if (box) ask(box, run.questions);
   document.body.dataset.run = key;
 }
 
+/** @param {string} id */
+const findSelect = (id) => /** @type {HTMLSelectElement} */ (document.getElementById(id));
+
 function gallery() {
-  const selects = ["algorithm", "place", "ranks"].map((name) => document.getElementById(name));
+  const selects = ["algorithm", "place", "ranks"].map(findSelect);
   const [algorithm, place, ranks] = selects;
   const fill = (select, values, names) => {
     const previous = select.value;
@@ -212,7 +218,7 @@ function gallery() {
 }
 
 async function race() {
-  const places = document.getElementById("place");
+  const places = findSelect("place");
   let players = [];
   async function start() {
     const keys = page.races[places.value],

@@ -58,7 +58,8 @@ function openPlaybacks() {
 
 /** What was stored before this page was loaded again; whoever follows a link begins where the link says. */
 function readStored() {
-  if (globalThis.performance?.getEntriesByType?.("navigation")[0]?.type !== "reload") return [];
+  const [navigation] = globalThis.performance?.getEntriesByType?.("navigation") ?? [];
+  if (/** @type {PerformanceNavigationTiming} */ (navigation)?.type !== "reload") return [];
   try {
     return JSON.parse(sessionStorage.getItem(STORED_AS)) ?? [];
   } catch {

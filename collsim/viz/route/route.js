@@ -16,7 +16,7 @@ const ROUTE_SECONDS = 5;
  * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, lang, theme}; `onPick(endpoint)` when
  * a rank is clicked.
  */
-export function createRoutes(host, { onPick } = {}) {
+export function createRoutes(host, { onPick = undefined } = {}) {
   return createSeveral(host, {
     className: "wy",
     css: ROUTE_CSS,

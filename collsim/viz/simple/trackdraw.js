@@ -271,7 +271,7 @@ function sayInside(ctx, view, panel) {
     const i = model.byStep.id[q];
     if (!ownRanks.has(model.src[i]) || !ownRanks.has(model.dst[i])) continue;
     longest = Math.max(longest, model.t1[i] - model.t0[i]);
-    waits += model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995;
+    waits += Number(model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995);
   }
   const waited = t - model.step0[s] - longest,
     since = waits && waited > 0 ? words.waited(waits, fmtSpan(waited), layout.slim) : "";

@@ -115,8 +115,9 @@ function heldArea(ctx, levels, at, part, top, { colors, shade, most }) {
   ctx.globalAlpha = 1;
 }
 
-function cutMark(ctx, [before, after], top, label, colors) {
-  const middle = (before.right + after.left) / 2;
+function cutMark(ctx, parts, top, label, colors) {
+  const [before, after] = parts,
+    middle = (before.right + after.left) / 2;
   put(ctx, label, middle, top + 16, 13, colors.ink, { align: "center", bold: true });
   ctx.strokeStyle = colors.edge;
   ctx.setLineDash([3, 3]);

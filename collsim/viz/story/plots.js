@@ -173,7 +173,7 @@ export function drawTraining(ctx, fig) {
     if (!(stream in rows)) continue;
     const wide = Math.max(1, x(t1) - x(t0) - 1);
     box(ctx, x(t0), rows[stream], wide, 36, 2, trainingFill(colors, stream, kind, bucket));
-    nameBox(ctx, fig, x(t0), rows[stream], wide, { stream, kind, bucket, time: t1 - t0 });
+    nameBox(ctx, fig, x(t0), rows[stream], wide, { stream, kind, bucket });
   }
   for (const [a, b] of r.step.waits) {
     hatched(ctx, x(a), rows.compute, x(b) - x(a), 36, colors.wait, colors.card);

@@ -22,7 +22,15 @@ const MOVING = new Set(["server", "hot-link", "ring", "training"]);
 export function createStory(host, data) {
   const shell = createShell(host, { className: "st", css: STORY_CSS, arrange: () => arrangeStory(story) }),
     { root } = shell,
-    story = { root, dead: false, frame: 0, values: startValues(), still: media("(prefers-reduced-motion: reduce)") };
+    story = {
+      root,
+      dead: false,
+      frame: 0,
+      chapters: null,
+      now: null,
+      values: startValues(),
+      still: media("(prefers-reduced-motion: reduce)"),
+    };
   root.addEventListener("keydown", (ev) => onStoryKey(story, ev));
   writeStory(story, data);
   openAnchor(story);

@@ -1,11 +1,17 @@
 // Where things stand on a timeline of a step, and what happens at a moment. Pure functions of the document
 // (viz/training/document.py); x from 0 to `width` is time from 0 to its end.
 
+/** @import { StepDocument } from "../documents.js" */
+
 export const ROOM = { band: 22, axis: 28, memory: 62, compute: 52, queue: 48, network: 52, gap: 16, narrow: 24 };
 const MOST_LANES = 32;
 const LEVELS = 3;
 
-/** The rows: each with its lane, its first GPU, how many it stands for, and {y, h} of compute, queue and network. */
+/**
+ * The rows: each with its lane, its first GPU, how many it stands for, and {y, h} of compute, queue and network.
+ *
+ * @param {StepDocument} step
+ */
 export function rowsOf(step, every) {
   const lanes = every
     ? step.lanes.flatMap((lane, q) =>
@@ -30,13 +36,21 @@ export function rowsOf(step, every) {
   return { rows, bottom: y, left: lanes.length - visible.length, small };
 }
 
-/** Buckets that were ready before their turn came, each on one of three levels. */
+/**
+ * Buckets that were ready before their turn came, each on one of three levels.
+ *
+ * @param {StepDocument} step
+ */
 export function queueOf(step) {
   const late = step.collectives.filter((c) => c.bucket >= 0 && c.begin - c.ready > 1e-3 * step.time);
   return late.map((c, q) => ({ ...c, level: LEVELS - 1 - (q % LEVELS) }));
 }
 
-/** Times at which something becomes ready, begins or ends, in order and once each. */
+/**
+ * Times at which something becomes ready, begins or ends, in order and once each.
+ *
+ * @param {StepDocument} step
+ */
 export function momentsOf(step) {
   const all = [0, step.time];
   for (const c of step.collectives) all.push(c.ready, c.begin, c.end);
@@ -108,6 +122,8 @@ export const fits = (text, size, width) => textWidth(text, size) + 8 <= width;
 /**
  * What happens at t on a lane: {box, waits, carries, queued}: the compute box (or null), the wait that t is in (or
  * null), the collective under way (or null), and the buckets that are ready and wait for their turn.
+ *
+ * @param {StepDocument} step
  */
 export function happening(step, t, lane = 0) {
   const inside = (a, b) => a <= t && t < b;
@@ -119,7 +135,11 @@ export function happening(step, t, lane = 0) {
   };
 }
 
-/** Bands over the time: forward, backward, exposed (all that follows the backward pass until the update), update. */
+/**
+ * Bands over the time: forward, backward, exposed (all that follows the backward pass until the update), update.
+ *
+ * @param {StepDocument} step
+ */
 export function bandsOf(step) {
   const of = (kind) => step.boxes.filter((b) => b.stream === "compute" && b.lane === 0 && b.kind === kind),
     forward = of("forward"),

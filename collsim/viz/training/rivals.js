@@ -24,7 +24,7 @@ const ROUNDS = 6; // how often a token runs along its arc while a collective las
  * document, patterns}], lang, theme, t}.
  */
 export function createRivals(host) {
-  const race = { clock: createClock(), data: null, cards: [], copies: false, cursors: [] };
+  const race = { root: null, moments: [], clock: createClock(), data: null, cards: [], copies: false, cursors: [] };
   Object.assign(race, {
     row: el("div", { className: "cards" }),
     bar: el("div", { className: "bar" }),

@@ -22,6 +22,9 @@ const STEP_SECONDS = 24; // on screen at speed 1
  * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, usual, asked, open, opened, every, lang, theme,
  * t}; `act(what)` is told what somebody wants: {what: "open", name}, {what: "switch", name}, {what: "bucket", nbytes},
  * {what: "usual"}, {what: "every", on}.
+ *
+ * @param {Element} host
+ * @param {{ act?: (what: { what: string, name?: string, on?: boolean, nbytes?: number }) => void }} [listener]
  */
 export function createStep(host, { act = () => {} } = {}) {
   const look = { className: "ts", css: STEP_CSS, isFocusable: true, arrange: () => arrangeStep(ui) },

@@ -95,6 +95,10 @@ export const transportKeys = ({ root, clock, turn }) => ({
 /**
  * Call `seek(ev)` while a pointer is held down on `box`, from where `isTrack(target)`. A finger moves the page and not
  * the time where `isScrolled`.
+ *
+ * @param {any} box an element of HTML or SVG
+ * @param {(ev: PointerEvent) => void} seek
+ * @param {{ isTrack?: (target: any) => boolean, isScrolled?: boolean }} [where]
  */
 export function dragTime(box, seek, { isTrack = () => true, isScrolled = false } = {}) {
   let isHeld = false;

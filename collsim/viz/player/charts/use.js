@@ -46,10 +46,8 @@ export const useChart = {
       h = lines.length * rh - 10,
       base = top + 4 + h,
       X = (t) => (t / (model.total || 1)) * tw;
-    for (const [share, text] of [
-      [0.5, `50${NB}%`],
-      [1, `100${NB}%`],
-    ]) {
+    for (const share of [0.5, 1]) {
+      const text = `${100 * share}${NB}%`;
       ctx.fillStyle = colors.line;
       ctx.fillRect(0, base - h * share, tw, 1);
       put(ctx, text, tw - 2, base - h * share + 13, 12, colors.ink3, { align: "right" });

@@ -185,7 +185,7 @@ function finishing(model, e) {
     if (!model.counts[cell]) continue;
     const goal = model.goals[cell - e * model.slots];
     let was = model.first.count[cell] >= goal;
-    first += was;
+    first += Number(was);
     for (let q = model.eventStart[cell]; q < model.eventStart[cell + 1]; q++) {
       const is = model.after.count[q] >= goal;
       if (is !== was) events.push([model.eventTime[q], is ? 1 : -1]);

@@ -73,7 +73,12 @@ export function measure(pts) {
   return { pts, at, len: at[at.length - 1] };
 }
 
-/** The point at distance d along a measured polyline, with the direction of travel. */
+/**
+ * The point at distance d along a measured polyline, with the direction of travel.
+ *
+ * @param {any} [out] the object to fill
+ * @returns {{ x: number, y: number, dx: number, dy: number }}
+ */
 export function pointAt(line, d, out = {}) {
   const { pts, at } = line,
     n = pts.length / 2;

@@ -6,7 +6,13 @@ import { linkSeries } from "./load.js";
 import { groups, upTo } from "./order.js";
 import { columns } from "./read.js";
 
-/** Everything that is asked for at every frame, laid out for binary search. */
+/** @import { Timeline } from "../../documents.js" */
+
+/**
+ * Everything that is asked for at every frame, laid out for binary search.
+ *
+ * @param {Timeline} tl
+ */
 export function index(tl) {
   const X = tl.transfers,
     n = X.t0.length,

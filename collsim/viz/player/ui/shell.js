@@ -31,11 +31,11 @@ export function createShell(host, { className, css, arrange, isFocusable = false
   };
 }
 
-/** Give a root its theme and language; returns the colours. `hues` are colours beside the player's, by theme. */
+/** Give a root its theme and language; returns the colours of the theme. `hues` are colours beside the player's, by theme. */
 export function dressRoot(root, { theme, lang }, hues = {}) {
   const name = theme === "dark" ? "dark" : "light",
     colors = { ...TOKENS[name], ...hues[name] };
   for (const key in colors) root.style.setProperty(`--${key}`, colors[key]);
   root.lang = lang === "zh" ? "zh-CN" : "en";
-  return colors;
+  return TOKENS[name];
 }
