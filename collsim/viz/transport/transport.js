@@ -33,7 +33,7 @@ export const TRANSPORT_WORDS = {
 };
 
 /**
- * The controls of `clock`: {moves, play, time, speeds, tools, note}, of which a picture lays out what it needs. `turn(by)`
+ * The controls of `clock`: {moves, play, time, speeds, tools, note}; a picture lays out those it needs. `turn(by)`
  * goes on (1) or back (-1) to a moment of the picture, `root` is what fills the screen.
  */
 export function createTransport({ root, clock, words, turn }) {
@@ -142,7 +142,7 @@ function toggleFullScreen(root) {
   else root.requestFullscreen?.().catch(() => {});
 }
 
-/** The address of this moment, into the clipboard; `note` says so for a while, or the address where it cannot be copied. */
+/** The address of this moment, into the clipboard; `note` says so for a while, or the address itself. */
 async function shareMoment({ clock, root, words, note }) {
   const url = new URL(location.href);
   url.searchParams.set("t", String(Number(clock.t.toPrecision(6))));

@@ -31,7 +31,7 @@ export function createShell(host, { className, css, arrange, isFocusable = false
   };
 }
 
-/** Give a root its theme and language; returns the colours of the theme. `hues` are colours beside the player's, by theme. */
+/** Give a root its theme and language; returns the theme's colours. `hues` are more colours, by theme. */
 export function dressRoot(root, { theme, lang }, hues = {}) {
   const name = theme === "dark" ? "dark" : "light",
     colors = { ...TOKENS[name], ...hues[name] };
