@@ -7,7 +7,7 @@ slots `0..chunks-1` are the chunks of the collective's buffer, slots beyond are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -461,48 +461,55 @@ def freeze(
         <Schedule mine(2): 1 chunk, 1 steps, 1 transfers>
     """
     ranks, helpers, block = parse_count(ranks, "ranks"), parse_count(helpers, "helpers", 0), parse_count(block, "block")
-    root = parse_count(root, "root", 0)
-    if root >= ranks:
-        message = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
-        raise ScheduleError(message, root=root, n=ranks, last=ranks - 1)
+    root = _parse_root(root, ranks)
     require_word("helpers_on", helpers_on, HELPER_PLACES)
     if options is not None and not isinstance(options, Mapping):
         message = "options={options!r} must be a dict of an algorithm's options, for example {{'root': 0}}"
         raise ScheduleError(message, options=options)
-    label = f"{name}({ranks})"
-    endpoints = ranks + helpers
+    label, endpoints = f"{name}({ranks})", ranks + helpers
     patterns = tuple(_collect(label, steps))
     used = 1 + max((_find_last_slot(p) for p in patterns), default=-1)
+    chunks, slots = _size_buffer(chunks, slots, used, block)
+    _require_room(label, patterns, endpoints, slots)
+    _check_and_lock(label, patterns, ranks, endpoints, slots)
+    fixed = MappingProxyType({**(options or {})})
+    return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, fixed, helpers_on)
+
+
+def _parse_root(root: object, ranks: int) -> int:
+    number = parse_count(root, "root", 0)
+    if number >= ranks:
+        message = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
+        raise ScheduleError(message, root=number, n=ranks, last=ranks - 1)
+    return number
+
+
+def _size_buffer(chunks: int | None, slots: int | None, used: int, block: int) -> tuple[int, int]:
+    """Chunks and slots; those that are not given follow from the slots in use."""
     if chunks is None:
-        chunks = max(1, -(-used // block)) * block
+        count = max(1, -(-used // block)) * block
     else:
-        chunks = parse_count(chunks, "chunks")
+        count = parse_count(chunks, "chunks")
     if slots is None:
-        slots = max(chunks, used)
-    else:
-        slots = parse_count(slots, "slots", chunks)
-    steps_in_all = sum(pattern.times for pattern in patterns)
-    numbers = endpoints + _NUMBERS_PER_SLOT * slots + _NUMBERS_PER_STEP * steps_in_all
+        return count, max(count, used)
+    return count, parse_count(slots, "slots", count)
+
+
+def _require_room(label: str, patterns: Sequence[Step], endpoints: int, slots: int) -> None:
+    steps = sum(pattern.times for pattern in patterns)
+    numbers = endpoints + _NUMBERS_PER_SLOT * slots + _NUMBERS_PER_STEP * steps
     extent = Extent(rows=sum(map(len, patterns)), numbers=numbers)
     require_extent(label, extent, "use fewer chunks, slots and steps", ScheduleError)
+
+
+def _check_and_lock(label: str, patterns: Sequence[Step], ranks: int, endpoints: int, slots: int) -> None:
+    """Check each pattern, and make its arrays read-only: schedules share them."""
     number = 0
     for pattern in patterns:
         _check(label, number, pattern, ranks, endpoints, slots)
-        for name_ in COLUMNS:
-            getattr(pattern, name_).setflags(write=False)
+        for name in COLUMNS:
+            getattr(pattern, name).setflags(write=False)
         number += pattern.times
-    return Schedule(
-        name,
-        collective,
-        ranks,
-        endpoints,
-        chunks,
-        slots,
-        patterns,
-        root,
-        MappingProxyType({**(options or {})}),
-        helpers_on,
-    )
 
 
 def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -317,16 +317,22 @@ def crossover(
     at_first = is_first_faster(low)
     if is_first_faster(high) == at_first:
         return None
-    while high - low > max(1, low // 1000):
-        middle = (low + high) // 2
-        if is_first_faster(middle) == at_first:
-            low = middle
-        else:
-            high = middle
+    size = _bisect(lambda nbytes: is_first_faster(nbytes) == at_first, low, high)
     if not at_first:
         plans.reverse()
     winner, other = plans
-    return CrossoverSize(high, winner.label, other.label)
+    return CrossoverSize(size, winner.label, other.label)
+
+
+def _bisect(is_below: Callable[[int], bool], low: int, high: int) -> int:
+    """The size, to a part in 1,000, from which on a predicate that is true at `low` is false, as it is at `high`."""
+    while high - low > max(1, low // 1000):
+        middle = (low + high) // 2
+        if is_below(middle):
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _split_choice(choice: AlgorithmChoice) -> tuple[str | Algorithm, dict[str, Any]]:
@@ -373,15 +379,7 @@ def cheapest(
     import pandas as pd
 
     target = parse_time(within, "within")
-    for what, mapping in {"prices": prices, "machines": machines}.items():
-        if not isinstance(mapping, Mapping) or not mapping:
-            raise CollsimError("{what}={value!r} must map names, for example {{'a': ...}}", what=what, value=mapping)
-    missing = set(machines) - set(prices)
-    if missing:
-        raise CollsimError("no price for {missing}", missing=", ".join(sorted(map(str, missing))))
-    for name, price in prices.items():
-        if isinstance(price, bool) or not isinstance(price, Real) or not 0 <= price < math.inf:
-            raise CollsimError("the price of {name} is {price!r}; give a number, 0 or more", name=name, price=price)
+    _require_prices(prices, machines)
     rows = []
     for name, topology in machines.items():
         fastest = best(collective, topology, nbytes, engine=engine).trace
@@ -399,3 +397,16 @@ def cheapest(
         .sort_values(["within", "price"], ascending=[False, True], kind="stable")
         .reset_index(drop=True)
     )
+
+
+def _require_prices(prices: Mapping[str, float], machines: Mapping[str, Topology]) -> None:
+    """Check that every machine has a price, a number of 0 or more."""
+    for what, mapping in {"prices": prices, "machines": machines}.items():
+        if not isinstance(mapping, Mapping) or not mapping:
+            raise CollsimError("{what}={value!r} must map names, for example {{'a': ...}}", what=what, value=mapping)
+    missing = set(machines) - set(prices)
+    if missing:
+        raise CollsimError("no price for {missing}", missing=", ".join(sorted(map(str, missing))))
+    for name, price in prices.items():
+        if isinstance(price, bool) or not isinstance(price, Real) or not 0 <= price < math.inf:
+            raise CollsimError("the price of {name} is {price!r}; give a number, 0 or more", name=name, price=price)

@@ -86,19 +86,21 @@ def training_step_for_real(
         >>> step.checked > 0
         True
     """
-    arguments = ranks, ddp() if parallel is None else parallel, compute, alpha, bandwidth, algorithm, step, slow, batch
-    predicted = predict_step(model, *arguments)
+    strategy = ddp() if parallel is None else parallel
+    predicted = predict_step(model, ranks, strategy, compute, alpha, bandwidth, algorithm, step, slow, batch)
     network = ImitatedNetwork(parse_time(alpha), parse_bandwidth(bandwidth))
     limit = parse_time(time_limit, "time_limit")
     plan = _require_feasible(StepPlan(predicted, network, algorithm, parse_repeat(repeat, limit), limit))
-    cores = count_processors()
     with open_progress(progress, "runs", "runs done", "in all") as report_progress:
         runs: list[list[StepOutcome]] = lead_runs(plan.build_rank_steps(), plan.repeat, limit, report_progress)
     _require_correct(runs)
     ran = [[outcome.moments for outcome in outcomes[: predicted.step.ranks]] for outcomes in runs]
     begin, sent, end = (np.array([[moments[k] for moments in run] for run in ran]) for k in range(3))
-    checked = sum(outcome.checked for outcomes in runs for outcome in outcomes)
-    return RealStep(predicted, begin, sent, end, network, cores, checked)
+    return RealStep(predicted, begin, sent, end, network, count_processors(), _count_checked(runs))
+
+
+def _count_checked(runs: list[list[StepOutcome]]) -> int:
+    return sum(outcome.checked for outcomes in runs for outcome in outcomes)
 
 
 def build_equal_layers(count: int | str, nbytes: ByteSize, activations: ByteSize = 0) -> Model:

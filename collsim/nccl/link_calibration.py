@@ -212,25 +212,10 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     """
     import pandas as pd
 
-    if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
-        raise CollsimError(
-            "calibrate wants columns collective, nbytes and time; {missing} is missing", missing=", ".join(missing)
-        )
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(describe_unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = read_facts(machine)
-    usable = _select_usable(measured, facts)
-    if usable.collective.isna().any():
-        raise CollsimError(
-            "the log does not name its test, as nccl-tests before 2.16.7 did not, and its columns do not tell it; say "
-            "collective='allgather' (--collective)"
-        )
-    if len(usable) < 4:
-        raise CollsimError(
-            "{usable} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of "
-            "sizes (-b 8 -e 1G -f 2)",
-            usable=len(usable),
-        )
+    usable = _require_usable(measured, facts)
     samples = [build_sample(row, machine, environment) for row in usable.itertuples()]
     factors, size_corrections = _fit_with_size_corrections(samples)
     links = apply_knobs(MEASURED, CLUSTER, factors)
@@ -256,6 +241,27 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
         return Calibration(machine, links, known, residuals)
     known = replace(known, links=compute_link_figures(machine, links))
     return Calibration(calibrate_links(machine, known), links, known, residuals)
+
+
+def _require_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+    """The rows that can be fitted: four at least, each of a known collective."""
+    if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
+        raise CollsimError(
+            "calibrate wants columns collective, nbytes and time; {missing} is missing", missing=", ".join(missing)
+        )
+    usable = _select_usable(measured, facts)
+    if usable.collective.isna().any():
+        raise CollsimError(
+            "the log does not name its test, as nccl-tests before 2.16.7 did not, and its columns do not tell it; say "
+            "collective='allgather' (--collective)"
+        )
+    if len(usable) < 4:
+        raise CollsimError(
+            "{usable} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of "
+            "sizes (-b 8 -e 1G -f 2)",
+            usable=len(usable),
+        )
+    return usable
 
 
 def _select_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:

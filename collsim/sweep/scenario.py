@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -48,6 +48,12 @@ MODEL_SOURCES = (
 )
 
 
+#: The inputs of a scenario, by column.
+Inputs: TypeAlias = dict[str, Any]
+#: Sizes in bytes, types of elements, engines with their options.
+_Grid: TypeAlias = tuple[list[int], list[str], list[tuple[str, dict[str, Any]]]]
+
+
 @dataclass(frozen=True)
 class Work:
     """Scenarios that share a schedule and a topology, which are built once for all of them.
@@ -68,18 +74,18 @@ class Work:
     order: tuple[int, ...] | None
     cases: tuple[tuple[int, str, str, dict[str, Any]], ...]
     keys: tuple[str, ...]
-    inputs: tuple[dict[str, Any], ...] = field(repr=False, default=())
+    inputs: tuple[Inputs, ...] = field(repr=False, default=())
 
 
 def list_scenarios(
-    collective: Any,
-    algorithm: Any,
-    topology: Any,
-    order: Any,
-    nbytes: Any,
-    dtype: Any,
-    engine: Any,
-    where: Callable[[dict[str, Any]], bool] | None,
+    collective: object,
+    algorithm: object,
+    topology: object,
+    order: object,
+    nbytes: object,
+    dtype: object,
+    engine: object,
+    where: Callable[[Inputs], bool] | None,
 ) -> list[Work]:
     """List the scenarios of a sweep, those of a schedule and a topology together.
 
@@ -100,6 +106,38 @@ def list_scenarios(
         CollsimError: For unknown names, bad sizes, and more scenarios than a sweep may have.
     """
     chosen = _list_algorithms(collective, algorithm)
+    grid = _parse_grid(nbytes, dtype, engine)
+    _require_some(algorithm=chosen, nbytes=grid[0], dtype=grid[1], engine=grid[2])
+    require_filter(where)
+    version, work = read_model_version(), []
+    networks, orders = list_networks(topology), list_values(order)
+    if all(isinstance(entry, Integral) for entry in orders):
+        orders = [orders]  # one permutation
+    count = prod(map(len, (networks, orders, chosen, *grid)))
+    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    for network in networks:
+        topology_hash = fingerprint(network)
+        for ranks_order, (entry, kind, options) in product(_list_orders(order, network.ranks), chosen):
+            if entry == NCCL and ranks_order[0] != "given":
+                continue  # NCCL orders the ranks itself
+            label = {
+                "collective": kind,
+                "algorithm": _get_name(entry),
+                "options": options,
+                "topology": network.name,
+                "ranks": network.ranks,
+                "order": ranks_order[0],
+            }
+            rows = _list_rows(label, grid, entry, where)
+            if rows:
+                keys = tuple(_build_key(row, version, topology_hash, ranks_order[1], entry) for row in rows)
+                cases = tuple((row["nbytes"], row["dtype"], row["engine"], row["engine_options"]) for row in rows)
+                scenarios = cases, keys, tuple(rows)
+                work.append(Work(_to_name(entry), kind, options, network, ranks_order[1], *scenarios))
+    return work
+
+
+def _parse_grid(nbytes: object, dtype: object, engine: object) -> _Grid:
     sizes = [parse_bytes(size) for size in list_values(nbytes)]
     types = [str(t) for t in list_values(dtype)]
     for name in types:
@@ -107,43 +145,20 @@ def list_scenarios(
     engines = [parse_pair("engine", e, str) for e in list_pairs(engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)
-    _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
-    require_filter(where)
-    version, work = read_model_version(), []
-    networks, orders = list_networks(topology), list_values(order)
-    if all(isinstance(entry, Integral) for entry in orders):
-        orders = [orders]  # one permutation
-    count = prod(map(len, (networks, orders, chosen, sizes, types, engines)))
-    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
-    for network in networks:
-        topology_hash = fingerprint(network)
-        for ranks_order, (entry, kind, options) in product(_list_orders(order, network.ranks), chosen):
-            if entry == NCCL and ranks_order[0] != "given":
-                continue  # NCCL orders the ranks itself
-            name = _get_name(entry)
-            label = {
-                "collective": kind,
-                "algorithm": name,
-                "options": options,
-                "topology": network.name,
-                "ranks": network.ranks,
-                "order": ranks_order[0],
-            }
-            cases, keys, inputs = [], [], []
-            its_engines = engines
-            if entry == NCCL:
-                its_engines = [(NCCL, {})]
-            for size, type_, (engine_name, engine_options) in product(sizes, types, its_engines):
-                row = {**label, "nbytes": size, "dtype": type_, "engine": engine_name, "engine_options": engine_options}
-                if where is not None and not where(dict(row)):
-                    continue
-                cases.append((size, type_, engine_name, engine_options))
-                keys.append(_build_key(row, version, topology_hash, ranks_order[1], entry))
-                inputs.append(row)
-            if cases:
-                rows = tuple(cases), tuple(keys), tuple(inputs)
-                work.append(Work(_to_name(entry), kind, options, network, ranks_order[1], *rows))
-    return work
+    return sizes, types, engines
+
+
+def _list_rows(label: Inputs, grid: _Grid, entry: object, where: Callable[[Inputs], bool] | None) -> list[Inputs]:
+    """The inputs of one schedule's scenarios: a row for each size, type and engine that `where` keeps."""
+    sizes, types, engines = grid
+    if entry == NCCL:
+        engines = [(NCCL, {})]  # NCCL's model stands in the place of an engine
+    rows = []
+    for size, dtype, (engine, options) in product(sizes, types, engines):
+        row = {**label, "nbytes": size, "dtype": dtype, "engine": engine, "engine_options": options}
+        if where is None or where(dict(row)):
+            rows.append(row)
+    return rows
 
 
 def _get_name(entry: Algorithm | Schedule | str) -> str:
@@ -167,7 +182,7 @@ def _require_some(**lists: Sequence[Any]) -> None:
 
 
 def _build_key(
-    row: dict[str, Any],
+    row: Inputs,
     version: str,
     network: str,
     order: tuple[int, ...] | None,

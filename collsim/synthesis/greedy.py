@@ -85,9 +85,8 @@ def match_chunks(
         held_before.copy(),
         _build_queue(len(src), seed),
     )
-    if (goal < 0).all():
-        total = int((wanted & ~held_before).sum())
-    else:
+    total = int((wanted & ~held_before).sum())
+    if (goal >= 0).any():
         total = _count_hops(n, src, dst, held_before, goal)
     holders, state = holding.sum(axis=0).astype(np.int64), queue[1]
     if distance.size > 1:  # what has farthest to go moves first
@@ -104,11 +103,16 @@ def match_chunks(
         if report is not None:
             report(int(state[0]), total)
     table, finish = table[: state[0]], finish[: state[0]]
-    if (wanted & ~holding).any():
-        rank, chunk = (int(x) for x in np.argwhere(wanted & ~holding)[0])
+    _require_brought(pairs, wanted & ~holding)
+    return Matching(usable[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
+
+
+def _require_brought(pairs: Pairs, lacking: npt.NDArray[np.bool_]) -> None:
+    """Refuse a result in which a rank lacks a chunk that it wants."""
+    if lacking.any():
+        rank, chunk = (int(x) for x in np.argwhere(lacking)[0])
         message = "{name}: chunk {chunk} cannot be brought to rank {rank}"
         raise CollsimError(message, name=pairs.topology.name, chunk=chunk, rank=rank)
-    return Matching(usable[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
 
 
 def _build_network(n: int, src: Longs, dst: Longs, alpha: Floats, seconds: Floats) -> Network:

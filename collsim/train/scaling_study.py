@@ -76,10 +76,7 @@ def measure_scaling(
     import pandas as pd
 
     require_word("kind of scaling", kind, SCALING_KINDS)
-    require_list("nodes", nodes, "[1, 2, 4]")
-    counts = sorted({parse_count(n, "nodes") for n in nodes})
-    if not counts:
-        raise CollsimError("scaling needs at least one number of nodes; the list given is empty")
+    counts = _parse_nodes(nodes)
     first = parse_count(batch, "batch")
     rows: list[dict[str, Any]] = []
     for count in counts:
@@ -91,13 +88,25 @@ def measure_scaling(
         if error is not None and not rows:
             raise error
         rows.append(row)
+    _add_efficiency(rows, _measure_one_gpu(model, machine, first // rows[0]["gpus"], options))
+    frame = pd.DataFrame(rows)
+    return frame[[*(name for name in frame if name != "error"), "error"]]
+
+
+def _parse_nodes(nodes: Sequence[int]) -> list[int]:
+    require_list("nodes", nodes, "[1, 2, 4]")
+    counts = sorted({parse_count(n, "nodes") for n in nodes})
+    if not counts:
+        raise CollsimError("scaling needs at least one number of nodes; the list given is empty")
+    return counts
+
+
+def _add_efficiency(rows: list[dict[str, Any]], alone: float) -> None:
+    """Samples per second and GPU against the first row's, and against `alone`, those of one GPU by itself."""
     each = rows[0]["samples_per_second"] / rows[0]["gpus"]
-    alone = _measure_one_gpu(model, machine, first // rows[0]["gpus"], options)
     for row in rows:
         per_gpu = row["samples_per_second"] / row["gpus"]
         row["efficiency_node"], row["efficiency_gpu"] = per_gpu / each, per_gpu / alone
-    frame = pd.DataFrame(rows)
-    return frame[[*(name for name in frame if name != "error"), "error"]]
 
 
 def _build_machine(machine: str | MachineFactory, nodes: int) -> Topology:

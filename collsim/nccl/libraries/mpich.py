@@ -40,21 +40,21 @@ def choose_mpich_algorithm(
     if not commutative and operation in table["ordered"]:
         if operation.startswith("reduce_scatter") and ranks == power:
             return ("noncommutative", None)
-        name, own = table["ordered"][operation]
+        name, algorithm = table["ordered"][operation]
     elif elements < power and operation in table["few"]:
-        name, own = table["few"][operation]
+        name, algorithm = table["few"][operation]
     else:
         compared = nbytes // ranks if operation == "alltoall" else nbytes
-        name, own = _find_rule(table["rules"][operation], ranks, compared)
-    return name, own or None
+        name, algorithm = _find_rule(table["rules"][operation], ranks, compared)
+    return name, algorithm or None
 
 
 def _find_rule(rules: list[tuple[str, int, str, str]], ranks: int, nbytes: int) -> tuple[str, str]:
-    for who, most, name, own in rules:
+    for who, most, name, algorithm in rules:
         if who == "pow2":
             is_meant = ranks & (ranks - 1) == 0
         else:
             is_meant = who == "any" or ranks < int(who[1:])
         if is_meant and (most < 0 or nbytes <= most):
-            return name, own
+            return name, algorithm
     raise AssertionError("the last row of each operation is for any ranks and bytes")

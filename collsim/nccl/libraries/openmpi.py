@@ -28,7 +28,9 @@ def load_table() -> dict[str, dict[str, Any]]:
 
 def get_algorithm_names(operation: str) -> dict[int, tuple[str, str | None]]:
     """Return the names of the algorithms of an operation by their numbers: Open MPI's, and collsim's or None."""
-    return {int(number): (name, own or None) for number, (name, own) in load_table()["names"][operation].items()}
+    return {
+        int(number): (name, algorithm or None) for number, (name, algorithm) in load_table()["names"][operation].items()
+    }
 
 
 def choose_openmpi_algorithm(

@@ -97,20 +97,12 @@ def parse_facts(
     for word, value in (("gpu", gpu_name), ("intra_link", intra_link), ("inter_link", inter_link)):
         _require_short_word(word, value)
     is_listed = is_known_gpu(gpu_name)
-    if is_listed:
-        gpu = find_gpu(gpu_name)
-    else:
-        gpu = guess_gpu(gpu_name, intra_link)
-    if ranks < 1 or nodes < 1 or ranks < nodes:
-        raise CollsimError(
-            "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
-        )
+    gpu = find_gpu(gpu_name) if is_listed else guess_gpu(gpu_name, intra_link)
+    _require_ranks(ranks, nodes)
     domains = _count_domains(intra_link, inter_link, ranks, nodes)
     local_ranks = -(-ranks // domains)
     links = _parse_intra_link(intra_link, gpu, local_ranks)
-    nics, nic_rate, net = 0.0, 0.0, "none"
-    if domains > 1:
-        nics, nic_rate, net = _parse_inter_link(inter_link, gpu, local_ranks)
+    nics, nic_rate, net = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else (0.0, 0.0, "none")
     return Facts(
         gpu=gpu_name,
         cc=gpu.cc,
@@ -134,6 +126,14 @@ def parse_facts(
         launch=parse_launch(launch),
         gpu_known=is_listed,
     )
+
+
+def _require_ranks(ranks: int, nodes: int) -> None:
+    """Check that each node has a rank."""
+    if ranks < 1 or nodes < 1 or ranks < nodes:
+        raise CollsimError(
+            "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
+        )
 
 
 def _require_short_word(word: str, value: str) -> None:

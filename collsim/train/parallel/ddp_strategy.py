@@ -204,11 +204,7 @@ def ddp(
         >>> cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(bucket="10MiB"), batch=256).step.label
         "ddp(bucket='10MiB')"
     """
-    require_same("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
-    if bucket_cap_mb is None:
-        cap = _parse_cap("bucket", bucket)
-    else:
-        cap = _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
+    cap = _parse_bucket(bucket, bucket_cap_mb)
     if hook is not None:
         require_word("hook of ddp", hook, HOOK_ITEM_BYTES)
     flags = {"view": view, "find_unused": find_unused, "static_graph": static_graph}
@@ -217,6 +213,14 @@ def ddp(
     require_flags(**flags, **torchs)
     flags |= {"view": view or gradient_as_bucket_view, "find_unused": find_unused or find_unused_parameters}
     return DDP(cap, _parse_cap("first", first), hook, accumulate=parse_accumulate(accumulate), **flags)
+
+
+def _parse_bucket(bucket: ByteSize | None, bucket_cap_mb: float | None) -> int | None:
+    """The cap of a bucket in bytes, by our word or by torch's; None where neither is given."""
+    if bucket_cap_mb is None:
+        return _parse_cap("bucket", bucket)
+    require_same("the size of buckets", bucket, f"{bucket_cap_mb} MiB")
+    return _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
 
 
 def _convert_mebibytes(value: object) -> int:
