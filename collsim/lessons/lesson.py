@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from ..locale import Text
 from ..registry import schedule
@@ -18,7 +18,14 @@ from ..simulate import Trace, simulate
 from ..teach.quiz.question import Alternative, Question
 from ..topology import Topology, switch
 from ..units import format_bytes, format_time
-from ..viz.splits.still import PipelinePicture
+
+
+class Picture(Protocol):
+    """A still picture of a section: the passes of a pipeline, or the lanes of a rank program."""
+
+    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
+        """The picture in a page; k: 0 in English, 1 in Chinese; `narrow`: also for narrow screens."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +78,13 @@ class RunWords:
 @dataclass(frozen=True, eq=False)
 class RunFacts:
     """The run that a section plays, what its texts take from runs, by name, rows of its table that runs make, and
-    pipelines to show before the question and after it."""
+    pictures to show before the question and after it."""
 
     trace: Trace
     values: Mapping[str, Any]
     rows: tuple[tuple[str, ...], ...] = ()
-    lanes: tuple[PipelinePicture, ...] = ()
-    lanes_after: tuple[PipelinePicture, ...] = ()
+    lanes: tuple[Picture, ...] = ()
+    lanes_after: tuple[Picture, ...] = ()
 
 
 def build_facts(
@@ -85,8 +92,8 @@ def build_facts(
     /,
     rows: tuple[tuple[str, ...], ...] = (),
     *,
-    lanes: tuple[PipelinePicture, ...] = (),
-    lanes_after: tuple[PipelinePicture, ...] = (),
+    lanes: tuple[Picture, ...] = (),
+    lanes_after: tuple[Picture, ...] = (),
     **values: Any,
 ) -> RunFacts:
     """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
@@ -163,8 +170,8 @@ class Telling:
     after: tuple[Text, ...]
     table: tuple[tuple[Text, ...], ...]
     view: str
-    lanes: tuple[PipelinePicture, ...] = ()
-    lanes_after: tuple[PipelinePicture, ...] = ()
+    lanes: tuple[Picture, ...] = ()
+    lanes_after: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)

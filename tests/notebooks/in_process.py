@@ -9,9 +9,11 @@ import contextlib
 import io
 import linecache
 import sys
+from importlib import import_module
 from types import ModuleType
 
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 from make_numbers import MARK
 from matplotlib import pyplot
 
@@ -40,6 +42,8 @@ def run_cells(cells, after="None"):
     """
     module = ModuleType(MODULE)
     numbers = []
+    shell = Shell(module.__dict__)
+    module.get_ipython = lambda: shell
     with _as_in_a_kernel(module):
         for k, cell in enumerate(cells):
             source = "".join(cell["source"])
@@ -51,6 +55,23 @@ def run_cells(cells, after="None"):
             except Exception as error:
                 raise CellError(f"cell {k} fails: {type(error).__name__}: {error}\n{source}") from error
         return numbers, eval(after, module.__dict__)
+
+
+class Shell:
+    """The part of IPython's shell that `%load_ext` and the cell magics of an extension need."""
+
+    def __init__(self, user_ns):
+        self.user_ns, self.magics = user_ns, {}
+
+    def register_magic_function(self, func, magic_kind, magic_name):
+        self.magics[magic_kind, magic_name] = func
+
+    def run_line_magic(self, name, line):
+        assert name == "load_ext", name
+        import_module(line).load_ipython_extension(self)
+
+    def run_cell_magic(self, name, line, cell):
+        return self.magics["cell", name](line, cell)
 
 
 @contextlib.contextmanager
@@ -67,6 +88,7 @@ def _as_in_a_kernel(module):
 
 def _run(source, name, names):
     """Execute a cell, format the value of its last expression, draw its pictures."""
+    source = TransformerManager().transform_cell(source)
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     tree = ast.parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

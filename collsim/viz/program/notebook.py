@@ -21,20 +21,20 @@ from collsim.units import format_bytes, format_time
 from ..hosts.show import require_language
 from .lanes import draw_program_lanes
 
-#: Colours of the picture on a white card, which a notebook shows in light and dark alike: those of the light app.
-_COLOURS = {
-    "card": "#FFFFFF",
-    "ink": "#162026",
-    "ink2": "#45535B",
-    "line": "#D3DADD",
-    "full": "#A63A00",
-    "fulltext": "#9C3700",
-    "fulltint": "#FCE0CF",
-    "idle": "#CBD4D8",
-    "sumfill": "#8FD3BB",
-    "sum2": "#3FAE8C",
-    "done": "#00664A",
-    "near": "#A87000",
+#: Colours of the picture, in the light and in the dark look of the app. A notebook shows it on a white card.
+COLOURS: dict[str, tuple[str, str]] = {
+    "card": ("#FFFFFF", "#161D21"),
+    "ink": ("#162026", "#EEF3F5"),
+    "ink2": ("#45535B", "#BCC8CE"),
+    "line": ("#D3DADD", "#334046"),
+    "full": ("#A63A00", "#F26A2E"),
+    "fulltext": ("#9C3700", "#FF9A66"),
+    "fulltint": ("#FCE0CF", "#4A2410"),
+    "idle": ("#CBD4D8", "#38444B"),
+    "sumfill": ("#8FD3BB", "#1D705B"),
+    "sum2": ("#3FAE8C", "#1E7561"),
+    "done": ("#00664A", "#5FE0B5"),
+    "near": ("#A87000", "#F2BC45"),
 }
 _VERDICTS = {
     "right": ("Right", "正确", "done"),
@@ -72,7 +72,7 @@ def format_run_html(run: ProgramRun, language: str = "en") -> str:
     printed = [f"rank {rank}: {text.rstrip()}" for rank, text in enumerate(run.printed) if text.strip()]
     if printed:
         texts += f'<pre style="margin:6px 0 0">{escape_text(chr(10).join(printed))}</pre>'
-    colours = ";".join(f"--cs-{name}:{colour}" for name, colour in _COLOURS.items())
+    colours = ";".join(f"--cs-{name}:{colour}" for name, (colour, _) in COLOURS.items())
     picture = ""
     if run.execution.messages or run.waits:
         picture = draw_program_lanes(run, _WIDTH)

@@ -1,0 +1,49 @@
+"""The lanes of a rank program as an image, where no script runs and no style of a page reaches: lessons."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field
+
+from ...display.markup import escape_text
+from ...programs import ProgramRun
+from .lanes import draw_program_lanes
+from .notebook import COLOURS
+
+_WIDE, _NARROW = 760, 340
+_COLOUR = re.compile(r"var\(--cs-(\w+)\)")
+_LOOK = (
+    ".cs-lanes-of-ranks img{max-width:100%}.cs-lanes-of-ranks .narrow{display:none}"
+    "@media(max-width:600px){.cs-lanes-of-ranks .wide{display:none}.cs-lanes-of-ranks .narrow{display:block}}"
+)
+
+
+@dataclass(frozen=True)
+class ProgramPicture:
+    """The lanes of a run."""
+
+    run: ProgramRun = field(repr=False)
+
+    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
+        """The picture in a page.
+
+        Args:
+            k: Language of the description: 0 for English, 1 for Chinese.
+            narrow: Also a picture for narrow screens.
+            dark: For a dark page.
+        """
+        label = self.run.explanation(("en", "zh")[k])
+        images, look = self._draw_image("wide", _WIDE, label, dark), ""
+        if narrow:
+            images += self._draw_image("narrow", _NARROW, label, dark)
+            look = f"<style>{_LOOK}</style>"
+        return f'<div class="cs-lanes-of-ranks">{images}{look}</div>'
+
+    def _draw_image(self, name: str, width: int, label: str, dark: bool) -> str:
+        data = self._encode(width, dark)
+        return f'<img class="{name}" alt="{escape_text(label)}" src="data:image/svg+xml;base64,{data}">'
+
+    def _encode(self, width: int, dark: bool) -> str:
+        picture = _COLOUR.sub(lambda match: COLOURS[match[1]][dark], draw_program_lanes(self.run, width))
+        return base64.b64encode(picture.encode()).decode()
