@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -125,26 +125,29 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return good.assign(name=[label_algorithm(name, choice.collective) for name in good["algorithm"]])
 
 
+def predict_sizes(choice: Choice, sizes: Iterable[int]) -> list[dict[str, float]]:
+    """NCCL's model at some sizes, a row each.
+
+    Args:
+        choice: The collective and the machine.
+        sizes: Bytes.
+
+    Raises:
+        CollsimError: where NCCL does not run there
+    """
+    topology = build_topology(choice)
+    predictions = [nccl.predict(choice.collective, topology, nbytes=int(size)) for size in sizes]
+    return [{"nbytes": p.nbytes, "time": p.time, "busbw": p.busbw, "channels": 1, "chunks": 1} for p in predictions]
+
+
 def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
-    topology, sizes = build_topology(choice), sorted(set(good["nbytes"]))
     try:
-        predictions = [nccl.predict(choice.collective, topology, nbytes=int(size)) for size in sizes if size]
+        rows = predict_sizes(choice, (size for size in sorted(set(good["nbytes"])) if size))
     except CollsimError as error:
         draw_mistake(t("compare.nccl.none", reason=write_sentence(error, get_language())))
         return good
-    rows = [
-        {
-            "name": t("compare.nccl.name"),
-            "nbytes": p.nbytes,
-            "time": p.time,
-            "busbw": p.busbw,
-            "channels": 1,
-            "chunks": 1,
-        }
-        for p in predictions
-    ]
-    return pd.concat([good, pd.DataFrame(rows)], ignore_index=True)
+    return pd.concat([good, pd.DataFrame(rows).assign(name=t("compare.nccl.name"))], ignore_index=True)
 
 
 def _draw_comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None:
