@@ -7,9 +7,10 @@ non-blocking one (`Ibcast`).
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,21 +19,38 @@ from .engine import Blocking
 if TYPE_CHECKING:
     from .mpi_dialect import RankCommunicator
 
+Value: TypeAlias = Any  # whatever a program sends
 Buffer = object  # an array, `[array, type]`, `[array, counts, displacements, type]`; anything else is refused
 IN_PLACE = "MPI.IN_PLACE"
-Values = Sequence[Any]
+Values = Sequence[Value]
+Finish = Callable[[Values], Value]
+Arguments = Mapping[str, Value]  # of a call, by name
+Reduction = Callable[[Value, Value], Value]
+
+
+def _by_kind(of_arrays: Reduction, of_objects: Reduction) -> Reduction:
+    """A reduction that Python has for objects and numpy for arrays."""
+
+    def reduce(first: Value, second: Value) -> Value:
+        if isinstance(first, np.ndarray):
+            return of_arrays(first, second)
+        return of_objects(first, second)
+
+    return reduce
+
+
 #: Reductions of two values.
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "SUM": lambda a, b: a + b,
-    "PROD": lambda a, b: a * b,
-    "MAX": lambda a, b: np.maximum(a, b) if isinstance(a, np.ndarray) else max(a, b),
-    "MIN": lambda a, b: np.minimum(a, b) if isinstance(a, np.ndarray) else min(a, b),
-    "LAND": lambda a, b: np.logical_and(a, b) if isinstance(a, np.ndarray) else bool(a and b),
-    "LOR": lambda a, b: np.logical_or(a, b) if isinstance(a, np.ndarray) else bool(a or b),
-    "LXOR": lambda a, b: np.logical_xor(a, b) if isinstance(a, np.ndarray) else bool(a) != bool(b),
-    "BAND": lambda a, b: a & b,
-    "BOR": lambda a, b: a | b,
-    "BXOR": lambda a, b: a ^ b,
+OPERATIONS: dict[str, Reduction] = {
+    "SUM": operator.add,
+    "PROD": operator.mul,
+    "MAX": _by_kind(np.maximum, max),
+    "MIN": _by_kind(np.minimum, min),
+    "LAND": _by_kind(np.logical_and, lambda a, b: bool(a and b)),
+    "LOR": _by_kind(np.logical_or, lambda a, b: bool(a or b)),
+    "LXOR": _by_kind(np.logical_xor, lambda a, b: bool(a) != bool(b)),
+    "BAND": operator.and_,
+    "BOR": operator.or_,
+    "BXOR": operator.xor,
     "MAXLOC": lambda a, b: max(a, b, key=lambda pair: (pair[0], -pair[1])),
     "MINLOC": min,
 }
@@ -51,7 +69,7 @@ class CollectiveArguments:
 
     signature: tuple[Hashable, ...]
     value: object
-    finish: Callable[[Values], Any]
+    finish: Finish
     extent: tuple[int, str] = (0, "")
 
 
@@ -71,7 +89,7 @@ class _Parts:
         return [flat[start : start + count] for start, count in zip(starts, counts, strict=True)]
 
 
-def find_array(buffer: Any) -> np.ndarray:
+def find_array(buffer: Value) -> np.ndarray:
     """The array of a buffer.
 
     Args:
@@ -87,11 +105,13 @@ def find_array(buffer: Any) -> np.ndarray:
         return buffer
     if isinstance(buffer, list | tuple) and buffer and isinstance(buffer[0], np.ndarray):
         counts = [part for part in buffer[1:] if isinstance(part, int)]
-        return buffer[0].reshape(-1)[: counts[0]] if counts else buffer[0]
+        if counts:
+            return buffer[0].reshape(-1)[: counts[0]]
+        return buffer[0]
     raise TypeError(f"a buffer is an array of numpy, not {type(buffer).__name__}")
 
 
-def _find_parts(buffer: Any) -> _Parts:
+def _find_parts(buffer: Value) -> _Parts:
     """A buffer of a v-form: `[array, counts]`, `[array, counts, displacements, type]`, `[array, (counts, displs)]`."""
     if not isinstance(buffer, list | tuple) or not buffer or not isinstance(buffer[0], np.ndarray):
         return _Parts(find_array(buffer))
@@ -108,7 +128,7 @@ def _find_parts(buffer: Any) -> _Parts:
     return _Parts(buffer[0], *lists[:2])
 
 
-def _reduce(values: Values, op: str) -> Any:
+def _reduce(values: Values, op: str) -> Value:
     total = values[0]
     for value in values[1:]:
         total = OPERATIONS[op](total, value)
@@ -127,48 +147,60 @@ def _store(buffer: Buffer, values: np.ndarray) -> None:
         target.reshape(-1)[: numbers.size] = numbers
 
 
+def _only_if(condition: bool, finish: Finish) -> Finish:
+    """A result that some ranks have; the others have None."""
+    if condition:
+        return finish
+    return lambda values: None
+
+
 # ---- objects -------------------------------------------------------------------------------------------------------
 
 
-def _share_objects(comm: RankCommunicator, word: str, given: Mapping[str, Any]) -> CollectiveArguments:
+def _share_objects(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
     """Collectives of objects, by their words."""
-    value, root, op = given.get("sendobj"), given.get("root", -1), given.get("op", "SUM")
+    value, root, op = arguments.get("sendobj"), arguments.get("root", -1), arguments.get("op", "SUM")
     rank, is_root = comm.rank, comm.rank == root
-    finish: dict[str, Callable[[Values], Any]] = {
+    finish: dict[str, Finish] = {
         "barrier": lambda values: None,
         "bcast": lambda values: values[root],
-        "gather": lambda values: list(values) if is_root else None,
+        "gather": _only_if(is_root, list),
         "scatter": lambda values: values[root][rank],
         "allgather": list,
         "alltoall": lambda values: [parts[rank] for parts in values],
-        "reduce": lambda values: _reduce(values, op) if is_root else None,
+        "reduce": _only_if(is_root, lambda values: _reduce(values, op)),
         "allreduce": lambda values: _reduce(values, op),
         "scan": lambda values: _reduce(values[: rank + 1], op),
-        "exscan": lambda values: _reduce(values[:rank], op) if rank else None,
+        "exscan": _only_if(rank > 0, lambda values: _reduce(values[:rank], op)),
     }
     if word == "alltoall":
-        value = list(given["sendobj"])
-    return CollectiveArguments(_list_reductions(given), value, finish[word], (0, _describe_root(given)))
+        value = list(arguments["sendobj"])
+    return CollectiveArguments(_list_reductions(arguments), value, finish[word], (0, _describe_root(arguments)))
 
 
 # ---- buffers -------------------------------------------------------------------------------------------------------
 
 
-def _share_buffers(comm: RankCommunicator, word: str, given: Mapping[str, Any]) -> CollectiveArguments:
+def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
     """Collectives of buffers, by their words in lower case and without `v`."""
-    send, receive = given.get("sendbuf", given.get("buf")), given.get("recvbuf", given.get("buf"))
-    root, op, rank = given.get("root", -1), given.get("op", "SUM"), comm.rank
+    send, receive = arguments.get("sendbuf", arguments.get("buf")), arguments.get("recvbuf", arguments.get("buf"))
+    root, op, rank = arguments.get("root", -1), arguments.get("op", "SUM"), comm.rank
     size, is_root = comm.size, comm.rank == root
-    signature = _list_reductions(given)
+    signature, source = _list_reductions(arguments), send
+    if send is IN_PLACE:
+        source = receive
     if word == "scatter":
-        parts = [part.copy() for part in _find_parts(send).cut(size)] if is_root else None
+        parts = None
+        if is_root:
+            parts = [part.copy() for part in _find_parts(send).cut(size)]
         return CollectiveArguments(
-            signature, parts, lambda values: _scatter(receive, values[root][rank]), (0, _describe_root(given))
+            signature, parts, lambda values: _scatter(receive, values[root][rank]), (0, _describe_root(arguments))
         )
     if word in ("alltoall", "reduce_scatter", "reduce_scatter_block"):
-        source = receive if send is IN_PLACE else send
-        counts = given.get("recvcounts")
-        cut = _find_parts(source) if counts is None else _Parts(find_array(source), tuple(counts))
+        counts = arguments.get("recvcounts")
+        cut = _find_parts(source)
+        if counts is not None:
+            cut = _Parts(find_array(source), tuple(counts))
         parts = [part.copy() for part in cut.cut(size)]
         if word == "alltoall":
             return CollectiveArguments(
@@ -178,34 +210,33 @@ def _share_buffers(comm: RankCommunicator, word: str, given: Mapping[str, Any]) 
         return CollectiveArguments(
             signature, parts, lambda values: _store(receive, _reduce([value[rank] for value in values], op)), extent
         )
-    source = receive if send is IN_PLACE else send
     if send is IN_PLACE and word in ("gather", "allgather"):
         source = _find_parts(receive).cut(size)[rank]
     array = find_array(source)
-    finish: dict[str, Callable[[Values], None]] = {
+    finish: dict[str, Finish] = {
         "bcast": lambda values: _store(receive, values[root]),
-        "gather": lambda values: _fill(receive, values) if is_root else None,
+        "gather": _only_if(is_root, lambda values: _fill(receive, values)),
         "allgather": lambda values: _fill(receive, values),
-        "reduce": lambda values: _store(receive, _reduce(values, op)) if is_root else None,
+        "reduce": _only_if(is_root, lambda values: _store(receive, _reduce(values, op))),
         "allreduce": lambda values: _store(receive, _reduce(values, op)),
         "scan": lambda values: _store(receive, _reduce(values[: rank + 1], op)),
-        "exscan": lambda values: _store(receive, _reduce(values[:rank], op)) if rank else None,
+        "exscan": _only_if(rank > 0, lambda values: _store(receive, _reduce(values[:rank], op))),
     }
-    extent = (array.nbytes, f"{array.dtype} {_describe_root(given)}".rstrip())
+    extent = (array.nbytes, f"{array.dtype} {_describe_root(arguments)}".rstrip())
     if word in ("gather", "allgather"):
-        extent = (0, _describe_root(given))  # parts may be of several sizes; the receiver's buffer decides
+        extent = (0, _describe_root(arguments))  # parts may be of several sizes; the receiver's buffer decides
     return CollectiveArguments(signature, array.copy(), finish[word], extent)
 
 
-def _list_reductions(given: Mapping[str, Any]) -> tuple[Hashable, ...]:
-    return tuple(given[name] for name in ("op",) if name in given)
+def _list_reductions(arguments: Arguments) -> tuple[Hashable, ...]:
+    return tuple(arguments[name] for name in ("op",) if name in arguments)
 
 
-def _describe_root(given: Mapping[str, Any]) -> str:
+def _describe_root(arguments: Arguments) -> str:
     """The root in words: where roots differ, MPICH goes on with wrong data."""
-    if "root" not in given:
+    if "root" not in arguments:
         return ""
-    return f"root {given['root']}"
+    return f"root {arguments['root']}"
 
 
 def _scatter(receive: Buffer, part: np.ndarray) -> None:
@@ -228,7 +259,7 @@ def _fill(receive: Buffer, values: Sequence[np.ndarray]) -> None:
 #: Parameters of each collective: of its form for objects, and of that for buffers; empty where there is no such form.
 _FORMS: dict[str, tuple[str, str]] = {
     "barrier": ("", ""),
-    "bcast": ("sendobj, root=0", "buf, root=0"),
+    "bcast": ("obj, root=0", "buf, root=0"),
     "gather": ("sendobj, root=0", "sendbuf, recvbuf, root=0"),
     "scatter": ("sendobj, root=0", "sendbuf, recvbuf, root=0"),
     "allgather": ("sendobj", "sendbuf, recvbuf"),
@@ -241,7 +272,7 @@ _FORMS: dict[str, tuple[str, str]] = {
     "reduce_scatter_block": ("", "sendbuf, recvbuf, op='SUM'"),
 }
 _VARYING = ("gather", "scatter", "allgather", "alltoall")
-_Share = Callable[["RankCommunicator", str, Mapping[str, Any]], CollectiveArguments]
+_Share = Callable[["RankCommunicator", str, Arguments], CollectiveArguments]
 
 
 def install_collectives(kind: type[RankCommunicator]) -> None:
@@ -252,13 +283,14 @@ def install_collectives(kind: type[RankCommunicator]) -> None:
     """
     for word, (objects, buffers) in _FORMS.items():
         if objects or word == "barrier":
-            parameters = objects.replace("sendobj", "obj") if word == "bcast" else objects
-            setattr(kind, word, _make_blocking(word, word, parameters, _share_objects))
+            setattr(kind, word, _make_blocking(word, word, objects, _share_objects))
         name = word.capitalize()
         shares: _Share = _share_buffers
         if word == "barrier":
             shares = _share_objects
-        names = [name, f"{name}v"] if word in _VARYING else [name]
+        names = [name]
+        if word in _VARYING:
+            names.append(f"{name}v")
         for spelling in names:
             setattr(kind, spelling, _make_blocking(spelling, word, buffers, shares))
             setattr(kind, f"I{spelling.lower()}", _make_nonblocking(f"I{spelling.lower()}", word, buffers, shares))
@@ -269,46 +301,48 @@ def _parse_parameters(parameters: str) -> inspect.Signature:
     defaults: dict[str, object] = {"0": 0, "None": None, "'SUM'": "SUM"}
     for parameter in filter(None, parameters.split(", ")):
         name, _, default = parameter.partition("=")
-        value = defaults[default] if default else inspect.Parameter.empty
+        value = defaults.get(default, inspect.Parameter.empty)
         names.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value))
     return inspect.Signature(names)
 
 
 def _bind(
     signature: inspect.Signature, call: str, size: int, args: Sequence[object], kwargs: Mapping[str, object]
-) -> dict[str, Any]:
+) -> Arguments:
     """The arguments of a call by name."""
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{call}{signature}: {error}") from None
     bound.apply_defaults()
-    given = dict(bound.arguments)
-    if not 0 <= given.get("root", 0) < size:
-        raise ValueError(f"MPI_ERR_ROOT: {call} has root={given['root']!r}, the communicator has {size} ranks")
-    if given.get("op", "SUM") not in OPERATIONS:
-        raise ValueError(f"{call}: op={given['op']!r} is no reduction; known are {', '.join(OPERATIONS)}")
-    if "obj" in given:
-        given["sendobj"] = given.pop("obj")
-    return given
+    arguments = dict(bound.arguments)
+    if not 0 <= arguments.get("root", 0) < size:
+        raise ValueError(f"MPI_ERR_ROOT: {call} has root={arguments['root']!r}, the communicator has {size} ranks")
+    if arguments.get("op", "SUM") not in OPERATIONS:
+        raise ValueError(f"{call}: op={arguments['op']!r} is no reduction; known are {', '.join(OPERATIONS)}")
+    if "obj" in arguments:
+        arguments["sendobj"] = arguments.pop("obj")
+    return arguments
 
 
 def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., Blocking]:
     signature = _parse_parameters(parameters)
 
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> Blocking:
-        given = _bind(signature, call, self.size, args, kwargs)
-        root = given.get("root", -1)
-        if call == "scatter" and self.rank == root and len(given["sendobj"]) != self.size:
-            raise ValueError(f"expecting {self.size} items, got {len(given['sendobj'])}")
+        arguments = _bind(signature, call, self.size, args, kwargs)
+        root = arguments.get("root", -1)
+        if call == "scatter" and self.rank == root and len(arguments["sendobj"]) != self.size:
+            raise ValueError(f"expecting {self.size} items, got {len(arguments['sendobj'])}")
         if self.engine.mode.eager_limit >= 0:  # MPI libraries let the root, or the others, of small objects go on
             if call in ("bcast", "scatter"):
-                values = [given["sendobj"]] * self.size if call == "bcast" else given["sendobj"]
+                values = arguments["sendobj"]
+                if call == "bcast":
+                    values = [values] * self.size
                 return (yield from self.send_from_root(call, values, root))
             if call in ("gather", "reduce"):
-                values = yield from self.collect_at_root(call, given["sendobj"], root)
-                return share(self, word, given).finish(values) if self.rank == root else None
-        return (yield from self.start_collective(call, share(self, word, given), root).wait())
+                values = yield from self.collect_at_root(call, arguments["sendobj"], root)
+                return _only_if(self.rank == root, share(self, word, arguments).finish)(values)
+        return (yield from self.start_collective(call, share(self, word, arguments), root).wait())
 
     collective.__name__ = call
     collective.__doc__ = f"`{call}{signature}` of mpi4py."
@@ -319,8 +353,8 @@ def _make_nonblocking(call: str, word: str, parameters: str, share: _Share) -> C
     signature = _parse_parameters(parameters)
 
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> object:
-        given = _bind(signature, call, self.size, args, kwargs)
-        return self.start_collective(call, share(self, word, given), given.get("root", -1))
+        arguments = _bind(signature, call, self.size, args, kwargs)
+        return self.start_collective(call, share(self, word, arguments), arguments.get("root", -1))
 
     collective.__name__ = call
     collective.__doc__ = f"`{call}{signature}` of mpi4py."

@@ -6,14 +6,13 @@ import math
 import pickle
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from ..errors import describe_unknown
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
-from .mpi_collectives import IN_PLACE, OPERATIONS, Buffer, CollectiveArguments, find_array, install_collectives
+from .mpi_collectives import IN_PLACE, OPERATIONS, Buffer, CollectiveArguments, Value, find_array, install_collectives
 from .tensors import KnownModule
 
 #: The numbers that MPICH has.
@@ -62,7 +61,7 @@ class Status:
 class Request:
     """The handle of a non-blocking call."""
 
-    def __init__(self, operation: PostedCall, finish: Callable[[], Any] | None = None) -> None:
+    def __init__(self, operation: PostedCall, finish: Callable[[], Value] | None = None) -> None:
         """The handle of a call that was posted.
 
         Args:
@@ -97,7 +96,11 @@ class Request:
         return (True, (yield from self.wait()))
 
     def Test(self, status: Status | None = None) -> Blocking:
-        """Whether it is done; asking lets other ranks run."""
+        """Whether it is done; asking lets other ranks run.
+
+        Args:
+            status: filled in for a message that has come.
+        """
         is_done, _ = yield from self.test()
         if is_done and status is not None and isinstance(self.operation, MessagePost):
             status.fill(self.operation)
@@ -106,12 +109,17 @@ class Request:
     def Free(self) -> None:
         """Nothing is held."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         raise AttributeError(_describe_missing("a request", name, Request))
 
     @staticmethod
     def testall(requests: Sequence[Request], statuses: object = None) -> Blocking:
-        """`(whether all are done, their objects)`; asking lets other ranks run."""
+        """`(whether all are done, their objects)`; asking lets other ranks run.
+
+        Args:
+            requests: handles.
+            statuses: not used.
+        """
         yield from poll()
         if not all(request.operation.is_complete for request in requests):
             return (False, None)
@@ -124,7 +132,12 @@ class Request:
 
     @staticmethod
     def testany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
-        """`(index, whether one is done, its object)`; asking lets other ranks run."""
+        """`(index, whether one is done, its object)`; asking lets other ranks run.
+
+        Args:
+            requests: handles.
+            status: filled in for a message that has come.
+        """
         yield from poll()
         if not any(request.operation.is_complete for request in requests):
             return (UNDEFINED, False, None)
@@ -219,7 +232,9 @@ class RankGroup:
     @property
     def rank(self) -> int:
         """This rank's number in it."""
-        return self.members.index(self._rank) if self._rank in self.members else UNDEFINED
+        if self._rank not in self.members:
+            return UNDEFINED
+        return self.members.index(self._rank)
 
     def Get_size(self) -> int:
         """The number of ranks."""
@@ -280,7 +295,7 @@ class RankCommunicator:
     # ---- messages
 
     def _post_send(
-        self, call: str, dest: int, tag: int, buffer: Any, payload: object, waits: bool = False
+        self, call: str, dest: int, tag: int, buffer: Value, payload: object, waits: bool = False
     ) -> PostedCall:
         if dest == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
@@ -305,7 +320,7 @@ class RankCommunicator:
         )
         return self.engine.post_send(post)
 
-    def _post_receive(self, call: str, source: int, tag: int, buffer: Any) -> PostedCall:
+    def _post_receive(self, call: str, source: int, tag: int, buffer: Value) -> PostedCall:
         if source == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
         peers = tuple(rank for rank in self.members if rank != self._world_rank)
@@ -469,7 +484,7 @@ class RankCommunicator:
         Returns:
             Its handle.
         """
-        word = call.lower().removeprefix("i") if call[:1] == "I" else call.lower()
+        word = call.removeprefix("I").lower()
         post = CollectivePost(
             self._world_rank,
             call,
@@ -483,7 +498,7 @@ class RankCommunicator:
         self.engine.post_collective(post, self.members)
         return Request(post, lambda: arguments.finish(post.result))
 
-    def send_from_root(self, call: str, values: Any, root: int) -> Blocking:
+    def send_from_root(self, call: str, values: Value, root: int) -> Blocking:
         """A rooted collective of small objects as MPI libraries do it: the root sends and goes on at once.
 
         Args:
@@ -519,7 +534,10 @@ class RankCommunicator:
             return []
         values = []
         for rank in range(self.size):
-            values.append(value if rank == root else (yield from self._receive_internal(call, line, rank)))
+            if rank != root:
+                values.append((yield from self._receive_internal(call, line, rank)))
+            else:
+                values.append(value)
         return values
 
     def _post_internal(self, call: str, line: int, rank: int, value: object) -> None:
@@ -561,7 +579,12 @@ class RankCommunicator:
         return (yield from self.start_collective(call, arguments, -1).wait())
 
     def Split(self, color: int = 0, key: int = 0) -> Blocking:
-        """A communicator of the ranks with the same color, in the order of their keys."""
+        """A communicator of the ranks with the same color, in the order of their keys.
+
+        Args:
+            color: the same number for those that stay together; UNDEFINED for none.
+            key: the order of ranks in it.
+        """
         self._children += 1
         if not all(isinstance(number, int | np.integer) for number in (color, key)):
             raise TypeError(f"Split: color={color!r} and key={key!r} are whole numbers")
@@ -584,7 +607,11 @@ class RankCommunicator:
         return RankGroup(self.members, self._world_rank)
 
     def Create(self, group: RankGroup) -> Blocking:
-        """A communicator of the ranks of a group; every rank of this one has to call it."""
+        """A communicator of the ranks of a group; every rank of this one has to call it.
+
+        Args:
+            group: of `Get_group`, the same on all ranks.
+        """
         self._children += 1
         yield from self._gather_values("Create", None)
         if self._world_rank not in group.members:
@@ -594,7 +621,13 @@ class RankCommunicator:
     def Create_cart(
         self, dims: Sequence[int], periods: Sequence[bool] | bool = False, reorder: bool = False
     ) -> Blocking:
-        """A communicator whose ranks are points of a grid."""
+        """A communicator whose ranks are points of a grid.
+
+        Args:
+            dims: points in each dimension.
+            periods: whether a dimension is a ring; one value for all, or one for each.
+            reorder: not used: ranks keep their order, as with MPICH.
+        """
         self._children += 1
         yield from self._gather_values("Create_cart", tuple(dims))
         count = math.prod(dims)
@@ -602,7 +635,7 @@ class RankCommunicator:
             raise ValueError(f"a grid of {count} points needs as many ranks, and there are {self.size}")
         if self.rank >= count:
             return None
-        rings = (periods,) * len(dims) if isinstance(periods, bool | int) else tuple(periods)
+        rings = np.broadcast_to(np.asarray(periods, bool), len(dims)).tolist()
         name = (self.name, self._children, "cart")
         return CartesianCommunicator(self.engine, self._world_rank, name, self.members[:count], tuple(dims), rings)
 
@@ -613,7 +646,7 @@ class RankCommunicator:
     def Free(self) -> None:
         """Nothing is held."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         raise AttributeError(_describe_missing("a communicator", name, type(self)))
 
 
@@ -678,7 +711,11 @@ class CartesianCommunicator(RankCommunicator):
         return self.Get_cart_rank(coords)
 
     def Sub(self, remain_dims: Sequence[bool]) -> Blocking:
-        """A communicator for each line or plane of the grid."""
+        """A communicator for each line or plane of the grid.
+
+        Args:
+            remain_dims: for each dimension whether the parts keep it.
+        """
         fixed = [c for c, stays in zip(self.coords, remain_dims, strict=True) if not stays]
         free = [n for n, stays in zip(self.dims, remain_dims, strict=True) if stays]
         rings = [ring for ring, stays in zip(self.periods, remain_dims, strict=True) if stays]
@@ -697,7 +734,9 @@ def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     Returns:
         Points in each dimension.
     """
-    sizes = [0] * dims if isinstance(dims, int) else list(dims)
+    sizes = np.array(dims).tolist()
+    if isinstance(dims, int):
+        sizes = [0] * dims
     rest = nnodes // max(1, math.prod(size for size in sizes if size))
     factors: list[int] = []
     divisor = 2
@@ -717,7 +756,7 @@ def _describe_missing(owner: str, name: str, kind: type) -> str:
     known = [word for word in dir(kind) if not word.startswith("_")]
     if substitute := _SUBSTITUTES.get(name):
         return f"{owner} has no {name} here: {substitute}"
-    return f"{owner} has no {name} here; " + str(describe_unknown("word of mpi4py", name, known))
+    return f"{owner} has no {name} here; " + str(describe_unknown("word", name, known))
 
 
 def _exchange(call: str, receive: Request, send: Request, status: Status | None) -> Blocking:

@@ -39,7 +39,7 @@ class KnownModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         known = [word for word in vars(self) if not word.startswith("_")]
-        raise AttributeError(str(describe_unknown(f"word of {self.__name__}", name, known)))
+        raise AttributeError(f"{self.__name__}: {describe_unknown('word', name, known)}")
 
 
 class Tensor(np.ndarray):
@@ -47,7 +47,7 @@ class Tensor(np.ndarray):
 
     def __getattr__(self, name: str) -> Any:
         known = [word for word in dir(type(self)) if not word.startswith("_")]
-        raise AttributeError(str(describe_unknown("method of a tensor", name, known)))
+        raise AttributeError(f"a tensor: {describe_unknown('word', name, known)}")
 
     def clone(self) -> Tensor:
         """A copy."""
