@@ -68,6 +68,7 @@ def measure(start: Longs, order: Longs, head: Longs, capacity: Longs, sink: int,
         v = queue[first]
         first += 1
         for i in range(start[v], start[v + 1]):
+            # Searched against the arcs: `back` leads from v to u, and its twin, u to v, has the number `back ^ 1`.
             back = order[i]
             u = head[back]
             if level[u] < 0 and capacity[back ^ 1] > 0:
@@ -108,6 +109,8 @@ def push(
     flow, length, here = 0, 0, source
     while True:
         if here == sink:
+            # The path is complete. After pushing what its narrowest arc takes, go on at the tail of its first full arc:
+            # the part before it still has capacity, so there is no need to begin at the source again.
             least, keep = limit - flow, -1
             for i in range(length):
                 least = min(least, capacity[path[i]])
@@ -120,6 +123,8 @@ def push(
             if flow >= limit:
                 return flow
             here, length = head[path[keep] ^ 1], keep
+        # An arc that did not lead nearer to the sink never will in this phase (the current-arc rule), so that a phase
+        # looks at each arc once.
         while current[here] < start[here + 1]:
             a = order[current[here]]
             if capacity[a] > 0 and level[head[a]] == level[here] - 1:
