@@ -170,8 +170,7 @@ def solve_exactly(
     if steps % len(parts) or rounds % len(parts):
         message = "an allreduce is two halves: steps={steps} and rounds={rounds} must be even"
         raise CollsimError(message, steps=steps, rounds=rounds)
-    # Each step lasts a round or more: proved without asking the solver.
-    if rounds < steps:
+    if rounds < steps:  # each step lasts a round or more: proved without asking the solver
         return Answer(steps, rounds, chunks, None, True)
     answers: list[tuple[Longs, bool]] = []
     for name, reverse in parts:
