@@ -41,7 +41,8 @@ from .units import format_bandwidth, format_bytes, format_time, size_range
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import io, lab, nccl, programs, synthesis, teach, train
+    from . import diagnosis, io, lab, nccl, programs, synthesis, teach, train
+    from .diagnosis import diagnose
     from .io import load, save
     from .lab import run_for_real
     from .programs.job_records.load import load_hang as load_hang
@@ -64,9 +65,10 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 #: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
-_LATE_PACKAGES = ("io", "lab", "nccl", "programs", "synthesis", "teach", "train")
+_LATE_PACKAGES = ("diagnosis", "io", "lab", "nccl", "programs", "synthesis", "teach", "train")
 _LATE_NAMES = {
     "best_parallel": "sweep",
+    "diagnose": "diagnosis",
     "exercise": "teach",
     "grade": "teach",
     "load": "io",
@@ -105,6 +107,8 @@ __all__ = [
     "compare",
     "copy",
     "crossover",
+    "diagnose",
+    "diagnosis",
     "dtypes",
     "exercise",
     "expected_cost",

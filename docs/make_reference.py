@@ -58,6 +58,12 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "program load_hang",
         ("programs",),
     ),
+    "diagnosis": (
+        "Diagnosis",
+        "Why a job is slow or dies; see [my job is slow](../howto/slow-job.md).",
+        "diagnose",
+        ("diagnosis",),
+    ),
     "real": (
         "For real",
         "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",

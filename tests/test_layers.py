@@ -20,7 +20,7 @@ LAYERS = [
     {"faults"},
     {"nccl", "io", "programs"},
     {"analysis", "synthesis", "train"},
-    {"lab"},
+    {"lab", "diagnosis"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},

@@ -233,9 +233,21 @@ def read_nccl_log(path: FilePath) -> NcclCommunicator:
     Raises:
         FormatError: If there is none, or its rings or trees do not close.
     """
+    return parse_nccl_log(read_text(path, most=_MOST_LINES), path)
+
+
+def parse_nccl_log(text: str, path: FilePath) -> NcclCommunicator:
+    """The largest communicator of the text of an NCCL log.
+
+    Args:
+        text: of the log.
+        path: of the file, or a name for the text; it stands in errors.
+
+    Raises:
+        FormatError: If there is none, or its rings or trees do not close.
+    """
     version, nodes, sizes = "", 0, [0]
     jobs = _Communicators()
-    text = read_text(path, most=_MOST_LINES)
     for number, line in enumerate(text.splitlines(), 1):
         if "CCL " not in line:
             continue

@@ -96,9 +96,29 @@ def read_nccl_tests(path: FilePath, *, collective: str | None = None, ranks: int
     Raises:
         FormatError: Naming the line of a damaged row, or if there is no table.
     """
+    return parse_nccl_tests(read_text(path), path, collective=collective, ranks=ranks)
+
+
+def parse_nccl_tests(
+    text: str, path: FilePath, *, collective: str | None = None, ranks: int | None = None
+) -> pd.DataFrame:
+    """Read the tables in the text of a log of nccl-tests.
+
+    Args:
+        text: of the log.
+        path: of the file, or a name for the text; it stands in errors.
+        collective: What was run, where the log does not say.
+        ranks: How many ranks ran, where the log does not say.
+
+    Returns:
+        The rows of all tables, in SI units.
+
+    Raises:
+        FormatError: Naming the line of a damaged row, or if there is no table.
+    """
     rows: list[Row] = []
     seen = _Header(find_collective(collective).name if collective is not None else None, ranks)
-    for number, raw in enumerate(read_text(path).splitlines(), 1):
+    for number, raw in enumerate(text.splitlines(), 1):
         line = _TAG.sub("", raw.strip())
         row = None if line.startswith("#") else _parse_row(path, number, line)
         if row is None:

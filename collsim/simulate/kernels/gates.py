@@ -126,7 +126,7 @@ def build(
             if waits == 0:
                 free[n] = me
                 n += 1
-        for i in range(m):  # after all reads of the step: they see what was there before it
+        for i in range(m):
             p, me = part[i], row + i
             turn = p["into"] + by
             if turn >= modulus:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from ...train import DDP, ParameterServer
+from ...train.parallel.buckets import rebuild_buckets
 from ...train.workload.collective_model import CollectiveModel
 from ...train.workload.step_graph import COMPUTE, NETWORK
 
@@ -209,7 +211,12 @@ def map_layers_to_buckets(trace: StepTrace) -> dict[int, int]:
 
 def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
     """Tensors of each bucket."""
-    return trace.request.parallel.assign_tensors(trace.step.model, trace.request.step)
+    parallel = trace.request.parallel
+    if isinstance(parallel, DDP):
+        return parallel.assign_tensors(trace.step.model, trace.request.step)
+    if isinstance(parallel, ParameterServer):
+        return rebuild_buckets(trace.step.model, parallel.bucket, parallel.bucket)
+    return []
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,464 @@
+"""Causes of slow and hanging jobs: what states each of them, and what rules it out.
+
+The rows follow NCCL's troubleshooting documents (docs/userguide: troubleshooting, env, gpu_troubleshooting,
+runtime_and_mpi_issues) and public threads of its maintainers; each cause names its own below. A cause that lines state
+comes before one that only the times fit, and none is named that a line contradicts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .evidence_pieces import Evidence, Fact
+from .tool_readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
+
+Find = Callable[[Evidence], tuple[Fact, ...]]
+#: The first CUDA whose drivers have multicast (src/transport/nvls.cc, cuMulticastCreate), and the first kernel with
+#: DMA-BUF for peers (Documentation of NVIDIA GPUDirect RDMA).
+_MULTICAST_CUDA, _DMABUF_KERNEL = 12010, (5, 12)
+#: Bytes of /dev/shm in a container by default (docs.docker.com, --shm-size).
+_SMALL_SHM = 64 * 2**20
+#: A rate below this share of another is not noise: two queue pairs over two ports give twice that of one.
+_HALF = 0.65
+
+
+@dataclass(frozen=True)
+class CauseRule:
+    """How one cause shows.
+
+    Attributes:
+        key: of the cause; its texts stand in the catalog `diagnosis` as `KEY.title`, `.check` and `.fix`.
+        find: facts that state it; nothing where they do not.
+        exclude: facts that rule it out.
+        hypothesis: key of the hypothesis of `nccl.explain_gap` that reckons what it costs; "" for none.
+        source: where it is published.
+        ends_job: the job dies or hangs of it, and is not only slow.
+        needs_gap: it is a cause only where the job is slower than predicted; the state is common in healthy machines.
+    """
+
+    key: str
+    find: Find
+    exclude: Find = lambda evidence: ()
+    hypothesis: str = ""
+    source: str = ""
+    ends_job: bool = False
+    needs_gap: bool = False
+
+
+def _select_variable(evidence: Evidence, *names: str, values: tuple[str, ...] = ()) -> tuple[Fact, ...]:
+    """Facts of variables of these names that have one of the values; any where none is given."""
+    return tuple(
+        fact
+        for fact, (name, value) in evidence.select_values("nccl.variable", tuple)
+        if name in names and (not values or value.upper() in values)
+    )
+
+
+def _select_transport(evidence: Evidence, *kinds: str) -> tuple[Fact, ...]:
+    return tuple(fact for fact in evidence.select("nccl.transport") if fact.value in kinds)
+
+
+def _select_warnings(evidence: Evidence, *words: str) -> tuple[Fact, ...]:
+    """Warnings that have all of the words."""
+    warnings = evidence.select_values("nccl.warning", str)
+    return tuple(fact for fact, text in warnings if all(word in text for word in words))[:2]
+
+
+def _find_p2p_disabled(evidence: Evidence) -> tuple[Fact, ...]:
+    off = (
+        *_select_variable(evidence, "NCCL_P2P_LEVEL", values=("LOC", "0")),
+        *_select_variable(evidence, "NCCL_P2P_DISABLE", values=("1",)),
+    )
+    if not off:
+        return ()
+    return (*off[:2], *_select_transport(evidence, "SHM"))
+
+
+def _find_p2p_refused(evidence: Evidence) -> tuple[Fact, ...]:
+    refused = evidence.select("gpu.peers_refused")
+    if not refused:
+        return ()
+    return (*refused[:2], *_select_transport(evidence, "SHM"))
+
+
+def _find_sockets(evidence: Evidence) -> tuple[Fact, ...]:
+    used = (*evidence.select("nccl.network", "Socket")[:1], *_select_transport(evidence, "NET/Socket")[:1])
+    if not used or not _is_multi_node(evidence):
+        return ()
+    reasons = (*evidence.select("nccl.no_rdma_device")[:1], *evidence.select("container.no_rdma_devices")[:1])
+    settings = (
+        *_select_variable(evidence, "NCCL_IB_DISABLE", values=("1",)),
+        *_select_variable(evidence, "NCCL_NET", values=("SOCKET",)),
+    )
+    has_cards = evidence.select("card.port")[:1]
+    return (*used, *reasons, *settings[:1], *has_cards)
+
+
+def _find_rdma(evidence: Evidence) -> tuple[Fact, ...]:
+    return _select_transport(evidence, "NET/IB", "NET/IB/GDRDMA")[:1]
+
+
+def _is_multi_node(evidence: Evidence) -> bool:
+    counts = evidence.select_values("nccl.ranks", tuple)
+    if counts:
+        return any(nodes > 1 for _, (_, nodes, _) in counts)
+    return len(evidence.list_values("nccl.host")) > 1
+
+
+def _find_gdr_module(evidence: Evidence) -> tuple[Fact, ...]:
+    disabled = evidence.select("nccl.gdr_of_card", False)
+    if not disabled or evidence.select("nccl.gdr_of_card", True) or _find_sockets(evidence):
+        return ()
+    listing = evidence.select("module.listing")
+    loaded = {fact.value for fact in evidence.select("module.loaded")}
+    if loaded & {"nvidia_peermem", "nv_peer_mem"}:
+        listing = ()
+    old = [fact for fact, version in evidence.select_values("kernel.version", tuple) if version < _DMABUF_KERNEL]
+    return (*disabled[:1], *listing[:1], *old[:1])
+
+
+def _find_gdr_too_far(evidence: Evidence) -> tuple[Fact, ...]:
+    enabled = evidence.select("nccl.gdr_of_card", True)
+    refused = evidence.select("nccl.gdr_of_gpu", False)
+    set_off = (
+        *_select_variable(evidence, "NCCL_NET_GDR_LEVEL", values=("LOC", "0")),
+        *_select_variable(evidence, "NCCL_DMABUF_ENABLE", values=("0",)),
+    )
+    if set_off:
+        return set_off[:2]
+    if not enabled or not refused:
+        return ()
+    return (*enabled[:1], *refused[:2])
+
+
+def _find_gdr(evidence: Evidence) -> tuple[Fact, ...]:
+    return _select_transport(evidence, "NET/IB/GDRDMA")[:1]
+
+
+def _find_acs(evidence: Evidence) -> tuple[Fact, ...]:
+    redirected = evidence.select("pcie.acs", True)
+    if not redirected:
+        return ()
+    slow_tests = _find_slow_gpu_tests(evidence)
+    return (*redirected[:3], *slow_tests)
+
+
+def _find_slow_gpu_tests(evidence: Evidence) -> tuple[Fact, ...]:
+    """Tests of a card that sends a GPU's memory at far less than the same card sends host memory."""
+    tests = evidence.select_values("card.test", CardTest)
+    host = {test.device: (fact, test) for fact, test in tests if not test.uses_gpu}
+    slow: list[Fact] = []
+    for fact, test in tests:
+        if test.uses_gpu and test.device in host and test.gbits < _HALF * host[test.device][1].gbits:
+            slow += [host[test.device][0], fact]
+    return tuple(slow)
+
+
+def _find_virtual(evidence: Evidence) -> tuple[Fact, ...]:
+    return evidence.select("host.is_virtual", True)
+
+
+def _find_iommu(evidence: Evidence) -> tuple[Fact, ...]:
+    return (*evidence.select("host.iommu_translates")[:2], *evidence.select("host.iommu_fault")[:2])
+
+
+def _find_iommu_off(evidence: Evidence) -> tuple[Fact, ...]:
+    return evidence.select("host.iommu_passes")[:1]
+
+
+def _find_lost_links(evidence: Evidence) -> tuple[Fact, ...]:
+    """GPUs with inactive NVLinks where others of the same name have more: fewer on all is how the model is built."""
+    gpus = evidence.select_values("nvlink.links", GpuLinks)
+    most: dict[str, int] = {}
+    for _, gpu in gpus:
+        most[gpu.name] = max(most.get(gpu.name, 0), gpu.active)
+    return tuple(fact for fact, gpu in gpus if gpu.active < most[gpu.name])[:8]
+
+
+def _find_narrow_links(evidence: Evidence) -> tuple[Fact, ...]:
+    """Links with fewer lanes than they could have, or slower while busy: an idle link sleeps at the lowest speed."""
+    links = evidence.select_values("pcie.link", PcieLink)
+    return tuple(fact for fact, link in links if link.lanes < link.most_lanes or _is_awake_and_slow(link))[:8]
+
+
+def _is_awake_and_slow(link: PcieLink) -> bool:
+    """Speeds are GT/s where lspci says them, and generations where nvidia-smi does: 2.5 and 1 are those of a link that
+    sleeps, if nothing says that it is busy."""
+    is_awake = link.is_busy or link.speed not in (1, 2.5)
+    return is_awake and link.speed < link.most_speed
+
+
+def _find_awake_links(evidence: Evidence) -> tuple[Fact, ...]:
+    """Links at full speed while busy."""
+    links = evidence.select_values("pcie.link", PcieLink)
+    most = {link.device: link.most_speed for _, link in links if link.most_speed}
+    if _find_narrow_links(evidence):
+        return ()
+    return tuple(fact for fact, link in links if link.is_busy and link.speed >= most.get(link.device, math.inf))[:2]
+
+
+def _find_missing_cards(evidence: Evidence) -> tuple[Fact, ...]:
+    """Fewer cards used than are active with the same rate."""
+    used = evidence.select_values("nccl.cards", tuple)
+    active = [(fact, port) for fact, port in evidence.select_values("card.port", CardPort) if port.state == "Active"]
+    if not used or not active:
+        return ()
+    fact_of_used, names = max(used, key=lambda pair: len(pair[1]))
+    fastest = max(port.gbits for _, port in active)
+    left_out = [fact for fact, port in active if port.gbits == fastest and port.card not in names]
+    if not left_out or not any(port.card in names for _, port in active):
+        return ()
+    return (fact_of_used, *_select_variable(evidence, "NCCL_IB_HCA")[:1], *left_out[:2])
+
+
+def _find_down_ports(evidence: Evidence) -> tuple[Fact, ...]:
+    """Active ports that NCCL uses, of the same layer as the fastest, at half of its rate or less."""
+    ports = evidence.select_values("card.port", CardPort)
+    used = {card for cards in evidence.list_values("nccl.cards") if isinstance(cards, tuple) for card in cards}
+    fastest = max((port.gbits for _, port in ports), default=0.0)
+    layers = {port.layer for _, port in ports if port.gbits == fastest}
+    return tuple(
+        fact
+        for fact, port in ports
+        if port.layer in layers and port.state == "Active" and port.card in used and port.gbits <= fastest / 2
+    )[:4]
+
+
+def _find_single_queue_pair(evidence: Evidence) -> tuple[Fact, ...]:
+    """A bond whose ports one queue pair cannot fill together, and no variable that asks for more of them."""
+    if _select_variable(evidence, "NCCL_IB_QPS_PER_CONNECTION"):
+        return ()
+    bonds = evidence.select("bond.mode")
+    tests = evidence.select_values("card.test", CardTest)
+    many = {test.device: (fact, test) for fact, test in tests if test.queue_pairs > 1}
+    slow: list[Fact] = []
+    for fact, test in tests:
+        if test.queue_pairs == 1 and test.device in many and test.gbits < _HALF * many[test.device][1].gbits:
+            slow += [fact, many[test.device][0]]
+    used = evidence.select_values("nccl.cards", tuple)
+    bonded = [fact for fact, cards in used if any("bond" in card for card in cards)]
+    if not slow and not (bonds and bonded):
+        return ()
+    return (*bonded[:1], *bonds[:1], *slow[:2])
+
+
+def _find_split_domain(evidence: Evidence) -> tuple[Fact, ...]:
+    """Processes in other cliques of one NVLink fabric, or NVLink between nodes switched off."""
+    off = _select_variable(evidence, "NCCL_MNNVL_ENABLE", values=("0",))
+    if off:
+        return off[:1]
+    for kind in ("nccl.clique", "fabric.clique"):
+        facts = evidence.select(kind)
+        first = {fact.value: fact for fact in reversed(facts)}
+        fabrics = {str(value).split()[0] for value in first}
+        if len(first) > 1 and len(fabrics) < len(first):
+            logged = evidence.select("nccl.mnnvl", False)[:1]
+            return (*list(first.values())[:2], *logged)
+    return ()
+
+
+def _find_imex(evidence: Evidence) -> tuple[Fact, ...]:
+    states = [fact for fact, state in evidence.select_values("fabric.state", str) if state != "Completed"]
+    return (*evidence.select("imex.state", "DOWN")[:1], *states[:2], *evidence.select("nccl.health_mask")[:1])
+
+
+def _find_nvls_without_driver(evidence: Evidence) -> tuple[Fact, ...]:
+    missing = evidence.select("nccl.nvls", False)
+    old = [fact for fact, cuda in evidence.select_values("nccl.cuda_driver", int) if cuda < _MULTICAST_CUDA]
+    if not missing or not old or not _has_nvls_gpus(evidence):
+        return ()
+    printed = [fact for fact, cuda in evidence.select_values("driver.cuda", tuple) if cuda < (12, 1)]
+    return (*missing[:1], *old[:1], *printed[:1])
+
+
+def _find_nvls_off(evidence: Evidence) -> tuple[Fact, ...]:
+    if not _has_nvls_gpus(evidence) or _find_nvls_without_driver(evidence):
+        return ()
+    off = _select_variable(evidence, "NCCL_NVLS_ENABLE", values=("0",))
+    return (*off[:1], *evidence.select("nccl.nvls", False)[:1], *evidence.select("fabric_manager.state")[:1])
+
+
+def _has_nvls_gpus(evidence: Evidence) -> bool:
+    """Whether GPUs have NVLink SHARP: Hopper and Blackwell of servers."""
+    names = " ".join(str(name) for name in evidence.list_values("gpu.name"))
+    return any(model in names for model in ("H100", "H200", "H800", "H20", "B200", "B300", "GB200", "GB300"))
+
+
+def _find_small_shm(evidence: Evidence) -> tuple[Fact, ...]:
+    warned = _select_warnings(evidence, "/dev/shm", "No space left")
+    if not warned:
+        return ()
+    small = [fact for fact, size in evidence.select_values("host.shm_bytes", int) if size <= _SMALL_SHM]
+    return (*warned, *small[:1])
+
+
+def _find_memory_lock(evidence: Evidence) -> tuple[Fact, ...]:
+    return (*_select_warnings(evidence, "ibv_reg_mr"), *_select_warnings(evidence, "ibv_create_qp"))
+
+
+def _find_too_many_files(evidence: Evidence) -> tuple[Fact, ...]:
+    return _select_warnings(evidence, "Too many open files")
+
+
+def _find_pinned_algorithm(evidence: Evidence) -> tuple[Fact, ...]:
+    return _select_variable(evidence, "NCCL_ALGO", "NCCL_PROTO")[:2]
+
+
+def _find_few_channels(evidence: Evidence) -> tuple[Fact, ...]:
+    limits = _select_variable(evidence, "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS")
+    limits = (*limits[:1], *evidence.select("nccl.pinned_channels")[:1])
+    if not limits:
+        return ()
+    return (*limits, *evidence.select("nccl.channels")[:1])
+
+
+def _find_numa_balancing(evidence: Evidence) -> tuple[Fact, ...]:
+    return evidence.select("host.numa_balancing", 1)[:2]
+
+
+def _find_throttling(evidence: Evidence) -> tuple[Fact, ...]:
+    return evidence.select("gpu.throttled", True)[:4]
+
+
+def _find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
+    """More nodes than hosts: containers of one host that NCCL takes for nodes."""
+    hosts = len(evidence.list_values("nccl.host"))
+    counts = evidence.select_values("nccl.ranks", tuple)
+    return tuple(fact for fact, (_, nodes, local) in counts if nodes > hosts > 0 and local == 1)[:1]
+
+
+def _find_broken_link(evidence: Evidence) -> tuple[Fact, ...]:
+    return (*evidence.select("nccl.ib_error", 12)[:2],)
+
+
+def _find_dead_gpu(evidence: Evidence) -> tuple[Fact, ...]:
+    return (*evidence.select("gpu.xid")[:3], *evidence.select("host.out_of_memory")[:1])
+
+
+def _find_missing_rank(evidence: Evidence) -> tuple[Fact, ...]:
+    """Ranks that began to initialize and did not complete, where others did or none at all was warned of."""
+    started = {fact.value: fact for fact in evidence.select("nccl.init_start")}
+    completed = {fact.value for fact in evidence.select("nccl.init_complete")}
+    if not completed:
+        return ()
+    return tuple(fact for rank, fact in started.items() if rank not in completed)[:4]
+
+
+def _select_one(kind: str) -> Find:
+    def find(evidence: Evidence) -> tuple[Fact, ...]:
+        """Return the first two facts of the kind."""
+        return evidence.select(kind)[:2]
+
+    return find
+
+
+#: Causes in the order in which they are looked for; those that end a job come first.
+CAUSES = (
+    CauseRule("small_shm", _find_small_shm, source="github.com/NVIDIA/nccl/issues/342", ends_job=True),
+    CauseRule("memory_lock", _find_memory_lock, source="NCCL troubleshooting: ulimit -l", ends_job=True),
+    CauseRule("open_files", _find_too_many_files, source="NCCL troubleshooting", ends_job=True),
+    CauseRule("dead_gpu", _find_dead_gpu, source="NVIDIA XID errors", ends_job=True),
+    CauseRule("unreachable_peer", _find_broken_link, source="github.com/NVIDIA/nccl/issues/426", ends_job=True),
+    CauseRule("duplicate_gpu", _select_one("nccl.duplicate_gpu"), source="nccl src/init.cc", ends_job=True),
+    CauseRule("mixed_versions", _select_one("nccl.mixed_versions"), source="nccl src/init.cc", ends_job=True),
+    CauseRule(
+        "mixed_cards", _select_one("nccl.mixed_cards"), source="github.com/NVIDIA/nccl/issues/2428", ends_job=True
+    ),
+    CauseRule(
+        "p2p_disabled",
+        _find_p2p_disabled,
+        lambda e: _select_transport(e, "P2P"),
+        "p2p_off",
+        "github.com/NVIDIA/nccl-tests/issues/228",
+    ),
+    CauseRule(
+        "p2p_refused",
+        _find_p2p_refused,
+        lambda e: _select_transport(e, "P2P"),
+        "p2p_off",
+        "github.com/NVIDIA/nccl/issues/1130",
+    ),
+    CauseRule("sockets", _find_sockets, _find_rdma, "tcp", "github.com/areal-project/AReaL/issues/639"),
+    CauseRule(
+        "split_domain",
+        _find_split_domain,
+        lambda e: e.select("nccl.mnnvl", True),
+        "split_domain",
+        "github.com/NVIDIA/nccl/issues/2186",
+    ),
+    CauseRule("imex", _find_imex, lambda e: e.select("nccl.mnnvl", True), "split_domain", "NVIDIA IMEX guide"),
+    CauseRule("isolated_containers", _find_isolated_containers, source="github.com/NVIDIA/nccl/issues/1536"),
+    CauseRule("gdr_module", _find_gdr_module, _find_gdr, "gdr_off", "github.com/NVIDIA/nccl/issues/1412"),
+    CauseRule("gdr_refused", _find_gdr_too_far, _find_gdr, "gdr_off", "github.com/NVIDIA/nccl/issues/489"),
+    CauseRule("acs", _find_acs, _find_virtual, "acs", "github.com/NVIDIA/nccl-tests/issues/112", needs_gap=True),
+    CauseRule("iommu", _find_iommu, _find_iommu_off, "acs", "github.com/NVIDIA/nccl/issues/841", needs_gap=True),
+    CauseRule(
+        "nvlink_lost", _find_lost_links, hypothesis="nvlink_lost", source="github.com/Azure/azhpc-diagnostics/issues/73"
+    ),
+    CauseRule("pcie_link", _find_narrow_links, _find_awake_links, "pcie_width", "NCCL troubleshooting: lspci LnkSta"),
+    CauseRule("cards_left_out", _find_missing_cards, hypothesis="one_nic", source="github.com/NVIDIA/nccl/issues/1591"),
+    CauseRule("slow_port", _find_down_ports, hypothesis="half_network", source="infiniband-diags: ibstat"),
+    CauseRule(
+        "one_queue_pair", _find_single_queue_pair, hypothesis="one_qp", source="github.com/NVIDIA/nccl/issues/1015"
+    ),
+    CauseRule(
+        "nvls_driver",
+        _find_nvls_without_driver,
+        hypothesis="nvls_off",
+        source="github.com/NVIDIA/nccl-tests/issues/212",
+    ),
+    CauseRule("nvls_off", _find_nvls_off, hypothesis="nvls_off", source="github.com/NVIDIA/nccl-tests/issues/212"),
+    CauseRule(
+        "few_channels", _find_few_channels, hypothesis="channels", source="NCCL environment variables", needs_gap=True
+    ),
+    CauseRule(
+        "pinned_algorithm", _find_pinned_algorithm, hypothesis="ll", source="NCCL environment variables", needs_gap=True
+    ),
+    CauseRule(
+        "no_topology",
+        _select_one("nccl.unreadable_topology"),
+        source="github.com/NVIDIA/nccl/issues/1464",
+        needs_gap=True,
+    ),
+    CauseRule("throttling", _find_throttling, source="nvidia-smi -q -d PERFORMANCE"),
+    CauseRule(
+        "numa_balancing",
+        _find_numa_balancing,
+        lambda e: e.select("host.numa_balancing", 0),
+        source="github.com/ROCm/rccl/issues/1562",
+    ),
+    CauseRule("confidential", _select_one("nccl.confidential"), source="nccl src/init.cc", needs_gap=True),
+    CauseRule("stuck_rank", _find_missing_rank, source="nccl src/init.cc: Init START without COMPLETE", ends_job=True),
+)
+CAUSE_BY_KEY = {cause.key: cause for cause in CAUSES}
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """Evidence that several causes fit: which, and the facts that say so."""
+
+    key: str
+    causes: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+
+def find_questions(evidence: Evidence) -> tuple[OpenQuestion, ...]:
+    """Find what several causes explain as well, so that something further has to be asked.
+
+    Args:
+        evidence: all pieces.
+    """
+    questions = []
+    matrices = evidence.select_values("gpu.pairs", PairMatrix)
+    enabled = next(((fact, matrix) for fact, matrix in matrices if matrix.enabled), None)
+    staged = next(((fact, matrix) for fact, matrix in matrices if not matrix.enabled), None)
+    if enabled and staged and enabled[1].median < staged[1].median:
+        causes = ("acs", "iommu", "numa_partitions")
+        questions.append(OpenQuestion("slow_peers", causes, (enabled[0], staged[0])))
+    by_nodes = evidence.select_values("run.by_nodes", tuple)
+    if len(by_nodes) > 2 and by_nodes[-1][1][1] < _HALF * by_nodes[0][1][1]:
+        causes = ("congestion", "oversubscription", "slow_node")
+        questions.append(OpenQuestion("falls_with_nodes", causes, (by_nodes[0][0], by_nodes[-1][0])))
+    return tuple(questions)

@@ -1,0 +1,135 @@
+"""Pieces of evidence about a job, and the facts that they state, each with the line that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ..errors import CollsimError
+from ..files import read_text
+from .log_reader import read_log_facts
+from .tool_readers import TOOL_READERS
+
+Value = TypeVar("Value")
+#: Characters of a line that are looked at, and that are quoted.
+_LONGEST_LINE, _LONGEST_QUOTE = 4096, 200
+#: Texts that somebody may give at once, and facts that are kept of each kind and piece.
+_MOST_PIECES, _MOST_FACTS = 2_000, 4_096
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that a line states.
+
+    Attributes:
+        kind: what it is about, such as `nccl.variable` or `pcie.acs`.
+        value: what it says; its type is that of its kind.
+        piece: name of the piece.
+        line: number of the line in it, from 1.
+        text: the line, at most 200 characters.
+    """
+
+    kind: str
+    value: object
+    piece: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class EvidencePiece:
+    """One text that somebody gave.
+
+    Attributes:
+        name: of the file, or `text 1`.
+        tools: what its parts were recognized as.
+        first_line: for a person who wonders what a piece is that nothing was recognized in.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    first_line: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All pieces, their texts and facts.
+
+    Attributes:
+        pieces: as they were given.
+        texts: of each piece by its name.
+        facts: of all pieces, in the order of lines.
+    """
+
+    pieces: tuple[EvidencePiece, ...]
+    texts: Mapping[str, str]
+    facts: tuple[Fact, ...]
+
+    def select(self, kind: str, value: object = None) -> tuple[Fact, ...]:
+        """Return the facts of a kind, with one value where it is given.
+
+        Args:
+            kind: of the facts.
+            value: None for all values.
+        """
+        return tuple(fact for fact in self.facts if fact.kind == kind and (value is None or fact.value == value))
+
+    def select_values(self, kind: str, value_type: type[Value]) -> list[tuple[Fact, Value]]:
+        """Return the facts of a kind with their values, of which every one has the type.
+
+        Args:
+            kind: of the facts.
+            value_type: of their values; others are left out.
+        """
+        return [(fact, fact.value) for fact in self.facts if fact.kind == kind and isinstance(fact.value, value_type)]
+
+    def list_values(self, kind: str) -> list[object]:
+        """Return the values of the facts of a kind, each once, in the order of lines."""
+        return list(dict.fromkeys(fact.value for fact in self.select(kind)))
+
+    def find_texts(self, tool: str) -> list[tuple[str, str]]:
+        """Return name and text of the pieces in which a tool's output was recognized."""
+        return [(piece.name, self.texts[piece.name]) for piece in self.pieces if tool in piece.tools]
+
+
+def read_evidence(pieces: Sequence[str | Path] | Mapping[str, str]) -> Evidence:
+    """Read pieces of evidence.
+
+    Args:
+        pieces: files, or texts by a name of yours.
+
+    Raises:
+        CollsimError: Nothing or too much was given, or a file cannot be read.
+    """
+    texts: dict[str, str] = {}
+    if isinstance(pieces, Mapping):
+        texts.update(pieces)
+    else:
+        for path in pieces:
+            texts[str(path)] = read_text(path)
+    if not texts:
+        raise CollsimError("no evidence: give a log, a table of nccl-tests or what a tool such as nvidia-smi printed")
+    if len(texts) > _MOST_PIECES:
+        raise CollsimError("{count} pieces of evidence; at most {most} are read", count=len(texts), most=_MOST_PIECES)
+    read, facts = [], []
+    for name, text in texts.items():
+        tools = []
+        lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
+        for tool, reader in {"NCCL log": read_log_facts, **TOOL_READERS}.items():
+            stated = list(_build_facts(name, lines, reader(lines)))
+            if stated:
+                tools.append(tool)
+                facts += stated
+        first_line = next((line.strip() for line in lines if line.strip()), "")
+        read.append(EvidencePiece(name, tuple(tools), first_line[:_LONGEST_QUOTE]))
+    return Evidence(tuple(read), texts, tuple(facts))
+
+
+def _build_facts(name: str, lines: Sequence[str], stated: Iterable[tuple[int, str, object]]) -> Iterator[Fact]:
+    counts: dict[str, int] = {}
+    for number, kind, value in stated:
+        counts[kind] = counts.get(kind, 0) + 1
+        if counts[kind] <= _MOST_FACTS:
+            yield Fact(kind, value, name, number, lines[number - 1].strip()[:_LONGEST_QUOTE])

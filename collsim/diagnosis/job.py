@@ -1,0 +1,210 @@
+"""The machine and the measurement of a job, put together from all pieces of evidence."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollsimError, Sentence, Words
+from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
+from ..io.nccl.nccl_tests import parse_nccl_tests
+from ..nccl.measured.published_runs import MeasuredRun, create_run
+from ..topology import Topology, parse_topology_text
+from ..topology.machines import machine as build_machine
+from .evidence_pieces import Evidence
+from .tool_readers import CardPort, CardTest, GpuLinks
+
+_RACK = "gb200-nvl72"
+#: Names of GPUs, and the machine of the catalogue that such GPUs mostly are in where only the name is known.
+_USUAL_MACHINES = (
+    (r"GB200|GB300", _RACK),
+    (r"\bB200|\bB300", "hgx-b200"),
+    (r"H200", "hgx-h200"),
+    (r"H800", "hgx-h800"),
+    (r"H100 80GB HBM3|H100.{0,4}SXM", "dgx-h100"),
+    (r"A100.{0,4}SXM", "dgx-a100"),
+    (r"V100.{0,4}SXM3", "dgx-2"),
+    (r"V100.{0,4}SXM2", "dgx-1v"),
+    (r"MI300X", "mi300x-8gpu"),
+    (r"\bA40\b", "a40-8gpu"),
+    (r"RTX 4090", "rtx4090-8gpu"),
+    (r"RTX 3090", "rtx3090-4gpu"),
+)
+#: Gbit/s of a port and the names of cards: InfiniBand, and RoCE for Ethernet.
+_INFINIBAND = {100: "ib-edr", 200: "ib-hdr", 400: "ib-ndr", 800: "ib-xdr"}
+_ROCE = (25, 50, 100, 200, 400, 800)
+
+
+@dataclass(frozen=True)
+class ObservedJob:
+    """What a job ran on, and how long it took.
+
+    Attributes:
+        machine: all nodes; None where the evidence does not describe one.
+        machine_source: the piece that it was read from, or the name of the GPU that stands for it.
+        nodes: of the job.
+        ranks: of the job; 0 where nothing says.
+        log: of NCCL, the largest communicator of the first log that has one.
+        run: measured times on that machine; None without a table or machine.
+        notes: what could not be used, and why.
+    """
+
+    machine: Topology | None
+    machine_source: str
+    nodes: int
+    ranks: int
+    log: NcclCommunicator | None
+    run: MeasuredRun | None
+    notes: tuple[Words, ...]
+
+
+def describe_job(evidence: Evidence) -> ObservedJob:
+    """Put machine and measurement of a job together.
+
+    Args:
+        evidence: all pieces.
+
+    Returns:
+        The job, with a note for each part that is not known.
+    """
+    notes: list[Words] = []
+    nodes, ranks = _count_nodes(evidence)
+    machine, source = None, ""
+    try:
+        machine, source = _build_machine(evidence, nodes, ranks)
+    except CollsimError as error:
+        notes.append(error.sentence)
+    if machine is not None and source not in evidence.texts:
+        message = "nothing describes the machine; it is taken for {machine}, which has such GPUs ({gpu})"
+        notes.append(Sentence(message, machine=machine.name, gpu=source))
+    log = _read_log(evidence, notes)
+    run = None
+    if machine is not None:
+        run = _build_run(evidence, machine, ranks, log, notes)
+    return ObservedJob(machine, source, nodes, ranks, log, run, tuple(notes))
+
+
+def _count_nodes(evidence: Evidence) -> tuple[int, int]:
+    """Nodes and ranks: as NCCL says, else by the hosts of nccl-tests' list of devices."""
+    counts = [counted for _, counted in evidence.select_values("nccl.ranks", tuple)]
+    if counts:
+        ranks, nodes, _ = max(counts)
+        return nodes, ranks
+    hosts = next(filter(None, map(list_tested_hosts, evidence.texts.values())), [])
+    return max(1, len(set(hosts)), len(evidence.list_values("nccl.host"))), len(hosts)
+
+
+def list_tested_hosts(text: str) -> list[str]:
+    """Return the host of each rank in nccl-tests' list of devices; empty where the text has none."""
+    return re.findall(r"#\s+Rank\s+\d{1,7} .{0,60}?\bon\s+(\S{1,80}) device", text)
+
+
+def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology | None, str]:
+    """The machine without faults: links that are down count as there, as what they cost is the question."""
+    names = [str(name) for name in evidence.list_values("gpu.name")]
+    usual = _find_usual_machine(names)
+    nic, nics = _describe_cards(evidence)
+    options: dict[str, Any] = {}
+    if nodes > 1:
+        options["nodes"] = nodes
+        if nic:
+            options["nic"] = nic
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a reader takes for granted stands in the machine's notes
+        for name, text in _list_topologies(evidence):
+            if usual and _has_lost_links(evidence):
+                break
+            if names:
+                options["gpu"] = names[0]
+            return parse_topology_text(text, Path(name).name, **options), name
+        if not usual:
+            return None, ""
+        if usual == _RACK:  # its trays are one NVLink domain
+            return build_machine(usual), names[0]
+        if nics and nodes > 1:
+            options["nics"] = nics
+        whole = build_machine(usual, **options)
+        if ranks and ranks % nodes == 0 and ranks < whole.ranks:
+            return build_machine(usual, gpus=ranks // nodes, **options), names[0]
+        return whole, names[0]
+
+
+def _find_usual_machine(names: list[str]) -> str:
+    """The machine of the catalogue that GPUs of the first name are mostly in; "" for none."""
+    if not names:
+        return ""
+    return next((machine for form, machine in _USUAL_MACHINES if re.search(form, names[0])), "")
+
+
+def _has_lost_links(evidence: Evidence) -> bool:
+    """Whether GPUs of one machine have different numbers of active NVLinks."""
+    return len({gpu.active for _, gpu in evidence.select_values("nvlink.links", GpuLinks)}) > 1
+
+
+def _list_topologies(evidence: Evidence) -> list[tuple[str, str]]:
+    """Pieces that describe a machine: a file of NCCL's first, then the words of nvidia-smi."""
+    files = [(name, text) for name, text in evidence.texts.items() if re.search(r"<system\b", text[:4096])]
+    return files + evidence.find_texts("nvidia-smi topo -m")
+
+
+def _describe_cards(evidence: Evidence) -> tuple[str, int]:
+    """Name of the network's cards by rate and layer, and how many a node has; "" and 0 where nothing says.
+
+    Ports come first; without them the largest rate of a test of a card, which reaches a little less than the port has,
+    and the cards that NCCL lists.
+    """
+    used = max((len(cards) for cards in evidence.list_values("nccl.cards") if isinstance(cards, tuple)), default=0)
+    active = [port for _, port in evidence.select_values("card.port", CardPort) if port.state == "Active"]
+    if active:
+        gbits = round(max(port.gbits for port in active))
+        cards = len({port.card for port in active if round(port.gbits) == gbits})
+        return _name_card(gbits, active[0].layer), cards
+    tests = [test for _, test in evidence.select_values("card.test", CardTest)]
+    if tests:
+        reached = max(test.gbits for test in tests)
+        gbits = next((rate for rate in _ROCE if reached <= rate), _ROCE[-1])
+        return _name_card(gbits, tests[0].layer), used
+    return "", used
+
+
+def _name_card(gbits: int, layer: str) -> str:
+    if layer == "InfiniBand":
+        return _INFINIBAND.get(gbits, "")
+    if gbits not in _ROCE:
+        return ""
+    return f"roce-{gbits}"
+
+
+def _read_log(evidence: Evidence, notes: list[Words]) -> NcclCommunicator | None:
+    for name, text in evidence.find_texts("NCCL log"):
+        try:
+            return parse_nccl_log(text, name)
+        except CollsimError as error:
+            notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
+    return None
+
+
+def _build_run(
+    evidence: Evidence, machine: Topology, ranks: int, log: NcclCommunicator | None, notes: list[Words]
+) -> MeasuredRun | None:
+    for name, text in evidence.find_texts("nccl-tests"):
+        try:
+            table = parse_nccl_tests(text, name, ranks=ranks or None)
+            rows = table[table["collective"] == table["collective"].iloc[0]]
+            version = getattr(log, "version", "") or None
+            return create_run(
+                str(rows["collective"].iloc[0]),
+                machine,
+                rows["nbytes"].tolist(),
+                rows["time"].tolist(),
+                int(ranks) or None,
+                version=version,
+                unsure=("p2p", "gdr", "net"),
+                log=log,
+            )
+        except CollsimError as error:
+            notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
+    return None
