@@ -20,7 +20,7 @@ from ..topology import Topology, switch
 from ..units import format_bytes, format_time
 
 
-class Picture(Protocol):
+class LanePicture(Protocol):
     """A still picture of a section: the passes of a pipeline, or the lanes of a rank program."""
 
     def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
@@ -83,8 +83,8 @@ class RunFacts:
     trace: Trace
     values: Mapping[str, Any]
     rows: tuple[tuple[str, ...], ...] = ()
-    lanes: tuple[Picture, ...] = ()
-    lanes_after: tuple[Picture, ...] = ()
+    lanes: tuple[LanePicture, ...] = ()
+    lanes_after: tuple[LanePicture, ...] = ()
 
 
 def build_facts(
@@ -92,8 +92,8 @@ def build_facts(
     /,
     rows: tuple[tuple[str, ...], ...] = (),
     *,
-    lanes: tuple[Picture, ...] = (),
-    lanes_after: tuple[Picture, ...] = (),
+    lanes: tuple[LanePicture, ...] = (),
+    lanes_after: tuple[LanePicture, ...] = (),
     **values: Any,
 ) -> RunFacts:
     """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
@@ -170,8 +170,8 @@ class Telling:
     after: tuple[Text, ...]
     table: tuple[tuple[Text, ...], ...]
     view: str
-    lanes: tuple[Picture, ...] = ()
-    lanes_after: tuple[Picture, ...] = ()
+    lanes: tuple[LanePicture, ...] = ()
+    lanes_after: tuple[LanePicture, ...] = ()
 
 
 @dataclass(frozen=True)

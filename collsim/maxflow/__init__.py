@@ -15,6 +15,7 @@ import numpy.typing as npt
 from . import loops
 
 Longs = npt.NDArray[np.int64]
+# Endless capacities of two arcs can be added within int64.
 ENDLESS = np.int64(2**62)
 #: Arcs up to which the flow is found before the compiler would be loaded (half a second).
 _FEW = 600

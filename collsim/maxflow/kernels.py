@@ -46,5 +46,6 @@ def _compile_callee(function: Kernel) -> Kernel:
 
 
 _compile_callee(loops.measure)
+_compile_callee(loops.push_path)
 _compile_callee(loops.push)
 augment = compile_kernel("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1], i8[::1], i8[::1])")(loops.augment)

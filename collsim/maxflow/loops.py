@@ -68,6 +68,7 @@ def measure(start: Longs, order: Longs, head: Longs, capacity: Longs, sink: int,
         v = queue[first]
         first += 1
         for i in range(start[v], start[v + 1]):
+            # Searched against the arcs: `back` leads from v to u, and its twin, u to v, has the number `back ^ 1`.
             back = order[i]
             u = head[back]
             if level[u] < 0 and capacity[back ^ 1] > 0:
@@ -108,18 +109,14 @@ def push(
     flow, length, here = 0, 0, source
     while True:
         if here == sink:
-            least, keep = limit - flow, -1
-            for i in range(length):
-                least = min(least, capacity[path[i]])
-            for i in range(length):
-                capacity[path[i]] -= least
-                capacity[path[i] ^ 1] += least
-                if keep < 0 and capacity[path[i]] == 0:
-                    keep = i
+            least, keep = push_path(capacity, path, length, limit - flow)
             flow += least
             if flow >= limit:
                 return flow
+            # Go on at the tail of the first full arc: the path before it still has capacity.
             here, length = head[path[keep] ^ 1], keep
+        # An arc that did not lead nearer to the sink never will in this phase (the current-arc rule), so that a phase
+        # looks at each arc once.
         while current[here] < start[here + 1]:
             a = order[current[here]]
             if capacity[a] > 0 and level[head[a]] == level[here] - 1:
@@ -136,3 +133,26 @@ def push(
             length -= 1
             here = head[path[length] ^ 1]
             current[here] += 1
+
+
+def push_path(capacity: Longs, path: Longs, length: int, limit: int) -> tuple[int, int]:
+    """Push along one path what its narrowest arc takes.
+
+    Args:
+        capacity: As in `augment`.
+        path: Arcs; the first `length` of them are the path.
+        length: At least 1.
+        limit: At most so much.
+
+    Returns:
+        The flow that was pushed, and the position of the first arc that is full; -1 where none is.
+    """
+    least, full = limit, -1
+    for i in range(length):
+        least = min(least, capacity[path[i]])
+    for i in range(length):
+        capacity[path[i]] -= least
+        capacity[path[i] ^ 1] += least
+        if full < 0 and capacity[path[i]] == 0:
+            full = i
+    return least, full

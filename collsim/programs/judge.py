@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Verdict = Literal["right", "ends", "wrong", "hangs", "error", "race"]
-_LONGEST_VALUE = 60  # characters of a result in a sentence
+_LONGEST_VALUE, _LONGEST_ERROR = 60, 200  # characters of a result, and of an error, in a sentence
 _MOST_SHOWN = 8  # waits in a sentence
 
 
@@ -373,22 +373,26 @@ def _describe_wrong(rank: int, result: object, expected: object) -> Words:
     )
 
 
-def _shorten(value: object) -> str:
+def _shorten(value: object, longest: int = _LONGEST_VALUE) -> str:
     text = " ".join(str(value).split())
-    if len(text) > _LONGEST_VALUE:
-        return f"{text[: _LONGEST_VALUE - 3]}..."
+    if len(text) > longest:
+        return f"{text[: longest - 3]}..."
     return text
 
 
 def _describe_error(execution: Execution) -> Words:
     error = execution.errors[0]
-    return Sentence(
+    sentence = Sentence(
         "Rank {rank} ends in {kind} in line {line}: {message}",
         rank=max(error.rank, 0),
         kind=error.kind,
         line=error.line,
-        message=_shorten(error.text),
+        message=_shorten(error.text, _LONGEST_ERROR),
     )
+    if not execution.waits:
+        return sentence
+    waits = join_words(_describe_calls(execution.waits))
+    return Sentence("{error}. Others then wait for it: {waits}.", error=sentence, waits=waits)
 
 
 def _describe_hang(execution: Execution) -> Words:
@@ -408,18 +412,22 @@ def _describe_hang(execution: Execution) -> Words:
 
 
 def _describe_mismatch(waits: Sequence[RankWait]) -> Words:
-    """Ranks in collectives that do not match, those of one line together."""
+    """Ranks in collectives that do not match."""
+    return Sentence(
+        "{calls}: all ranks have to make the same collective calls in the same order, with the same sizes.",
+        calls=join_words(_describe_calls(waits)),
+    )
+
+
+def _describe_calls(waits: Sequence[RankWait]) -> list[Words]:
+    """Where ranks wait, those of one call and line together."""
     by_call: dict[tuple[str, int], list[int]] = {}
     for wait in waits:
         by_call.setdefault((wait.call, wait.line), []).append(wait.rank)
-    parts = [
+    return [
         Sentence("rank {ranks} in {call} (line {line})", ranks=_format_ranks(ranks), call=call, line=line)
         for (call, line), ranks in by_call.items()
     ]
-    return Sentence(
-        "{calls}: all ranks have to make the same collective calls in the same order, with the same sizes.",
-        calls=join_words(parts),
-    )
 
 
 def _format_ranks(ranks: Sequence[int]) -> str:

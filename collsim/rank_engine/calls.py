@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError
-from .engine import Blocking, Engine, MessagePost, PostedCall
+from .engine import Blocking, Engine, PostedCall
 
 #: The package and the folder whose generator functions block a rank, as `send` does.
 _PACKAGE, _FOLDER = __name__.rpartition(".")[0], str(Path(__file__).parent)
@@ -28,8 +28,8 @@ def wait_for(operation: PostedCall) -> Generator[PostedCall, None, Any]:
         Exception: what the operation ended in, such as a truncated message.
     """
     yield operation  # also where it is complete: the engine notes who waited for what
-    if isinstance(operation, MessagePost) and isinstance(operation.payload, Exception):
-        raise operation.payload
+    if operation.error is not None:
+        raise operation.error
     return operation.result
 
 

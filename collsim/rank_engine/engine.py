@@ -111,6 +111,7 @@ class PostedCall:
         is_any: one of `peers` is enough.
         alternatives: of a wait for any of several operations, these.
         is_collective: whether all members of a communicator have to make the same call.
+        error: what its `wait` ends in.
     """
 
     rank: int
@@ -120,6 +121,7 @@ class PostedCall:
     is_any: bool = False
     is_complete: bool = False
     result: Any = None
+    error: Exception | None = None
     waiting: list[Rank] = field(default_factory=list)
     on_wait: Callable[[], None] | None = None
     alternatives: tuple[PostedCall, ...] = ()
@@ -197,7 +199,8 @@ class CollectivePost(PostedCall):
 
     Attributes:
         communicator: whose members take part.
-        signature: what has to agree: operation, root, reduction, element count and type.
+        signature: what has to agree, else the ranks wait for one another: operation, root and reduction.
+        extent: what has to agree, else the call ends in an error: bytes and element type.
         value: what this rank puts in.
         root: the position in the communicator of the rank that sends to all or receives from all, or -1.
         nbytes: size of this rank's buffer.
@@ -206,6 +209,7 @@ class CollectivePost(PostedCall):
 
     communicator: Hashable = 0
     signature: tuple[Hashable, ...] = ()
+    extent: tuple[int, str] = (0, "")
     value: object = None
     root: int = -1
     nbytes: int = 0
@@ -499,7 +503,7 @@ class Engine:
             f"message truncated: rank {send.source} sent {send.nbytes:,} bytes (line {send.line}), "
             f"the buffer has {receive.nbytes:,}"
         )
-        receive.payload = RuntimeError(message)
+        receive.error = RuntimeError(message)
         self.complete(receive)
         self.complete(send)
 
@@ -526,6 +530,7 @@ class Engine:
             agreeing = {other.rank for other in round_of_calls if other.signature == call.signature}
             call.peers = tuple(rank for rank in members if rank not in agreeing)
         if len(round_of_calls) == len(members) and not post.peers:
+            _set_errors(round_of_calls)
             values = [call.value for call in round_of_calls]
             for call in round_of_calls:
                 self.complete(call, values)
@@ -632,7 +637,7 @@ class Engine:
                     nbytes=operation.nbytes,
                     dtype=operation.dtype,
                     group=groups[operation.communicator],
-                    is_complete=operation.is_complete,
+                    is_complete=operation.is_complete and operation.error is None,
                 )
             elif isinstance(operation, MessagePost):
                 yield self._complete_event(event, operation)
@@ -655,7 +660,7 @@ class Engine:
             dtype=describe_dtype(post.buffer),
             is_eager=is_eager,
             is_internal=post.is_internal,
-            is_complete=post.is_complete,
+            is_complete=post.is_complete and post.error is None,
         )
 
     def list_messages(self) -> Iterator[Message]:
@@ -672,6 +677,54 @@ class Engine:
                 matched, recv_line = send.match.position, send.match.line
             posted = send.position
             yield Message(send.source, send.target, send.tag, send.nbytes, posted, matched, send.line, recv_line)
+
+
+class ConnectionClosed(RuntimeError):
+    """What a rank gets whose partner has ended in an error of its own."""
+
+
+def _set_errors(calls: Sequence[CollectivePost]) -> None:
+    """Where sizes or types of a collective differ, libraries end: gloo and MPICH on the rank whose buffer is too small.
+
+    Args:
+        calls: one of each member.
+    """
+    largest = max(calls, key=lambda call: call.extent[0])
+    if largest.call == "broadcast":  # of torch: what is longer than the root's message stays as it is
+        sender = calls[largest.root]
+        calls = [call for call in calls if call.extent[0] <= sender.extent[0] or call is sender]
+        largest = sender
+    if all(call.extent == largest.extent for call in calls):
+        return
+    has_same_size = all(call.extent[0] == largest.extent[0] for call in calls)
+    for call in calls:
+        if call.extent[0] < largest.extent[0] or (has_same_size and call.extent != largest.extent):
+            call.error = RuntimeError(
+                f"{call.call} of {call.extent[0]:,} bytes ({call.extent[1]}) does not match that of rank "
+                f"{largest.rank}: {largest.extent[0]:,} bytes ({largest.extent[1]}, line {largest.line})"
+            )
+        else:
+            call.error = ConnectionClosed(f"{call.call}: connection closed by a rank whose buffer does not match")
+
+
+def require_tag(tag: object) -> int:
+    """Refuse a tag that no library takes.
+
+    Args:
+        tag: of a message.
+
+    Returns:
+        The tag.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: it is not from 0 to 2,147,483,647, or `ANY`.
+    """
+    if isinstance(tag, bool) or not isinstance(tag, int | np.integer):
+        raise TypeError(f"tag={tag!r} is no whole number")
+    if not ANY <= tag < 2**31:
+        raise ValueError(f"tag={tag} is not from 0 to {2**31 - 1:,}")
+    return int(tag)
 
 
 def describe_dtype(value: object) -> str:

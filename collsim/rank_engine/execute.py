@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CollsimError, Sentence
 from .calls import Calls, Coroutine, mark_coroutine
-from .engine import MAIN, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
+from .engine import MAIN, ConnectionClosed, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
 from .mpi_dialect import build_mpi_modules
 from .process_dialect import Thread, build_process_modules
 from .rewrite import AWAIT, CALL, COROUTINE, IMPORT_ALL, MODULE_FUNCTION, RewrittenProgram
@@ -339,10 +339,10 @@ _REFUSED = frozenset(
 
 
 def _collect(plan: StartPlan, engine: Engine, scripts: list[_Process]) -> Execution:
+    failed = [rank for rank in engine.ranks if rank.error is not None]
+    failed.sort(key=lambda rank: isinstance(rank.error, ConnectionClosed))  # causes before what follows from them
     errors = tuple(
-        RankError(rank.number, type(rank.error).__name__, str(rank.error), rank.error_line)
-        for rank in engine.ranks
-        if rank.error is not None
+        RankError(rank.number, type(rank.error).__name__, str(rank.error), rank.error_line) for rank in failed
     )
     return Execution(
         engine.mode,

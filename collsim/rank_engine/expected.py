@@ -83,4 +83,4 @@ def is_close(result: Any, expected: Any) -> bool:
         values, wanted = np.asarray(result, float), np.asarray(expected, float)
     except (TypeError, ValueError):  # no numbers
         return bool(result == expected)
-    return values.shape == wanted.shape and bool(np.allclose(values, wanted, rtol=1e-6, atol=1e-9))
+    return values.shape == wanted.shape and bool(np.allclose(values, wanted, rtol=1e-6, atol=1e-9, equal_nan=True))

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import pickle
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 
+from ..errors import describe_unknown
 from .calls import poll, wait_for
-from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall
+from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
+from .mpi_collectives import IN_PLACE, OPERATIONS, Buffer, CollectiveArguments, Value, find_array, install_collectives
+from .tensors import KnownModule
 
-Buffer = object  # an array, `[array, type]` or `(array, count, type)`; anything else is refused with a TypeError
-PROC_NULL = -2
-IN_PLACE = "MPI.IN_PLACE"
-_OPS: dict[str, Callable[[Any, Any], Any]] = {
-    "SUM": lambda a, b: a + b,
-    "PROD": lambda a, b: a * b,
-    "MAX": lambda a, b: np.maximum(a, b) if isinstance(a, np.ndarray) else max(a, b),
-    "MIN": lambda a, b: np.minimum(a, b) if isinstance(a, np.ndarray) else min(a, b),
-    "LAND": lambda a, b: bool(a and b),
-    "LOR": lambda a, b: bool(a or b),
-    "BAND": lambda a, b: a & b,
-    "BOR": lambda a, b: a | b,
+#: The numbers that MPICH has.
+PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED = -1, -2, -1, -32_766
+
+
+#: What is not simulated, and what to use instead.
+_SUBSTITUTES = {
+    "Win": "one-sided communication is not simulated; use Send and Recv",
+    "File": "files are not simulated; use gather and print",
+    "Spawn": "processes are not started; run with more ranks",
+    "Create_vector": "derived types are not simulated; send a copy that lies in one piece",
+    "Mprobe": "use Probe and Recv",
+    "mprobe": "use probe and recv",
+    "Neighbor_alltoall": "use Isend and Irecv to each neighbour",
+    "Neighbor_allgather": "use Isend and Irecv to each neighbour",
+    "Op": "user-defined reductions are not simulated; gather the values and reduce them",
 }
 
 
@@ -31,7 +37,7 @@ class Status:
     """Source, tag and size of a message that was received."""
 
     def __init__(self) -> None:
-        self.source, self.tag, self.nbytes = ANY, ANY, 0
+        self.source, self.tag, self.nbytes = ANY_SOURCE, ANY_TAG, 0
 
     def Get_source(self) -> int:
         """The sender."""
@@ -55,7 +61,7 @@ class Status:
 class Request:
     """The handle of a non-blocking call."""
 
-    def __init__(self, operation: PostedCall, finish: Callable[[], Any] | None = None) -> None:
+    def __init__(self, operation: PostedCall, finish: Callable[[], Value] | None = None) -> None:
         """The handle of a call that was posted.
 
         Args:
@@ -89,9 +95,59 @@ class Request:
             return (False, None)
         return (True, (yield from self.wait()))
 
-    def Test(self) -> Blocking:
-        """Whether it is done; asking lets other ranks run."""
-        return (yield from self.test())[0]
+    def Test(self, status: Status | None = None) -> Blocking:
+        """Whether it is done; asking lets other ranks run.
+
+        Args:
+            status: filled in for a message that has come.
+        """
+        is_done, _ = yield from self.test()
+        if is_done and status is not None and isinstance(self.operation, MessagePost):
+            status.fill(self.operation)
+        return is_done
+
+    def Free(self) -> None:
+        """Nothing is held."""
+
+    def __getattr__(self, name: str) -> Value:
+        raise AttributeError(_describe_missing("a request", name, Request))
+
+    @staticmethod
+    def testall(requests: Sequence[Request], statuses: object = None) -> Blocking:
+        """`(whether all are done, their objects)`; asking lets other ranks run.
+
+        Args:
+            requests: handles.
+            statuses: not used.
+        """
+        yield from poll()
+        if not all(request.operation.is_complete for request in requests):
+            return (False, None)
+        return (True, (yield from Request.waitall(requests)))
+
+    @staticmethod
+    def Testall(requests: Sequence[Request], statuses: object = None) -> Blocking:
+        """Whether all are done."""
+        return (yield from Request.testall(requests))[0]
+
+    @staticmethod
+    def testany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
+        """`(index, whether one is done, its object)`; asking lets other ranks run.
+
+        Args:
+            requests: handles.
+            status: filled in for a message that has come.
+        """
+        yield from poll()
+        if not any(request.operation.is_complete for request in requests):
+            return (UNDEFINED, False, None)
+        index, value = yield from Request.waitany(requests, status)
+        return (index, True, value)
+
+    @staticmethod
+    def Testany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
+        """`(index, whether one is done)`."""
+        return (yield from Request.testany(requests, status))[:2]
 
     @staticmethod
     def waitall(requests: Sequence[Request], statuses: object = None) -> Blocking:
@@ -136,6 +192,70 @@ class Request:
         return (yield from Request.waitany(requests, status))[0]
 
 
+class PersistentRequest(Request):
+    """The handle of `Send_init` or `Recv_init`: a call that can be started again and again.
+
+    Args:
+        start: posts the call.
+    """
+
+    def __init__(self, start: Callable[[], PostedCall]) -> None:
+        self._start = start
+
+    def Start(self) -> None:
+        """Post the call once more."""
+        super().__init__(self._start())
+
+    @staticmethod
+    def Startall(requests: Sequence[PersistentRequest]) -> None:
+        """Start several."""
+        for request in requests:
+            request.Start()
+
+
+class RankGroup:
+    """A group of ranks, as `Get_group` gives it.
+
+    Args:
+        members: their numbers among all, in order.
+        rank: this rank among all.
+    """
+
+    def __init__(self, members: tuple[int, ...], rank: int) -> None:
+        self.members, self._rank = members, rank
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.members)
+
+    @property
+    def rank(self) -> int:
+        """This rank's number in it."""
+        if self._rank not in self.members:
+            return UNDEFINED
+        return self.members.index(self._rank)
+
+    def Get_size(self) -> int:
+        """The number of ranks."""
+        return self.size
+
+    def Get_rank(self) -> int:
+        """This rank's number in it."""
+        return self.rank
+
+    def Incl(self, ranks: Sequence[int]) -> RankGroup:
+        """The group of these of its ranks."""
+        return RankGroup(tuple(self.members[rank] for rank in ranks), self._rank)
+
+    def Excl(self, ranks: Sequence[int]) -> RankGroup:
+        """The group without these of its ranks."""
+        return RankGroup(tuple(m for number, m in enumerate(self.members) if number not in ranks), self._rank)
+
+    def Free(self) -> None:
+        """Nothing is held."""
+
+
 class RankCommunicator:
     """A communicator of one rank.
 
@@ -175,7 +295,7 @@ class RankCommunicator:
     # ---- messages
 
     def _post_send(
-        self, call: str, dest: int, tag: int, buffer: Any, payload: object, waits: bool = False
+        self, call: str, dest: int, tag: int, buffer: Value, payload: object, waits: bool = False
     ) -> PostedCall:
         if dest == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
@@ -191,7 +311,7 @@ class RankCommunicator:
             (self._find_world_rank(dest),),
             source=self._world_rank,
             target=self._find_world_rank(dest),
-            tag=tag,
+            tag=require_tag(tag),
             communicator=self.name,
             buffer=buffer,
             payload=payload,
@@ -200,22 +320,22 @@ class RankCommunicator:
         )
         return self.engine.post_send(post)
 
-    def _post_receive(self, call: str, source: int, tag: int, buffer: Any) -> PostedCall:
+    def _post_receive(self, call: str, source: int, tag: int, buffer: Value) -> PostedCall:
         if source == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
         peers = tuple(rank for rank in self.members if rank != self._world_rank)
         sender = self._find_sender(source)
-        if source != ANY:
+        if source != ANY_SOURCE:
             peers = (sender,)
         post = MessagePost(
             self._world_rank,
             call,
             self.engine.line_of_call(),
             peers,
-            is_any=source == ANY,
+            is_any=source == ANY_SOURCE,
             source=sender,
             target=self._world_rank,
-            tag=tag,
+            tag=require_tag(tag),
             communicator=self.name,
             buffer=buffer,
             nbytes=-1 if buffer is None else buffer.nbytes,
@@ -223,12 +343,14 @@ class RankCommunicator:
         return self.engine.post_receive(post)
 
     def _find_sender(self, source: int) -> int:
-        if source == ANY:
+        if source == ANY_SOURCE:
             return ANY
         return self._find_world_rank(source)
 
     def _find_world_rank(self, rank: int) -> int:
-        if isinstance(rank, bool) or not 0 <= int(rank) < self.size:
+        if isinstance(rank, bool) or not isinstance(rank, int | np.integer):
+            raise TypeError(f"rank {rank!r} is no whole number")
+        if not 0 <= rank < self.size:
             raise ValueError(f"MPI_ERR_RANK: invalid rank {rank!r}, the communicator has {self.size}")
         return self.members[int(rank)]
 
@@ -240,7 +362,9 @@ class RankCommunicator:
         """Send an object; complete when the receive has begun."""
         yield from wait_for(self._post_send("ssend", dest, tag, None, obj, waits=True))
 
-    def recv(self, buf: Buffer = None, source: int = ANY, tag: int = ANY, status: Status | None = None) -> Blocking:
+    def recv(
+        self, buf: Buffer = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> Blocking:
         """Receive an object."""
         request = self.irecv(buf, source, tag)
         request.operation.call = "recv"
@@ -250,20 +374,20 @@ class RankCommunicator:
         """Begin to send an object."""
         return Request(self._post_send("isend", dest, tag, None, obj))
 
-    def irecv(self, buf: Buffer = None, source: int = ANY, tag: int = ANY) -> Request:
+    def irecv(self, buf: Buffer = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
         post = self._post_receive("irecv", source, tag, None)
         return Request(post, lambda: getattr(post, "payload", None))
 
     def Send(self, buf: Buffer, dest: int, tag: int = 0) -> Blocking:
         """Send a buffer."""
-        yield from wait_for(self._post_send("Send", dest, tag, _find_array(buf), None))
+        yield from wait_for(self._post_send("Send", dest, tag, find_array(buf), None))
 
     def Ssend(self, buf: Buffer, dest: int, tag: int = 0) -> Blocking:
         """Send a buffer; complete when the receive has begun."""
-        yield from wait_for(self._post_send("Ssend", dest, tag, _find_array(buf), None, waits=True))
+        yield from wait_for(self._post_send("Ssend", dest, tag, find_array(buf), None, waits=True))
 
-    def Recv(self, buf: Buffer, source: int = ANY, tag: int = ANY, status: Status | None = None) -> Blocking:
+    def Recv(self, buf: Buffer, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Blocking:
         """Receive into a buffer."""
         request = self.Irecv(buf, source, tag)
         request.operation.call = "Recv"
@@ -271,11 +395,11 @@ class RankCommunicator:
 
     def Isend(self, buf: Buffer, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer."""
-        return Request(self._post_send("Isend", dest, tag, _find_array(buf), None))
+        return Request(self._post_send("Isend", dest, tag, find_array(buf), None))
 
-    def Irecv(self, buf: Buffer, source: int = ANY, tag: int = ANY) -> Request:
+    def Irecv(self, buf: Buffer, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer."""
-        return Request(self._post_receive("Irecv", source, tag, _find_array(buf)))
+        return Request(self._post_receive("Irecv", source, tag, find_array(buf)))
 
     def sendrecv(
         self,
@@ -283,8 +407,8 @@ class RankCommunicator:
         dest: int,
         sendtag: int = 0,
         recvbuf: Buffer = None,
-        source: int = ANY,
-        recvtag: int = ANY,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> Blocking:
         """Send and receive an object at the same time."""
@@ -297,15 +421,38 @@ class RankCommunicator:
         dest: int,
         sendtag: int = 0,
         recvbuf: Buffer = None,
-        source: int = ANY,
-        recvtag: int = ANY,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> Blocking:
         """Send and receive a buffer at the same time."""
         receive, send = self.Irecv(recvbuf, source, recvtag), self.Isend(sendbuf, dest, sendtag)
         yield from _exchange("Sendrecv", receive, send, status)
 
-    def iprobe(self, source: int = ANY, tag: int = ANY, status: Status | None = None) -> Blocking:
+    bsend, rsend, Bsend, Rsend = send, send, Send, Send  # a buffer of the user's and a receive that is posted: no less
+
+    def Send_init(self, buf: Buffer, dest: int, tag: int = 0) -> PersistentRequest:
+        """A send that can be started again and again."""
+        return PersistentRequest(lambda: self._post_send("Send_init", dest, tag, find_array(buf), None))
+
+    def Recv_init(self, buf: Buffer, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> PersistentRequest:
+        """A receive that can be started again and again."""
+        return PersistentRequest(lambda: self._post_receive("Recv_init", source, tag, find_array(buf)))
+
+    def Sendrecv_replace(
+        self,
+        buf: Buffer,
+        dest: int,
+        sendtag: int = 0,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> Blocking:
+        """Send a buffer and receive into it."""
+        outgoing = find_array(buf).copy()
+        yield from self.Sendrecv(outgoing, dest, sendtag, buf, source, recvtag, status)
+
+    def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Blocking:
         """Whether a message could be received; asking lets other ranks run."""
         yield from poll()
         sender = self._find_sender(source)
@@ -316,7 +463,7 @@ class RankCommunicator:
 
     Iprobe = iprobe
 
-    def probe(self, source: int = ANY, tag: int = ANY, status: Status | None = None) -> Blocking:
+    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Blocking:
         """Wait until a message could be received."""
         while not (yield from self.iprobe(source, tag, status)):
             pass
@@ -324,24 +471,44 @@ class RankCommunicator:
 
     Probe = probe
 
-    # ---- collectives
+    # ---- collectives: `mpi_collectives` has what each of them does
 
-    def _collective(self, call: str, signature: tuple[Hashable, ...], value: object, root: int = -1) -> Blocking:
-        """Post a collective, wait for it, and return the values of all ranks."""
+    def start_collective(self, call: str, arguments: CollectiveArguments, root: int) -> Request:
+        """Post a collective.
+
+        Args:
+            call: the word of the library.
+            arguments: what this rank puts in, and what becomes of the values of all.
+            root: the rank that sends to all or receives from all, or -1.
+
+        Returns:
+            Its handle.
+        """
+        word = call.removeprefix("I").lower()
         post = CollectivePost(
             self._world_rank,
             call,
             self.engine.line_of_call(),
             communicator=self.name,
-            signature=(call.lower(), *signature),
-            value=value,
+            signature=(word.removesuffix("v"), *arguments.signature),
+            extent=arguments.extent,
+            value=arguments.value,
             root=root,
         )
         self.engine.post_collective(post, self.members)
-        return (yield from wait_for(post))
+        return Request(post, lambda: arguments.finish(post.result))
 
-    def _send_from_root(self, call: str, values: Any, root: int) -> Blocking:
-        """A rooted collective of small objects as MPI libraries do it: the root sends and goes on at once."""
+    def send_from_root(self, call: str, values: Value, root: int) -> Blocking:
+        """A rooted collective of small objects as MPI libraries do it: the root sends and goes on at once.
+
+        Args:
+            call: the word of the library.
+            values: at the root, an object for each rank.
+            root: which rank that is.
+
+        Returns:
+            This rank's object.
+        """
         line = self.engine.line_of_call()
         if self.rank == root:
             for rank in range(self.size):
@@ -350,17 +517,27 @@ class RankCommunicator:
             return values[root]
         return (yield from self._receive_internal(call, line, root))
 
-    def _collect_at_root(self, call: str, signature: tuple[Hashable, ...], value: object, root: int) -> Blocking:
-        """The values of all ranks at the root; where small messages are buffered, the others go on at once."""
-        if self.engine.mode.eager_limit < 0:
-            return (yield from self._collective(call, signature, value, root))
+    def collect_at_root(self, call: str, value: object, root: int) -> Blocking:
+        """The objects of all ranks at the root; the others go on at once, as small messages are buffered.
+
+        Args:
+            call: the word of the library.
+            value: this rank's object.
+            root: which rank collects.
+
+        Returns:
+            All objects at the root, nothing elsewhere.
+        """
         line = self.engine.line_of_call()
         if self.rank != root:
             self._post_internal(call, line, root, value)
             return []
         values = []
         for rank in range(self.size):
-            values.append(value if rank == root else (yield from self._receive_internal(call, line, rank)))
+            if rank != root:
+                values.append((yield from self._receive_internal(call, line, rank)))
+            else:
+                values.append(value)
         return values
 
     def _post_internal(self, call: str, line: int, rank: int, value: object) -> None:
@@ -394,118 +571,27 @@ class RankCommunicator:
         yield from wait_for(self.engine.post_receive(post))
         return post.payload
 
-    def barrier(self) -> Blocking:
-        """Wait for all ranks."""
-        yield from self._collective("barrier", (), None)
-
-    Barrier = barrier
-
-    def bcast(self, obj: object, root: int = 0) -> Blocking:
-        """Every rank gets the root's object."""
-        if self.engine.mode.eager_limit >= 0:
-            return (yield from self._send_from_root("bcast", [obj] * self.size, root))
-        values = yield from self._collective("bcast", (root,), obj, root)
-        return values[root]
-
-    def gather(self, sendobj: object, root: int = 0) -> Blocking:
-        """The root gets the objects of all."""
-        values = yield from self._collect_at_root("gather", (root,), sendobj, root)
-        return list(values) if self.rank == root else None
-
-    def scatter(self, sendobj: Sequence[Any], root: int = 0) -> Blocking:
-        """Every rank gets one of the root's objects."""
-        if self.rank == root and len(sendobj) != self.size:
-            raise ValueError(f"expecting {self.size} items, got {len(sendobj)}")
-        if self.engine.mode.eager_limit >= 0:
-            return (yield from self._send_from_root("scatter", sendobj, root))
-        values = yield from self._collective("scatter", (root,), sendobj, root)
-        return values[root][self.rank]
-
-    def allgather(self, sendobj: object) -> Blocking:
-        """Every rank gets the objects of all."""
-        return list((yield from self._collective("allgather", (), sendobj)))
-
-    def alltoall(self, sendobj: Iterable[Any]) -> Blocking:
-        """Every rank gets one object of each."""
-        values = yield from self._collective("alltoall", (), list(sendobj))
-        return [parts[self.rank] for parts in values]
-
-    def reduce(self, sendobj: object, op: str = "SUM", root: int = 0) -> Blocking:
-        """The root gets the reduction of all objects."""
-        values = yield from self._collect_at_root("reduce", (op, root), sendobj, root)
-        return _reduce(values, op) if self.rank == root else None
-
-    def allreduce(self, sendobj: object, op: str = "SUM") -> Blocking:
-        """Every rank gets the reduction of all objects."""
-        return _reduce((yield from self._collective("allreduce", (op,), sendobj)), op)
-
-    def scan(self, sendobj: object, op: str = "SUM") -> Blocking:
-        """Every rank gets the reduction of the objects up to its own."""
-        values = yield from self._collective("scan", (op,), sendobj)
-        return _reduce(values[: self.rank + 1], op)
-
-    def Bcast(self, buf: Buffer, root: int = 0) -> Blocking:
-        """Every rank gets the root's buffer."""
-        array = _find_array(buf)
-        values = yield from self._collective("Bcast", (root, array.nbytes), array.copy(), root)
-        array[...] = values[root].reshape(array.shape)
-
-    def Reduce(self, sendbuf: Buffer, recvbuf: Buffer, op: str = "SUM", root: int = 0) -> Blocking:
-        """The root's buffer gets the reduction of all."""
-        array = _find_array(recvbuf if sendbuf is IN_PLACE else sendbuf)
-        values = yield from self._collective("Reduce", (op, root, array.nbytes), array.copy(), root)
-        if self.rank == root:
-            target = _find_array(recvbuf)
-            target[...] = _reduce(values, op).reshape(target.shape)
-
-    def Allreduce(self, sendbuf: Buffer, recvbuf: Buffer, op: str = "SUM") -> Blocking:
-        """Every rank's buffer gets the reduction of all."""
-        array = _find_array(recvbuf if sendbuf is IN_PLACE else sendbuf)
-        values = yield from self._collective("Allreduce", (op, array.nbytes), array.copy())
-        target = _find_array(recvbuf)
-        target[...] = _reduce(values, op).reshape(target.shape)
-
-    def Gather(self, sendbuf: Buffer, recvbuf: Buffer, root: int = 0) -> Blocking:
-        """The root's buffer gets the buffers of all."""
-        array = _find_array(sendbuf)
-        values = yield from self._collective("Gather", (root, array.nbytes), array.copy(), root)
-        if self.rank == root:
-            target = _find_array(recvbuf)
-            target[...] = np.concatenate([value.reshape(-1) for value in values]).reshape(target.shape)
-
-    def Allgather(self, sendbuf: Buffer, recvbuf: Buffer) -> Blocking:
-        """Every rank's buffer gets the buffers of all."""
-        array = _find_array(sendbuf)
-        values = yield from self._collective("Allgather", (array.nbytes,), array.copy())
-        target = _find_array(recvbuf)
-        target[...] = np.concatenate([value.reshape(-1) for value in values]).reshape(target.shape)
-
-    def Scatter(self, sendbuf: Buffer, recvbuf: Buffer, root: int = 0) -> Blocking:
-        """Every rank's buffer gets a part of the root's."""
-        target = _find_array(recvbuf)
-        value = None if sendbuf is None else _find_array(sendbuf).copy()
-        values = yield from self._collective("Scatter", (root, target.nbytes), value, root)
-        target[...] = np.split(values[root].reshape(-1), self.size)[self.rank].reshape(target.shape)
-
-    def Alltoall(self, sendbuf: Buffer, recvbuf: Buffer) -> Blocking:
-        """Every rank's buffer gets a part of each."""
-        array, target = _find_array(sendbuf), _find_array(recvbuf)
-        values = yield from self._collective("Alltoall", (array.nbytes,), array.copy())
-        parts = [np.split(value.reshape(-1), self.size)[self.rank] for value in values]
-        target[...] = np.concatenate(parts).reshape(target.shape)
-
     # ---- more communicators
+
+    def _gather_values(self, call: str, value: object) -> Blocking:
+        """The values of all ranks, for calls that make communicators."""
+        arguments = CollectiveArguments((), value, list)
+        return (yield from self.start_collective(call, arguments, -1).wait())
 
     def Split(self, color: int = 0, key: int = 0) -> Blocking:
         """A communicator of the ranks with the same color, in the order of their keys.
 
         Args:
-            color: Every rank of this communicator gives one.
-            key: Equal keys keep the order of ranks.
+            color: the same number for those that stay together; UNDEFINED for none.
+            key: the order of ranks in it.
         """
         self._children += 1
-        values = yield from self._collective("Split", (), (color, key, self._world_rank))
+        if not all(isinstance(number, int | np.integer) for number in (color, key)):
+            raise TypeError(f"Split: color={color!r} and key={key!r} are whole numbers")
+        values = yield from self._gather_values("Split", (color, key, self._world_rank))
         members = [(k, rank) for c, k, rank in values if c == color]
+        if color == UNDEFINED:
+            return None
         name = (self.name, self._children, color)
         ordered = tuple(rank for _, rank in sorted(members, key=lambda member: member[0]))
         return RankCommunicator(self.engine, self._world_rank, name, ordered)
@@ -514,8 +600,163 @@ class RankCommunicator:
         """A communicator of the same ranks, whose messages meet no others."""
         return (yield from self.Split(0, self.rank))
 
+    Clone = Dup
+
+    def Get_group(self) -> RankGroup:
+        """The ranks of the communicator."""
+        return RankGroup(self.members, self._world_rank)
+
+    def Create(self, group: RankGroup) -> Blocking:
+        """A communicator of the ranks of a group; every rank of this one has to call it.
+
+        Args:
+            group: of `Get_group`, the same on all ranks.
+        """
+        self._children += 1
+        yield from self._gather_values("Create", None)
+        if self._world_rank not in group.members:
+            return None
+        return RankCommunicator(self.engine, self._world_rank, (self.name, self._children, "group"), group.members)
+
+    def Create_cart(
+        self, dims: Sequence[int], periods: Sequence[bool] | bool = False, reorder: bool = False
+    ) -> Blocking:
+        """A communicator whose ranks are points of a grid.
+
+        Args:
+            dims: points in each dimension.
+            periods: whether a dimension is a ring; one value for all, or one for each.
+            reorder: not used: ranks keep their order, as with MPICH.
+        """
+        self._children += 1
+        yield from self._gather_values("Create_cart", tuple(dims))
+        count = math.prod(dims)
+        if count > self.size:
+            raise ValueError(f"a grid of {count} points needs as many ranks, and there are {self.size}")
+        if self.rank >= count:
+            return None
+        rings = np.broadcast_to(np.asarray(periods, bool), len(dims)).tolist()
+        name = (self.name, self._children, "cart")
+        return CartesianCommunicator(self.engine, self._world_rank, name, self.members[:count], tuple(dims), rings)
+
+    def Abort(self, errorcode: int = 0) -> None:
+        """End the program of all ranks."""
+        raise RuntimeError(f"application called MPI_Abort(MPI_COMM_WORLD, {errorcode})")
+
     def Free(self) -> None:
         """Nothing is held."""
+
+    def __getattr__(self, name: str) -> Value:
+        raise AttributeError(_describe_missing("a communicator", name, type(self)))
+
+
+install_collectives(RankCommunicator)
+
+
+class CartesianCommunicator(RankCommunicator):
+    """A communicator whose ranks are points of a grid, the last dimension running fastest.
+
+    Args:
+        engine: the ranks of the run.
+        rank: this rank among all.
+        name: the same for all members.
+        members: all ranks of the communicator, by their numbers in it.
+        dims: points in each dimension.
+        periods: whether a dimension is a ring.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        rank: int,
+        name: Hashable,
+        members: tuple[int, ...],
+        dims: tuple[int, ...],
+        periods: Sequence[bool],
+    ) -> None:
+        super().__init__(engine, rank, name, members)
+        self.dims, self.periods = dims, tuple(bool(ring) for ring in periods)
+
+    def Get_coords(self, rank: int) -> list[int]:
+        """The point of a rank."""
+        return [int(index) for index in np.unravel_index(rank, self.dims)]
+
+    @property
+    def coords(self) -> list[int]:
+        """This rank's point."""
+        return self.Get_coords(self.rank)
+
+    def Get_cart_rank(self, coords: Sequence[int]) -> int:
+        """The rank of a point; a ring goes round."""
+        wrapped = [c % n if ring else c for c, n, ring in zip(coords, self.dims, self.periods, strict=True)]
+        return int(np.ravel_multi_index(tuple(wrapped), self.dims))
+
+    def Get_dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
+    def Get_topo(self) -> tuple[list[int], list[int], list[int]]:
+        """Points, rings and this rank's point."""
+        return list(self.dims), [int(ring) for ring in self.periods], self.coords
+
+    def Shift(self, direction: int, disp: int) -> tuple[int, int]:
+        """The ranks to receive from and to send to, `disp` points away; PROC_NULL beyond the edge."""
+        return self._find_neighbour(direction, -disp), self._find_neighbour(direction, disp)
+
+    def _find_neighbour(self, direction: int, disp: int) -> int:
+        coords = self.coords
+        coords[direction] += disp
+        if not self.periods[direction] and not 0 <= coords[direction] < self.dims[direction]:
+            return PROC_NULL
+        return self.Get_cart_rank(coords)
+
+    def Sub(self, remain_dims: Sequence[bool]) -> Blocking:
+        """A communicator for each line or plane of the grid.
+
+        Args:
+            remain_dims: for each dimension whether the parts keep it.
+        """
+        fixed = [c for c, stays in zip(self.coords, remain_dims, strict=True) if not stays]
+        free = [n for n, stays in zip(self.dims, remain_dims, strict=True) if stays]
+        rings = [ring for ring, stays in zip(self.periods, remain_dims, strict=True) if stays]
+        color = sum(c * 1_000**k for k, c in enumerate(fixed))
+        part = yield from self.Split(color, self.rank)
+        return (yield from part.Create_cart(free, rings))
+
+
+def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
+    """`MPI.Compute_dims`: as equal numbers of points as can be, the largest first; those that are not 0 stay.
+
+    Args:
+        nnodes: how many points there are.
+        dims: how many dimensions, or a number for each.
+
+    Returns:
+        Points in each dimension.
+    """
+    sizes = np.array(dims).tolist()
+    if isinstance(dims, int):
+        sizes = [0] * dims
+    rest = nnodes // max(1, math.prod(size for size in sizes if size))
+    factors: list[int] = []
+    divisor = 2
+    while rest > 1:
+        while rest % divisor == 0:
+            factors.append(divisor)
+            rest //= divisor
+        divisor += 1
+    chosen = [1] * sizes.count(0)
+    for factor in reversed(factors):
+        chosen[chosen.index(min(chosen))] *= factor
+    chosen.sort()
+    return [size or chosen.pop() for size in sizes]
+
+
+def _describe_missing(owner: str, name: str, kind: type) -> str:
+    known = [word for word in dir(kind) if not word.startswith("_")]
+    if substitute := _SUBSTITUTES.get(name):
+        return f"{owner} has no {name} here: {substitute}"
+    return f"{owner} has no {name} here; " + str(describe_unknown("word", name, known))
 
 
 def _exchange(call: str, receive: Request, send: Request, status: Status | None) -> Blocking:
@@ -524,23 +765,6 @@ def _exchange(call: str, receive: Request, send: Request, status: Status | None)
     received = yield from receive.wait(status)
     yield from send.wait()
     return received
-
-
-def _find_array(buffer: Any) -> np.ndarray:
-    """The array of a buffer: the array itself, `[array, type]`, or `(array, count, type)`."""
-    if isinstance(buffer, np.ndarray):
-        return buffer
-    if isinstance(buffer, list | tuple) and buffer and isinstance(buffer[0], np.ndarray):
-        counts = [part for part in buffer[1:] if isinstance(part, int)]
-        return buffer[0].reshape(-1)[: counts[0]] if counts else buffer[0]
-    raise TypeError(f"a buffer is an array of numpy, not {type(buffer).__name__}")
-
-
-def _reduce(values: Sequence[Any], op: str) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = _OPS[op](total, value)
-    return total
 
 
 def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
@@ -553,14 +777,20 @@ def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
     Returns:
         Modules by name.
     """
-    mpi = ModuleType("mpi4py.MPI")
-    vars(mpi).update({name: name for name in _OPS})
+    mpi = KnownModule("mpi4py.MPI")
+    vars(mpi).update({name: name for name in OPERATIONS})
     vars(mpi).update(
         COMM_WORLD=RankCommunicator(engine, rank, "world", tuple(range(engine.size))),
         Status=Status,
         Request=Request,
-        ANY_SOURCE=ANY,
-        ANY_TAG=ANY,
+        Prequest=PersistentRequest,
+        Comm=RankCommunicator,
+        COMM_NULL=None,
+        COMM_SELF=RankCommunicator(engine, rank, ("self", rank), (rank,)),
+        UNDEFINED=UNDEFINED,
+        Compute_dims=compute_dims,
+        ANY_SOURCE=ANY_SOURCE,
+        ANY_TAG=ANY_TAG,
         PROC_NULL=PROC_NULL,
         IN_PLACE=IN_PLACE,
         DOUBLE=np.float64,
@@ -569,9 +799,25 @@ def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
         LONG=np.int64,
         BYTE=np.uint8,
         CHAR=np.uint8,
+        BOOL=np.bool_,
+        SHORT=np.int16,
+        UNSIGNED=np.uint32,
+        INT32_T=np.int32,
+        INT64_T=np.int64,
+        LONG_LONG=np.int64,
+        FLOAT32=np.float32,
+        REAL=np.float32,
+        DOUBLE_PRECISION=np.float64,
+        COMPLEX=np.complex64,
+        DOUBLE_COMPLEX=np.complex128,
         Wtime=lambda: 0.0,
         Get_processor_name=lambda: "node0",
+        Init=lambda: None,
         Finalize=lambda: None,
+        Is_initialized=lambda: True,
+        Is_finalized=lambda: False,
+        Get_version=lambda: (4, 1),
+        Wtick=lambda: 1e-9,
     )
     mpi4py = ModuleType("mpi4py")
     mpi4py.MPI = mpi  # type: ignore[attr-defined]

@@ -21,6 +21,8 @@ import numpy as np
 from .calls import Coroutine, wait_for
 from .engine import Blocking, Engine, PostedCall, Rank
 
+_LONGEST_SLEEP = 1e6  # s
+
 
 class Queue:
     """A queue between threads or coroutines.
@@ -150,7 +152,7 @@ def build_process_modules(engine: Engine, start_task: Callable[..., Rank], seed:
 
     def sleep(seconds: float = 0.0, *_: object) -> Blocking:
         """Let others run, and so much time pass."""
-        engine.sleep(max(0.0, float(seconds)))
+        engine.sleep(_read_duration(seconds))
         yield None
 
     def make_queue(maxsize: int = 0) -> Queue:
@@ -178,6 +180,14 @@ def _build_module(name: str, words: Mapping[str, object]) -> ModuleType:
     module = ModuleType(name)
     vars(module).update(words)
     return module
+
+
+def _read_duration(seconds: float) -> float:
+    """Seconds to sleep, refused as Python refuses them."""
+    duration = float(seconds)
+    if not 0 <= duration <= _LONGEST_SLEEP:
+        raise ValueError(f"sleep({seconds!r}): seconds from 0 to {_LONGEST_SLEEP:g} are expected")
+    return duration
 
 
 def _read_clock() -> float:

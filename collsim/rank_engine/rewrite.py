@@ -214,6 +214,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
+        # Python calls these by itself and takes what they return, which must not be a generator.
         if node.name.startswith("__") and node.name.endswith("__") and node.name != "__init__":
             if any(isinstance(part, ast.YieldFrom) for part in _walk_function(node)):
                 raise _refuse(node, f"a call inside of {node.name}, which Python calls by itself,")
@@ -233,6 +234,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         hoisted, self._hoisted = self._hoisted, []
         self.generic_visit(node)
+        # The function would have to stand before the lambda, where the lambda's parameters do not exist.
         if self._hoisted:
             raise _refuse(node, "a comprehension that calls a function inside of a lambda")
         self._hoisted = hoisted
@@ -261,6 +263,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._rewrite_comprehension(node, "dict")
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        # Evaluated at once: taking its items one by one would suspend the rank inside of whatever takes them.
         return self._rewrite_comprehension(node, "list")
 
     def _rewrite_comprehension(self, node: ast.AST, kind: str) -> ast.AST:
@@ -270,6 +273,7 @@ class _Rewriter(ast.NodeTransformer):
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise _refuse(node, "`:=` in a comprehension that calls a function")
         self._count += 1
+        # A comprehension is a scope of its own, in which `yield` is a syntax error since Python 3.8.
         function = _build_comprehension_function(node, kind, f"comprehension{self._count}__")
         outer, self._hoisted = self._hoisted, []
         rewritten = self.visit(ast.fix_missing_locations(function))

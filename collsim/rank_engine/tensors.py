@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import describe_unknown
+
 DType = type[np.generic] | np.dtype
 Shape = int | Sequence[int]
 Operand = float | np.ndarray
@@ -32,8 +34,20 @@ _DTYPES: dict[str, type[np.generic]] = {
 }
 
 
+class KnownModule(ModuleType):
+    """A module of a library, of which some words are known here; others are named with those that come near."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = [word for word in vars(self) if not word.startswith("_")]
+        raise AttributeError(f"{self.__name__}: {describe_unknown('word', name, known)}")
+
+
 class Tensor(np.ndarray):
     """An array with the words of torch that rank programs use."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = [word for word in dir(type(self)) if not word.startswith("_")]
+        raise AttributeError(f"a tensor: {describe_unknown('word', name, known)}")
 
     def clone(self) -> Tensor:
         """A copy."""
@@ -326,7 +340,7 @@ def build_torch_module(seed: int) -> ModuleType:
         >>> [part.tolist() for part in build_torch_module(0).arange(5).chunk(4)]
         [[0, 1], [2, 3], [4]]
     """
-    torch = ModuleType("torch")
+    torch = KnownModule("torch")
     functions = TensorFunctions(seed)
     names = [name for name in dir(TensorFunctions) if not name.startswith("_")]
     vars(torch).update(_DTYPES)
@@ -347,7 +361,7 @@ class _NoGrad:
 
 
 def _build_cuda_module() -> ModuleType:
-    cuda = ModuleType("torch.cuda")
+    cuda = KnownModule("torch.cuda")
     vars(cuda).update(
         is_available=lambda: False,
         device_count=lambda: 0,

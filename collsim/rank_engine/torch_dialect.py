@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 
 from .calls import poll, wait_for
-from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall
-from .tensors import build_torch_module
+from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
+from .tensors import KnownModule, build_torch_module
+
+#: The extent of a collective whose buffers need not agree.
+_NOTHING = (0, "")
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,10 @@ class TorchDistributed:
         self, tensor: np.ndarray, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0
     ) -> AsyncWork:
         """Post a send."""
+        _require_tensor(tensor, "isend")
         target = self._check_peer(dst, "dst")
+        if target == self.rank:
+            raise RuntimeError("gloo connects no rank with itself; copy the tensor with copy_")
         post = MessagePost(
             self.rank,
             "isend",
@@ -139,7 +145,7 @@ class TorchDistributed:
             (target,),
             source=self.rank,
             target=target,
-            tag=tag,
+            tag=require_tag(tag),
             communicator=(group or self.world).name,
             buffer=tensor,
             nbytes=tensor.nbytes,
@@ -150,6 +156,7 @@ class TorchDistributed:
         self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
     ) -> AsyncWork:
         """Post a receive."""
+        _require_tensor(tensor, "irecv")
         peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
         source = ANY
         if src is not None:
@@ -163,7 +170,7 @@ class TorchDistributed:
             is_any=source == ANY,
             source=source,
             target=self.rank,
-            tag=tag,
+            tag=require_tag(tag),
             communicator=(group or self.world).name,
             buffer=tensor,
             nbytes=tensor.nbytes,
@@ -195,9 +202,20 @@ class TorchDistributed:
         return [post.op(post.tensor, post.peer, post.group, post.tag) for post in p2p_op_list]
 
     def _check_peer(self, peer: int | None, name: str) -> int:
-        if peer is None or isinstance(peer, bool) or not 0 <= int(peer) < self.engine.size:
+        if isinstance(peer, bool) or not isinstance(peer, int | np.integer | None):
+            raise TypeError(f"{name}={peer!r} is no whole number")
+        if peer is None or not 0 <= peer < self.engine.size:
             raise ValueError(f"{name}={peer!r} is no rank from 0 to {self.engine.size - 1}")
         return int(peer)
+
+    def _find_root(self, rank: int | None, name: str, group: ProcessGroup | None) -> int:
+        """The position in its group of a global rank."""
+        members = (group or self.world).members
+        if self.rank not in members:
+            return -1
+        if self._check_peer(rank, name) not in members:
+            raise ValueError(f"{name}={rank}: global rank {rank} is not part of the group of ranks {members}")
+        return members.index(int(rank or 0))
 
     # ---- collectives
 
@@ -205,6 +223,7 @@ class TorchDistributed:
         self,
         call: str,
         signature: tuple[Hashable, ...],
+        extent: tuple[int, str],
         value: object,
         store: Callable[[list[Any]], None],
         group: ProcessGroup | None,
@@ -221,6 +240,7 @@ class TorchDistributed:
             self.engine.line_of_call(),
             communicator=group.name,
             signature=(call, *signature),
+            extent=extent,
             value=value,
             root=root,
         )
@@ -233,7 +253,7 @@ class TorchDistributed:
 
     def barrier(self, group: ProcessGroup | None = None, async_op: bool = False, **_: object) -> Blocking:
         """Wait for all members."""
-        return (yield from self._collective("barrier", (), None, lambda values: None, group, async_op))
+        return (yield from self._collective("barrier", (), _NOTHING, None, lambda values: None, group, async_op))
 
     def all_reduce(
         self, tensor: np.ndarray, op: str = "SUM", group: ProcessGroup | None = None, async_op: bool = False
@@ -241,12 +261,17 @@ class TorchDistributed:
         """Every rank gets the reduction of all."""
         group = group or self.world
         members = len(group.members)
+        _require_tensor(tensor, "all_reduce")
 
         def store(values: list[np.ndarray]) -> None:
             tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
 
-        signature = (op, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("all_reduce", signature, tensor.copy(), store, group, async_op))
+        signature = (op,)
+        return (
+            yield from self._collective(
+                "all_reduce", signature, _measure(tensor), tensor.copy(), store, group, async_op
+            )
+        )
 
     def reduce(
         self,
@@ -258,27 +283,35 @@ class TorchDistributed:
     ) -> Blocking:
         """One rank gets the reduction of all."""
         group = group or self.world
-        members, root = len(group.members), group.members.index(self._check_peer(dst, "dst"))
+        members, root = len(group.members), self._find_root(dst, "dst", group)
 
         def store(values: list[np.ndarray]) -> None:
             if self.rank == dst:
                 tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
 
-        signature = (op, dst, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("reduce", signature, tensor.copy(), store, group, async_op, root))
+        signature = (op, dst)
+        return (
+            yield from self._collective(
+                "reduce", signature, _measure(tensor), tensor.copy(), store, group, async_op, root
+            )
+        )
 
     def broadcast(
         self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False
     ) -> Blocking:
         """Every rank gets what one has."""
         group = group or self.world
-        root = group.members.index(self._check_peer(src, "src"))
+        root = self._find_root(src, "src", group)
 
-        def store(values: list[np.ndarray]) -> None:
-            tensor[...] = values[root].reshape(tensor.shape)
+        def store(values: list[np.ndarray]) -> None:  # gloo: a smaller message fills the beginning
+            tensor.reshape(-1)[: values[root].size] = values[root].reshape(-1)
 
-        signature = (src, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("broadcast", signature, tensor.copy(), store, group, async_op, root))
+        signature = (src,)
+        return (
+            yield from self._collective(
+                "broadcast", signature, _measure(tensor), tensor.copy(), store, group, async_op, root
+            )
+        )
 
     def all_gather(
         self,
@@ -288,13 +321,15 @@ class TorchDistributed:
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets what all have, a tensor each."""
+        members = len((group or self.world).members)
+        if len(tensor_list) != members:
+            raise RuntimeError(f"all_gather: the list has {len(tensor_list)} tensors, and there are {members} ranks")
 
         def store(values: list[np.ndarray]) -> None:
             for target, value in zip(tensor_list, values, strict=True):
                 target[...] = value
 
-        signature = (_count(tensor), str(tensor.dtype))
-        return (yield from self._collective("all_gather", signature, tensor.copy(), store, group, async_op))
+        return (yield from self._collective("all_gather", (), _measure(tensor), tensor.copy(), store, group, async_op))
 
     def all_gather_into_tensor(
         self,
@@ -308,9 +343,12 @@ class TorchDistributed:
         def store(values: list[np.ndarray]) -> None:
             output_tensor[...] = np.concatenate([v.reshape(-1) for v in values]).reshape(output_tensor.shape)
 
-        signature = (_count(input_tensor), str(input_tensor.dtype))
         value = input_tensor.copy()
-        return (yield from self._collective("all_gather_into_tensor", signature, value, store, group, async_op))
+        return (
+            yield from self._collective(
+                "all_gather_into_tensor", (), _measure(input_tensor), value, store, group, async_op
+            )
+        )
 
     def gather(
         self,
@@ -321,15 +359,21 @@ class TorchDistributed:
         async_op: bool = False,
     ) -> Blocking:
         """One rank gets what all have, a tensor each."""
-        root = (group or self.world).members.index(self._check_peer(dst, "dst"))
+        root, members = self._find_root(dst, "dst", group), len((group or self.world).members)
+        if self.rank == dst and (gather_list is None or len(gather_list) != members):
+            raise ValueError(f"gather: rank {dst} wants gather_list= with a tensor for each of the {members} ranks")
 
         def store(values: list[np.ndarray]) -> None:
             if self.rank == dst and gather_list is not None:
                 for target, value in zip(gather_list, values, strict=True):
                     target[...] = value
 
-        signature = (dst, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("gather", signature, tensor.copy(), store, group, async_op, root))
+        signature = (dst,)
+        return (
+            yield from self._collective(
+                "gather", signature, _measure(tensor), tensor.copy(), store, group, async_op, root
+            )
+        )
 
     def scatter(
         self,
@@ -341,15 +385,19 @@ class TorchDistributed:
     ) -> Blocking:
         """Every rank gets one of the tensors that one rank has."""
         group = group or self.world
-        root = group.members.index(self._check_peer(src, "src"))
+        root = self._find_root(src, "src", group)
         position = group.members.index(self.rank)
+        if self.rank == src:
+            _check_scatter(tensor, scatter_list or (), len(group.members))
 
         def store(values: list[Any]) -> None:
             tensor[...] = values[root][position]
 
         value = [part.copy() for part in scatter_list or ()]
-        signature = (src, _count(tensor), str(tensor.dtype))
-        return (yield from self._collective("scatter", signature, value, store, group, async_op, root))
+        signature = (src,)
+        return (
+            yield from self._collective("scatter", signature, _measure(tensor), value, store, group, async_op, root)
+        )
 
     def reduce_scatter(
         self,
@@ -392,8 +440,8 @@ class TorchDistributed:
             output[...] = _reduce([value[position] for value in values], op, members).reshape(output.shape)
 
         value = [part.copy() for part in parts]
-        signature = (op, _count(output), str(output.dtype))
-        return (yield from self._collective(call, signature, value, store, group, async_op))
+        signature = (op,)
+        return (yield from self._collective(call, signature, _measure(output), value, store, group, async_op))
 
     def all_to_all(
         self,
@@ -436,7 +484,7 @@ class TorchDistributed:
 
         value = [part.copy() for part in inputs]
         signature = (str(value[0].dtype),)
-        return (yield from self._collective(call, signature, value, store, group, async_op))
+        return (yield from self._collective(call, signature, _NOTHING, value, store, group, async_op))
 
     def all_gather_object(self, object_list: list[Any], obj: object, group: ProcessGroup | None = None) -> Blocking:
         """Every rank gets an object of each."""
@@ -444,7 +492,7 @@ class TorchDistributed:
         def store(values: list[Any]) -> None:
             object_list[:] = values
 
-        return (yield from self._collective("all_gather_object", (), obj, store, group, False))
+        return (yield from self._collective("all_gather_object", (), _NOTHING, obj, store, group, False))
 
     def broadcast_object_list(
         self, object_list: list[Any], src: int = 0, group: ProcessGroup | None = None
@@ -456,7 +504,7 @@ class TorchDistributed:
             object_list[:] = values[root]
 
         value = list(object_list)
-        return (yield from self._collective("broadcast_object_list", (src,), value, store, group, False))
+        return (yield from self._collective("broadcast_object_list", (src,), _NOTHING, value, store, group, False))
 
     # ---- groups and start
 
@@ -468,7 +516,7 @@ class TorchDistributed:
         """
         members = self.world.members
         if ranks is not None:
-            members = tuple(sorted(int(rank) for rank in ranks))
+            members = tuple(sorted(self._check_peer(rank, "rank") for rank in ranks))
         self._groups_made += 1
         group = ProcessGroup(("group", self._groups_made), members)
         if self.rank in members:
@@ -489,8 +537,23 @@ class TorchDistributed:
         return len((group or self.world).members)
 
 
-def _count(tensor: np.ndarray) -> int:
-    return int(np.prod(tensor.shape, dtype=np.int64))
+def _require_tensor(tensor: object, call: str) -> None:
+    if not isinstance(tensor, np.ndarray):
+        raise TypeError(f"{call} wants a tensor, not {type(tensor).__name__}")
+
+
+def _measure(tensor: np.ndarray) -> tuple[int, str]:
+    """What has to agree of the buffers of a collective: bytes and element type."""
+    _require_tensor(tensor, "a collective")
+    return tensor.nbytes, str(tensor.dtype)
+
+
+def _check_scatter(tensor: np.ndarray, parts: Sequence[np.ndarray], members: int) -> None:
+    if len(parts) != members:
+        raise ValueError(f"scatter: the list has {len(parts)} tensors, and there are {members} ranks")
+    for position, part in enumerate(parts):
+        if part.shape != tensor.shape:
+            raise RuntimeError(f"scatter: tensor {position} of the list is {part.shape}, the output {tensor.shape}")
 
 
 def _cut(tensor: np.ndarray, sizes: Sequence[int] | None, members: int) -> list[np.ndarray]:
@@ -501,6 +564,8 @@ def _cut(tensor: np.ndarray, sizes: Sequence[int] | None, members: int) -> list[
 
 def _reduce(values: Sequence[np.ndarray], op: str, members: int) -> np.ndarray:
     """The values of all ranks reduced in their order."""
+    if op not in REDUCTIONS:
+        raise ValueError(f"op={op!r} is no reduction; known are {', '.join(REDUCTIONS)}")
     total = np.array(values[0], copy=True)
     for value in values[1:]:
         total = REDUCTIONS[op](total, value)
@@ -522,7 +587,7 @@ def build_torch_modules(engine: Engine, rank: int, launcher: Callable[..., Any])
     """
     torch = build_torch_module(seed=rank)
     functions = TorchDistributed(engine, rank)
-    dist = ModuleType("torch.distributed")
+    dist = KnownModule("torch.distributed")
     names = [name for name in dir(TorchDistributed) if not name.startswith("_")]
     vars(dist).update({name: getattr(functions, name) for name in names})
     vars(dist).update(

@@ -32,6 +32,7 @@ def main() -> None:
     disable()
     if system.get_machine():
         system.call_prctl(system.DEATH_SIGNAL, signal.SIGKILL)
+        # A task runs as the same user: without this it could trace this process, or read its memory in /proc.
         system.call_prctl(system.DUMPABLE, 0)
         if _has_lost_reader(1):  # it ended while this Python started, which the signal does not tell afterwards
             return
@@ -39,6 +40,7 @@ def main() -> None:
         os.nice(5)  # a class that clicks about goes before code that computes
     job = json.load(sys.stdin)
     answers_to = os.dup(1)
+    # stdin has been read to its end, so what a library prints goes nowhere, and not between the answers.
     os.dup2(0, 1)
     files = [File(name, base64.b64decode(data)) for name, data in job["files"]]
     limits, isolation = Limits(**job["limits"]), Isolation(job["isolation"])

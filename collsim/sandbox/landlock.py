@@ -42,11 +42,15 @@ def restrict_files(places: Iterable[str]) -> None:
     """
     known = get_version()
     rights = (1 << _FILES.get(known, 16)) - 1
+    # The struct grew with the versions, and a kernel refuses fields that it does not know: it gets as many bytes as its
+    # version has.
     rules = struct.pack("QQQ", rights, _TCP if known >= 4 else 0, _SCOPED if known >= 6 else 0)
     ruleset = system.call(_CREATE, rules, 8 * (1 + (known >= 4) + (known >= 6)), 0)
     try:
         for path in places:
             _allow(ruleset, path)
+        # Landlock demands it of a process without rights: a setuid program would else run with rules that somebody else
+        # made.
         system.call_prctl(system.NO_NEW_PRIVILEGES, 1)
         system.call(_RESTRICT, ruleset, 0)
     finally:

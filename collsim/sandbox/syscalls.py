@@ -132,6 +132,7 @@ def build_filter(kind: str) -> list[bytes]:
     """
     column, architecture, _ = _MACHINES[kind]
     instructions = [
+        # Of another architecture (int 0x80 on x86-64) the same numbers are other calls: no list here is about those.
         _build_instruction(_LOAD, _KIND),
         _build_instruction(_EQUAL, architecture, 1, 0),
         _build_instruction(_RETURN, _KILL),

@@ -319,6 +319,8 @@ class _Run:
             count = gates.build(part, *turned, first, last, row, self.rows, table, newest, newest_write, free, count)
         if explicit:
             self.rows["waits"] += tables.ONE_GATE * np.diff(self.edges.start).astype(np.int32)
+        # Groups of a queue run one after another, so no more transfers are under way at once than the largest group of
+        # each queue has.
         return table, n if explicit else max(1, int(newest[4].sum())), free[:count]
 
 

@@ -141,6 +141,7 @@ def _time_steps(
                 yield number, seconds.max(keepdims=True), paths
             continue
         nbytes = slots.count_bytes(step)
+        # Rows of equal bytes differ from step to step by a factor only, so their links are counted once for the group.
         if isinstance(nbytes, float):
             if crossings is None:
                 crossings = paths.count_crossings(space)
@@ -149,6 +150,7 @@ def _time_steps(
         else:
             load, seconds = paths.load(nbytes)
             link_bytes[paths.used] += load * step.times
+        # Equal rows are one number: a pattern of a million transfers then keeps eight bytes.
         yield (
             number,
             np.full(step.times, seconds.max()),

@@ -100,6 +100,7 @@ def simulate_ordered(
             message = "entry {number} waits for {after}; entries can only wait for those before them"
             raise CollsimError(message, number=number, after=entry.after)
         seconds = parse_moment("seconds", entry.seconds)
+        # Number 0 is always a delay, so `or` takes the job wherever there is one.
         jobs.append(build_delay_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
         delay, job = len(jobs) - 1, None
         if entry.schedule is not None and len(entry.schedule):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..display.markup import escape_text
 from ..lessons.chapters import LESSONS, SECTIONS
-from ..lessons.lesson import Picture, Telling
+from ..lessons.lesson import LanePicture, Telling
 from ..locale import LANGUAGES, Text, translate
 from ..viz.hosts.page import build_html_document, encode_inline_json
 
@@ -107,7 +107,7 @@ def _build_paragraphs(texts: Sequence[Text], k: int, kind: str) -> str:
     return "".join(f'<p class="{kind}">{escape_text(text[k])}</p>\n' for text in texts)
 
 
-def draw_lanes(pictures: Sequence[Picture], k: int, narrow: bool = True) -> str:
+def draw_lanes(pictures: Sequence[LanePicture], k: int, narrow: bool = True) -> str:
     """Pictures below each other; `narrow` where there is little room."""
     return "".join(f'<div class="lanes">{picture.html(k, narrow=narrow)}</div>\n' for picture in pictures)
 

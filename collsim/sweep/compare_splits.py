@@ -14,7 +14,6 @@ from .steps import list_splits
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..train import ParallelStrategy
 
 #: Bytes that close a bucket of ddp, as they are tried beside torch's own rule (None): from many small allreduces to a
 #: single one.
@@ -63,7 +62,7 @@ def compare_splits(
         parallel = list_usual_splits(topology)
     groups = [list_splits(split) for split in list_pairs(parallel)]
     every = [split for group in groups for split in group]
-    if any(has_no_prediction(split) for split in every):  # then the links time all of them: one model for one table
+    if not all(split.uses_nccl for split in every):  # then the links time all of them: one model for one table
         options = {"collectives": "links", **options}
     frame = sweep(model=model, topology=topology, parallel=every, **options, **execution)
     if len(frame) != len(every):
@@ -75,20 +74,6 @@ def compare_splits(
     table = _build_table(rows, [split.label for split in every])
     table.attrs["collectives"] = options.get("collectives", "nccl")
     return table
-
-
-def has_no_prediction(split: ParallelStrategy) -> bool:
-    """Say whether a split uses collectives that NCCL's model does not know.
-
-    Args:
-        split: A way of splitting.
-
-    Returns:
-        True for a parameter server, and for copies from GPU to GPU without NCCL.
-    """
-    from ..train import DataParallel, ParameterServer
-
-    return isinstance(split, ParameterServer) or (isinstance(split, DataParallel) and not split.nccl)
 
 
 def _select_best(tried: pd.DataFrame) -> dict[str, Any]:

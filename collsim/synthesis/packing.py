@@ -126,6 +126,7 @@ class _Grower:
         self.prepare(batches, growing=True)
         scanned = [0] * len(batches)
         for level in range(self.ranks):
+            # Another batch is first at each level; the first would else take all short ways.
             for number in np.roll(np.arange(len(batches)), -level).tolist():
                 batch = batches[number]
                 while scanned[number] < len(batch.inside) and batch.depth[batch.inside[scanned[number]]] <= level:
@@ -237,6 +238,8 @@ class _Grower:
         if wanted <= 0:
             return 0
         capacity = self.graph.capacity.copy()
+        # The trees of the batch are at x already, so x is fed without end: what more than the others' trees then
+        # reaches y came over this edge, for this batch.
         capacity[self.feed[x]] = self.endless
         others = self.other_trees
         if number is not None:

@@ -165,6 +165,8 @@ def share_rates(pairs: Pairs, weight: Floats) -> Floats:
     while growing.any():
         load = np.bincount(link, weights=(weight * growing)[pair_of], minlength=len(used))
         with np.errstate(divide="ignore", invalid="ignore"):
+            # Progressive filling (Bertsekas & Gallager 1992, section 6.5.2): all grow until a link is full, whose pairs
+            # stop.
             until = np.where(load > 0, left / load, np.inf)
         step = until.min()
         level += step
@@ -206,6 +208,7 @@ def find_rates(
                 best = rate, value
             if best[1] >= _ENOUGH * highest:
                 return best
+            # The narrowest cut is what limits the result: give pairs that cross it more of the links that they share.
             crossing = weight * (side[directed.src] & ~side[directed.dst])
             if not crossing.any():
                 break

@@ -170,7 +170,7 @@ def solve_exactly(
     if steps % len(parts) or rounds % len(parts):
         message = "an allreduce is two halves: steps={steps} and rounds={rounds} must be even"
         raise CollsimError(message, steps=steps, rounds=rounds)
-    if rounds < steps:
+    if rounds < steps:  # each step lasts a round or more: proved without asking the solver
         return Answer(steps, rounds, chunks, None, True)
     answers: list[tuple[Longs, bool]] = []
     for name, reverse in parts:
@@ -273,6 +273,7 @@ class _Model:
 
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
+        # The same question gives the same schedule on every machine.
         solver.parameters.random_seed = 1
         statuses: list[Any] = []
         errors: list[BaseException] = []

@@ -115,11 +115,14 @@ def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: 
     capacity = _round_rates(pairs, rate, unit)
     need = build_demand(pairs.ranks, root) * trees
     lacking = need.sum() - need
+    # Cheap and often decisive: what comes into a rank must hold every tree that does not begin there.
     if (np.bincount(pairs.dst, weights=capacity, minlength=pairs.ranks) < lacking).any():
         return None
     graph, feed = build_fed_graph(pairs, np.minimum(capacity, int(need.sum())))
     graph.capacity[feed] = need
     total = int(need.sum())
+    # By Edmonds' theorem (1973) the trees exist exactly if each rank alone can be reached by all of them, so one
+    # maximum flow a rank decides it and no tree has to be built.
     for sink in np.flatnonzero(lacking > 0):
         if max_flow(graph, graph.capacity.copy(), pairs.ranks, int(sink), total)[1] is not None:
             return None
@@ -128,6 +131,7 @@ def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: 
 
 def _round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
     """Whole trees per pair: what fits of its rate, then one more for those that lack least, while links have room."""
+    # A rate that is a whole number of trees but for rounding must not lose one.
     exact = rate / unit * (1 + 1e-9)
     trees = np.floor(exact).astype(np.int64)
     if (pairs.routes.hops == 1).all():
@@ -137,6 +141,7 @@ def _round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
     room -= np.bincount(pairs.routes.link, weights=trees[pairs.pair_of], minlength=len(links)).astype(np.int64)
     away = (pairs.dst - pairs.src) % pairs.ranks
     group = find_group_size(pairs)
+    # Of pairs that lack equally little, those in the same place of two groups first, so that rails stay rails.
     order = np.lexsort((away, away % group, -np.round(exact - trees, 6)))
     start, link = pairs.routes.start, pairs.routes.link
     for pair in order.tolist():

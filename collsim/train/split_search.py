@@ -22,6 +22,7 @@ from ..units import ByteSize, format_bytes, parse_bytes, parse_count
 from .compute.compute_costs import Compute, find_gpu_speed
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
 from .parallel.sharded_units import LayerPartition, build_units
+from .parallel.split import as_split
 from .step_estimate import StepEstimator
 from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model
@@ -363,11 +364,7 @@ def find_nearest_fit(request: StepRequest, capacity: float) -> dict[str, Any] | 
 
 def _measure_distance(candidate: Candidate, request: StepRequest) -> float:
     split, micro, recompute = candidate
-    requested = request.parallel
-    if isinstance(requested, Split):
-        now = requested
-    else:
-        now = Split((requested,))
+    now = as_split(request.parallel)
     steps = sum(abs(math.log2(split.sizes[name] / size)) for name, size in now.sizes.items())
     steps += abs(math.log2(micro / request.micro_batch))
     other = type(now.data_strategy) is not type(split.data_strategy)

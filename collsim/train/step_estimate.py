@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .compute.gpu_speeds import GpuSpeed
-from .parallel.fsdp_sync import FsdpSync
-from .parallel.replica_sync import BucketedSync, ReplicaSync, ZeroSync
+from .parallel.replica_sync import ReplicaSync, UnitEstimate
 from .parallel.sharded_units import CollectiveCall, ModelUnit
 from .parallel.split import Split
 from .parallel.split_builder import ComputedWork, PassTasks, SplitBuilder, build_pass
@@ -54,20 +53,6 @@ class StepEstimate:
         return self.computing + self.layer_collectives + self.bubble + self.data_collectives
 
 
-class _Unit(NamedTuple):
-    """Of a unit and a microbatch: s of its forward and backward pass on a GPU, of its collectives in both that nothing
-    hides; bytes of activations that stay, and that are there while it is computed again; elements of parameters,
-    experts' among them."""
-
-    forward: float
-    backward: float
-    inside: float
-    resident: float
-    again: float
-    dense: int
-    routed: int
-
-
 class StepEstimator:
     """Estimates of one model's steps on one topology. Blocks that are alike are worked out once, and collectives of a
     kind, size and shape of group."""
@@ -80,7 +65,7 @@ class StepEstimator:
             fast: The GPU.
         """
         self.network, self.fast = network, fast
-        self.units: dict[Hashable, _Unit] = {}
+        self.units: dict[Hashable, UnitEstimate] = {}
         self.collectives: dict[Hashable, float] = {}
         self.unit_keys: dict[int, Any] = {}
 
@@ -115,7 +100,10 @@ class StepEstimator:
         else:
             total = m * works[slow] + (p - 1) * (works[slow] / v + 2 * hop)
         inside = m * sum(u.inside for _, u in lanes[slow])
-        data, update = self.time_data_collectives(builder, lanes[slow], slow), self.time_update(builder, slow)
+        data = builder.replica_sync.estimate_exposed_time(
+            lanes[slow], slow, self.time_collective, self.fast.interference
+        )
+        update = self.time_update(builder, slow)
         ends = [
             self.estimate_memory(builder, stages[lane], lane) for lane in {0, p - 1}
         ]  # those between hold less than the first
@@ -124,7 +112,7 @@ class StepEstimator:
             m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, activations
         )
 
-    def estimate_unit(self, builder: SplitBuilder, unit: ModelUnit) -> _Unit:
+    def estimate_unit(self, builder: SplitBuilder, unit: ModelUnit) -> UnitEstimate:
         """Estimate a unit on the first lane: all lanes are placed alike.
 
         Args:
@@ -143,7 +131,7 @@ class StepEstimator:
         )
         if key not in self.units:
             (there, a), (back, b) = (self.estimate_pass(builder, build_pass((unit,), kind)) for kind in ("F", "B"))
-            self.units[key] = _Unit(
+            self.units[key] = UnitEstimate(
                 there,
                 back,
                 a + b,
@@ -240,69 +228,6 @@ class StepEstimator:
             0.0, float(moved * builder.replica_sync.count_updated_parameters(lane)), 1, "optimizer"
         )
 
-    def time_data_collectives(self, builder: SplitBuilder, pairs: list[tuple[ModelUnit, _Unit]], lane: int) -> float:
-        """Time the gradients and weights on a lane that nothing hides.
-
-        Args:
-            builder: The split's stages and groups.
-            pairs: Units of the lane with their estimates.
-            lane: Number of the lane.
-
-        Returns:
-            The time in s.
-        """
-        data, last = builder.replica_sync, sum(u.backward for _, u in pairs)
-        if isinstance(data, FsdpSync):
-            return self.time_fsdp_collectives(builder, data, pairs, lane)
-        if not isinstance(data, BucketedSync) or data.replica_count == 1:
-            return 0.0
-        out = 0.0
-        for what, groups in (("dense", data.dense_groups), ("routed", data.routed_groups)):
-            sizes = [size for _, u in pairs if (size := getattr(u, what))]
-            if not sizes or len(groups[lane][0]) == 1:
-                continue
-            took = [self.time_collective(data.kind, data.count_gradient_bytes(size), groups[lane]) for size in sizes]
-            out += max(took[0], sum(took) - last) if data.strategy.overlap else sum(took)
-            if isinstance(data, ZeroSync):
-                out += self.time_collective("allgather", sum(sizes) * data.item_bytes, groups[lane])
-        return out * (builder.workload.accumulate if isinstance(data, ZeroSync) and data.strategy.stage == 2 else 1)
-
-    def time_fsdp_collectives(
-        self, builder: SplitBuilder, data: FsdpSync, pairs: list[tuple[ModelUnit, _Unit]], lane: int
-    ) -> float:
-        """Time what FSDP's gathers and reductions take longer than the block beside them, and the root's.
-
-        Args:
-            builder: The split's stages and groups.
-            data: FSDP's groups and types.
-            pairs: Units of the lane with their estimates.
-            lane: Number of the lane.
-
-        Returns:
-            The time in s.
-        """
-        if data.shards == 1:
-            return 0.0
-        groups, hidden, out, root = data.sharded[lane], data.strategy.prefetch, 0.0, 0
-        for unit, u in pairs:
-            size = u.dense + u.routed
-            if not unit.is_block:
-                root += size
-                continue
-            gather = self.time_collective("allgather", size * data.item_bytes, groups)
-            reduce = self.time_collective("reduce_scatter", data.count_gradient_bytes(size), groups)
-            again = 0.0
-            if data.strategy.reshard_after_forward:
-                again = gather
-            out += max(0.0, gather - u.forward * hidden) + max(0.0, again - u.backward * hidden, reduce - u.backward)
-            beside = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
-            out += self.fast.interference * beside  # computing is slower while anything is sent
-        ends = 0.0
-        if root:
-            ends = self.time_collective("allgather", root * data.item_bytes, groups)
-            ends += self.time_collective("reduce_scatter", data.count_gradient_bytes(root), groups)
-        return builder.workload.accumulate * out + ends
-
     def estimate_memory(self, builder: SplitBuilder, stages: list[_Stage], lane: int) -> tuple[float, float]:
         """Estimate the memory of a GPU of a lane.
 
@@ -322,9 +247,7 @@ class StepEstimator:
         if (m == 1 or pipe.size == 1) and (
             data.is_built_by_unit("B", 0) or builder.split.has_torch_buckets(builder.workload)
         ):
-            beside: float | npt.NDArray[np.float64] = 0.0
-            if isinstance(data, FsdpSync):
-                beside = _compute_fsdp_bytes(pairs, data, min(m, 2))
+            beside = data.estimate_gathered_bytes(pairs, min(m, 2))
             activations, moving = _find_peak(
                 [[pair] for pair in pairs], data, *_list_unit_passes(len(pairs), min(m, 2)), beside
             )
@@ -336,7 +259,7 @@ class StepEstimator:
         return activations, rest + moving
 
 
-_Stage = list[tuple[ModelUnit, _Unit]]
+_Stage = list[tuple[ModelUnit, UnitEstimate]]
 #: Of the passes of a rank in order: which of its stages, forward or not, the first backward pass of the stage or not.
 _Passes = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
 
@@ -361,29 +284,6 @@ def _list_unit_passes(units: int, micros: int) -> _Passes:
     back = np.arange(2 * units) >= units
     first = np.arange(2 * units * micros) < 2 * units
     return np.tile(unit, micros), np.tile(~back, micros), np.tile(back, micros) & first
-
-
-def _compute_fsdp_bytes(pairs: _Stage, data: FsdpSync, micros: int) -> npt.NDArray[np.float64]:
-    """Bytes of gathered weights and of gradients not yet reduced, unit by unit as in `_list_unit_passes`: beside the
-    root the block and the next one, or all that has been gathered; gradients of the root, of the block and of the one
-    before."""
-    blocks = [u.dense + u.routed if unit.is_block else 0 for unit, u in pairs]
-    root = [u.dense + u.routed - block for (_, u), block in zip(pairs, blocks, strict=True)]
-
-    def get_neighbour_size(i: int, step: int) -> int:
-        """The next block on a side."""
-        later = blocks[i + 1 :] if step > 0 else blocks[:i][::-1]
-        return next((size for size in later if size), 0)
-
-    keeps_blocks, ahead, units = not data.strategy.reshard_after_forward, data.strategy.prefetch, range(len(pairs))
-    if keeps_blocks:
-        back = [sum(root) + sum(blocks[: i + 1]) for i in units]
-        there = [size + ahead * get_neighbour_size(i, 1) for i, size in enumerate(back)]
-    else:
-        there = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, 1) for i in units]
-        back = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, -1) for i in units]
-    back = [size + sum(root[i:]) + blocks[i] + get_neighbour_size(i, 1) for i, size in enumerate(back)]
-    return np.tile(np.array(there + back[::-1], float) * data.item_bytes, micros)
 
 
 def _find_peak(

@@ -12,7 +12,6 @@ from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
-from .parallel import DDP, DataParallel, Split
 from .step_trace import StepTrace
 
 #: Ways of splitting, in a sentence.
@@ -227,15 +226,16 @@ def describe_waits(trace: StepTrace) -> Text:
     Returns:
         The part of a sentence, in English and in Chinese.
     """
-    if isinstance(trace.request.parallel, DataParallel):
+    parallel = trace.request.parallel
+    if parallel.is_one_process:
         return _describe_data_parallel(trace)
     waits = list_network_waits(trace)
     task = waits[0].tasks[-1]
     buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.is_compute]
-    if isinstance(trace.request.parallel, Split) or trace.step.tasks[task].bucket < 0 or not buckets:
+    if not parallel.holds_model or trace.step.tasks[task].bucket < 0 or not buckets:
         return _describe_waits_of_kind(trace, waits)
     many, last = len(buckets), buckets[-1]
-    if isinstance(trace.request.parallel, DDP) and not trace.request.parallel.overlap:
+    if not parallel.overlap:
         return (
             f"overlap is off, and all allreduces ({many}) wait for the end of the backward pass",
             f"未开启重叠，{many} 个 allreduce 都要等反向传播结束",

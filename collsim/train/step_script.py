@@ -11,11 +11,17 @@ import numpy as np
 
 from ..errors import CollsimError
 from ..units import format_time
-from .parallel import DDP, DataParallel, Split
 from .pytorch import product_scripts, replica_scripts
 from .pytorch.script_parts import ScriptedStep, format_launch_lines
 from .step_request import StepRequest, build_workload
 from .step_trace import StepTrace
+
+#: What writes the script of a step, by the module of PyTorch that runs it.
+_WRITERS = {
+    "DistributedDataParallel": replica_scripts.write_ddp_script,
+    "DataParallel": replica_scripts.write_data_parallel_script,
+    "DeviceMesh": product_scripts.write_product_script,
+}
 
 
 def write_script(trace: StepTrace) -> str:
@@ -31,14 +37,12 @@ def write_script(trace: StepTrace) -> str:
         CollsimError: PyTorch has no module for its strategy.
     """
     parallel, step = trace.request.parallel, _build_scripted_step(trace)
-    if isinstance(parallel, DDP):
-        return replica_scripts.write_ddp_script(step, parallel)
-    if isinstance(parallel, DataParallel):
-        return replica_scripts.write_data_parallel_script(step)
-    if isinstance(parallel, Split):
-        return product_scripts.write_product_script(step, parallel)
-    message = "{says}: PyTorch has no module that does this; ddp(), data_parallel() and products of ways have a script"
-    raise CollsimError(message, says=parallel.label)
+    if parallel.torch_module not in _WRITERS:
+        message = (
+            "{says}: PyTorch has no module that does this; ddp(), data_parallel() and products of ways have a script"
+        )
+        raise CollsimError(message, says=parallel.label)
+    return _WRITERS[parallel.torch_module](step)
 
 
 def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:

@@ -58,7 +58,10 @@ def save(run, folder, names="trace_{}"):
 def test_a_dump_gives_the_report_of_the_run_in_every_order_of_files(name, run_program, tmp_path):
     source, kind, culprits = HANGS[name]
     run = run_program(TORCH + source, 4)
-    assert run.verdict == "hangs"
+    wanted = "hangs"
+    if kind in ("size", "type"):
+        wanted = "error"  # with gloo; NCCL hangs, or reduces garbage
+    assert run.verdict == wanted
     assert (run.hang.findings[0].kind, run.hang.culprits) == (kind, culprits)
     files = save(run, tmp_path / "dumps")
     for order in itertools.permutations(files):

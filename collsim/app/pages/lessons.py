@@ -14,7 +14,7 @@ from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.document import build_encoded_timeline
 
 from ...lessons.chapters import LESSONS, SECTIONS
-from ...lessons.lesson import Lesson, Picture
+from ...lessons.lesson import LanePicture, Lesson
 from ..classroom import question_html
 from ..scenario.address import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
@@ -46,8 +46,8 @@ class Content:
     table: tuple[tuple[Text, ...], ...]
     view: str
     timeline: dict[str, Any]
-    lanes: tuple[Picture, ...] = ()
-    lanes_after: tuple[Picture, ...] = ()
+    lanes: tuple[LanePicture, ...] = ()
+    lanes_after: tuple[LanePicture, ...] = ()
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
@@ -125,7 +125,7 @@ def draw() -> None:
         _draw_question(reading, content)
 
 
-def _draw_lanes(pictures: tuple[Picture, ...]) -> str:
+def _draw_lanes(pictures: tuple[LanePicture, ...]) -> str:
     """Pipelines as rows of boxes, below each other."""
     k, dark = 0 if get_language() == "en" else 1, is_dark()
     return "".join(f'<div class="cs-lanes">{picture.html(k, dark=dark)}</div>' for picture in pictures)

@@ -240,20 +240,13 @@ def create_run(
         (1048576, 67108864)
     """
     name = parse_collective(collective)
-    by_size: dict[int, list[float]] = {}
-    for size, seconds in zip(nbytes, times, strict=True):
-        if size > 0 and seconds > 0 and np.isfinite(seconds):
-            by_size.setdefault(int(size), []).append(float(seconds))
-    if not by_size:
-        raise CollsimError("no row has a positive size and time")
-    sizes = tuple(sorted(by_size))
+    sizes, medians = _take_medians(nbytes, times)
     seen = read_facts(machine, ranks)
     if strange := set(unsure) - set(_SAYS.values()):
         raise CollsimError(describe_unknown("fact to be unsure of", sorted(strange)[0], _SAYS.values()))
-    times_of = tuple(float(np.median(by_size[n])) for n in sizes)
     settings = () if not version else (("version", version),)
     stated = _list_stated_of_machine(machine, seen) - set(unsure)
-    run = MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
+    run = MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, medians, settings, stated=stated)
     if isinstance(machine, Topology):  # what a file left open does not matter to a comparison
         run = replace(run, machine=replace(machine, facts=replace(machine.facts, assumptions=())))
     if log is None:
@@ -261,6 +254,18 @@ def create_run(
     evidence = weigh_log(log, seen)
     settings = (*settings, *evidence.settings)
     return replace(run, settings=settings, confirmed=evidence.confirmed, excluded=evidence.excluded)
+
+
+def _take_medians(nbytes: Sequence[int], times: Sequence[float]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Sizes in order, and the median time of each."""
+    by_size: dict[int, list[float]] = {}
+    for size, seconds in zip(nbytes, times, strict=True):
+        if size > 0 and seconds > 0 and np.isfinite(seconds):
+            by_size.setdefault(int(size), []).append(float(seconds))
+    if not by_size:
+        raise CollsimError("no row has a positive size and time")
+    sizes = tuple(sorted(by_size))
+    return sizes, tuple(float(np.median(by_size[size])) for size in sizes)
 
 
 def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFrame:

@@ -126,7 +126,7 @@ def build(
             if waits == 0:
                 free[n] = me
                 n += 1
-        for i in range(m):
+        for i in range(m):  # after all reads of the step: they see what was there before it
             p, me = part[i], row + i
             turn = p["into"] + by
             if turn >= modulus:

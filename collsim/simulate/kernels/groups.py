@@ -56,6 +56,7 @@ def _merge_heaps(a: int, b: int, seats: Seats) -> int:
 @compile_inner
 def _merge_all(first: int, seats: Seats) -> int:
     """One heap of a row of heaps: two by two from the left, then one after another from the right."""
+    # The two passes, pairs first, are what makes a removal logarithmic (amortised).
     pairs = -1
     while first >= 0:
         second = seats[first]["right"]
@@ -132,6 +133,7 @@ def leave(
         drop(queue, counters, SIZE, seat)
         link["queued"] = -1
     link["front"] = _remove_seat(link["front"], seat, seats)
+    # An empty group counts from 0 again: over a long run `served` would grow until small marks drown in it.
     if link["front"] < 0:
         link["served"] = link["rate"] = 0.0
     return left

@@ -89,6 +89,8 @@ def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
     n = counters[which] - 1
     counters[which] = n
     key, last = heap[n]["key"], heap[n]["item"]
+    # What lies behind the last item must lose every comparison: `_move_down` reads four without asking how many there
+    # are.
     heap[n]["key"] = np.inf
     if i < n:
         if i > 0 and heap[(i - 1) >> 2]["key"] > key:

@@ -53,6 +53,7 @@ _VISITS = (
 @compile_inner
 def _sort_by_row(batch: Ints, n: int, seats: Seats) -> None:
     """Put events of one moment in the order of their rows (Shell sort)."""
+    # In place, since kernels make no array (`tables.compile_kernel`); gaps grow by 9/4 (Tokuda 1992).
     gap = 1
     while gap < n:
         gap = gap * 9 // 4 + 1
@@ -85,6 +86,8 @@ def _settle(
     """All events of this moment are over: end the flows that end with them (how many; put into ARRIVED after the first
     `done`), or else give new rates to all that they change."""
     ended = 0
+    # Ends that differ by rounding are one moment. Flows that end in it leave before anybody gets a new rate, which
+    # would last for no time.
     while counters[SIZE] > 0 and queue[0]["key"] <= t * (1 + TOGETHER):
         seat = queue[0]["item"]
         if seats[seat]["next"] != FLOWS:
@@ -192,6 +195,7 @@ def _handle_batch(
             arrived += 1
         elif sharing == FIFO:
             link = links[route_link[s["first"]]]
+            # Store and forward: a transfer comes to its next link when its last byte has left this one.
             begin = max(t, link["free"])
             link["free"] = begin + row["nbytes"] / link["bandwidth"]
             if row["nbytes"] > 0.0:
@@ -269,6 +273,7 @@ def finish(
         seat = work[ARRIVED, i]
         row = seats[seat]["row"]
         rows[row]["finish"] = t
+        # Last in, first out: the seat that was freed last is still in the cache.
         work[FREE_SEATS, counters[SPARE]] = seat
         counters[SPARE] += 1
         if len(after_start):
@@ -375,6 +380,8 @@ def run_until(
         if counters[SIZE] == 0:
             return False
         if (
+            # Slices end between moments, so the log must have room for all that one moment may change: every flow's
+            # rate, and flows that begin and end.
             counters[DONE] >= goal
             or counters[VISITED] >= _VISITS * most
             or (len(log) and len(log) - counters[LOGGED] < 3 * len(seats))

@@ -113,6 +113,8 @@ def _clear_link(link: int, links: Links) -> None:
 def _find_least_share(link: int, links: Links) -> float:
     """What a link has for each of its flows at least: held back are those that it held back until now, or none."""
     here = links[link]
+    # room / open > bandwidth / count without a division: what other links hold back leaves the rest more than an even
+    # share.
     if here["room"] * here["count"] > here["bandwidth"] * here["open"] and here["open"]:
         return here["room"] / here["open"]
     return here["bandwidth"] / here["count"]
@@ -122,6 +124,8 @@ def _find_least_share(link: int, links: Links) -> float:
 def _mark_dirty(link: int, links: Links, heap: Heap, counters: Longs) -> None:
     """What a link has for its flows has changed: it waits for the lowest rate at which they may notice."""
     here = links[link]
+    # No flow has its rate from this link, so it matters only where the flows held by others carry more than it has.
+    # Sums of rounded rates may be above its bandwidth by as little as _SPILT without that.
     if here["open"] == 0:
         here["level"] = np.inf
         if here["room"] >= -_SPILT * here["bandwidth"]:
@@ -159,6 +163,7 @@ def _give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes
         if links[route_link[hop]]["bandwidth"] < links[route_link[narrow]]["bandwidth"]:
             narrow = hop
     s["hop"] = narrow - s["first"]
+    # While it was alone `wanted` was the moment since when it flows; from here on it is a rate.
     began, s["wanted"] = s["wanted"], s["rate"]
     s["seen"] = 0
     node = seat << counters[BITS]
@@ -190,6 +195,7 @@ def _note_flow(link: int, seats: Seats, route_link: Ints, links: Links, nodes: N
     seat = here["head"] >> bits
     s = seats[seat]
     hop = s["first"] + s["hop"]
+    # Nobody kept the rate of a flow that no other link noticed: it was the level of its own link all along.
     if s["seen"] == 0:
         s["wanted"] = links[route_link[hop]]["level"]
         move_in_lists(seat, hop, ALONE, NOTICED, route_link[hop], links, nodes, seats, bits)
@@ -271,6 +277,8 @@ def attach(
         link = links[route_link[hop]]
         alone = alone and link["count"] == 0
         link["count"] += 1
+    # Most transfers of a collective have their links to themselves. They are only put where others will find them, and
+    # the search for max-min rates is not entered for them.
     if alone:
         node = seat << counters[BITS]
         for hop in range(s["first"], s["last"]):
@@ -449,6 +457,7 @@ def fix(
     elif seen == 0:
         move_in_lists(seat, first + now, NOTICED, ALONE, here, links, nodes, seats, bits)
     if before != now:
+        # A new flow's mark is its bytes; of one that had a rate, only its group knows how many are left.
         left = s["mark"]
         if before >= 0:
             left = leave(seat, route_link[first + before], t, links, seats, queue, work, counters)
@@ -475,6 +484,8 @@ def _find_exact_share(here: int, share: float, links: Links, nodes: Nodes, seats
             fetch(seats, node >> counters[BITS])
             if s["state"] != OPEN:
                 top = max(top, s["wanted"])
+            # A flow whose old rate is above the share counts as open. Taking it in raises the share, since it gives
+            # back more than it gets, so the loop ends.
             if s["state"] == UNCHANGED and s["wanted"] > share * _ABOVE:
                 room += s["wanted"]
                 many += 1
@@ -500,6 +511,7 @@ def fill(
 ) -> None:
     """A link is full: all its flows without a rate, and those with an old one above `share`, have this one."""
     link, bits = links[here], counters[BITS]
+    # Where the level is as it was, flows that have it already are not touched: there may be thousands of them.
     same = abs(share - link["level"]) <= SAME * share
     if link["loose"] or link["top"] > share * _ABOVE:
         node = link["head"]
@@ -546,12 +558,15 @@ def share_out(
             if link["count"] == 0 or link["room"] >= -_SPILT * link["bandwidth"]:
                 drop(heap, counters, DIRTY, here)
                 continue
+        # Rates are given from below: what is given now cannot be less than what was given before. Rounding must not
+        # turn that round, or a link would wait for ever.
         level = max(level, key)
         share = max(level, _find_least_share(here, links))
         if min(link["level"], share) <= key * _NEAR and link["top"] > share * _ABOVE:
             share = _find_exact_share(here, share, links, nodes, seats, counters)
         if min(link["level"], share) > key * _NEAR:  # not yet
             push(heap, counters, DIRTY, min(link["level"], share), here)
+        # Flows that have the old level here may have more now, and whether they can is for all their links to say.
         elif share > link["level"] * (1 + SAME):
             _release(here, route_link, links, nodes, seats, heap, work, counters)
         else:

@@ -99,6 +99,8 @@ def _cross_in_order(
     end = time + size / way["narrow"]
     if sharing == FAIR:
         for hop in range(first, last):
+            # Somebody is still on the link: the two would share it, and at which rates only the queue of events can
+            # tell.
             if time < links[route_link[hop]]["free"]:
                 return -1.0
         for hop in range(first, last):

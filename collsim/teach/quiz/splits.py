@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ...locale import Text
 from ...train import FSDP, Pipeline, Split
+from ...train.parallel.split import as_split
 from ...units import format_bytes, format_time
 from .kinds import Random, _build_choice
 from .question import Alternative, Question
@@ -24,7 +25,9 @@ _STRATEGIES: dict[str, Text] = {
 
 def _find_split(run: QuestionStep) -> Split | None:
     parallel = run.trace.request.parallel
-    return parallel if isinstance(parallel, Split) else None
+    if parallel.holds_model:
+        return None
+    return as_split(parallel)
 
 
 def _find_fsdp(run: QuestionStep) -> FSDP | None:

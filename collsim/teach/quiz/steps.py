@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...locale import Text
-from ...train import DDP, DataParallel, StepTrace
+from ...train import DDP, StepTrace
 from ...train.memory import MEMORY_KINDS
 from ...units import format_bytes, format_time
 from .kinds import Random, _build_choice
@@ -33,7 +33,7 @@ class QuestionStep:
     def ddp(self) -> bool:
         """Is it DDP, with allreduces beside the backward pass, after the first step?"""
         parallel = self.trace.request.parallel
-        return isinstance(parallel, DDP) and parallel.overlap and self.trace.request.step > 1
+        return parallel.name == "ddp" and parallel.overlap and self.trace.request.step > 1
 
     @cached_property
     def buckets(self) -> list[int]:
@@ -248,7 +248,7 @@ def _ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
 def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
     """What GPU 0 sends in DataParallel, against a rank of DDP."""
     t = run.trace
-    if not isinstance(t.request.parallel, DataParallel) or t.step.ranks < 3:
+    if not t.request.parallel.is_one_process or t.step.ranks < 3:
         return None
     root, other = t.step.lanes[0][0], t.step.lanes[1][0]
     sent, n = t.sent_bytes[root], t.step.ranks
@@ -256,7 +256,7 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
         f"DataParallel on {n} GPUs: how many bytes does GPU {root}, the hub, send in a step?",
         f"{n} 块 GPU 上的 DataParallel：作为中心的 GPU {root} 在一步中发送多少字节？",
     )
-    by = "copies" if not t.request.parallel.nccl else "NCCL's chain"
+    by = "NCCL's chain" if t.request.parallel.uses_nccl else "copies"
     explanation = (
         f"It broadcasts {format_bytes(t.step.model.nbytes)} of parameters by {by}, and scatters the inputs.",
         f"它{'逐个拷贝' if by == 'copies' else '用 NCCL 的链'}广播 {format_bytes(t.step.model.nbytes)} 的参数，"

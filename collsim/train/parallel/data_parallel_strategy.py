@@ -53,6 +53,21 @@ class DataParallel(WholeModelStrategy):
     nccl: bool = True
     accumulate: int | None = None
 
+    @property
+    def torch_module(self) -> str:
+        """Its name in torch.nn."""
+        return "DataParallel"
+
+    @property
+    def is_one_process(self) -> bool:
+        """Always, on one node."""
+        return True
+
+    @property
+    def uses_nccl(self) -> bool:
+        """Copies from GPU to GPU are none of its collectives."""
+        return self.nccl
+
     def build_step(self, workload: Workload) -> TrainingStep:
         """Build the step; GPU 0 is lane 0, all others share lane 1.
 

@@ -9,7 +9,7 @@ follows a synchronised one, and the forward pass waits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,10 @@ from .buckets import (
     build_single_bucket,
     rebuild_buckets,
 )
+from .replica_sync import BucketedSync, ReplicaSync
 from .strategy import (
+    ReplicaStrategy,
+    TorchReplicas,
     WholeModelStrategy,
     Workload,
     add_backward,
@@ -43,11 +46,14 @@ from .strategy import (
     require_same,
 )
 
+if TYPE_CHECKING:
+    from .split_builder import SplitBuilder
+
 _UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
 
 
 @dataclass(frozen=True)
-class DDP(WholeModelStrategy):
+class DDP(WholeModelStrategy, ReplicaStrategy):
     """PyTorch's DistributedDataParallel; `ddp(...)` makes one, and says what the options are.
 
     Attributes:
@@ -69,7 +75,6 @@ class DDP(WholeModelStrategy):
     """
 
     name: ClassVar[str] = "ddp"
-    axis: ClassVar[str] = "dp"
     bucket: int | None = None
     first: int | None = None
     hook: str | None = None
@@ -93,17 +98,51 @@ class DDP(WholeModelStrategy):
         return first, cap
 
     def format_option(self, name: str, value: object) -> str:
-        """A size in the largest unit of which it is a whole number; every other option as Python writes it.
-
-        Args:
-            name: Of the option.
-            value: Bytes for a size.
-        """
-        if name in ("bucket", "first") and isinstance(value, int):
-            for unit, factor in _UNITS:
-                if value % factor == 0:
-                    return repr(f"{value // factor}{unit}")
+        """The value of an option; a size in the largest unit of which it is a whole number."""
+        if name in ("bucket", "first"):
+            return repr(_format_size(value))
         return repr(value)
+
+    @property
+    def torch_module(self) -> str:
+        """By itself; in a product it is `replicate`."""
+        return "DistributedDataParallel"
+
+    def describe_torch(self, dtype: str) -> TorchReplicas:
+        """`replicate`, which has no buckets."""
+        return TorchReplicas(
+            call="replicate",
+            imports=(
+                "from torch.distributed._composable.replicate_with_fsdp import replicate",
+                "from torch.distributed.fsdp import MixedPrecisionPolicy",
+            ),
+            purpose="gradients are reduced block by block",
+            reduce_dtype={None: "float32", "fp16": "float16", "bf16": "bfloat16"}[self.hook],
+            missing=("bucket", "first", "overlap", "find_unused", "static_graph"),
+            reduces_each=not self.no_sync,
+            reduces_once=self.no_sync,
+        )
+
+    def list_megatron_options(self) -> list[str]:
+        """Its buckets count elements."""
+        options = []
+        if self.overlap:
+            options.append("--overlap-grad-reduce")
+        if self.overlap and self.bucket:
+            options.append(f"--ddp-bucket-size {self.bucket // 4}")
+        if self.hook:
+            options.append("--grad-reduce-in-bf16")
+        return [" ".join(options)]
+
+    def find_missing_megatron_options(self) -> dict[str, bool]:
+        """Half precision other than bfloat16, the first bucket, and torch's switches."""
+        missing = {f"hook={self.hook!r}": self.hook == "fp16", "first": self.first is not None}
+        missing |= {"find_unused=True": self.find_unused, "static_graph=True": self.static_graph}
+        return missing | {"no_sync=False": not self.no_sync}
+
+    def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
+        """Buckets of gradients that are reduced."""
+        return BucketedSync(builder, self)
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
         """Assign the tensors of a model to buckets. Buckets are rebuilt after the first step, with `static_graph` after
@@ -155,6 +194,14 @@ class DDP(WholeModelStrategy):
         """
         require_pass_tasks(workload)
         return _StepWriter(self, workload).write_step()
+
+
+def _format_size(size: object) -> object:
+    """A size in the largest unit of which it is a whole number."""
+    for unit, factor in _UNITS:
+        if isinstance(size, int) and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return size
 
 
 @register_strategy

@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK
 from .rank_groups import Groups
-from .replica_sync import ReplicaSync
+from .replica_sync import EstimatedUnits, ReplicaSync, TimeCollective
 from .sharded_units import ModelUnit
-from .sharding import FSDP
 
 if TYPE_CHECKING:
+    from .sharding import FSDP
     from .split_builder import SplitBuilder
 
 ROOT = -1
@@ -60,6 +63,74 @@ class FsdpSync(ReplicaSync):
     def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
         """A GPU's shard, in float32."""
         return 4.0 * unit.parameters / self.shards
+
+    def estimate_exposed_time(
+        self, pairs: EstimatedUnits, lane: int, time_collective: TimeCollective, interference: float
+    ) -> float:
+        """Estimate what gathers and reductions take longer than the block beside them, and the root's.
+
+        Args:
+            pairs: Units of the lane with their estimates.
+            lane: Number of the lane.
+            time_collective: Gives the seconds of a collective.
+            interference: Share of its speed that a GPU loses while it communicates.
+
+        Returns:
+            The time in s.
+        """
+        if self.shards == 1:
+            return 0.0
+        groups, hidden, exposed, root = self.sharded[lane], self.strategy.prefetch, 0.0, 0
+        for unit, u in pairs:
+            size = u.dense + u.routed
+            if not unit.is_block:
+                root += size
+                continue
+            gather = time_collective("allgather", size * self.item_bytes, groups)
+            reduce = time_collective("reduce_scatter", self.count_gradient_bytes(size), groups)
+            again = 0.0
+            if self.strategy.reshard_after_forward:
+                again = gather
+            exposed += max(0.0, gather - u.forward * hidden) + max(
+                0.0, again - u.backward * hidden, reduce - u.backward
+            )
+            beside = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
+            exposed += interference * beside  # computing is slower while anything is sent
+        ends = 0.0
+        if root:
+            ends = time_collective("allgather", root * self.item_bytes, groups)
+            ends += time_collective("reduce_scatter", self.count_gradient_bytes(root), groups)
+        return self.workload.accumulate * exposed + ends
+
+    def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> npt.NDArray[np.float64]:
+        """Estimate the bytes of gathered weights and of gradients not yet reduced, unit by unit of a forward and a
+        backward pass: beside the root the block and the next one, or all that has been gathered; gradients of the root,
+        of the block and of the one before.
+
+        Args:
+            pairs: Units of the lane with their estimates.
+            micros: Number of microbatches.
+
+        Returns:
+            (2 * units * microbatches,) bytes.
+        """
+        blocks = [u.dense + u.routed if unit.is_block else 0 for unit, u in pairs]
+        root = [u.dense + u.routed - block for (_, u), block in zip(pairs, blocks, strict=True)]
+
+        def get_neighbour_size(i: int, step: int) -> int:
+            """The next block on a side."""
+            later = blocks[i + 1 :] if step > 0 else blocks[:i][::-1]
+            return next((size for size in later if size), 0)
+
+        keeps_blocks, ahead, units = self.strategy.keeps_weights, self.strategy.prefetch, range(len(pairs))
+        if keeps_blocks:
+            back = [sum(root) + sum(blocks[: i + 1]) for i in units]
+            there = [size + ahead * get_neighbour_size(i, 1) for i, size in enumerate(back)]
+        else:
+            there = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, 1) for i in units]
+            back = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, -1) for i in units]
+        back = [size + sum(root[i:]) + blocks[i] + get_neighbour_size(i, 1) for i, size in enumerate(back)]
+        return np.tile(np.array(there + back[::-1], float) * self.item_bytes, micros)
 
     # ---- gathers ----------------------------------------------------------------------------------------------------
 

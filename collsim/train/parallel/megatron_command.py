@@ -9,14 +9,14 @@ from __future__ import annotations
 from ...errors import CollsimError, join_words
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from ..workload.model import Model
-from .ddp_strategy import DDP
-from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
+from .model_parallel import ContextParallel, ExpertParallel, TensorParallel
 from .rank_groups import RANK_ORDER
-from .sharding import FSDP, ZERO_BUCKET_ELEMENTS, Zero
 from .split import Split, as_split
 from .strategy import ParallelStrategy
 from .strategy_parser import parse_strategy
 
+#: Axes of a product in the order of its options.
+_AXES = ("tp", "cp", "ep", "pp", "dp")
 #: Orders of ranks that it knows, with the option that chooses them.
 _ORDERS = {RANK_ORDER: "", "tp-cp-ep-pp-dp": "--use-tp-pp-dp-mapping"}
 
@@ -60,7 +60,7 @@ def build_megatron_command(
         far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
     shared = split.get_size(TensorParallel) > 1 or split.get_size(ContextParallel) > 1
     alone = ""
-    if shared and not _is_fully_sharded(split):
+    if shared and (split.data_strategy is None or not split.data_strategy.shares_gradients):
         alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 "
     lines = [f"{alone}torchrun {far} --nproc-per-node {gpus} pretrain_gpt.py"]
     stages = split.pipeline.size * split.pipeline.interleave
@@ -71,7 +71,7 @@ def build_megatron_command(
     lines += model_options
     lines += ["--mock-data --tokenizer-type NullTokenizer --train-iters 20 --lr 1e-4 --bf16"]
     lines += [f"--micro-batch-size {micro_batch} --global-batch-size {batch}"]
-    lines += [*_list_layer_options(split), *_list_pipeline_options(split), *_list_data_options(split, sizes)]
+    lines += _list_part_options(split, sizes)
     lines += [_format_recompute(recompute, stage_blocks), _format_rank_order(split)]
     return " \\\n".join(filter(None, lines))
 
@@ -81,11 +81,12 @@ def _require_supported(way: ParallelStrategy, split: Split, model: Model, sizes:
     for part in split.parts:
         if not part.axis:
             raise CollsimError("Megatron-LM has no option for {part}", part=part.label)
-        if option := _find_unsupported_option(part):
-            raise CollsimError("Megatron-LM has no option for {part}", part=f"{option} in {part.label}")
+        for option, is_used in part.find_missing_megatron_options().items():
+            if is_used:
+                raise CollsimError("Megatron-LM has no option for {part}", part=f"{option} in {part.label}")
     if not model.tokens or model.layers[-1].name != "head":
         raise CollsimError("pretrain_gpt.py of Megatron-LM trains decoders, and {name} is none", name=model.name)
-    _list_pipeline_options(split)  # its schedule, before what its stages are of
+    split.pipeline.list_megatron_options()  # its schedule, before what its stages are of
     t, c = split.find_part(TensorParallel), split.get_size(ContextParallel)
     if t is not None and t.size > 1 and not t.sequence and split.get_size(ExpertParallel) > 1:
         message = "Megatron-LM has experts beside {part} only with sequence=True"
@@ -98,30 +99,6 @@ def _require_supported(way: ParallelStrategy, split: Split, model: Model, sizes:
         if many % by:
             message = "Megatron-LM wants a multiple of {by} for {what}={many} with {says}"
             raise CollsimError(message, by=by, what=what, many=many, says=split.label)
-
-
-def _find_unsupported_option(part: ParallelStrategy) -> str | None:
-    """An option of a part for which it has none: of DDP's buckets the first, FSDP that gathers only when it must (torch
-    and its own module gather ahead), types of gradients other than its two."""
-    reduced = getattr(part, "reduce_dtype", None)
-    unsupported: dict[str, bool] = {f"reduce_dtype={reduced!r}": reduced not in (None, "bfloat16", "float32")}
-    if isinstance(part, DDP):
-        unsupported |= {f"hook={part.hook!r}": part.hook == "fp16", "first": part.first is not None}
-        unsupported |= {"find_unused=True": part.find_unused, "static_graph=True": part.static_graph}
-        unsupported |= {"no_sync=False": not part.no_sync}
-    elif isinstance(part, FSDP):
-        unsupported |= {"prefetch=False": not part.prefetch, "no_sync=True": part.no_sync}
-    elif isinstance(part, Zero) and part.stage > 1:
-        unsupported |= {"overlap=False": not part.overlap, "bucket": part.bucket != ZERO_BUCKET_ELEMENTS}
-    elif isinstance(part, Pipeline):
-        unsupported |= {"scatter=True": part.scatter}
-    return next((option for option, is_used in unsupported.items() if is_used), None)
-
-
-def _is_fully_sharded(split: Split) -> bool:
-    """Sharded by a module of its own: stage 2 and above, which its distributed optimizer is not."""
-    data = split.data_strategy
-    return isinstance(data, FSDP) or (isinstance(data, Zero) and data.stage > 1)
 
 
 def _list_model_options(sizes: DecoderShape) -> list[str]:
@@ -139,87 +116,18 @@ def _list_model_options(sizes: DecoderShape) -> list[str]:
     return [*lines, " ".join(more)]
 
 
-def _list_layer_options(split: Split) -> list[str]:
-    """GPUs that share layers, sequences and experts."""
+def _list_part_options(split: Split, sizes: DecoderShape | None) -> list[str]:
+    """GPUs that share layers, sequences and experts, stages, and how replicas keep together."""
     lines = []
-    tensor, context, expert = (
-        split.find_part(TensorParallel),
-        split.get_size(ContextParallel),
-        split.get_size(ExpertParallel),
-    )
-    if tensor is not None and tensor.size > 1:
-        lines.append(f"--tensor-model-parallel-size {tensor.size}" + " --sequence-parallel" * tensor.sequence)
-    if context > 1:
-        lines.append(f"--context-parallel-size {context}")
-    if expert > 1:  # each is cut over TP too, unless told otherwise
-        lines.append(f"--expert-model-parallel-size {expert}")
+    for part in sorted(split.parts, key=lambda part: _AXES.index(part.axis)):
+        torch_fsdp = part.list_torch_fsdp_options() if _can_use_torch_fsdp(split, sizes) else []
+        lines += torch_fsdp or part.list_megatron_options()
     return lines
-
-
-def _list_pipeline_options(split: Split) -> list[str]:
-    pipe: Pipeline = split.pipeline
-    if pipe.size == 1:
-        return []
-    if pipe.schedule not in ("1f1b", "interleaved"):
-        raise CollsimError("Megatron-LM has no {part}: its pipelines are 1F1B and interleaved", part=pipe.label)
-    thin = ""
-    if pipe.interleave > 1:
-        thin = f" --num-virtual-stages-per-pipeline-rank {pipe.interleave}"
-    return [f"--pipeline-model-parallel-size {pipe.size}{thin}"]
-
-
-def _list_data_options(split: Split, sizes: DecoderShape | None) -> list[str]:
-    """How replicas keep together. Its gradients are reduced in float32 unless told otherwise."""
-    data = split.data_strategy
-    if data is None:
-        return []
-    if isinstance(data, DDP):
-        words = []
-        if data.overlap:
-            words.append("--overlap-grad-reduce")
-        if data.overlap and data.bucket:
-            words.append(f"--ddp-bucket-size {data.bucket // 4}")  # it counts elements
-        if data.hook:
-            words.append("--grad-reduce-in-bf16")
-        return [" ".join(words)]
-    small = " --grad-reduce-in-bf16"
-    if data.reduce_dtype == "float32":
-        small = ""
-    if isinstance(data, Zero) and data.stage == 1:
-        beside = ""
-        if data.overlap:
-            beside = " --overlap-grad-reduce --overlap-param-gather"
-        if data.overlap and data.bucket != ZERO_BUCKET_ELEMENTS:
-            beside += f" --ddp-bucket-size {data.bucket}"
-        return [f"--use-distributed-optimizer{beside}{small}"]
-    if isinstance(data, FSDP) and data.replicate == 1 and _can_use_torch_fsdp(split, sizes):
-        keeps = " --torch-fsdp2-no-reshard-after-forward"
-        if data.reshard_after_forward:
-            keeps = ""
-        return [f"--use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dist{keeps}{small}"]
-    return [_format_megatron_fsdp(data) + small]
 
 
 def _can_use_torch_fsdp(split: Split, sizes: DecoderShape | None) -> bool:
     """Does it take torch's FSDP2? Not with a pipeline, experts, or a head that shares the embedding's matrix."""
     return split.pipeline.size == 1 and split.get_size(ExpertParallel) == 1 and sizes is not None and not sizes.tied
-
-
-def _format_megatron_fsdp(data: Zero | FSDP) -> str:
-    """Its own module, Megatron-FSDP."""
-    what = "optim_grads_params"
-    if data.keeps_weights:
-        what = "optim_grads"
-    copies = 1
-    if isinstance(data, FSDP):
-        copies = data.replicate
-    more = ""
-    if copies > 1:
-        more = f" --num-distributed-optimizer-instances {copies}"
-    return (
-        f"--use-megatron-fsdp --data-parallel-sharding-strategy {what} --use-distributed-optimizer{more} "
-        "--overlap-grad-reduce --overlap-param-gather --no-gradient-accumulation-fusion --ckpt-format fsdp_dtensor"
-    )
 
 
 def _format_recompute(recompute: str, blocks: int) -> str:

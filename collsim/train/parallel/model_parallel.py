@@ -46,6 +46,12 @@ class TensorParallel(ParallelStrategy):
     size: int = 1
     sequence: bool = False
 
+    def list_megatron_options(self) -> list[str]:
+        """Where more than one GPU shares a layer."""
+        if self.size == 1:
+            return []
+        return [f"--tensor-model-parallel-size {self.size}" + " --sequence-parallel" * self.sequence]
+
 
 @dataclass(frozen=True)
 class ContextParallel(ParallelStrategy):
@@ -65,6 +71,10 @@ class ContextParallel(ParallelStrategy):
     leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
 
+    def list_megatron_options(self) -> list[str]:
+        """Where more than one GPU shares a sequence."""
+        return [f"--context-parallel-size {self.size}"] * (self.size > 1)
+
 
 @dataclass(frozen=True)
 class ExpertParallel(ParallelStrategy):
@@ -83,6 +93,10 @@ class ExpertParallel(ParallelStrategy):
     axis: ClassVar[str] = "ep"
     leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
+
+    def list_megatron_options(self) -> list[str]:
+        """Where more than one GPU shares the experts; each is cut by tensor parallelism too, unless told otherwise."""
+        return [f"--expert-model-parallel-size {self.size}"] * (self.size > 1)
 
 
 @dataclass(frozen=True)
@@ -121,6 +135,21 @@ class Pipeline(ParallelStrategy):
         if "schedule" in options and "interleave" not in options:
             options["interleave"] = None
         return super().with_options(**options)
+
+    def list_megatron_options(self) -> list[str]:
+        """Its pipelines are 1F1B and interleaved."""
+        if self.size == 1:
+            return []
+        if self.schedule not in ("1f1b", "interleaved"):
+            raise CollsimError("Megatron-LM has no {part}: its pipelines are 1F1B and interleaved", part=self.label)
+        thin = ""
+        if self.interleave > 1:
+            thin = f" --num-virtual-stages-per-pipeline-rank {self.interleave}"
+        return [f"--pipeline-model-parallel-size {self.size}{thin}"]
+
+    def find_missing_megatron_options(self) -> dict[str, bool]:
+        """It sends the whole between stages."""
+        return {"scatter=True": self.scatter}
 
     def build_orders(self, microbatches: int) -> list[PassOrder]:
         """What every rank runs, in order. Raises CollsimError for numbers that the schedule cannot take."""

@@ -66,6 +66,11 @@ class ParameterServer(WholeModelStrategy):
         return rebuild_buckets(model, self.bucket, self.bucket)
 
     @property
+    def uses_nccl(self) -> bool:
+        """A push and a pull are none of its collectives."""
+        return False
+
+    @property
     def algorithm(self) -> tuple[str, tuple[tuple[str, int | str], ...]]:
         """The schedule of a push with its pull, and its options."""
         server = ("server", "helper" if self.on == "host" else "rank")

@@ -7,20 +7,52 @@ buffer); of ZeRO and FSDP see `sharding`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK, require_tasks
 from .buckets import HOOK_ITEM_BYTES
-from .ddp_strategy import DDP
 from .rank_groups import Groups
 from .sharded_units import ModelUnit
-from .sharding import FSDP, Zero
 from .strategy import OPTIMIZERS
 
 if TYPE_CHECKING:
+    from .ddp_strategy import DDP
+    from .sharding import Zero
     from .split_builder import SplitBuilder
+
+#: Seconds of a collective: of a kind, bytes as nccl-tests counts them, and groups that run it at the same time.
+TimeCollective = Callable[[str, int, Groups], float]
+
+
+class UnitEstimate(NamedTuple):
+    """What a unit costs a GPU in one microbatch, by formula.
+
+    Attributes:
+        forward: s of its forward pass.
+        backward: s of its backward pass.
+        inside: s of its collectives in both that nothing hides.
+        resident: bytes of activations that stay.
+        again: bytes of activations that are there while it is computed again.
+        dense: elements of parameters that all data parallel ranks hold.
+        routed: elements of experts' parameters.
+    """
+
+    forward: float
+    backward: float
+    inside: float
+    resident: float
+    again: float
+    dense: int
+    routed: int
+
+
+#: Units of a lane with their estimates.
+EstimatedUnits = Sequence[tuple[ModelUnit, UnitEstimate]]
 
 
 class ReplicaSync:
@@ -116,6 +148,34 @@ class ReplicaSync:
         state = OPTIMIZERS[self.workload.optimizer][0] * self.weight_bytes // 4
         return {"parameters": parameters, "optimizer": state * updated}
 
+    def estimate_exposed_time(
+        self, pairs: EstimatedUnits, lane: int, time_collective: TimeCollective, interference: float
+    ) -> float:
+        """Estimate the time of the gradients and weights on a lane that nothing hides.
+
+        Args:
+            pairs: Units of the lane with their estimates.
+            lane: Number of the lane.
+            time_collective: Gives the seconds of a collective.
+            interference: Share of its speed that a GPU loses while it communicates.
+
+        Returns:
+            The time in s; 0 without replicas.
+        """
+        return 0.0
+
+    def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> float | npt.NDArray[np.float64]:
+        """Estimate the bytes of gathered weights and of gradients not yet reduced.
+
+        Args:
+            pairs: Units of the lane with their estimates.
+            micros: Number of microbatches.
+
+        Returns:
+            Bytes, for each unit of each forward and backward pass where they differ; 0 where nothing is sharded.
+        """
+        return 0.0
+
     @property
     def has_wide_weights(self) -> bool:
         """Whether the optimizer updates weights that are wider than what is computed in."""
@@ -208,6 +268,37 @@ class BucketedSync(ReplicaSync):
                     w.add_collective(lane, NETWORK, self.kind, name, groups[lane], size, (behind,), micro, **rest)
                 )
 
+    def estimate_exposed_time(
+        self, pairs: EstimatedUnits, lane: int, time_collective: TimeCollective, interference: float
+    ) -> float:
+        """Estimate what reductions take beyond the backward pass, or all of it where they do not overlap.
+
+        Args:
+            pairs: Units of the lane with their estimates.
+            lane: Number of the lane.
+            time_collective: Gives the seconds of a collective.
+            interference: Share of its speed that a GPU loses while it communicates.
+
+        Returns:
+            The time in s.
+        """
+        exposed, last = 0.0, sum(u.backward for _, u in pairs)
+        for what, groups in (("dense", self.dense_groups), ("routed", self.routed_groups)):
+            sizes = [size for _, u in pairs if (size := getattr(u, what))]
+            if self.replica_count == 1 or not sizes or len(groups[lane][0]) == 1:
+                continue
+            took = [time_collective(self.kind, self.count_gradient_bytes(size), groups[lane]) for size in sizes]
+            if self.strategy.overlap:
+                exposed += max(took[0], sum(took) - last)
+            else:
+                exposed += sum(took)
+            exposed += self.estimate_weights_time(sum(sizes), groups[lane], time_collective)
+        return exposed
+
+    def estimate_weights_time(self, elements: int, groups: Groups, time_collective: TimeCollective) -> float:
+        """Seconds in which so many updated weights are gathered behind the optimizer."""
+        return 0.0
+
     def finish_lane(self, lane: int) -> tuple[int, ...]:
         """Launch the last bucket.
 
@@ -266,6 +357,29 @@ class ZeroSync(BucketedSync):
         bucket[0] += unit.dense_parameters
         bucket[1] += unit.expert_parameters
 
+    def estimate_exposed_time(
+        self, pairs: EstimatedUnits, lane: int, time_collective: TimeCollective, interference: float
+    ) -> float:
+        """Estimate reductions beyond the backward pass and gathers behind the optimizer, in stage 2 of each microbatch.
+
+        Args:
+            pairs: Units of the lane with their estimates.
+            lane: Number of the lane.
+            time_collective: Gives the seconds of a collective.
+            interference: Share of its speed that a GPU loses while it communicates.
+
+        Returns:
+            The time in s.
+        """
+        exposed = super().estimate_exposed_time(pairs, lane, time_collective, interference)
+        if self.strategy.stage == 2:
+            return exposed * self.workload.accumulate
+        return exposed
+
+    def estimate_weights_time(self, elements: int, groups: Groups, time_collective: TimeCollective) -> float:
+        """All of them, in one piece."""
+        return time_collective("allgather", elements * self.item_bytes, groups)
+
     def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
         """All of them, in stage 2 its part."""
         return self.wire * unit.parameters / (self.shards if self.strategy.stage == 2 else 1)
@@ -298,26 +412,3 @@ class ZeroSync(BucketedSync):
 def sum_units(units: Sequence[ModelUnit], what: str) -> int:
     """Elements of a kind in units."""
     return sum(getattr(unit, what) for unit in units)
-
-
-def create_replica_sync(builder: SplitBuilder) -> ReplicaSync:
-    """Create what keeps the replicas of a split together.
-
-    Args:
-        builder: The step under construction, whose split names a data parallel strategy or none.
-
-    Returns:
-        The collectives and memory of that strategy.
-    """
-    from .fsdp_sync import FsdpSync
-
-    data = builder.split.data_strategy
-    if data is None:
-        return ReplicaSync(builder)
-    if isinstance(data, DDP):
-        return BucketedSync(builder, data)
-    if isinstance(data, FSDP) or data.stage == 3:
-        return FsdpSync(
-            builder, data if isinstance(data, FSDP) else FSDP(prefetch=data.overlap, reduce_dtype=data.reduce_dtype)
-        )
-    return ZeroSync(builder, data)

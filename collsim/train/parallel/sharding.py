@@ -9,21 +9,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypedDict
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
 from ...errors.keywords import check_keywords
 from ...units import parse_count
-from .strategy import ParallelStrategy, get_optimizer_bytes, parse_accumulate, register_strategy, require_flags
+from .fsdp_sync import FsdpSync
+from .replica_sync import ReplicaSync, ZeroSync
+from .strategy import (
+    ReplicaStrategy,
+    TorchReplicas,
+    get_optimizer_bytes,
+    parse_accumulate,
+    register_strategy,
+    require_flags,
+)
+
+if TYPE_CHECKING:
+    from .split_builder import SplitBuilder
 
 #: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and
 #: allgather_bucket_size).
 ZERO_BUCKET_ELEMENTS = 500_000_000
 
 
+class _FullyShard(TypedDict):
+    call: str
+    imports: tuple[str, ...]
+    purpose: str
+
+
+#: What torch's `fully_shard` is in every script.
+_FULLY_SHARD: _FullyShard = {
+    "call": "fully_shard",
+    "imports": ("from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard",),
+    "purpose": "each block is gathered by itself; the rest is the root",
+}
+
+
 @dataclass(frozen=True)
-class Zero(ParallelStrategy):
+class Zero(ReplicaStrategy):
     """ZeRO; `zero(...)` makes one, and says what the options are.
 
     Attributes:
@@ -40,7 +66,6 @@ class Zero(ParallelStrategy):
     """
 
     name: ClassVar[str] = "zero"
-    axis: ClassVar[str] = "dp"
     leading: ClassVar[tuple[str, ...]] = ("stage",)
     stage: int = 3
     bucket: int = ZERO_BUCKET_ELEMENTS
@@ -52,6 +77,49 @@ class Zero(ParallelStrategy):
     def keeps_weights(self) -> bool:
         """Are gathered weights kept for the backward pass?"""
         return self.stage < 3
+
+    @property
+    def shares_gradients(self) -> bool:
+        """From stage 2 on."""
+        return self.stage > 1
+
+    def describe_torch(self, dtype: str) -> TorchReplicas:
+        """`fully_shard`; with weights that stay in stages 1 and 2."""
+        return TorchReplicas(
+            **_FULLY_SHARD,
+            reduce_dtype=self.reduce_dtype or dtype,
+            missing=("bucket", "overlap") if self.keeps_weights else (),
+            keeps_weights=self.keeps_weights,
+            waits_for_gathers=self.stage == 3 and not self.overlap,
+            reduces_each=self.stage > 1,
+            reduces_once=self.stage == 1,
+            gathers_once=self.keeps_weights,
+        )
+
+    def list_megatron_options(self) -> list[str]:
+        """Its distributed optimizer in stage 1, its own FSDP from stage 2 on."""
+        small = _format_gradient_option(self.reduce_dtype)
+        if self.stage > 1:
+            return [_format_megatron_fsdp(self.keeps_weights, 1) + small]
+        beside = ""
+        if self.overlap:
+            beside = " --overlap-grad-reduce --overlap-param-gather"
+        if self.overlap and self.bucket != ZERO_BUCKET_ELEMENTS:
+            beside += f" --ddp-bucket-size {self.bucket}"
+        return [f"--use-distributed-optimizer{beside}{small}"]
+
+    def find_missing_megatron_options(self) -> dict[str, bool]:
+        """From stage 2 on gradients always overlap, and its buckets are its own."""
+        missing = _find_missing_dtype(self.reduce_dtype)
+        if self.stage > 1:
+            missing |= {"overlap=False": not self.overlap, "bucket": self.bucket != ZERO_BUCKET_ELEMENTS}
+        return missing
+
+    def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
+        """Stage 3 gathers weights as FSDP does; 1 and 2 reduce gradients in buckets."""
+        if self.stage == 3:
+            return FsdpSync(builder, FSDP(prefetch=self.overlap, reduce_dtype=self.reduce_dtype))
+        return ZeroSync(builder, self)
 
     def count_sent_bytes(self, params: float, ranks: int, dtype: str = "bfloat16") -> float:
         """Count the bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in
@@ -129,7 +197,7 @@ def zero(
 
 
 @dataclass(frozen=True)
-class FSDP(ParallelStrategy):
+class FSDP(ReplicaStrategy):
     """Fully sharded data parallelism; `fsdp(...)` makes one, and says what the options are.
 
     Attributes:
@@ -147,7 +215,6 @@ class FSDP(ParallelStrategy):
     """
 
     name: ClassVar[str] = "fsdp"
-    axis: ClassVar[str] = "dp"
     reshard_after_forward: bool = True
     prefetch: bool = True
     replicate: int = 1
@@ -159,6 +226,44 @@ class FSDP(ParallelStrategy):
     def keeps_weights(self) -> bool:
         """Are gathered weights kept for the backward pass?"""
         return not self.reshard_after_forward
+
+    @property
+    def shares_gradients(self) -> bool:
+        """Always."""
+        return True
+
+    def describe_torch(self, dtype: str) -> TorchReplicas:
+        """`fully_shard`."""
+        return TorchReplicas(
+            **_FULLY_SHARD,
+            reduce_dtype=self.reduce_dtype or dtype,
+            keeps_weights=self.keeps_weights,
+            waits_for_gathers=not self.prefetch,
+            reduces_each=True,
+            reduces_once=self.no_sync,
+        )
+
+    def list_megatron_options(self) -> list[str]:
+        """Its own FSDP."""
+        return [_format_megatron_fsdp(self.keeps_weights, self.replicate) + _format_gradient_option(self.reduce_dtype)]
+
+    def list_torch_fsdp_options(self) -> list[str]:
+        """Torch has no replicas of shards there."""
+        if self.replicate > 1:
+            return []
+        keeps = _format_gradient_option(self.reduce_dtype)
+        if self.keeps_weights:
+            keeps = f" --torch-fsdp2-no-reshard-after-forward{keeps}"
+        return [f"--use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dist{keeps}"]
+
+    def find_missing_megatron_options(self) -> dict[str, bool]:
+        """It always gathers ahead, as torch does, and reduces after each microbatch."""
+        missing = _find_missing_dtype(self.reduce_dtype)
+        return missing | {"prefetch=False": not self.prefetch, "no_sync=True": self.no_sync}
+
+    def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
+        """Blocks are gathered before they compute, and their gradients reduced."""
+        return FsdpSync(builder, self)
 
 
 @register_strategy
@@ -200,6 +305,32 @@ def fsdp(
     replicas = parse_count(replicate, "replicate")
     return FSDP(
         reshard_after_forward, prefetch, replicas, no_sync, _parse_dtype(reduce_dtype), parse_accumulate(accumulate)
+    )
+
+
+def _find_missing_dtype(reduce_dtype: str | None) -> dict[str, bool]:
+    """Megatron-LM reduces gradients in two types."""
+    return {f"reduce_dtype={reduce_dtype!r}": reduce_dtype not in (None, "bfloat16", "float32")}
+
+
+def _format_gradient_option(reduce_dtype: str | None) -> str:
+    """Megatron-LM reduces gradients in float32 unless told otherwise."""
+    if reduce_dtype == "float32":
+        return ""
+    return " --grad-reduce-in-bf16"
+
+
+def _format_megatron_fsdp(keeps_weights: bool, replicas: int) -> str:
+    """Its own module, Megatron-FSDP."""
+    sharded = "optim_grads_params"
+    if keeps_weights:
+        sharded = "optim_grads"
+    copies = ""
+    if replicas > 1:
+        copies = f" --num-distributed-optimizer-instances {replicas}"
+    return (
+        f"--use-megatron-fsdp --data-parallel-sharding-strategy {sharded} --use-distributed-optimizer{copies} "
+        "--overlap-grad-reduce --overlap-param-gather --no-gradient-accumulation-fusion --ckpt-format fsdp_dtensor"
     )
 
 

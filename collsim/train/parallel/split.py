@@ -10,12 +10,10 @@ from ...dtypes import find_itemsize
 from ...errors import CollsimError, Sentence
 from ..workload.model import Model
 from ..workload.step_graph import TrainingStep
-from .ddp_strategy import DDP
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
 from .rank_groups import RANK_ORDER, RankGrid, require_order
 from .sharded_units import LayerPartition, ModelUnit, build_units, count_tied_elements
-from .sharding import FSDP, Zero
-from .strategy import ParallelStrategy, Workload
+from .strategy import ParallelStrategy, ReplicaStrategy, Workload
 
 _Kind = TypeVar("_Kind", bound=ParallelStrategy)
 
@@ -51,13 +49,24 @@ class Split(ParallelStrategy):
         """The same with other options of its parts.
 
         Args:
-            options: By name; each part takes those that it has.
+            **options: New values by name, each of an option of one of the parts.
+
+        Returns:
+            The product, in the same order of ranks.
+
+        Raises:
+            CollsimError: A part does not take a value.
         """
         parts = []
         for part in self.parts:
             changed = {name: value for name, value in options.items() if name in part.list_options()}
             parts.append(part.with_options(**changed) if changed else part)
         return replace(self, parts=tuple(parts))
+
+    @property
+    def torch_module(self) -> str:
+        """A mesh of processes, whose dimensions are the parts."""
+        return "DeviceMesh"
 
     def select_builder(self, recompute: str) -> Split:
         """Itself."""
@@ -76,9 +85,9 @@ class Split(ParallelStrategy):
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
-    def data_strategy(self) -> DDP | Zero | FSDP | None:
+    def data_strategy(self) -> ReplicaStrategy | None:
         """How replicas keep together."""
-        return self.find_part(DDP) or self.find_part(Zero) or self.find_part(FSDP)
+        return next((part for part in self.parts if isinstance(part, ReplicaStrategy)), None)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -146,7 +155,7 @@ class Split(ParallelStrategy):
         if shared % e:
             message = "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
             raise CollsimError(message, e=e, shared=shared)
-        if isinstance(self.data_strategy, FSDP) and shared % self.data_strategy.replicate:
+        if self.data_strategy is not None and shared % self.data_strategy.replicate:
             message = "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas"
             raise CollsimError(message, replicate=self.data_strategy.replicate, shared=shared)
         return dp

@@ -18,7 +18,7 @@ from ..pipelines.pass_orders import FORWARD, INPUT, WEIGHT, Action
 from ..pipelines.pass_timing import iterate_passes
 from ..workload.step_graph import LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
 from .rank_groups import Groups, get_placement
-from .replica_sync import ReplicaSync, create_replica_sync
+from .replica_sync import ReplicaSync
 from .sharded_units import CollectiveCall, ModelUnit, count_tied_elements, merge_collectives
 from .strategy import OPTIMIZERS, Workload
 
@@ -111,7 +111,9 @@ class SplitBuilder:
         self.latest_tasks: list[int | None] = [None] * len(self.lanes)
         self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
         self.passes: dict[tuple[int, str], PassTasks] = {}
-        self.replica_sync: ReplicaSync = create_replica_sync(self)
+        self.replica_sync = ReplicaSync(self)
+        if split.data_strategy is not None:
+            self.replica_sync = split.data_strategy.create_sync(self)
 
     # ---- the step ---------------------------------------------------------------------------------------------------
 

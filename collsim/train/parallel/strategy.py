@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
@@ -13,6 +13,10 @@ from ...units import DataType, parse_count
 from ..workload.model import Layer, Model
 from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep, require_tasks
 from .rank_groups import RANK_ORDER
+
+if TYPE_CHECKING:
+    from .replica_sync import ReplicaSync
+    from .split_builder import SplitBuilder
 
 #: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
 #: moments (reads the
@@ -139,6 +143,42 @@ class ParallelStrategy:
         stated = {name: getattr(self, name) for name in self.list_options()} | options
         return STRATEGIES[self.name](*(getattr(self, name) for name in self.leading), **stated)
 
+    # ---- other tools ------------------------------------------------------------------------------------------------
+
+    @property
+    def torch_module(self) -> str:
+        """The module of PyTorch that runs its step: DistributedDataParallel, DataParallel, DeviceMesh, or none."""
+        return ""
+
+    @property
+    def is_one_process(self) -> bool:
+        """Whether one process drives all GPUs."""
+        return False
+
+    @property
+    def uses_nccl(self) -> bool:
+        """Whether NCCL's model knows all of its collectives."""
+        return True
+
+    def list_megatron_options(self) -> list[str]:
+        """List the options of Megatron-LM (megatron/training/arguments.py) that split a step so.
+
+        Returns:
+            Options, a line each.
+
+        Raises:
+            CollsimError: It has none.
+        """
+        return []
+
+    def list_torch_fsdp_options(self) -> list[str]:
+        """The same where Megatron-LM runs torch's FSDP2; none where this strategy is no FSDP that torch has."""
+        return []
+
+    def find_missing_megatron_options(self) -> dict[str, bool]:
+        """Options that Megatron-LM has not, as they are written, and whether this strategy uses them."""
+        return {}
+
     # ---- products and steps -----------------------------------------------------------------------------------------
 
     def __mul__(self, other: ParallelStrategy) -> ParallelStrategy:
@@ -203,13 +243,16 @@ class WholeModelStrategy(ParallelStrategy, ABC):
         return True
 
     def select_builder(self, recompute: str) -> ParallelStrategy:
-        """Itself, where nothing is computed again.
+        """Select what builds the step: itself, where nothing is computed again.
 
         Args:
-            recompute: "none", or what a strategy that splits the model can compute again.
+            recompute: Activations that are computed again: none, selective, alternate or full.
+
+        Returns:
+            The strategy, or the product of it alone.
 
         Raises:
-            CollsimError: Something is to be computed again.
+            CollsimError: It does not model that recomputation.
         """
         if recompute == "none":
             return self
@@ -225,6 +268,71 @@ class WholeModelStrategy(ParallelStrategy, ABC):
     @abstractmethod
     def build_step(self, workload: Workload) -> TrainingStep:
         """The TrainingStep of a model. Raises CollsimError for what cannot be split so."""
+
+
+@dataclass(frozen=True)
+class TorchReplicas:
+    """How PyTorch keeps the replicas of a product together, where each is a module on a mesh of processes.
+
+    Attributes:
+        call: the function that shares a module: `fully_shard` or `replicate`.
+        imports: lines that import what it needs.
+        purpose: what it does, for a comment.
+        reduce_dtype: type of gradients on the wire.
+        missing: options of the strategy that torch has not.
+        keeps_weights: gathered weights stay until the backward pass.
+        waits_for_gathers: a block is gathered when it is needed, and not ahead.
+        reduces_each: gradients are reduced after each microbatch.
+        reduces_once: gradients are reduced after the last microbatch.
+        gathers_once: weights are gathered once a step.
+    """
+
+    call: str
+    imports: tuple[str, ...]
+    purpose: str
+    reduce_dtype: str
+    missing: tuple[str, ...] = ()
+    keeps_weights: bool = False
+    waits_for_gathers: bool = False
+    reduces_each: bool = False
+    reduces_once: bool = False
+    gathers_once: bool = False
+
+
+class ReplicaStrategy(ParallelStrategy, ABC):
+    """How the replicas of a model keep together; a part of a product."""
+
+    axis: ClassVar[str] = "dp"
+
+    @property
+    def replicate(self) -> int:
+        """Replicas that are sharded over the rest each; 1 where all are sharded over all, or none is."""
+        return 1
+
+    @property
+    def shares_gradients(self) -> bool:
+        """Whether a GPU keeps a part of the gradients alone."""
+        return False
+
+    @property
+    def reduce_dtype(self) -> str | None:
+        """Type of gradients on the wire; None: the computation's."""
+        return None
+
+    @abstractmethod
+    def describe_torch(self, dtype: str) -> TorchReplicas:
+        """Describe the call of PyTorch that keeps replicas of a stage together.
+
+        Args:
+            dtype: Type that the step computes in.
+
+        Returns:
+            The call, and what it does otherwise than the step.
+        """
+
+    @abstractmethod
+    def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
+        """Create the collectives and the memory of replicas in a step under construction."""
 
 
 #: The functions that make strategies, by name: what files and command lines call.

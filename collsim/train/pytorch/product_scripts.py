@@ -13,8 +13,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ...errors import CollsimError
-from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Workload, Zero
+from ..parallel import ContextParallel, ExpertParallel, Split, TensorParallel, Workload
 from ..parallel.sharded_units import ModelUnit, count_tied_elements
+from ..parallel.split import as_split
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from .decoder_modules import write_decoder, write_units
 from .pipeline_scripts import SINGLE_STAGE_SCHEDULES, TORCH_SCHEDULES, format_stages
@@ -113,12 +114,11 @@ dist.destroy_process_group()
 """
 
 
-def write_product_script(step: ScriptedStep, split: Split) -> str:
+def write_product_script(step: ScriptedStep) -> str:
     """Write the script of a product of strategies.
 
     Args:
-        step: The step.
-        split: The product.
+        step: The step, whose strategy is a product.
 
     Returns:
         The script.
@@ -126,7 +126,7 @@ def write_product_script(step: ScriptedStep, split: Split) -> str:
     Raises:
         CollsimError: PyTorch has no module for a part of it.
     """
-    workload = step.workload
+    workload, split = step.workload, as_split(step.parallel)
     listed = split.build_stages(workload)
     sizes = _find_decoder_shape(workload, split, listed)
     dims = {
@@ -190,7 +190,7 @@ def _require_whole(name: str, sizes: DecoderShape, tensor: TensorParallel | None
 def _write_mesh(split: Split, dims: dict[str, int]) -> str:
     named: list[tuple[str, int]] = []
     copies = 1
-    if isinstance(split.data_strategy, FSDP):
+    if split.data_strategy is not None:
         copies = split.data_strategy.replicate
     for way in reversed(split.rank_order.split("-")):
         if way == "dp" and copies > 1:
@@ -209,15 +209,6 @@ def _has_two_copies(workload: Workload, split: Split) -> bool:
     return ranks[0] != ranks[-1] and bool(count_tied_elements(workload.model))
 
 
-def _list_missing_options(data: DDP | Zero | FSDP) -> tuple[str, ...]:
-    """Options that torch's `replicate` and `fully_shard` have not."""
-    if isinstance(data, DDP):
-        return ("bucket", "first", "overlap", "find_unused", "static_graph")
-    if isinstance(data, Zero) and data.stage < 3:
-        return ("bucket", "overlap")
-    return ()
-
-
 def _find_autocast_dtype(workload: Workload, dims: dict[str, int]) -> str | None:
     """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits."""
     if dims["dp"] == 1 and workload.dtype != "float32":
@@ -229,14 +220,11 @@ def _write_differences(workload: Workload, split: Split, sizes: DecoderShape | N
     """What the step does and torch does otherwise, as a comment."""
     data, pipe, differences = split.data_strategy, split.pipeline, []
     if data is not None and dims["dp"] > 1:
-        mine = [name for name in _list_missing_options(data) if getattr(data, name) != getattr(type(data)(), name)]
-        if mine:
-            differences += [f"{' and '.join(mine)} of {data.label}: torch has no such switch for it"]
-        if isinstance(data, Zero):
-            often = data.stage > 1
-        else:
-            often = isinstance(data, FSDP) or not data.no_sync
-        if dims["pp"] > 1 and workload.accumulate > 1 and often:
+        torch, changed = data.describe_torch(workload.dtype), data.list_changed_options()
+        missing = [name for name in torch.missing if name in changed]
+        if missing:
+            differences += [f"{' and '.join(missing)} of {data.label}: torch has no such switch for it"]
+        if dims["pp"] > 1 and workload.accumulate > 1 and torch.reduces_each:
             differences.append(
                 "torch reduces a pipeline's gradients once, after its last microbatch, and keeps weights that a"
             )
@@ -287,8 +275,8 @@ def _write_imports(workload: Workload, split: Split, sizes: DecoderShape | None,
     if workload.recompute in ("full", "alternate"):
         lines.append("from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper")
     lines.append("from torch.distributed.device_mesh import init_device_mesh")
-    if dims["dp"] > 1:
-        lines += _list_replica_imports(split)
+    if dims["dp"] > 1 and split.data_strategy is not None:
+        lines += split.data_strategy.describe_torch(workload.dtype).imports
     if dims["pp"] > 1:
         lines += ["from torch.distributed.pipelining import PipelineStage"]
         lines += [f"from torch.distributed.pipelining.schedules import {TORCH_SCHEDULES[split.pipeline.schedule]}"]
@@ -304,58 +292,24 @@ def _write_imports(workload: Workload, split: Split, sizes: DecoderShape | None,
     return "\n".join(lines) + "\n"
 
 
-def _list_replica_imports(split: Split) -> list[str]:
-    """Where what keeps replicas together comes from."""
-    if isinstance(split.data_strategy, DDP):
-        return [
-            "from torch.distributed._composable.replicate_with_fsdp import replicate",
-            "from torch.distributed.fsdp import MixedPrecisionPolicy",
-        ]
-    return ["from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard"]
-
-
 def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     """`share(stage)`: how replicas keep together; nothing where there is one."""
     data = split.data_strategy
     if data is None or dims["dp"] == 1:
         return ""
-    small = workload.dtype != "float32"
-    reduce = _find_gradient_dtype(data, workload.dtype)
-    policy = ""
-    if small or reduce != "float32":
-        policy = _POLICY.format(dtype=workload.dtype, reduce=reduce)
-    whole = isinstance(data, DDP)
-    keeps = not isinstance(data, DDP) and data.keeps_weights
-    waits = isinstance(data, FSDP) and not data.prefetch
-    waits = waits or (isinstance(data, Zero) and data.stage == 3 and not data.overlap)
-    copies = isinstance(data, FSDP) and data.replicate > 1
-    values = {
-        "what": "each block is gathered by itself; the rest is the root",
-        "call": "fully_shard",
-        "mesh": 'mesh["dp"]',
-        "policy": "",
-        "reshard": "",
-        "waited": "",
-        "more": "",
-    }
-    if policy:
+    torch, policy = data.describe_torch(workload.dtype), ""
+    values = {"what": torch.purpose, "call": torch.call, "mesh": 'mesh["dp"]', "policy": "", "reshard": ""}
+    values |= {"waited": "", "more": ""}
+    if workload.dtype != "float32" or torch.reduce_dtype != "float32":
+        policy = _POLICY.format(dtype=workload.dtype, reduce=torch.reduce_dtype)
         values["policy"] = ", mp_policy=policy"
-    if keeps:
+    if torch.keeps_weights:
         values["reshard"] = ", reshard_after_forward=False"
-    if waits:
+    if torch.waits_for_gathers:
         values |= {"waited": _WAITED, "more": _WAIT}
-    if whole:
-        values |= {"what": "gradients are reduced block by block", "call": "replicate"}
-    if copies:
+    if data.replicate > 1:
         values["mesh"] = 'mesh["replicate", "shard"]'
     return policy + _SHARE.format(**values)
-
-
-def _find_gradient_dtype(data: DDP | Zero | FSDP, dtype: str) -> str:
-    """The type of gradients on the wire."""
-    if isinstance(data, DDP):
-        return {None: "float32", "fp16": "float16", "bf16": "bfloat16"}[data.hook]
-    return data.reduce_dtype or dtype
 
 
 def _write_make(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
@@ -405,10 +359,9 @@ def _write_sync(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     if data is None or dims["dp"] == 1 or many == 1:
         return ""
     last = f"micro == {many - 1}"
-    lines = []
-    reduces_once = data.stage == 1 if isinstance(data, Zero) else data.no_sync
-    if reduces_once:
+    lines, torch = [], data.describe_torch(workload.dtype)
+    if torch.reduces_once:
         lines.append(f"        model.set_requires_gradient_sync({last})  # gradients are reduced once\n")
-    if isinstance(data, Zero) and data.keeps_weights:
+    if torch.gathers_once:
         lines.append(f"        model.set_reshard_after_backward({last})  # weights are gathered once\n")
     return "".join(lines)

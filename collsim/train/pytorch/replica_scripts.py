@@ -109,9 +109,10 @@ def loss(out):  # of every output, so that every parameter has a gradient
 """
 
 
-def write_ddp_script(step: ScriptedStep, parallel: DDP) -> str:
+def write_ddp_script(step: ScriptedStep) -> str:
     """A script of DistributedDataParallel."""
-    return _write_script(step, JOIN, *_write_ddp_parts(step.workload, parallel))
+    assert isinstance(step.parallel, DDP)
+    return _write_script(step, JOIN, *_write_ddp_parts(step.workload, step.parallel))
 
 
 def write_data_parallel_script(step: ScriptedStep) -> str:

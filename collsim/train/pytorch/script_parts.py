@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..parallel import DataParallel, ParallelStrategy, Workload
+from ..parallel import ParallelStrategy, Workload
 
 #: Optimizers, of parameters.
 OPTIMIZERS = {
@@ -53,7 +53,7 @@ def format_launch_lines(step: ScriptedStep, init: str, file: str = "step.py") ->
         The lines.
     """
     gpus, nodes = step.workload.ranks, step.nodes
-    if isinstance(step.parallel, DataParallel):
+    if step.parallel.is_one_process:
         return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} python {file}"
     ranks, each = len(gpus), len(gpus) // nodes
     if init == "env://":
@@ -148,7 +148,7 @@ def write_header(step: ScriptedStep, imports: str = "") -> str:
     Returns:
         The text.
     """
-    distributed = not isinstance(step.parallel, DataParallel)
+    distributed = not step.parallel.is_one_process
     what = f"{escape_name(step.workload.model.name)}, {len(step.workload.ranks)} GPUs, {step.parallel.label}"
     lines = [format_launch_lines(step, "env://")]
     if distributed:

@@ -70,6 +70,8 @@ class LinkContention:
         for kinds in self._shared_kinds:
             here = np.concatenate([of_kind[kind] for kind in kinds])
             here = here[np.argsort(begin[here], kind="stable")]
+            # In the order in which they begin, one meets an earlier one where it begins before the latest end so far,
+            # and a later one where the next begins before its own end: no pairs are listed.
             first, last = begin[here], np.maximum.accumulate(end[here])
             met[here[1:][first[1:] < last[:-1] - near]] = True
             met[here[:-1][end[here][:-1] > first[1:] + near]] = True

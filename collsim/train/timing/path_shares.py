@@ -51,6 +51,8 @@ def share_network_time(step: TrainingStep, seconds: Floats) -> Floats:
     intervals = deque([(first, last)])
     while intervals:
         low, high = intervals.popleft()
+        # The time is convex in the factor. If the longest path at the corner of two known lines is on those lines,
+        # there is no line above them in between; else it is a new line that splits the interval.
         corner = _find_corner(low, high)
         if paths_left and low.factor < corner < high.factor:
             paths_left -= 1

@@ -75,10 +75,14 @@ def time_shared(
     if any(part.step.staleness for part in parts):
         raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")
     run = _SharedRun(parts, network, background, eager)
+    # A fixed point is looked for: the seconds of collectives say how far computing beside them is slowed, and when
+    # computing ends says which collectives meet.
     took, turn = run.time_alone(), 0
     while turn < _MAX_ITERATIONS:
         computing = [_compute_slowed_seconds(*both) for both in zip(parts, took, strict=True)]
         times = run.simulate(computing)
+        # Only collectives that meet others are run transfer by transfer, and who they are shows in a run only. None is
+        # taken back, so this ends.
         if met := run.meeting.find_overlapping(times) - run.expanded:
             run.expand(met)
             continue
@@ -86,6 +90,8 @@ def time_shared(
         moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
         if moved <= _TOLERANCE * max(float(end.max(initial=0.0)) for _, end in times):
             break
+        # Two states may alternate: meeting makes a collective longer, and longer it meets another. Halfway between them
+        # it settles.
         if turn < _DAMP_AFTER:
             took = seen
         else:
@@ -138,6 +144,8 @@ def _fit_entry(group: tuple[int, ...], task: StepTask, seconds: float, network: 
     if seconds <= least:
         return _Entry(seconds, None, 0)  # nothing but latency: it has no bytes to share links with
     took = whole
+    # NCCL is faster than its schedule on these links: run as few bytes as take no longer. Time over bytes is not a
+    # straight line, hence steps from above, and a delay for what is left.
     while took > seconds and nbytes:
         nbytes = min(nbytes - 1, int(nbytes * (seconds - least) / (took - least)))
         took = time_links(nbytes)

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lab.lateness import compute_step_ends, find_delayed_runs, predict_calibrated
-from ...train import DDP
 from ..training.document import map_layers_to_buckets
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def _choose_number_kind(trace: StepTrace) -> str:
     where each has collectives of its own."""
     if len(trace.step.lanes) > 1:
         return "microbatch"
-    if isinstance(trace.request.parallel, DDP):
+    if trace.request.parallel.assign_tensors(trace.step.model, trace.request.step):
         return "bucket"
     return "layer"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...train.parallel import Split
+from ...train.parallel.split import as_split
 from ..sentences.words import name_kind
 from .lanes import PASSES, list_memory_over_time, take_last_of_moment
 
@@ -33,12 +33,7 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
         trace: The step of training.
         room: Bytes of a GPU's memory; None for what the GPU has.
     """
-    step, split = trace.step, trace.request.parallel
-    if isinstance(split, Split):
-        product = split
-    else:
-        product = Split((split,))
-    grid = product.build_grid(trace.request.ranks)
+    step, grid = trace.step, as_split(trace.request.parallel).build_grid(trace.request.ranks)
     sizes = {"tp": grid.tp, "cp": grid.cp, "dp": grid.dp, "pp": grid.pp}
     return {
         "ways": [[way, sizes[way]] for way in grid.order.split("-") if way in sizes],

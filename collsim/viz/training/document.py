@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from ...train import DDP, ParameterServer
-from ...train.parallel.buckets import rebuild_buckets
 from ...train.workload.collective_model import CollectiveModel
 from ...train.workload.step_graph import COMPUTE, NETWORK
 
@@ -211,12 +209,7 @@ def map_layers_to_buckets(trace: StepTrace) -> dict[int, int]:
 
 def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
     """Tensors of each bucket."""
-    parallel = trace.request.parallel
-    if isinstance(parallel, DDP):
-        return parallel.assign_tensors(trace.step.model, trace.request.step)
-    if isinstance(parallel, ParameterServer):
-        return rebuild_buckets(trace.step.model, parallel.bucket, parallel.bucket)
-    return []
+    return trace.request.parallel.assign_tensors(trace.step.model, trace.request.step)
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------

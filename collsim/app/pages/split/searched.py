@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.train import StepTrace
 from collsim.train.model_families import models
-from collsim.train.parallel import Split
+from collsim.train.parallel.split import as_split
 from collsim.train.parallel.strategy_parser import parse_strategy
 from collsim.train.step_explanation import describe_waits
 from collsim.train.workload.transformer import RECOMPUTE
@@ -151,11 +151,7 @@ def build_opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, object]
         choice: What is chosen on the page Split.
         step: The step that is open.
     """
-    way = parse_strategy(choice.split)
-    if isinstance(way, Split):
-        split = way
-    else:
-        split = Split((way,))
+    split = as_split(parse_strategy(choice.split))
     sizes = dict(step.document["ways"])
     return {
         **{name: sizes[name] for name in ("tp", "cp", "pp", "dp")},
@@ -183,11 +179,7 @@ def estimate_step(choice: SplitChoice) -> float:
     Args:
         choice: What is chosen on the page Split.
     """
-    way = parse_strategy(choice.split)
-    if isinstance(way, Split):
-        pipe = way.pipeline
-    else:
-        pipe = cs.train.Pipeline()
+    pipe = as_split(parse_strategy(choice.split)).pipeline
     return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
 
 

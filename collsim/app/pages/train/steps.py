@@ -12,7 +12,7 @@ from collsim.errors import CollsimError
 from collsim.locale import Text
 from collsim.registry import get_algorithm
 from collsim.schedule import Schedule
-from collsim.train import DDP, StepTrace
+from collsim.train import StepTrace
 from collsim.train.parallel import buckets
 from collsim.train.step_explanation import explain_change, write_sentences
 from collsim.train.workload.collective_model import CollectiveModel
@@ -260,10 +260,8 @@ def _time_curve(
 
 def _count_bucket_tensors(now: StepTrace, cap: int) -> tuple[int, ...]:
     """Tensors in each bucket of so many bytes."""
-    p = now.request.parallel
-    if isinstance(p, DDP):
-        return tuple(map(len, replace(p, bucket=cap).assign_tensors(now.step.model, now.request.step)))
-    return tuple(map(len, buckets.rebuild_buckets(now.step.model, cap, cap)))
+    parallel = now.request.parallel.with_options(bucket=cap)
+    return tuple(map(len, parallel.assign_tensors(now.step.model, now.request.step)))
 
 
 # ---- one collective of it ------------------------------------------------------------------------------------------

@@ -1,0 +1,361 @@
+"""The collectives of mpi4py as a table: what a rank puts in, what has to agree, and what becomes of the values of all.
+
+Each has a form for objects (`bcast`), one for buffers (`Bcast`, with `v` where parts are of several sizes), and a
+non-blocking one (`Ibcast`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .engine import Blocking
+
+if TYPE_CHECKING:
+    from .mpi_dialect import RankCommunicator
+
+Value: TypeAlias = Any  # whatever a program sends
+Buffer = object  # an array, `[array, type]`, `[array, counts, displacements, type]`; anything else is refused
+IN_PLACE = "MPI.IN_PLACE"
+Values = Sequence[Value]
+Finish = Callable[[Values], Value]
+Arguments = Mapping[str, Value]  # of a call, by name
+Reduction = Callable[[Value, Value], Value]
+
+
+def _by_kind(of_arrays: Reduction, of_objects: Reduction) -> Reduction:
+    """A reduction that Python has for objects and numpy for arrays."""
+
+    def reduce(first: Value, second: Value) -> Value:
+        if isinstance(first, np.ndarray):
+            return of_arrays(first, second)
+        return of_objects(first, second)
+
+    return reduce
+
+
+#: Reductions of two values.
+OPERATIONS: dict[str, Reduction] = {
+    "SUM": operator.add,
+    "PROD": operator.mul,
+    "MAX": _by_kind(np.maximum, max),
+    "MIN": _by_kind(np.minimum, min),
+    "LAND": _by_kind(np.logical_and, lambda a, b: bool(a and b)),
+    "LOR": _by_kind(np.logical_or, lambda a, b: bool(a or b)),
+    "LXOR": _by_kind(np.logical_xor, lambda a, b: bool(a) != bool(b)),
+    "BAND": operator.and_,
+    "BOR": operator.or_,
+    "BXOR": operator.xor,
+    "MAXLOC": lambda a, b: max(a, b, key=lambda pair: (pair[0], -pair[1])),
+    "MINLOC": min,
+}
+
+
+@dataclass(frozen=True)
+class CollectiveArguments:
+    """A rank's part of a collective.
+
+    Attributes:
+        signature: what has to agree, else the ranks wait for one another.
+        value: what this rank puts in.
+        finish: the result of this rank, of the values of all.
+        extent: bytes and type, which have to agree, too.
+    """
+
+    signature: tuple[Hashable, ...]
+    value: object
+    finish: Finish
+    extent: tuple[int, str] = (0, "")
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A buffer that is cut into a part for each rank: counts and first elements."""
+
+    array: np.ndarray
+    counts: tuple[int, ...] | None = None
+    displacements: tuple[int, ...] | None = None
+
+    def cut(self, size: int) -> list[np.ndarray]:
+        """The parts, as views of the flat array."""
+        flat = self.array.reshape(-1)
+        counts = self.counts or (flat.size // size,) * size
+        starts = self.displacements or tuple(int(start) for start in np.cumsum([0, *counts[:-1]]))
+        return [flat[start : start + count] for start, count in zip(starts, counts, strict=True)]
+
+
+def find_array(buffer: Value) -> np.ndarray:
+    """The array of a buffer.
+
+    Args:
+        buffer: the array itself, `[array, type]`, or `(array, count, type)`.
+
+    Returns:
+        The array, or its first `count` elements.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(buffer, np.ndarray):
+        return buffer
+    if isinstance(buffer, list | tuple) and buffer and isinstance(buffer[0], np.ndarray):
+        counts = [part for part in buffer[1:] if isinstance(part, int)]
+        if counts:
+            return buffer[0].reshape(-1)[: counts[0]]
+        return buffer[0]
+    raise TypeError(f"a buffer is an array of numpy, not {type(buffer).__name__}")
+
+
+def _find_parts(buffer: Value) -> _Parts:
+    """A buffer of a v-form: `[array, counts]`, `[array, counts, displacements, type]`, `[array, (counts, displs)]`."""
+    if not isinstance(buffer, list | tuple) or not buffer or not isinstance(buffer[0], np.ndarray):
+        return _Parts(find_array(buffer))
+    lists: list[tuple[int, ...]] = []
+    for part in buffer[1:]:
+        if (
+            isinstance(part, tuple | list)
+            and part
+            and all(isinstance(item, tuple | list | np.ndarray) for item in part)
+        ):
+            lists += [tuple(int(n) for n in item) for item in part]
+        elif isinstance(part, tuple | list | np.ndarray):
+            lists.append(tuple(int(n) for n in part))
+    return _Parts(buffer[0], *lists[:2])
+
+
+def _reduce(values: Values, op: str) -> Value:
+    total = values[0]
+    for value in values[1:]:
+        total = OPERATIONS[op](total, value)
+    return total
+
+
+def _store(buffer: Buffer, values: np.ndarray) -> None:
+    """Put numbers into a receive buffer, which may be larger."""
+    target = find_array(buffer)
+    numbers = np.asarray(values).reshape(-1)
+    if numbers.size > target.size:
+        raise RuntimeError(f"message truncated: {numbers.size} elements, the buffer has {target.size}")
+    if numbers.size == target.size:
+        target[...] = numbers.reshape(target.shape)
+    else:
+        target.reshape(-1)[: numbers.size] = numbers
+
+
+def _only_if(condition: bool, finish: Finish) -> Finish:
+    """A result that some ranks have; the others have None."""
+    if condition:
+        return finish
+    return lambda values: None
+
+
+# ---- objects -------------------------------------------------------------------------------------------------------
+
+
+def _share_objects(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
+    """Collectives of objects, by their words."""
+    value, root, op = arguments.get("sendobj"), arguments.get("root", -1), arguments.get("op", "SUM")
+    rank, is_root = comm.rank, comm.rank == root
+    finish: dict[str, Finish] = {
+        "barrier": lambda values: None,
+        "bcast": lambda values: values[root],
+        "gather": _only_if(is_root, list),
+        "scatter": lambda values: values[root][rank],
+        "allgather": list,
+        "alltoall": lambda values: [parts[rank] for parts in values],
+        "reduce": _only_if(is_root, lambda values: _reduce(values, op)),
+        "allreduce": lambda values: _reduce(values, op),
+        "scan": lambda values: _reduce(values[: rank + 1], op),
+        "exscan": _only_if(rank > 0, lambda values: _reduce(values[:rank], op)),
+    }
+    if word == "alltoall":
+        value = list(arguments["sendobj"])
+    return CollectiveArguments(_list_reductions(arguments), value, finish[word], (0, _describe_root(arguments)))
+
+
+# ---- buffers -------------------------------------------------------------------------------------------------------
+
+
+def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
+    """Collectives of buffers, by their words in lower case and without `v`."""
+    send, receive = arguments.get("sendbuf", arguments.get("buf")), arguments.get("recvbuf", arguments.get("buf"))
+    root, op, rank = arguments.get("root", -1), arguments.get("op", "SUM"), comm.rank
+    size, is_root = comm.size, comm.rank == root
+    signature, source = _list_reductions(arguments), send
+    if send is IN_PLACE:
+        source = receive
+    if word == "scatter":
+        parts = None
+        if is_root:
+            parts = [part.copy() for part in _find_parts(send).cut(size)]
+        return CollectiveArguments(
+            signature, parts, lambda values: _scatter(receive, values[root][rank]), (0, _describe_root(arguments))
+        )
+    if word in ("alltoall", "reduce_scatter", "reduce_scatter_block"):
+        counts = arguments.get("recvcounts")
+        cut = _find_parts(source)
+        if counts is not None:
+            cut = _Parts(find_array(source), tuple(counts))
+        parts = [part.copy() for part in cut.cut(size)]
+        if word == "alltoall":
+            return CollectiveArguments(
+                signature, parts, lambda values: _fill(receive, [value[rank] for value in values])
+            )
+        extent = find_array(source).nbytes, str(find_array(source).dtype)
+        return CollectiveArguments(
+            signature, parts, lambda values: _store(receive, _reduce([value[rank] for value in values], op)), extent
+        )
+    if send is IN_PLACE and word in ("gather", "allgather"):
+        source = _find_parts(receive).cut(size)[rank]
+    array = find_array(source)
+    finish: dict[str, Finish] = {
+        "bcast": lambda values: _store(receive, values[root]),
+        "gather": _only_if(is_root, lambda values: _fill(receive, values)),
+        "allgather": lambda values: _fill(receive, values),
+        "reduce": _only_if(is_root, lambda values: _store(receive, _reduce(values, op))),
+        "allreduce": lambda values: _store(receive, _reduce(values, op)),
+        "scan": lambda values: _store(receive, _reduce(values[: rank + 1], op)),
+        "exscan": _only_if(rank > 0, lambda values: _store(receive, _reduce(values[:rank], op))),
+    }
+    extent = (array.nbytes, f"{array.dtype} {_describe_root(arguments)}".rstrip())
+    if word in ("gather", "allgather"):
+        extent = (0, _describe_root(arguments))  # parts may be of several sizes; the receiver's buffer decides
+    return CollectiveArguments(signature, array.copy(), finish[word], extent)
+
+
+def _list_reductions(arguments: Arguments) -> tuple[Hashable, ...]:
+    return tuple(arguments[name] for name in ("op",) if name in arguments)
+
+
+def _describe_root(arguments: Arguments) -> str:
+    """The root in words: where roots differ, MPICH goes on with wrong data."""
+    if "root" not in arguments:
+        return ""
+    return f"root {arguments['root']}"
+
+
+def _scatter(receive: Buffer, part: np.ndarray) -> None:
+    if receive is not IN_PLACE:
+        _store(receive, part)
+
+
+def _fill(receive: Buffer, values: Sequence[np.ndarray]) -> None:
+    """Put the parts of all ranks where a receive buffer wants them."""
+    target = _find_parts(receive)
+    if target.counts is None:
+        _store(receive, np.concatenate([np.asarray(value).reshape(-1) for value in values]))
+        return
+    for part, value in zip(target.cut(len(values)), values, strict=True):
+        _store(part, value)
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
+
+#: Parameters of each collective: of its form for objects, and of that for buffers; empty where there is no such form.
+_FORMS: dict[str, tuple[str, str]] = {
+    "barrier": ("", ""),
+    "bcast": ("obj, root=0", "buf, root=0"),
+    "gather": ("sendobj, root=0", "sendbuf, recvbuf, root=0"),
+    "scatter": ("sendobj, root=0", "sendbuf, recvbuf, root=0"),
+    "allgather": ("sendobj", "sendbuf, recvbuf"),
+    "alltoall": ("sendobj", "sendbuf, recvbuf"),
+    "reduce": ("sendobj, op='SUM', root=0", "sendbuf, recvbuf, op='SUM', root=0"),
+    "allreduce": ("sendobj, op='SUM'", "sendbuf, recvbuf, op='SUM'"),
+    "scan": ("sendobj, op='SUM'", "sendbuf, recvbuf, op='SUM'"),
+    "exscan": ("sendobj, op='SUM'", "sendbuf, recvbuf, op='SUM'"),
+    "reduce_scatter": ("", "sendbuf, recvbuf, recvcounts=None, op='SUM'"),
+    "reduce_scatter_block": ("", "sendbuf, recvbuf, op='SUM'"),
+}
+_VARYING = ("gather", "scatter", "allgather", "alltoall")
+_Share = Callable[["RankCommunicator", str, Arguments], CollectiveArguments]
+
+
+def install_collectives(kind: type[RankCommunicator]) -> None:
+    """Give a communicator its collectives.
+
+    Args:
+        kind: the class.
+    """
+    for word, (objects, buffers) in _FORMS.items():
+        if objects or word == "barrier":
+            setattr(kind, word, _make_blocking(word, word, objects, _share_objects))
+        name = word.capitalize()
+        shares: _Share = _share_buffers
+        if word == "barrier":
+            shares = _share_objects
+        names = [name]
+        if word in _VARYING:
+            names.append(f"{name}v")
+        for spelling in names:
+            setattr(kind, spelling, _make_blocking(spelling, word, buffers, shares))
+            setattr(kind, f"I{spelling.lower()}", _make_nonblocking(f"I{spelling.lower()}", word, buffers, shares))
+
+
+def _parse_parameters(parameters: str) -> inspect.Signature:
+    names: list[inspect.Parameter] = []
+    defaults: dict[str, object] = {"0": 0, "None": None, "'SUM'": "SUM"}
+    for parameter in filter(None, parameters.split(", ")):
+        name, _, default = parameter.partition("=")
+        value = defaults.get(default, inspect.Parameter.empty)
+        names.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value))
+    return inspect.Signature(names)
+
+
+def _bind(
+    signature: inspect.Signature, call: str, size: int, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Arguments:
+    """The arguments of a call by name."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{call}{signature}: {error}") from None
+    bound.apply_defaults()
+    arguments = dict(bound.arguments)
+    if not 0 <= arguments.get("root", 0) < size:
+        raise ValueError(f"MPI_ERR_ROOT: {call} has root={arguments['root']!r}, the communicator has {size} ranks")
+    if arguments.get("op", "SUM") not in OPERATIONS:
+        raise ValueError(f"{call}: op={arguments['op']!r} is no reduction; known are {', '.join(OPERATIONS)}")
+    if "obj" in arguments:
+        arguments["sendobj"] = arguments.pop("obj")
+    return arguments
+
+
+def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., Blocking]:
+    signature = _parse_parameters(parameters)
+
+    def collective(self: RankCommunicator, *args: object, **kwargs: object) -> Blocking:
+        arguments = _bind(signature, call, self.size, args, kwargs)
+        root = arguments.get("root", -1)
+        if call == "scatter" and self.rank == root and len(arguments["sendobj"]) != self.size:
+            raise ValueError(f"expecting {self.size} items, got {len(arguments['sendobj'])}")
+        if self.engine.mode.eager_limit >= 0:  # MPI libraries let the root, or the others, of small objects go on
+            if call in ("bcast", "scatter"):
+                values = arguments["sendobj"]
+                if call == "bcast":
+                    values = [values] * self.size
+                return (yield from self.send_from_root(call, values, root))
+            if call in ("gather", "reduce"):
+                values = yield from self.collect_at_root(call, arguments["sendobj"], root)
+                return _only_if(self.rank == root, share(self, word, arguments).finish)(values)
+        return (yield from self.start_collective(call, share(self, word, arguments), root).wait())
+
+    collective.__name__ = call
+    collective.__doc__ = f"`{call}{signature}` of mpi4py."
+    return collective
+
+
+def _make_nonblocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., object]:
+    signature = _parse_parameters(parameters)
+
+    def collective(self: RankCommunicator, *args: object, **kwargs: object) -> object:
+        arguments = _bind(signature, call, self.size, args, kwargs)
+        return self.start_collective(call, share(self, word, arguments), arguments.get("root", -1))
+
+    collective.__name__ = call
+    collective.__doc__ = f"`{call}{signature}` of mpi4py."
+    return collective

@@ -1,0 +1,180 @@
+"""The words of mpi4py and torch.distributed: results of real runs (MPICH 5.0.2 under mpi4py 4.1.2, gloo of torch 2.13.0,
+4 processes each)."""
+
+import pytest
+
+TORCH = "import torch\nimport torch.distributed as dist\nrank, size = dist.get_rank(), dist.get_world_size()\n"
+MPI = "from mpi4py import MPI\nimport numpy as np\ncomm = MPI.COMM_WORLD\nrank, size = comm.rank, comm.size\n"
+
+#: Programs of MPI, and what the ranks had.
+MPI_RUNS = {
+    "scan, exscan": (
+        "result = [comm.scan(rank + 1), comm.exscan(rank + 1)]\n",
+        [[1, None], [3, 1], [6, 3], [10, 6]],
+    ),
+    "Gatherv": (
+        "counts = [i + 1 for i in range(size)]\nrecv = np.zeros(sum(counts), dtype='i') if rank == 0 else None\n"
+        "comm.Gatherv(np.full(rank + 1, rank, dtype='i'), [recv, counts], root=0)\n"
+        "result = recv.tolist() if rank == 0 else None\n",
+        [[0, 1, 1, 2, 2, 2, 3, 3, 3, 3], None, None, None],
+    ),
+    "Scatterv": (
+        "counts = [i + 1 for i in range(size)]\ndispls = [sum(counts[:i]) for i in range(size)]\n"
+        "send = np.arange(sum(counts), dtype='d') if rank == 0 else None\nrecv = np.zeros(counts[rank])\n"
+        "comm.Scatterv([send, counts, displs, MPI.DOUBLE], recv, root=0)\nresult = recv.tolist()\n",
+        [[0.0], [1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0]],
+    ),
+    "Allgatherv": (
+        "counts = [i + 1 for i in range(size)]\nr = np.zeros(sum(counts))\n"
+        "comm.Allgatherv(np.full(rank + 1, rank, dtype='d'), [r, counts])\nresult = r.tolist()\n",
+        [[0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0]] * 4,
+    ),
+    "Alltoallv": (
+        "ones = [1] * size\nr = np.zeros(size, dtype='i')\n"
+        "comm.Alltoallv([np.arange(size, dtype='i') + 10 * rank, ones], [r, ones])\nresult = r.tolist()\n",
+        [[0, 10, 20, 30], [1, 11, 21, 31], [2, 12, 22, 32], [3, 13, 23, 33]],
+    ),
+    "Reduce_scatter": (
+        "a, b, c = np.arange(size * 2, dtype='d') + rank, np.zeros(2), np.zeros(2)\n"
+        "comm.Reduce_scatter_block(a, b)\ncomm.Reduce_scatter(a, c, recvcounts=[2] * size)\n"
+        "result = b.tolist() + c.tolist()\n",
+        [[6.0, 10.0] * 2, [14.0, 18.0] * 2, [22.0, 26.0] * 2, [30.0, 34.0] * 2],
+    ),
+    "Iallreduce": (
+        "b = np.zeros(2)\nrequest = comm.Iallreduce(np.ones(2) * rank, b)\nrequest.Wait()\nresult = b.tolist()\n",
+        [[6.0, 6.0]] * 4,
+    ),
+    "IN_PLACE": (
+        "a = np.full(3, rank + 1.0)\nif rank == 0:\n    comm.Reduce(MPI.IN_PLACE, a, op=MPI.SUM, root=0)\n"
+        "else:\n    comm.Reduce(a, None, op=MPI.SUM, root=0)\nresult = a.tolist()\n",
+        [[10.0] * 3, [2.0] * 3, [3.0] * 3, [4.0] * 3],
+    ),
+    "grid": (
+        "cart = comm.Create_cart(MPI.Compute_dims(size, 2), periods=[False, True], reorder=False)\n"
+        "result = [cart.Get_coords(cart.rank), *cart.Shift(0, 1), cart.Get_topo()[0]]\n",
+        [[[0, 0], -1, 2, [2, 2]], [[0, 1], -1, 3, [2, 2]], [[1, 0], 0, -1, [2, 2]], [[1, 1], 1, -1, [2, 2]]],
+    ),
+    "ring of a grid": (
+        "cart = comm.Create_cart([size], periods=[True])\nleft, right = cart.Shift(0, 1)\nout = np.zeros(1)\n"
+        "cart.Sendrecv(np.array([float(rank)]), dest=right, recvbuf=out, source=left)\nresult = out.tolist()\n",
+        [[3.0], [0.0], [1.0], [2.0]],
+    ),
+    "undefined color": (
+        "sub = comm.Split(0 if rank < 2 else MPI.UNDEFINED, rank)\n"
+        "result = sub.allreduce(1) if sub != MPI.COMM_NULL else None\n",
+        [2, 2, None, None],
+    ),
+    "group": (
+        "sub = comm.Create(comm.Get_group().Incl([0, 1]))\nresult = sub.allreduce(rank) if rank < 2 else None\n",
+        [1, 1, None, None],
+    ),
+    "minloc": ("result = list(comm.allreduce((float(rank * 3 % size), rank), op=MPI.MINLOC))\n", [[0.0, 0]] * 4),
+    "persistent": (
+        "out = np.zeros(1)\ns = comm.Send_init(np.array([float(rank)]), dest=(rank + 1) % size)\n"
+        "r = comm.Recv_init(out, source=(rank - 1) % size)\nMPI.Prequest.Startall([r, s])\n"
+        "MPI.Request.Waitall([r, s])\nresult = out.tolist()\n",
+        [[3.0], [0.0], [1.0], [2.0]],
+    ),
+    "testall": (
+        "requests = [comm.irecv(source=s) for s in range(size) if s != rank]\nfor d in range(size):\n"
+        "    if d != rank:\n        comm.send(rank, dest=d)\ndone = False\nwhile not done:\n"
+        "    done, messages = MPI.Request.testall(requests)\nresult = sorted(messages)\n",
+        [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MPI_RUNS)
+def test_a_word_of_mpi_gives_what_mpich_gave(name, run_program):
+    source, results = MPI_RUNS[name]
+    run = run_program(MPI + source, 4, expect=lambda rank: results[rank])
+    assert run.verdict == "right", run
+    assert list(run.results) == results
+
+
+#: Programs that end in an error there: the rank, the line, and a word of ours.
+ERRORS = {
+    "Allreduce of other sizes": (
+        MPI + "a = np.ones(8 if rank == 0 else 4)\ncomm.Allreduce(a, np.zeros_like(a))\n",
+        (1, 6, "32 bytes"),
+    ),
+    "other roots": (MPI + "comm.Bcast(np.ones(2), root=rank % 2)\n", (1, 5, "root 1")),
+    "scatter of too many": (MPI + "comm.scatter(list(range(size + 1)) if rank == 0 else None)\n", (0, 5, "5")),
+    "Abort": (MPI + "if rank == 1:\n    comm.Abort(3)\ncomm.Barrier()\n", (1, 6, "MPI_Abort")),
+    "all_reduce of other sizes": (
+        TORCH + "dist.all_reduce(torch.ones(8 if rank == 0 else 2))\n",
+        (1, 4, "does not match"),
+    ),
+    "all_reduce of other types": (
+        TORCH + "dist.all_reduce(torch.ones(4, dtype=torch.float64 if rank == 1 else torch.float32))\n",
+        (0, 4, "float64"),
+    ),
+    "scatter of other sizes": (
+        TORCH + "dist.scatter(torch.zeros(2), [torch.zeros(3)] * size if rank == 0 else None)\n",
+        (0, 4, "(3,)"),
+    ),
+    "scatter of too few": (
+        TORCH + "dist.scatter(torch.zeros(2), [torch.zeros(2)] * 3 if rank == 0 else None)\n",
+        (0, 4, "3 tensors"),
+    ),
+    "gather without a list": (TORCH + "dist.gather(torch.zeros(2), dst=0)\n", (0, 4, "gather_list")),
+    "all_gather into too few": (TORCH + "dist.all_gather([torch.zeros(2)] * 3, torch.zeros(2))\n", (0, 4, "3")),
+    "root outside of a group": (
+        TORCH + "g = dist.new_group([1, 3])\nif rank in (1, 3):\n    dist.broadcast(torch.zeros(1), 0, group=g)\n",
+        (1, 6, "not part of the group"),
+    ),
+    "isend to oneself": (TORCH + "dist.isend(torch.zeros(1), rank)\n", (0, 4, "itself")),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_ends_in_an_error_there_ends_in_one_here(name, run_program):
+    source, (rank, line, word) = ERRORS[name]
+    run = run_program(source, 4)
+    assert run.verdict == "error"
+    assert (run.errors[0].rank, run.errors[0].line) == (rank, line)
+    assert word in run.errors[0].text
+
+
+def test_a_broadcast_may_be_longer_at_its_receivers_as_with_gloo(run_program):
+    source = (
+        TORCH + "x = torch.full((4 if rank == 0 else 6,), float(rank))\ndist.broadcast(x, 0)\nresult = x.tolist()\n"
+    )
+    run = run_program(source, 3, expect=lambda rank: [0.0] * 4 + [float(rank)] * 2 * (rank > 0))
+    assert run.verdict == "right", run
+
+
+def test_ranks_that_wait_for_a_failed_one_are_told(run_program):
+    source = MPI + "if rank == 1:\n    x = 1 / 0\ncomm.Barrier()\n"
+    text = run_program(source, 4).explanation()
+    assert "line 6" in text
+    assert "rank 0, 2, 3 in Barrier (line 7)" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (TORCH + "dist.allreduce(torch.ones(2))\n", "'all_reduce'"),
+        (TORCH + "torch.ones(2).addd_(1)\n", "'add_'"),
+        (MPI + "comm.allredduce(1)\n", "'allreduce'"),
+        (MPI + "comm.Mprobe()\n", "use Probe and Recv"),
+        (TORCH + "dist.send(torch.ones(1), -1)\n", "no rank from 0 to 1"),
+        (TORCH + "dist.send(torch.ones(1), 1.5)\n", "1.5"),
+        (TORCH + "dist.send(torch.ones(1), 1 - rank, tag=10**30)\n", "tag="),
+        (MPI + "comm.send(1, dest=1 - rank, tag=10**30)\n", "tag="),
+        (MPI + "comm.send(1, dest=-5)\n", "-5"),
+        (MPI + "comm.recv(source='a')\n", "'a'"),
+        (MPI + "comm.bcast(1, root=9)\n", "root=9"),
+        (MPI + "comm.allreduce(1, op='FOO')\n", "'FOO'"),
+        (TORCH + "dist.all_reduce(torch.ones(2), op='FOO')\n", "'FOO'"),
+        (TORCH + "dist.all_reduce([1, 2])\n", "wants a tensor"),
+        (TORCH + "dist.new_group([0, 7])\n", "rank=7"),
+        ("import time\ntime.sleep(float('nan'))\n", "sleep(nan)"),
+        ("import time\ntime.sleep(-1)\n", "sleep(-1)"),
+    ],
+)
+def test_odd_arguments_are_named_with_their_line(source, words, run_program):
+    run = run_program(source, 2)
+    assert run.verdict == "error"
+    assert run.errors[0].line == source.count("\n")
+    assert words in run.explanation()
