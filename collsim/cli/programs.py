@@ -45,7 +45,9 @@ _Files = Annotated[
 def program(
     file: Annotated[str, typer.Argument(help="my.py, or my.py:function for the function that every rank calls")],
     ranks: Annotated[int, typer.Option(help="How many ranks run it, 1 to 64.")] = 4,
-    collective: Annotated[str | None, typer.Option(help="What it should do: allreduce, reduce or broadcast.")] = None,
+    collective: Annotated[
+        str | None, typer.Option(help="What it should do: allreduce, allgather, reduce_scatter, alltoall ...")
+    ] = None,
     nbytes: Annotated[str, typer.Option(help="Bytes of each rank's array.")] = "96B",
     eager_limit: Annotated[
         str | None,

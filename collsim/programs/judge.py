@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["right", "ends", "wrong", "hangs", "error", "race"]
 _LONGEST_VALUE, _LONGEST_ERROR = 60, 200  # characters of a result, and of an error, in a sentence
+_SCHEDULED = ("allreduce", "reduce", "broadcast")
 _MOST_SHOWN = 8  # waits in a sentence
 
 
@@ -152,6 +153,8 @@ class ProgramRun:
         """
         if self.collective is None or self.verdict != "right" or self.execution.provenance is None:
             return Sentence("only the messages of a program that is right make a schedule; say collective=")
+        if self.collective not in _SCHEDULED:
+            return Sentence("schedules are built of the messages of {known}", known=", ".join(_SCHEDULED))
         kind = collective(self.collective)
         return build_message_schedule(self.execution, self.execution.provenance, kind, self.ranks)
 

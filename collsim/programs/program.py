@@ -48,12 +48,16 @@ def program(
     Args:
         source: Python source, or a function.
         ranks: how many ranks run it, 1 to 64.
-        collective: what it should do: `allreduce`, `reduce` or `broadcast` (to and from rank 0). The entry gets an
-            array that it changes in place, or an array to send and one to fill.
+        collective: what it should do: `allreduce`, `reduce`, `broadcast`, `allgather`, `gather`, `scatter`,
+            `reduce_scatter` or `alltoall` (to and from rank 0). The entry gets an array that it changes in place (and
+            returns its result where that has another length), or an array to send and one to fill: `allgather` and
+            `gather` fill in the arrays of all ranks one after another, `scatter` and `reduce_scatter` one part of so
+            many as there are ranks, and `alltoall` part r of each rank's array on rank r. Arrays that are cut are
+            rounded up to whole parts.
         expect: instead, the result that each rank should have, as a function of the rank; None from it: anything.
         entry: the function that every rank calls. Where it is not given: the function itself, one called as the
             collective, `run`, `main` or `program`, or the only one; else the whole file is run by every rank.
-        nbytes: bytes of each rank's array.
+        nbytes: bytes of the array that each rank sends.
         eager_limit: messages up to so many bytes are buffered. The library's by default: none for torch (gloo waits at
             every size), 8,112 bytes for mpi4py (MPICH 5.0.2 in shared memory, measured).
         arguments: more arguments of the entry, by name: numbers, texts and lists.
@@ -93,6 +97,7 @@ def program(
             most=LONGEST_PROGRAM,
         )
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
+    collective = plan.collective or None
     if collective is not None and expect is None:
         expect = expect_collective(plan, collective)
     limit = find_eager_limit(plan.program, eager_limit)

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import CollsimError, Sentence
 from .calls import Calls, Coroutine, mark_coroutine
 from .engine import MAIN, ConnectionClosed, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
+from .expected import count_output
 from .mpi_dialect import build_mpi_modules
 from .process_dialect import Thread, build_process_modules
 from .rewrite import AWAIT, CALL, COROUTINE, IMPORT_ALL, MODULE_FUNCTION, RewrittenProgram
@@ -141,6 +142,7 @@ class StartPlan:
         is_single: whether one process runs it, which makes its own threads or keeps all ranks' data in arrays.
         inputs: what each rank starts with, an array for each.
         arguments: more arguments of `entry`, by name.
+        collective: what it should do, or nothing; it says how long the array is that a rank fills.
     """
 
     program: RewrittenProgram
@@ -149,6 +151,7 @@ class StartPlan:
     is_single: bool
     inputs: tuple[np.ndarray, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    collective: str = ""
 
 
 def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Execution:
@@ -271,14 +274,20 @@ class _Process:
         return known
 
     def _make_input(self) -> np.ndarray:
-        """This rank's data, as a tensor where torch is imported."""
-        array = self.plan.inputs[self.rank].copy()
+        """This rank's data."""
+        return self._make_array(self.plan.inputs[self.rank])
+
+    def _make_array(self, numbers: np.ndarray) -> np.ndarray:
+        """A copy, as a tensor where torch is imported."""
+        array = numbers.copy()
         if self.plan.program.uses_torch:
             return array.view(Tensor)
         return array
 
     def _make_output(self) -> np.ndarray:
-        self.output = np.zeros_like(self._make_input())
+        numbers = self.plan.inputs[self.rank]
+        elements = count_output(self.plan.collective, len(numbers), self.plan.ranks)
+        self.output = self._make_array(np.zeros(elements, numbers.dtype))
         return self.output
 
     def _make_in_place(self) -> np.ndarray:

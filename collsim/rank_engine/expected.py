@@ -39,12 +39,77 @@ def _broadcast(inputs: Arrays) -> list[Any]:
     return [inputs[0]] * len(inputs)
 
 
-#: Results by collective; None: whatever a rank holds is right.
+def _all_gather(inputs: Arrays) -> list[Any]:
+    return [np.concatenate(inputs)] * len(inputs)
+
+
+def _gather(inputs: Arrays) -> list[Any]:
+    return [np.concatenate(inputs), *[None] * (len(inputs) - 1)]
+
+
+def _scatter(inputs: Arrays) -> list[Any]:
+    return np.split(inputs[0], len(inputs))
+
+
+def _reduce_scatter(inputs: Arrays) -> list[Any]:
+    return np.split(sum(inputs), len(inputs))
+
+
+def _all_to_all(inputs: Arrays) -> list[Any]:
+    parts = [np.split(array, len(inputs)) for array in inputs]
+    return [np.concatenate([part[rank] for part in parts]) for rank in range(len(inputs))]
+
+
+#: Results by collective, to and from rank 0; None: whatever a rank holds is right.
 RESULTS: dict[str, Callable[[Arrays], list[Any]]] = {
     "allreduce": _all_reduce,
     "reduce": _reduce,
     "broadcast": _broadcast,
+    "allgather": _all_gather,
+    "gather": _gather,
+    "scatter": _scatter,
+    "reduce_scatter": _reduce_scatter,
+    "alltoall": _all_to_all,
 }
+#: Collectives whose arrays are cut into a part for each rank.
+IN_PARTS = ("scatter", "reduce_scatter", "alltoall")
+
+
+def find_collective_name(collective: str) -> str:
+    """The name of a collective that a program may claim.
+
+    Args:
+        collective: as people write it: `all_gather`, `reduce-scatter`.
+
+    Returns:
+        Its name among `RESULTS`.
+
+    Raises:
+        CollsimError: for a collective whose results are not known here.
+    """
+    word = collective.replace("_", "").replace("-", "").lower()
+    for name in RESULTS:
+        if name.replace("_", "") == word:
+            return name
+    raise CollsimError(describe_unknown("collective", collective, RESULTS))
+
+
+def count_output(collective: str, elements: int, ranks: int) -> int:
+    """How many numbers the array has that a rank fills.
+
+    Args:
+        collective: a name among `RESULTS`, or nothing.
+        elements: of the array that it sends.
+        ranks: how many ranks there are.
+
+    Returns:
+        The length.
+    """
+    if collective in ("allgather", "gather"):
+        return elements * ranks
+    if collective in ("scatter", "reduce_scatter"):
+        return elements // ranks
+    return elements
 
 
 def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Any]:
@@ -60,10 +125,7 @@ def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Any]:
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    name = collective.replace("_", "").replace("-", "").lower()
-    if name not in RESULTS:
-        raise CollsimError(describe_unknown("collective", collective, RESULTS))
-    results = RESULTS[name](inputs)
+    results = RESULTS[find_collective_name(collective)](inputs)
     return lambda rank: results[rank]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import CollsimError, describe_unknown
 from ..units import ByteSize, parse_bytes
 from .execute import StartPlan
-from .expected import build_expectation, make_inputs
+from .expected import IN_PARTS, build_expectation, find_collective_name, make_inputs
 from .rewrite import RewrittenProgram, rewrite
 
 #: Bytes that MPICH 5.0.2 copies at once in shared memory (measured: 8,112 complete without a receive, 8,113 do not).
@@ -74,10 +74,14 @@ def build_plan(
     dtype: np.dtype[Any] = np.dtype(np.float64)
     if rewritten.uses_torch:
         dtype = np.dtype(np.float32)
-    elements = max(1, parse_bytes(nbytes) // dtype.itemsize)
+    elements, name_of_collective = max(1, parse_bytes(nbytes) // dtype.itemsize), ""
+    if collective is not None:
+        name_of_collective = find_collective_name(collective)
+    if name_of_collective in IN_PARTS:
+        elements = -(-elements // ranks) * ranks
     inputs = make_inputs(ranks, elements, dtype)
     is_single = not has_library and not is_rank_function
-    return StartPlan(rewritten, name, ranks, is_single, inputs, arguments)
+    return StartPlan(rewritten, name, ranks, is_single, inputs, arguments, name_of_collective)
 
 
 def expect_collective(plan: StartPlan, collective: str) -> Callable[[int], object]:

@@ -178,3 +178,49 @@ def test_odd_arguments_are_named_with_their_line(source, words, run_program):
     assert run.verdict == "error"
     assert run.errors[0].line == source.count("\n")
     assert words in run.explanation()
+
+
+#: Programs of collectives that do what they claim, and one word whose change makes them wrong.
+CLAIMS = {
+    "allgather": (
+        "    recv[rank * len(send):(rank + 1) * len(send)] = send\n"
+        "    for step in range(size - 1):\n"
+        "        give, take = (rank - step) % size, (rank - step - 1) % size\n"
+        "        parts = recv.chunk(size)\n"
+        "        work = dist.isend(parts[give], (rank + 1) % size)\n"
+        "        dist.recv(parts[take], (rank - 1) % size)\n"
+        "        work.wait()\n",
+        ("size - 1)", "size - 2)"),
+    ),
+    "reduce_scatter": (
+        "    parts = list(send.clone().chunk(size))\n"
+        "    for step in range(size - 1):\n"
+        "        give, take = (rank - step - 1) % size, (rank - step - 2) % size\n"
+        "        fresh = torch.empty_like(parts[take])\n"
+        "        work = dist.isend(parts[give], (rank + 1) % size)\n"
+        "        dist.recv(fresh, (rank - 1) % size)\n"
+        "        work.wait()\n"
+        "        parts[take] += fresh\n"
+        "    recv.copy_(parts[rank])\n",
+        ("parts[rank])", "parts[rank - 1])"),
+    ),
+    "alltoall": ("    dist.all_to_all_single(recv, send)\n", ("recv, send", "recv, send * 2")),
+    "gather": (
+        "    into = list(recv.chunk(size)) if rank == 0 else None\n    dist.gather(send, into, dst=0)\n",
+        ("gather(send,", "gather(send + 1,"),
+    ),
+    "scatter": (
+        "    parts = list(send.chunk(size)) if rank == 0 else None\n    dist.scatter(recv, parts, src=0)\n",
+        ("recv, parts,", "recv, parts[::-1] if parts else None,"),
+    ),
+}
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_program_is_held_to_the_collective_that_it_claims(name, ranks, run_program):
+    body, (word, wrong) = CLAIMS[name]
+    head = f"import torch\nimport torch.distributed as dist\ndef {name}(send, recv):\n"
+    head += "    rank, size = dist.get_rank(), dist.get_world_size()\n"
+    assert run_program(head + body, ranks, name, nbytes="100B").verdict == "right"
+    assert run_program(head + body.replace(word, wrong), ranks, name, nbytes="100B").verdict == "wrong"

@@ -17,7 +17,17 @@ from ..write.drafts import MACHINES, build_machine, pack_code, unpack_code
 
 PLAIN = "ethernet"  # computers on one switch
 PLACES = (PLAIN, *MACHINES)
-COLLECTIVES = ("allreduce", "broadcast", "reduce", "none")
+COLLECTIVES = (
+    "allreduce",
+    "broadcast",
+    "reduce",
+    "allgather",
+    "reduce_scatter",
+    "alltoall",
+    "gather",
+    "scatter",
+    "none",
+)
 NOBODY = "nobody"
 DELAY = "300us"
 BUFFERED = ("library", "0B", "4KiB", "8KiB", "64KiB", "1GiB")
