@@ -97,6 +97,8 @@ def program(
         if any(run.sent):
             sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
             print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
+        if run.library_comparison is not None and any(run.sent):
+            print(run.library_comparison.sentence.text(lang))
         if timeout is not None:
             for log in run.timeout_logs:
                 print(f"\nWhat {log.library} prints after {timeout}:\n{log}")
@@ -117,8 +119,15 @@ def _build_record(run: ProgramRun, language: str) -> dict[str, object]:
         "received": run.received,
         "messages": records(run.messages),
         "printed": run.printed,
+        "library_comparison": _build_comparison(run, language),
         "timeout_logs": [vars(log) for log in run.timeout_logs],
     }
+
+
+def _build_comparison(run: ProgramRun, language: str) -> dict[str, object] | None:
+    if run.library_comparison is None:
+        return None
+    return vars(run.library_comparison) | {"reason": run.library_comparison.sentence.text(language)}
 
 
 @command()

@@ -32,6 +32,7 @@ from .job_records.records import JobRecord
 from .job_records.report import HangReport
 from .job_records.timeouts import DEFAULT_TIMEOUT, TimeoutLog, write_mpi_logs, write_torch_logs
 from .job_records.wait_graph import find_cycles
+from .library_comparison import LibraryComparison, compare_with_library
 from .mends import Mend, Rerun, find_mends
 from .message_schedule import build_message_schedule
 from .timing import ProgramTimeline, build_plain_network, time_events
@@ -206,6 +207,25 @@ class ProgramRun:
     def mend(self) -> Mend | None:
         """The first of `mends`."""
         return next(iter(self.mends), None)
+
+    @cached_property
+    def library_comparison(self) -> LibraryComparison | None:
+        """How a program that is right compares with what the library runs for the same collective, on the same machine:
+        `.sentence` says how many times as long it takes, because of what. None for other programs."""
+        if self.verdict != "right" or self.collective is None:
+            return None
+        return compare_with_library(
+            self.collective,
+            self.execution.events,
+            self.execution.groups,
+            self.ranks,
+            self.topology,
+            self.late,
+            self.nbytes,
+            self.dtype,
+            self.time,
+            max(self.sent),
+        )
 
     @cached_property
     def record(self) -> JobRecord:

@@ -143,3 +143,20 @@ def test_a_late_rank_that_is_none_and_a_machine_that_is_too_small_are_refused():
     with pytest.raises(cs.TopologyError):
         cs.program(RING, 4, machine=cs.topology.ring(3))
     assert cs.program(RING, 4, "allreduce", machine="dgx-a100", late={1: "1ms"}).time > 1e-3
+
+
+def test_the_comparison_with_the_library_has_two_parts_that_add_up(run_program):
+    machine = cs.topology.switch(4, bandwidth="1.25GB/s", alpha="25us")
+    run = run_program(WHOLE, 4, "allreduce", nbytes="1MiB", machine=machine)
+    comparison = run.library_comparison
+    ring = cs.simulate(cs.schedule("allreduce_ring", ranks=4), machine, "1MiB", engine="event").time
+    assert comparison.library_time == pytest.approx(ring)
+    assert comparison.time == run.time
+    parts = comparison.bytes_difference + comparison.latency_difference
+    assert parts == pytest.approx(run.time - ring)
+    assert comparison.bytes_difference == pytest.approx(1.5 * 2**20 / 1.25e9)  # 3 buffers in place of 1.5
+    assert comparison.latency_difference == pytest.approx(-3 * 50e-6)  # 3 messages in place of 6
+    assert (comparison.sent, comparison.library_sent) == (3 * 2**20, 1.5 * 2**20)
+    assert "1.71 times" in comparison.sentence.text()
+    assert run_program(RING, 4, "allreduce", nbytes="1MiB", machine=machine).library_comparison.bytes_difference < 1e-9
+    assert run_program(WHOLE, 4, machine=machine).library_comparison is None

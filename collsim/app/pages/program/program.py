@@ -160,9 +160,8 @@ def _list_facts(verdict: ProgramVerdict) -> list[str]:
             sent=format_bytes(max(verdict.sent, default=0)),
         )
     ]
-    if verdict.library_time:
-        share = verdict.time / verdict.library_time
-        facts.append(t("program.compare", share=f"{share:.3g}", time=format_time(verdict.library_time)))
+    if verdict.comparison is not None:
+        facts.append(verdict.comparison.text(get_language()))
     return facts
 
 

@@ -46,7 +46,7 @@ class ProgramVerdict:
         no_schedule: why its messages make no schedule, or None.
         steps, transfers: of the schedule that they make; copies inside of a rank are no transfers.
         timeline: of that schedule, for the player.
-        library_time: s that the library's ring takes, where there is a schedule of an allreduce.
+        comparison: with what the library runs, where the program is right.
         mends: changed programs that do not hang.
     """
 
@@ -66,7 +66,7 @@ class ProgramVerdict:
     steps: int = 0
     transfers: int = 0
     timeline: dict[str, object] | None = None
-    library_time: float | None = None
+    comparison: Sentence | None = None
     mends: tuple[MendedProgram, ...] = ()
 
 
@@ -117,15 +117,12 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         with_mends: Also look for changes that help, each of which is run.
     """
     lines = [wait.line for wait in run.waits] + [error.line for error in run.errors]
-    schedule, timeline, library, reason = run.schedule, None, None, None
+    schedule, timeline, comparison, reason = run.schedule, None, None, None
     steps = transfers = 0
     if isinstance(schedule, Schedule):
         rows = schedule.transfers
         steps, transfers = schedule.steps, int((rows["src"] != rows["dst"]).sum())
         timeline = build_encoded_timeline(cs.simulate(schedule, run.topology, run.nbytes, run.dtype))
-        if schedule.collective == "allreduce" and run.ranks > 1:
-            ring = cs.schedule("allreduce_ring", ranks=run.ranks)
-            library = cs.simulate(ring, run.topology, run.nbytes, run.dtype, "event", late=run.late).time
     elif run.verdict == "right":
         reason = schedule
     results: tuple[str, ...] = ()
@@ -151,7 +148,7 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         steps,
         transfers,
         timeline,
-        library,
+        comparison,
         mends,
     )
 

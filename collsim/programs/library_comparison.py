@@ -1,0 +1,120 @@
+"""A right program beside what the library runs for the same collective: how many times as long, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import Sentence
+from ..rank_engine.engine import RankEvent
+from ..registry import schedule
+from ..simulate import simulate
+from ..topology import Topology
+from ..units import format_bytes, format_time
+from .timing import time_events
+
+#: The algorithm of the library for each collective: rings, as NCCL has them, where there are some.
+ALGORITHMS = {
+    "allreduce": "allreduce_ring",
+    "allgather": "allgather_ring",
+    "reduce_scatter": "reduce_scatter_ring",
+    "broadcast": "broadcast_binomial",
+    "reduce": "reduce_binomial",
+    "alltoall": "alltoall_pairwise",
+}
+
+
+@dataclass(frozen=True)
+class LibraryComparison:
+    """How a program compares with the library. Times are in s.
+
+    Attributes:
+        algorithm: what the library runs.
+        time: of the program.
+        library_time: of the library, on the same machine, with the same late ranks.
+        bytes_difference: how much longer the program takes to move its bytes; negative where it takes less.
+        latency_difference: how much longer it takes where messages hold nothing: the messages that follow one another.
+        sent: bytes that the busiest rank of the program sends.
+        library_sent: bytes that the busiest rank of the library sends.
+    """
+
+    algorithm: str
+    time: float
+    library_time: float
+    bytes_difference: float
+    latency_difference: float
+    sent: int
+    library_sent: int
+
+    @property
+    def sentence(self) -> Sentence:
+        """How many times as long it takes, because of what."""
+        return Sentence(
+            "It takes {factor:.3g} times as long as {algorithm} of the library ({time}, {library}), because of its "
+            "bytes ({bytes}: the busiest rank sends {sent}, there {library_sent}) and its messages ({latency}).",
+            factor=self.time / self.library_time,
+            algorithm=self.algorithm,
+            time=format_time(self.time),
+            library=format_time(self.library_time),
+            bytes=_format_difference(self.bytes_difference),
+            sent=format_bytes(self.sent),
+            library_sent=format_bytes(self.library_sent),
+            latency=_format_difference(self.latency_difference),
+        )
+
+
+def _format_difference(seconds: float) -> str:
+    sign = "+"
+    if seconds < 0:
+        sign = "\N{MINUS SIGN}"
+    return sign + format_time(abs(seconds))
+
+
+def compare_with_library(
+    collective: str,
+    events: Sequence[RankEvent],
+    groups: Sequence[Sequence[int]],
+    ranks: int,
+    topology: Topology,
+    late: Mapping[int, float],
+    nbytes: int,
+    dtype: str,
+    time: float,
+    sent: int,
+) -> LibraryComparison | None:
+    """Time what the library runs for a collective, and part the difference.
+
+    Args:
+        collective: what the program does.
+        events: what its ranks did.
+        groups: the ranks of communicators.
+        ranks: how many ranks there are.
+        topology: the network.
+        late: seconds by which ranks begin later.
+        nbytes: bytes of the array that each rank sends.
+        dtype: of its elements.
+        time: of the program, in s.
+        sent: bytes that its busiest rank sends.
+
+    Returns:
+        The comparison; None for a collective without an algorithm here, and for one rank.
+    """
+    if collective not in ALGORITHMS or ranks < 2:
+        return None
+    steps = schedule(ALGORITHMS[collective], ranks=ranks)
+    size = nbytes
+    if collective == "allgather":  # its size is that of the whole array
+        size = nbytes * ranks
+    library = simulate(steps, topology, size, dtype, "event", late=late)
+    empty = simulate(steps, topology, 0, dtype, "event", late=late).time
+    emptied = [replace(event, nbytes=0) for event in events]
+    latency = time_events(emptied, groups, ranks, topology, late).time
+    return LibraryComparison(
+        steps.name,
+        time,
+        library.time,
+        (time - latency) - (library.time - empty),
+        latency - empty,
+        sent,
+        int(max(library.sent_bytes)),
+    )
