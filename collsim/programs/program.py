@@ -90,12 +90,6 @@ def program(
     topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
-    if len(text) > LONGEST_PROGRAM:
-        raise CollsimError(
-            "a program of {characters:,} characters is too long; {most:,} is the most",
-            characters=len(text),
-            most=LONGEST_PROGRAM,
-        )
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
     collective = plan.collective or None
     if collective is not None and expect is None:
@@ -162,6 +156,12 @@ def _read_delays(late: Mapping[int, Duration], ranks: int) -> dict[int, float]:
 def _read_source(source: str | Callable[..., object]) -> tuple[str, str | None]:
     """The text of a program, and the name of the function that it was given as."""
     if isinstance(source, str):
+        if len(source) > LONGEST_PROGRAM:
+            raise CollsimError(
+                "a program of {characters:,} characters is too long; {most:,} is the most",
+                characters=len(source),
+                most=LONGEST_PROGRAM,
+            )
         return source, None
     try:
         lines, first = inspect.getsourcelines(source)
