@@ -23,6 +23,10 @@ from ..units import format_bytes, format_time
 class LanePicture(Protocol):
     """A still picture of a section: the passes of a pipeline, or the lanes of a rank program."""
 
+    def describe(self, k: int) -> str:
+        """What the picture shows, in a text; k: 0 in English, 1 in Chinese."""
+        ...
+
     def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The picture in a page; k: 0 in English, 1 in Chinese; `narrow`: also for narrow screens."""
         ...

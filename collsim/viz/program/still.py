@@ -25,6 +25,10 @@ class ProgramPicture:
 
     run: ProgramRun = field(repr=False)
 
+    def describe(self, k: int) -> str:
+        """What the picture shows, in a text; k: 0 in English, 1 in Chinese."""
+        return self.run.explanation(("en", "zh")[k])
+
     def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The picture in a page.
 
@@ -33,7 +37,7 @@ class ProgramPicture:
             narrow: Also a picture for narrow screens.
             dark: For a dark page.
         """
-        label = self.run.explanation(("en", "zh")[k])
+        label = self.describe(k)
         images, look = self._draw_image("wide", _WIDE, label, dark), ""
         if narrow:
             images += self._draw_image("narrow", _NARROW, label, dark)
