@@ -22,7 +22,7 @@ from .parallel.split import Split
 from .parallel.split_builder import ComputedWork, PassTasks, SplitBuilder, build_pass
 from .parallel.strategy import OPTIMIZERS, Workload
 from .pipelines import build_rank_order
-from .pipelines.pass_orders import FORWARD
+from .pipelines.passes import FORWARD
 from .workload.collective_model import CollectiveModel
 from .workload.step_graph import StepTask
 

@@ -16,8 +16,8 @@ from collsim.topology import machine
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.facts import TopologyFacts
 from collsim.topology.machines import machines
+from collsim.viz.layout.arrangement import lay_out
 from collsim.viz.layout.geometry import Box, shift_line, split_directions
-from collsim.viz.layout.shapes import lay_out
 from collsim.viz.pictures.draw import select_links
 
 GENERIC = [

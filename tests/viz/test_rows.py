@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.viz.layout.shapes import lay_out
+from collsim.viz.layout.arrangement import lay_out
 from collsim.viz.timeline.inside import build_drawing
 from collsim.viz.timeline.rows import build_rows
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..pipelines.pass_orders import FORWARD, INPUT, WEIGHT, Action
 from ..pipelines.pass_timing import iterate_passes
+from ..pipelines.passes import FORWARD, INPUT, WEIGHT, Action
 from ..workload.step_graph import LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
 from .rank_groups import Groups, get_placement
 from .replica_sync import ReplicaSync

@@ -8,26 +8,12 @@ ranks. Empty slots, with which torch's tables line their ranks up, are left out:
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ...errors import CollsimError
 from ...limits import MOST_TASKS, require_few
+from .passes import BACKWARD, FORWARD, INPUT, WEIGHT, Action, PassOrder
+from .zero_bubble import build_dualpipe_order, build_zbv_order
 
-FORWARD, BACKWARD, INPUT, WEIGHT = "F", "B", "I", "W"
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v")
-
-
-class Action(NamedTuple):
-    """One pass: kind (F forward, B backward, I and W its halves: gradients of the input, of the weights), the stage of
-    the model, the microbatch."""
-
-    kind: str
-    stage: int
-    microbatch: int
-
-
-#: What a rank runs, in order; passes in one entry run as one (DualPipe's overlapped forward and backward).
-PassOrder = list[tuple[Action, ...]]
 
 
 def assign_stages(schedule: str, ranks: int, interleave: int) -> list[int]:
@@ -87,8 +73,6 @@ def build_rank_order(schedule: str, ranks: int, rank: int, micros: int, interlea
     Raises:
         CollsimError: The schedule cannot take so many microbatches.
     """
-    from .zero_bubble import build_dualpipe_order, build_zbv_order
-
     if schedule == "gpipe":
         return _build_gpipe_order(rank, micros)
     if schedule == "1f1b":

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from .pass_orders import BACKWARD, FORWARD, WEIGHT, Action, PassOrder
+from .passes import BACKWARD, FORWARD, WEIGHT, Action, PassOrder
 from .pipeline_formulas import PipelineFormulas
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from .pass_orders import BACKWARD, FORWARD, INPUT, WEIGHT, Action, PassOrder
+from .passes import BACKWARD, FORWARD, INPUT, WEIGHT, Action, PassOrder
 
 
 class _Ends:

@@ -14,17 +14,15 @@ from math import ceil, cos, hypot, pi, sin, sqrt
 
 import numpy as np
 
-from ...topology import Topology
 from ...topology.facts import TopologyFacts
 from .geometry import Box, Point, center_box, draw_straight, split_directions
-from .reduction import Carried, Picture, build_picture
+from .reduction import Picture
 
 Text = dict[str, str]
 Label = str | Text  # a text that is the same in both languages, or one for each
 NO_FACTS = TopologyFacts()
 SHORT = {"aggregation": "agg"}
 
-STAGE = (1134.0, 470.0)
 MARGIN = 16.0
 #: The stage that machines are laid out in (the mock's): the player's left column.
 STAGE = (1134.0, 470.0)
@@ -71,29 +69,6 @@ class StageLayout:
         """
         node = self.picture.node[device]
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
-
-
-def lay_out(topology: Topology, carried: Carried | None = None) -> StageLayout:
-    """Place everything that is drawn of a topology.
-
-    Args:
-        topology: The machine or network.
-        carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw
-            everything.
-    """
-    from .many_nodes import arrange_cluster
-    from .nodes import arrange_nodes
-
-    drawn = build_picture(topology, carried)
-    if drawn.shape == "cluster":
-        return arrange_cluster(drawn, topology)
-    if drawn.nodes > 0 and topology.facts.dims:  # a machine whose chips are joined as a torus
-        return arrange(replace(drawn, shape="torus"), topology.facts)
-    if drawn.nodes > 0:
-        stage = arrange_nodes(drawn, topology)
-        if stage is not None:
-            return stage
-    return arrange(drawn, topology.facts)
 
 
 # ---- generic networks

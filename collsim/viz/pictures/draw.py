@@ -12,9 +12,10 @@ import numpy.typing as npt
 from ...errors import CollsimError, TopologyError, describe_unknown
 from ...topology import Topology
 from ...units import format_bandwidth
+from ..layout.arrangement import lay_out
 from ..layout.geometry import Box
 from ..layout.reduction import MOST_RANKS, MOST_RANKS_IN_ROW
-from ..layout.shapes import StageLayout, lay_out
+from ..layout.shapes import StageLayout
 from ..sentences import words
 from . import palette
 from .figure import create_figure, show_in_notebook

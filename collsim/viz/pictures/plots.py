@@ -18,7 +18,7 @@ from ...analysis.ranking import round_time, sort_table
 from ...display.markup import bind_units
 from ...errors import CollsimError
 from ...units import format_bytes
-from ..layout.shapes import lay_out
+from ..layout.arrangement import lay_out
 from ..sentences import words
 from ..timeline.inside import build_drawing
 from ..timeline.rows import build_rows

@@ -28,8 +28,9 @@ import numpy.typing as npt
 from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...simulate.together import ConcurrentTrace, MergedTrace
+from ..layout.arrangement import lay_out
 from ..layout.geometry import flatten_points
-from ..layout.shapes import Label, StageLayout, lay_out
+from ..layout.shapes import Label, StageLayout
 from ..sentences import words
 from ..sentences.causes import describe_bottleneck
 from ..sentences.names import name_endpoint
