@@ -5,7 +5,7 @@ export default [
   { ignores: ["collsim/viz/bundles/", "docs/assets/", "**/*.d.ts", "build/", ".venv/", "notebooks/"] },
   js.configs.recommended,
   {
-    languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: { ...globals.browser, ...globals.es2024 } },
+    languageOptions: { ecmaVersion: 2025, sourceType: "module", globals: { ...globals.browser, ...globals.es2024 } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
       eqeqeq: ["error", "always", { null: "ignore" }],

@@ -10,7 +10,7 @@ import pytest
 from spaces import odd_spaces
 
 import collsim as cs
-from collsim.display.markup import UNIT_SPACE, bind_units, escape_text
+from collsim.display.markup import bind_units, escape_text
 
 ROOT = Path(__file__).parents[1]
 #: Where such a character is the subject: the border to HTML and to LaTeX, and what others write.
@@ -159,10 +159,3 @@ def test_numbers_are_bound_to_units_and_nothing_else_is(text, bound):
     assert bind_units(bound) == bound
     assert escape_text(f"<{text}>") == f"&lt;{bound}&gt;"
     assert json.loads(bind_units(json.dumps([text], ensure_ascii=False))) == [bound]
-
-
-def test_the_players_bind_as_the_pages_do():
-    """The pattern stands once in Python and once in JavaScript; both are the same."""
-    script = (ROOT / "collsim/viz/player/model/units.js").read_text(encoding="utf-8")
-    (pattern,) = re.findall(r"const UNIT_SPACE =\s*/(.+)/g;", script)
-    assert pattern.replace("\\/", "/") == UNIT_SPACE.pattern

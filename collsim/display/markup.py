@@ -10,10 +10,10 @@ from __future__ import annotations
 import html
 import re
 
+from .palette import NUMBER_UNIT_SPACE
+
 #: A space between a digit and a unit; not before `%` as Python's operator (`2 % n`).
-UNIT_SPACE = re.compile(
-    r" (?=(?:(?:[kKMGT]i?)?B(?:/s)?|[kMGT]?bit/s|ms|[µun]?s|×|倍|times|%(?! \w\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )"
-)
+UNIT_SPACE = re.compile(NUMBER_UNIT_SPACE)
 
 
 def bind_units(text: str) -> str:

@@ -111,7 +111,7 @@ def _write(
     for folder in ("assets", "runs", *lang):
         (work / folder).mkdir(parents=True, exist_ok=True)
     (work / "assets" / "site.js").write_text(read_bundle("site"), encoding="utf-8")
-    shutil.copyfile(Path(__file__).parent / "site.css", work / "assets" / "site.css")
+    (work / "assets" / "site.css").write_text(pages.read_style("site.css"), encoding="utf-8")
     (work / "index.html").write_text(pages.build_entrance(), encoding="utf-8")
     (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
     entries = []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..display.markup import escape_text
+from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import LanePicture, Telling
 from ..locale import LANGUAGES, Text, translate
@@ -32,6 +34,16 @@ _MENU = (
     ("race.html", "race"),
     ("questions.html", "questions"),
 )
+
+
+def read_style(name: str) -> str:
+    """Return a style sheet of this package, with the colours before it.
+
+    Args:
+        name: Name of the file.
+    """
+    variables = build_css_variables(("bg", "card", "ink", "ink2", "line", "done", "fulltext"))
+    return f":root{{{variables}}}\n{(Path(__file__).parent / name).read_text(encoding='utf-8')}"
 
 
 def get_text(key: str, lang: str, **values: object) -> str:

@@ -25,7 +25,7 @@ from ..simulate import Trace
 from ..teach.language import require_language
 from ..viz.hosts.page import build_html_document
 from ..viz.pictures.still import draw_machine_figure
-from .pages import draw_lanes, get_text
+from .pages import draw_lanes, get_text, read_style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -63,7 +63,7 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
     require_writable_file(target)  # first: all lessons take a minute
     slides = [slide for number in chosen for slide in _build_lesson(LESSONS[number], lang)]
     title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else get_text("name", lang)
-    style = (Path(__file__).parent / "slides.css").read_text(encoding="utf-8")
+    style = read_style("slides.css")
     write_text(target, build_html_document(lang, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
     return SlideDeck(target, len(chosen), len(slides))
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from collsim.app.shell.look import SERIES, TOKENS, color
+from collsim.app.shell.look import color
+from collsim.display.palette import SERIES, TOKENS
 
 ROOT = Path(__file__).parents[2]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]

@@ -18,7 +18,8 @@ import {
   rowsOf,
 } from "../../collsim/viz/training/geometry.js";
 import { carriedAt, stackOf, standing, totalHeld } from "../../collsim/viz/training/hub.js";
-import { BUCKET_HUES, hueOf } from "../../collsim/viz/transport/hues.js";
+import { BUCKET_HUES } from "../../collsim/viz/player/model/look.js";
+import { hueOf } from "../../collsim/viz/transport/hues.js";
 import { RIVAL_WORDS } from "../../collsim/viz/training/rivalwords.js";
 import { joinedBoxes } from "../../collsim/viz/training/tracks.js";
 import { STEP_WORDS } from "../../collsim/viz/training/words.js";

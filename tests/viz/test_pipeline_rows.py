@@ -9,7 +9,6 @@ import pytest
 from collsim.lessons.chapters import SECTIONS
 from collsim.train import pipeline, time_schedules
 from collsim.train.pipelines import SCHEDULES
-from collsim.viz.pictures import palette
 from collsim.viz.splits.lanes import build_pipeline_runner, evaluate_formula_text
 from collsim.viz.splits.still import build_pipeline_picture
 
@@ -106,15 +105,6 @@ def test_pictures_of_one_clock_have_one_scale_and_each_its_end():
     assert ends == [pytest.approx(64 + (1000 - 64 - 8) * short.runner["time"] / long.runner["time"], abs=0.1)]
     told = SECTIONS["orders"][1].fill_texts()
     assert {made.until for made in told.lanes_after} == {told.lanes[0].runner["time"]}
-
-
-def test_colours_of_pictures_are_those_of_the_player():
-    text = (ROOT / "collsim/viz/player/model/look.js").read_text("utf-8")
-    dresses = (re.search(rf"^  {name}: {{(.*?)^  }}", text, re.MULTILINE | re.DOTALL)[1] for name in ("light", "dark"))
-    light, dark = (dict(re.findall(r'(\w+): "(#\w{6})"', part)) for part in dresses)
-    assert {name: (light[name], dark[name]) for name in palette.TOKENS} == palette.TOKENS
-    assert light["card"] == palette.CARD
-    assert (light["grid"], light["sumfill"]) == (palette.GRID, palette.SUM)
 
 
 def test_a_dark_page_has_dark_pictures():

@@ -59,12 +59,13 @@ def build_first_frame(scope: Scope, base: str) -> str:
 
 def make() -> None:
     """Make the frames; takes a second or two, most of it to load what draws the pages."""
+    from collsim.display.palette import FONT, TOKENS
     from collsim.viz.hosts.bundle import read_bundle
     from collsim.viz.hosts.page import encode_inline_json
 
     from ..scenario.choice import Choice
     from ..scenario.simple import run_name, run_simple, use_all_channels, use_single_channel
-    from ..shell.look import FONT, TOKENS, draw_logo
+    from ..shell.look import draw_logo
 
     choice = use_all_channels(Choice())
     simple_run = run_simple(choice)

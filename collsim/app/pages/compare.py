@@ -15,6 +15,7 @@ import collsim as cs
 from collsim import nccl
 from collsim.analysis.ranking import sort_table
 from collsim.display.markup import escape_text
+from collsim.display.palette import SERIES
 from collsim.errors import CollsimError
 from collsim.files import format_csv
 from collsim.simulate.variants import VariantSearch
@@ -30,7 +31,7 @@ from ..shell import charts, codebox, filebox
 from ..shell.address import get_menu, leave
 from ..shell.charts import Picture, show_frame
 from ..shell.controls import draw_folded, label_algorithm, label_machine
-from ..shell.look import SERIES, color
+from ..shell.look import color
 from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, draw_title, format_verdict
 from ..shell.page import register_page
 from ..shell.results import get_latest

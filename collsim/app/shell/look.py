@@ -1,40 +1,18 @@
 """The look: tokens, the style sheet of the parts that Streamlit draws, and the theme of the charts.
 
-The same tokens stand in `.streamlit/config.toml` (Streamlit's own widgets) and in the player; a test holds the first
-two together. `light-dark()` follows the `color-scheme` that Streamlit sets, so nothing here needs to know which theme
-is on.
+The tokens are those of the player (`collsim/display/palette.json`); those that Streamlit's own widgets need stand in
+`.streamlit/config.toml` as well, and a test holds the two together. `light-dark()` follows the `color-scheme` that
+Streamlit sets, so nothing here needs to know which theme is on.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-TOKENS: dict[str, tuple[str, str]] = {
-    "bg": ("#F4F6F5", "#0E1316"),
-    "card": ("#FFFFFF", "#161D21"),
-    "sunk": ("#F0F3F2", "#1C2529"),
-    "ink": ("#162026", "#EEF3F5"),
-    "ink2": ("#45535B", "#BCC8CE"),
-    "ink3": ("#5C6A72", "#98A7AE"),
-    "edge": ("#7F8D95", "#71818A"),
-    "grid": ("#E6EAEC", "#242E33"),
-    "line": ("#D3DADD", "#334046"),
-    "room": ("#3F8FC8", "#56B4E9"),
-    "near": ("#A87000", "#F2BC45"),
-    "full": ("#A63A00", "#F26A2E"),
-    "fulltext": ("#9C3700", "#FF9A66"),
-    "done": ("#00664A", "#5FE0B5"),
-    "host": ("#7A3E68", "#E3A5CF"),
-}
-#: Hues of the charts, Okabe-Ito's moved in lightness; with more series than these, dashes tell them apart.
-SERIES = ("room", "full", "done", "near", "host", "ink2")
-
-FONT = "Source Sans 3, Segoe UI, Helvetica Neue, Arial, Noto Sans CJK SC, PingFang SC, Microsoft YaHei, sans-serif"
-
-_VARIABLES = ";".join(f"--cs-{name}:light-dark({light},{dark})" for name, (light, dark) in TOKENS.items())
+from collsim.display.palette import FONT, TOKENS, build_css_variables
 
 STYLE = f"""<style>
-.stApp{{{_VARIABLES};font-variant-numeric:tabular-nums}}
+.stApp{{{build_css_variables(prefix="--cs-")};font-variant-numeric:tabular-nums}}
 [data-testid=stHeader]{{background:var(--cs-card);border-bottom:1px solid var(--cs-line);height:52px;min-height:52px}}
 [data-testid=stAppDeployButton]{{display:none}}
 [data-testid=stMainBlockContainer]{{padding:48px 24px 32px;max-width:1720px}}

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...display.markup import bind_units
+from ...display.palette import TOKENS
 from ...errors import CollsimError
 from ...locale import LANGUAGES
 from .bundle import read_bundle
@@ -47,7 +48,7 @@ BODY = """<main id="player"></main>
 <script type="application/json" id="options">{options}</script>
 <script type="module">{script}</script>"""
 
-LIGHT, DARK = "#F4F6F5", "#0E1316"
+LIGHT, DARK = TOKENS["bg"]
 
 
 def build_html_document(lang: str, title: str, policy: str, head: str, body: str) -> str:

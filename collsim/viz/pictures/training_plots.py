@@ -91,7 +91,7 @@ def _get_colour(task: StepTask) -> str:
         return {"forward": _FORWARD, "backward": _BACKWARD}.get(task.kind, _OTHER)
     if task.bucket >= 0:
         return palette.SERIES[task.bucket % len(palette.SERIES)]
-    return palette.HOSTINK
+    return palette.SERIES[4]
 
 
 def _name_lane(ranks: tuple[int, ...]) -> str:

@@ -3,7 +3,8 @@
 import { el, svg, swatch } from "../player/draw/elements.js";
 import { NB, fmtBytes, fmtSpan, threeDigits, timeMarks, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
-import { BUCKET_HUES, hueOf } from "../transport/hues.js";
+import { BUCKET_HUES } from "../player/model/look.js";
+import { hueOf } from "../transport/hues.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
 import { LAB_STEP_WORDS } from "./labwords.js";
 

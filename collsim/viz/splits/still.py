@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ...display.markup import escape_text
-from ..pictures import palette
+from ...display.palette import TOKENS
 from ..pictures.still import CHINESE, LATIN
 from .lanes import build_pipeline_runner
 
@@ -94,7 +94,7 @@ class PipelinePicture:
             narrow: For a column of text or a telephone.
             dark: For a dark page.
         """
-        ink = {name: both[dark] for name, both in palette.TOKENS.items()}
+        ink = {name: both[dark] for name, both in TOKENS.items()}
         wide, lines = _WIDE, [self.title(k)]
         if narrow:
             wide, lines = _NARROW, self.title(k).split((": ", "：")[k])

@@ -8,7 +8,7 @@ import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./geometry.js";
-import { BUCKET_HUES } from "../transport/hues.js";
+import { BUCKET_HUES } from "../player/model/look.js";
 import { drawTransport } from "../transport/transport.js";
 import { drawLanes, moveCursor } from "./lanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";

@@ -91,14 +91,10 @@ def build_diff(before: str, after: str) -> str:
 
 _PICTURES = '<div class="wide"></div><div class="narrow"></div>'
 _PICTURE_STYLE = """
-:host,.wide,.narrow{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
- --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
 .narrow{display:none}
 @media(max-width:700px){.wide{display:none}.narrow{display:block}}
 """
 STYLE = """
-.pl-legend{--cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-idle:light-dark(#CBD4D8,#38444B);
- --cs-sumfill:light-dark(#8FD3BB,#1D705B);--cs-sum2:light-dark(#3FAE8C,#1E7561)}
 .pl-legend{display:flex;flex-wrap:wrap;gap:4px 22px;font-size:14px;line-height:20px;color:var(--cs-ink2)}
 .pl-legend i{display:inline-block;width:20px;height:11px;margin-right:7px;border:1px solid var(--cs-ink2)}
 .pl-legend .plw{background:repeating-linear-gradient(45deg,var(--cs-ink2) 0 1.5px,var(--cs-card) 1.5px 5px)}
@@ -109,8 +105,7 @@ STYLE = """
 .pl-block{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
  font:13px/19px ui-monospace,Menlo,monospace;color:var(--cs-ink);max-height:200px;overflow:auto;white-space:pre-wrap}
 .pl-source{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 0;margin:0;
- font:13px/20px ui-monospace,Menlo,monospace;color:var(--cs-ink);overflow-x:auto;
- --cs-fulltint:light-dark(#FCE0CF,#4A2410);--cs-donetint:light-dark(#DFF1EA,#123B30)}
+ font:13px/20px ui-monospace,Menlo,monospace;color:var(--cs-ink);overflow-x:auto}
 .pl-source span{display:block;padding:0 12px;min-width:max-content}
 .pl-source i{display:inline-block;width:74px;margin-right:14px;text-align:right;font-style:normal;color:var(--cs-ink3)}
 .pl-source b{float:left;background:var(--cs-full);color:var(--cs-card);border-radius:4px;padding:0 5px;font-size:12px;

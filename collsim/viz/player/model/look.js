@@ -1,70 +1,20 @@
-// Colours: the tokens of the light and the dark theme.
+// Colours and the font, from the file that Python reads as well (`collsim/display/palette.py`).
 
-export const FONT =
-  '"Source Sans 3","Segoe UI","Helvetica Neue",Arial,"Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif';
+import palette from "../../../display/palette.json" with { type: "json" };
 
-export const TOKENS = {
-  light: {
-    bg: "#F4F6F5",
-    card: "#FFFFFF",
-    sunk: "#F0F3F2",
-    ink: "#162026",
-    ink2: "#45535B",
-    ink3: "#5C6A72",
-    line: "#D3DADD",
-    grid: "#E6EAEC",
-    edge: "#7F8D95",
-    idle: "#CBD4D8",
-    casing: "#EBEFF1",
-    room: "#3F8FC8",
-    roomtint: "#E6F2FA",
-    near: "#A87000",
-    neartint: "#FDF4E0",
-    full: "#A63A00",
-    fulltint: "#FCE0CF",
-    fulltext: "#9C3700",
-    sum1: "#EAF4F0",
-    sum2: "#3FAE8C",
-    sumfill: "#8FD3BB",
-    done: "#00664A",
-    ontext: "#FFFFFF",
-    rs: "#E3E8F1",
-    ag: "#E2F1EB",
-    wait: "#87949B",
-    host: "#F1E9F2",
-    hostink: "#7A3E68",
-  },
-  dark: {
-    bg: "#0E1316",
-    card: "#161D21",
-    sunk: "#1C2529",
-    ink: "#EEF3F5",
-    ink2: "#BCC8CE",
-    ink3: "#98A7AE",
-    line: "#334046",
-    grid: "#242E33",
-    edge: "#71818A",
-    idle: "#38444B",
-    casing: "#222C31",
-    room: "#56B4E9",
-    roomtint: "#173245",
-    near: "#F2BC45",
-    neartint: "#3E2F0C",
-    full: "#F26A2E",
-    fulltint: "#4A2410",
-    fulltext: "#FF9A66",
-    sum1: "#1D2E2A",
-    sum2: "#1E7561",
-    sumfill: "#1D705B",
-    done: "#5FE0B5",
-    ontext: "#06241B",
-    rs: "#232C3A",
-    ag: "#16302A",
-    wait: "#7C8B93",
-    host: "#33242F",
-    hostink: "#E3A5CF",
-  },
-};
+/** Colours of one theme, by name: 0 is light, 1 dark. */
+const colorsOf = (pairs, theme) => Object.fromEntries(Object.entries(pairs).map(([name, pair]) => [name, pair[theme]]));
+
+/** Pairs of colours by theme. */
+const byTheme = (pairs) => ({ light: colorsOf(pairs, 0), dark: colorsOf(pairs, 1) });
+
+export const FONT = palette.fonts.map((name) => (name.includes(" ") ? `"${name}"` : name)).join();
+
+export const TOKENS = byTheme(palette.tokens);
+
+/** b: the box of a bucket, t: text on it, n: the tint that leads to the open panel. Neighbours alternate dark and light,
+ * so that grey print keeps them apart. */
+export const BUCKET_HUES = byTheme(palette.buckets);
 
 export const hex = (c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16));
 
@@ -81,16 +31,8 @@ export function ramp(colors, k, n) {
  * again.
  */
 export const HUES = {
-  light: [
-    { done: "#5B3A8C", sum1: "#EFEAF6", sum2: "#A78BD0", sumfill: "#C9B6E4" },
-    { done: "#A3225F", sum1: "#FBE9F1", sum2: "#E07AA8", sumfill: "#F0B3CE" },
-    { done: "#3A4A55", sum1: "#ECEFF1", sum2: "#8FA1AC", sumfill: "#BCC8CF" },
-  ],
-  dark: [
-    { done: "#C3A6F2", sum1: "#2A2338", sum2: "#5E4690", sumfill: "#5A4488" },
-    { done: "#F59BC4", sum1: "#38202B", sum2: "#8A3A60", sumfill: "#84395D" },
-    { done: "#B9C6CE", sum1: "#262D31", sum2: "#55666F", sumfill: "#52626B" },
-  ],
+  light: palette.collectives.map((pairs) => colorsOf(pairs, 0)),
+  dark: palette.collectives.map((pairs) => colorsOf(pairs, 1)),
 };
 
 const hueSets = Object.fromEntries(

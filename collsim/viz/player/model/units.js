@@ -1,10 +1,11 @@
 // Bytes, rates, shares and times as they are read.
 
+import palette from "../../../display/palette.json" with { type: "json" };
+
 export const NB = "\u00a0"; // no-break space between a number and its unit
 
-/** A space between a digit and a unit, as `collsim/display/markup.py` has it. */
-const UNIT_SPACE =
-  / (?=(?:(?:[kKMGT]i?)?B(?:\/s)?|[kMGT]?bit\/s|ms|[µun]?s|×|倍|times|%(?! \w\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )/g;
+/** A space between a digit and a unit. */
+const UNIT_SPACE = new RegExp(palette.number_unit_space, "g");
 
 /** A text, or a document with all its texts, in which each number keeps to its unit: data come with plain spaces. */
 export function bindUnits(value) {
