@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class PipelineFormulas:
             microbatch on a rank.
         idle_formula: formula of `idle`.
         activations_formula: formula of `peak_activations`, r the rank.
-        seconds: s of a microbatch on a rank, by kind: F, I and W.
+        numbers: The three formulas with the numbers of this pipeline in them, for rank 0, by `time`, `idle` and
+            `activations`: `11 × 3`. Empty for a formula that is a letter alone.
     """
 
     time: float
@@ -32,7 +34,40 @@ class PipelineFormulas:
     time_formula: str
     idle_formula: str
     activations_formula: str
-    seconds: Mapping[str, float]
+    numbers: Mapping[str, str]
+
+
+class _Values(NamedTuple):
+    """What the letters of a formula stand for: ranks, microbatches, stages of a rank, seconds, and the idle time."""
+
+    p: int
+    m: int
+    v: int
+    f: float
+    i: float
+    w: float
+    idle: float
+
+    @property
+    def b(self) -> float:
+        return self.i + self.w
+
+    @property
+    def flush(self) -> str:
+        """`(p − 1)(F + B)`."""
+        return f"{self.p - 1} × {_format(self.f + self.b)}"
+
+    @property
+    def with_idle(self) -> str:
+        """`m(F + B) + idle`."""
+        return f"{self.m} × {_format(self.f + self.b)} + {_format(self.idle)}"
+
+
+class _Written(NamedTuple):
+    """A formula as it is written, and with numbers in place of its letters."""
+
+    text: str
+    insert_numbers: Callable[[_Values], str] = lambda _: ""
 
 
 @dataclass(frozen=True)
@@ -42,7 +77,14 @@ class _Formulas:
     holds: Callable[[int, int, float, float, float], bool]
     idle: Callable[[int, int, float, float, float], float]
     activations: Callable[[int, int, int, int], float]
-    texts: tuple[str, str, str]
+    written: tuple[_Written, _Written, _Written]
+
+
+def _format(number: float) -> str:
+    """At most four digits behind the first, and a whole number whole."""
+    if number == round(number):
+        return str(round(number))
+    return f"{number:.4g}"
 
 
 def _has_equal_thirds(f: float, i: float, w: float) -> bool:
@@ -50,40 +92,57 @@ def _has_equal_thirds(f: float, i: float, w: float) -> bool:
     return max(f, i, w) - min(f, i, w) <= 1e-12 * f
 
 
-def _build_flush_formulas(activations: Callable[[int, int, int, int], float], text: str) -> _Formulas:
-    idle = "(p − 1)(F + B)"
-    words = ("(m + p − 1)(F + B)", idle, text)
-    return _Formulas(lambda *_: True, lambda p, v, f, i, w: (p - 1) * (f + i + w), activations, words)
+def _build_flush_formulas(activations: Callable[[int, int, int, int], float], written: _Written) -> _Formulas:
+    time = _Written("(m + p − 1)(F + B)", lambda x: f"{x.m + x.p - 1} × {_format(x.f + x.b)}")
+    idle = _Written("(p − 1)(F + B)", lambda x: x.flush)
+    return _Formulas(lambda *_: True, lambda p, v, f, i, w: (p - 1) * (f + i + w), activations, (time, idle, written))
 
 
-_V = "m(F + B) + idle"
-_SPLIT = "m(F + I + W) + idle"
+_V = _Written("m(F + B) + idle", lambda x: x.with_idle)
+_SPLIT = _Written("m(F + I + W) + idle", lambda x: x.with_idle)
 _FORMULAS = {
-    "gpipe": _build_flush_formulas(lambda p, m, v, r: m, "m"),
-    "1f1b": _build_flush_formulas(lambda p, m, v, r: min(m, p - r), "min(m, p − r)"),
+    "gpipe": _build_flush_formulas(lambda p, m, v, r: m, _Written("m")),
+    "1f1b": _build_flush_formulas(
+        lambda p, m, v, r: min(m, p - r), _Written("min(m, p − r)", lambda x: f"min({x.m}, {x.p})")
+    ),
     "interleaved": _Formulas(
         lambda p, m, f, i, w: m % p == 0,
         lambda p, v, f, i, w: (p - 1) * (f + i + w) / v,
         lambda p, m, v, r: min(m * v, (v - 1) * p + 2 * (p - 1 - r) + 1) / v,
-        (_V, "(p − 1)(F + B) ÷ v", "min(m v, 2(p − r − 1) + (v − 1)p + 1) ÷ v"),
+        (
+            _V,
+            _Written("(p − 1)(F + B) ÷ v", lambda x: f"{x.flush} ÷ {x.v}"),
+            _Written(
+                "min(m v, 2(p − r − 1) + (v − 1)p + 1) ÷ v",
+                lambda x: f"min({x.m * x.v}, {2 * (x.p - 1) + (x.v - 1) * x.p + 1}) ÷ {x.v}",
+            ),
+        ),
     ),
     "zero-bubble": _Formulas(
         lambda p, m, f, i, w: m % p == 0 and w - min(f, i) <= 1e-12 * f,  # else what waits is not a W
         lambda p, v, f, i, w: (p - 1) * (f + i - w) / v,
         lambda p, m, v, r: min(m, p),
-        (_SPLIT, "(p − 1)(F + I − W) ÷ v", "p"),
+        (
+            _SPLIT,
+            _Written("(p − 1)(F + I − W) ÷ v", lambda x: f"{x.p - 1} × {_format(x.f + x.i - x.w)} ÷ {x.v}"),
+            _Written("p"),
+        ),
     ),
     "zbv": _Formulas(
         lambda p, m, f, i, w: m >= 2 * p - 1 and _has_equal_thirds(f, i, w),
         lambda p, v, f, i, w: (p - 1) * f / v,
         lambda p, m, v, r: p,
-        (_SPLIT, "(p − 1)F ÷ 2", "p"),
+        (_SPLIT, _Written("(p − 1)F ÷ 2", lambda x: f"{x.p - 1} × {_format(x.f)} ÷ 2"), _Written("p")),
     ),
     "dualpipe-v": _Formulas(
         lambda p, m, f, i, w: m >= 2 * p and _has_equal_thirds(f, i, w),
         lambda p, v, f, i, w: (p - 1) * (f + 2 * (i + w) - 3 * w) / v,
         lambda p, m, v, r: p + 0.5,
-        (_SPLIT, "(p − 1)(F + 2B − 3W) ÷ 2", "p + ½"),
+        (
+            _SPLIT,
+            _Written("(p − 1)(F + 2B − 3W) ÷ 2", lambda x: f"{x.p - 1} × {_format(x.f + 2 * x.b - 3 * x.w)} ÷ 2"),
+            _Written("p + ½", lambda x: f"{x.p} + ½"),
+        ),
     ),
 }
 
@@ -108,4 +167,8 @@ def evaluate_formulas(
         return None
     idle = rule.idle(ranks, interleave, f, i, w)
     peaks = tuple(float(rule.activations(ranks, micros, interleave, r)) for r in range(ranks))
-    return PipelineFormulas(micros * (f + i + w) + idle, idle, peaks, *rule.texts, seconds)
+    values = _Values(ranks, micros, interleave, f, i, w, idle)
+    names = ("time", "idle", "activations")
+    numbers = {name: written.insert_numbers(values) for name, written in zip(names, rule.written, strict=True)}
+    texts = (written.text for written in rule.written)
+    return PipelineFormulas(micros * (f + i + w) + idle, idle, peaks, *texts, numbers)

@@ -6,8 +6,7 @@ and what is held over time. Times are seconds, of pipelines in forward passes of
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...train.parallel.fsdp_formulas import FsdpFormulas, evaluate_fsdp_formulas
@@ -51,66 +50,42 @@ def build_pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, A
         "share": timing.bubble,
         "most": most,
         "rows": rows,
-        "figures": _compare_pipeline_formulas(pipe, timing),
+        "figures": _compare_pipeline_formulas(timing),
         "stages": pipe.interleave,
     }
 
 
-def _compare_pipeline_formulas(pipe: Pipeline, timing: PipelineTiming) -> list[dict[str, object]] | None:
+def _compare_pipeline_formulas(timing: PipelineTiming) -> list[dict[str, object]] | None:
     """What formulas say beside what was drawn, of GPU 0; None where no formula holds."""
     form = timing.formulas
     if form is None:
         return None
-    passes, micros = "passes", len({action.microbatch for action, *_ in timing.passes})
-    values = {"m": micros, "p": pipe.size, "v": pipe.interleave, "r": 0, "idle": form.idle, **form.seconds}
-    values["B"] = form.seconds["I"] + form.seconds["W"]
-    rows = [
-        {"name": "time", "form": form.time_formula, "value": form.time, "drawn": timing.time, "unit": passes},
-        {"name": "idle", "form": form.idle_formula, "value": form.idle, "drawn": float(timing.idle[0]), "unit": passes},
+    return [
+        {
+            "name": "time",
+            "form": form.time_formula,
+            "value": form.time,
+            "drawn": timing.time,
+            "unit": "passes",
+            "numbers": form.numbers["time"],
+        },
+        {
+            "name": "idle",
+            "form": form.idle_formula,
+            "value": form.idle,
+            "drawn": float(timing.idle[0]),
+            "unit": "passes",
+            "numbers": form.numbers["idle"],
+        },
         {
             "name": "held",
             "form": form.activations_formula,
             "value": form.peak_activations[0],
             "drawn": float(timing.peak_activations[0]),
             "unit": "microbatches",
+            "numbers": form.numbers["activations"],
         },
     ]
-    return [{**row, "numbers": evaluate_formula_text(str(row["form"]), values)} for row in rows]
-
-
-def evaluate_formula_text(formula: str, values: Mapping[str, float]) -> str:
-    """A formula with the numbers in it, sums in brackets added up: `(m + p − 1)(F + B)` is `11 × 3`; "" for what is a
-    number or a letter alone.
-
-    Args:
-        formula: The formula, with letters and words for quantities.
-        values: What each letter, and each word, stands for.
-    """
-    if not re.search(r"[^\W\d_]", formula) or formula in values:
-        return ""
-    text = re.sub(r"[^\W\d_]+", lambda word: f"«{values.get(word[0], word[0])}»", formula)
-    text = re.sub(r"(?<=[\d»)])\s?(?=[«(])|(?<=»)(?=\d)", " × ", text)
-    text = re.sub("«([a-z]+)» × ", r"\1", text).replace("«", "").replace("»", "")
-    while (added := re.sub(r"(?<![a-z])\(([^()]*)\)", lambda brackets: _add_products(brackets[1]), text)) != text:
-        text = added
-    text = re.sub(
-        r"(?<=[a-z])\(([^()]*)\)", lambda call: f"({', '.join(map(_add_products, call[1].split(',')))})", text
-    )
-    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.4g}", text)
-
-
-def _add_products(numbers: str) -> str:
-    """A sum of products of numbers, added up."""
-    total = 0.0
-    for sign, product in re.findall(r"(^|[+−])\s*([^+−]+)", numbers):
-        product_value = 1.0
-        for factor in product.split("×"):
-            product_value *= float(factor)
-        if sign == "−":
-            total += -product_value
-        else:
-            total += product_value
-    return f"{total:.10g}"
 
 
 def _describe_rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[str, object]:
