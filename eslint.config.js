@@ -8,6 +8,8 @@ export default [
     languageOptions: { ecmaVersion: 2025, sourceType: "module", globals: { ...globals.browser, ...globals.es2024 } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
+      // one letter is left to coordinates, moments, indices, and the two values that a comparison takes
+      "id-length": ["error", { min: 2, properties: "never", exceptions: [..."xywhtsijkqnabcefprvlz_"] }],
       eqeqeq: ["error", "always", { null: "ignore" }],
       "max-lines-per-function": ["error", { max: 60 }],
       "no-nested-ternary": "error",

@@ -11,7 +11,7 @@ import { unpack } from "../player/model/read.js";
  *   className, css        of the root
  *   timelines(data)       what is played
  *   build(many)           once: elements that stay
- *   card(many, timeline, q)   one card, put where it belongs -> {player, d}, d.card its element
+ *   card(many, timeline, q)   one card, put where it belongs -> {player, parts}, parts.card its element
  *   begin(many, before)   when other runs have come; before = {share, playing} of those that were shown
  *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many, why)
  * `update(data)` shows other runs where `data.id` is another one.
@@ -44,9 +44,9 @@ async function setSeveral(many, next) {
   const before = { share: clock.total > 0 ? clock.t / clock.total : 0, playing: clock.playing };
   clock.pause();
   many.off();
-  for (const { d, player } of many.cards) {
+  for (const { parts, player } of many.cards) {
     player.destroy();
-    d.card.remove();
+    parts.card.remove();
   }
   many.data = next;
   many.cards = timelines.map((timeline, q) => ({ ...show.card(many, timeline, q), q, timeline }));

@@ -10,28 +10,28 @@ import { raceWords } from "./words.js";
 
 export function buildBoard(race) {
   const { clock, data, cards } = race,
-    w = raceWords(race),
+    words = raceWords(race),
     head = (text, more = "") => el("span", { className: `h${more}`, textContent: text }),
     rows = el("div", { className: "rows" });
   race.parts = buildRaceLine(race);
   rows.append(
     el("span", {}, race.parts.speeds),
-    head(w.delivered),
+    head(words.delivered),
     el("span"),
-    head(w.finish, " num"),
-    head(w.busbw, " num bw"),
+    head(words.finish, " num"),
+    head(words.busbw, " num bw"),
   );
   const times = data.runners.map((r) => r.time),
     late = Math.max(...times) > 2 * Math.min(...times) ? Math.max(...times) : NaN;
   for (const run of cards) {
-    run.bar = buildBar(data.runners[run.q], w, timeUnit(clock.total), late);
+    run.bar = buildBar(data.runners[run.q], words, timeUnit(clock.total), late);
     rows.append(el("span", { className: "rule" }), ...run.bar.row);
   }
   race.board.replaceChildren(rows, race.parts.line);
 }
 
 /** A runner's row: name and pace, the bar of bytes delivered, its place, its time and its bus bandwidth. */
-function buildBar(r, w, u, late) {
+function buildBar(r, words, unit, late) {
   const b = {
     name: el("small"),
     fill: el("i"),
@@ -41,8 +41,8 @@ function buildBar(r, w, u, late) {
   const cells = [
     el("div", { className: "name" }, el("b", { textContent: r.name }), b.name),
     el("div", { className: "track" }, el("div", { className: "bar" }, b.fill, b.dot, b.pct)),
-    el("span", { className: "place num", textContent: w.place(r.place) }),
-    el("span", { className: "fin num", textContent: `${threeDigits(r.time * u.f)}${NB}${u.unit}` }),
+    el("span", { className: "place num", textContent: words.place(r.place) }),
+    el("span", { className: "fin num", textContent: `${threeDigits(r.time * unit.f)}${NB}${unit.unit}` }),
     el("span", { className: "bw num", textContent: r.busbw ? fmtRate(r.busbw) : "–" }),
   ];
   b.row = cells.map((cell) => {
@@ -54,15 +54,15 @@ function buildBar(r, w, u, late) {
 }
 
 export function buildFoot(race) {
-  const w = raceWords(race),
+  const words = raceWords(race),
     mark = (className) => el("i", { className }),
     hue = (c) => el("i", { style: `background:var(--${c})` });
   race.foot.replaceChildren(
-    el("span", {}, mark("sq"), w.reduce),
-    el("span", {}, mark("ci"), w.copy),
-    el("span", {}, mark("wt"), w.wait),
-    el("span", {}, mark("pipe"), w.cable),
-    el("span", {}, w.used, ...["room", "near", "full"].flatMap((c, q) => [hue(c), w.range[q]])),
+    el("span", {}, mark("sq"), words.reduce),
+    el("span", {}, mark("ci"), words.copy),
+    el("span", {}, mark("wt"), words.wait),
+    el("span", {}, mark("pipe"), words.cable),
+    el("span", {}, words.used, ...["room", "near", "full"].flatMap((c, q) => [hue(c), words.range[q]])),
   );
 }
 
@@ -71,12 +71,12 @@ export function buildFoot(race) {
 export function drawRace(race) {
   const { root, clock, data, cards, parts } = race;
   if (!data || !parts.axis) return;
-  const w = raceWords(race),
-    u = timeUnit(clock.total),
+  const words = raceWords(race),
+    unit = timeUnit(clock.total),
     t = clock.t,
-    home = cards.filter(({ player: { model: model } }) => model && t >= model.total);
-  for (const run of cards) if (run.player.model) drawRunner(run, t, data.lang, w);
-  drawTransport(parts, clock, w, w.of(u.num(t), u.fmt(clock.total)));
+    home = cards.filter(({ player: { model } }) => model && t >= model.total);
+  for (const run of cards) if (run.player.model) drawRunner(run, t, data.lang, words);
+  drawTransport(parts, clock, words, words.of(unit.num(t), unit.fmt(clock.total)));
   moveKnob(race);
   Object.assign(root.dataset, {
     t: String(Number(t.toPrecision(9))),
@@ -84,16 +84,16 @@ export function drawRace(race) {
     finished: String(home.length),
   });
   parts.scrub.setAttribute("aria-valuenow", String(Number(t.toPrecision(6))));
-  parts.scrub.setAttribute("aria-valuetext", w.value(u.fmt(t), home.length, cards.length));
-  sayWhoIsHome(race, home, w, u);
+  parts.scrub.setAttribute("aria-valuetext", words.value(unit.fmt(t), home.length, cards.length));
+  sayWhoIsHome(race, home, words, unit);
 }
 
-function drawRunner({ player: { model: model }, d, bar: b }, t, lang, w) {
+function drawRunner({ player: { model }, parts, bar: b }, t, lang, w) {
   const at = pace(model, t, lang),
     f = progress(model, t),
     over = t >= model.total,
     words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${model.nsteps ? w.step(at.s, model.nsteps) : ""}`;
-  setText(d.pace, words);
+  setText(parts.pace, words);
   setText(b.name, words);
   b.fill.style.width = b.dot.style.left = `${100 * f}%`;
   b.dot.classList.toggle("round", over || !at.reduce);
@@ -105,10 +105,10 @@ function drawRunner({ player: { model: model }, d, bar: b }, t, lang, w) {
 }
 
 /** Said aloud once for each runner, as it comes in. */
-function sayWhoIsHome(race, home, w, u) {
+function sayWhoIsHome(race, home, words, unit) {
   if (home.length > race.finished && race.finished >= 0 && race.clock.playing) {
     const last = home.sort((a, b) => a.player.model.total - b.player.model.total).at(-1);
-    race.says.textContent = w.wins(race.data.runners[last.q].name, u.fmt(last.player.model.total));
+    race.says.textContent = words.wins(race.data.runners[last.q].name, unit.fmt(last.player.model.total));
   }
   race.finished = home.length;
 }

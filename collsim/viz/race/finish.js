@@ -63,10 +63,10 @@ export const roomOf = (text) => [...text].reduce((room, c) => room + (c >= "\u2e
 /** A flag where each runner ends, with its name. */
 function finishFlags(race) {
   const { cards, clock, data, parts } = race,
-    u = timeUnit(clock.total),
+    unit = timeUnit(clock.total),
     order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total),
-    ends = order.map(({ player: { model: model }, q }) => {
-      const text = `${data.runners[q].name} ${threeDigits(model.total * u.f)}`;
+    ends = order.map(({ player: { model }, q }) => {
+      const text = `${data.runners[q].name} ${threeDigits(model.total * unit.f)}`;
       return { x: across(race, model.total), text, long: roomOf(text) };
     }),
     places = flagPlaces(ends, parts.width);

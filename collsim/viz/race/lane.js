@@ -6,7 +6,7 @@ import { fmtBytes } from "../player/model/units.js";
 import { raceWords } from "./words.js";
 
 export function buildLane(race, timeline) {
-  const d = {
+  const parts = {
     card: el("section", { className: "lane" }),
     title: el("span"),
     pace: el("small"),
@@ -17,25 +17,25 @@ export function buildLane(race, timeline) {
     stage: el("div", { className: "stage0" }),
     why: el("p", { className: "why" }),
   };
-  d.card.append(
-    el("h2", {}, d.title, d.pace),
-    d.where,
-    el("div", { className: "load" }, d.load, d.most),
-    el("div", { className: "meter" }, d.meter),
-    d.stage,
-    d.why,
+  parts.card.append(
+    el("h2", {}, parts.title, parts.pace),
+    parts.where,
+    el("div", { className: "load" }, parts.load, parts.most),
+    el("div", { className: "meter" }, parts.meter),
+    parts.stage,
+    parts.why,
   );
-  race.lanes.append(d.card);
-  return { d, player: playerOf(race, d.stage, timeline, { view: race.data.view ?? "physical" }) };
+  race.lanes.append(parts.card);
+  return { parts, player: playerOf(race, parts.stage, timeline, { view: race.data.view ?? "physical" }) };
 }
 
-export function dressLane(race, { d, q }) {
+export function dressLane(race, { parts, q }) {
   const r = race.data.runners[q];
-  d.title.textContent = r.name;
-  d.where.textContent = r.note;
-  d.why.textContent = r.why;
-  d.load.textContent = raceWords(race).busiest;
-  d.most.textContent = fmtBytes(r.busiest);
-  d.meter.style.width = `${100 * r.load}%`;
-  d.card.classList.toggle("hot", r.hot);
+  parts.title.textContent = r.name;
+  parts.where.textContent = r.note;
+  parts.why.textContent = r.why;
+  parts.load.textContent = raceWords(race).busiest;
+  parts.most.textContent = fmtBytes(r.busiest);
+  parts.meter.style.width = `${100 * r.load}%`;
+  parts.card.classList.toggle("hot", r.hot);
 }

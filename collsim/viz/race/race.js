@@ -87,7 +87,7 @@ function arrangeRace(race) {
     room = inColumns(lanes, wide, across);
   // nodes are named over a small stage
   const names = cards.some(({ player }) => player.model?.panels.x.length) ? 36 : 0;
-  const tall = cards.map(({ player: { model: model } }) =>
+  const tall = cards.map(({ player: { model } }) =>
     model ? model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : 0,
   );
   const most = Math.max(230, globalThis.innerHeight - 590);

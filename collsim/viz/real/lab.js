@@ -51,19 +51,19 @@ function drawLab(lab, anew) {
   if (!lab.data || wide < 60 || (!anew && lab.wide === wide)) return;
   lab.wide = wide;
   const { measured } = lab.data.document,
-    w = lab.words;
+    words = lab.words;
   segment(
     lab.rows,
     [
-      [true, w.each],
-      [false, w.one],
+      [true, words.each],
+      [false, words.one],
     ],
     lab.each,
     (each) => {
       lab.each = each;
       drawLab(lab, true);
     },
-    w.view,
+    words.view,
   );
   lab.rows.style.display = measured ? "" : "none";
   lab.later.style.display = measured ? "" : "none";
@@ -75,12 +75,12 @@ function drawLab(lab, anew) {
 
 /** Where things stand: left and width of the time column, seconds to px, heights. */
 function placeOf(lab) {
-  const { document: d } = lab.data,
+  const { document: doc } = lab.data,
     narrow = lab.wide < 760,
     left = narrow ? 96 : LABELS,
     width = Math.max(160, lab.wide - left - (narrow ? 12 : FIGURES)),
-    whole = 1.04 * Math.max(d.predicted.time, d.measured?.time ?? 0),
-    rows = d.measured ? (lab.each ? d.names.length : 1) : 0,
+    whole = 1.04 * Math.max(doc.predicted.time, doc.measured?.time ?? 0),
+    rows = doc.measured ? (lab.each ? doc.names.length : 1) : 0,
     below = AXIS + PREDICTED + GAP;
   const x = (t) => left + (width * t) / whole;
   return { narrow, left, width, whole, rows, below, height: below + rows * ROW + 8, x };
@@ -88,17 +88,17 @@ function placeOf(lab) {
 
 function drawLabStage(lab) {
   const layout = (lab.place = placeOf(lab)),
-    { document: d } = lab.data,
+    { document: doc } = lab.data,
     alphaHatch = hatch("lb-hatch", { size: 7, width: 2.4, paper: "var(--card)", ink: "var(--wait)" }),
     name = { role: "img", "aria-label": lab.words.label },
     pic = svg("svg", { class: "time", width: lab.wide, height: layout.height, ...name }, alphaHatch);
   lab.unit = timeUnit(layout.whole);
   drawLabAxis(lab, pic);
-  drawLabRow(lab, pic, d.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
+  drawLabRow(lab, pic, doc.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
   pic.append(labText(0, AXIS + 22, lab.words.predicted, "b"));
-  pic.append(labText(0, AXIS + 40, lab.words.alike(d.names.length), "s"));
+  pic.append(labText(0, AXIS + 40, lab.words.alike(doc.names.length), "s"));
   drawLabFigures(lab, pic);
-  if (d.measured) drawLabMeasured(lab, pic);
+  if (doc.measured) drawLabMeasured(lab, pic);
   lab.cursor = svg("g", {});
   pic.append(lab.cursor);
   lab.stage.replaceChildren(pic);
@@ -107,21 +107,21 @@ function drawLabStage(lab) {
 }
 
 function drawLabMeasured(lab, pic) {
-  const { document: d } = lab.data,
+  const { document: doc } = lab.data,
     { below, x, narrow } = lab.place,
     hue = (box) => (box[4] ? "var(--sum2)" : "var(--done)"),
-    m = d.measured;
-  m.ends.forEach((end, k) => {
-    const line = { x1: x(d.predicted.ends[k]), y1: AXIS + PREDICTED + 3, x2: x(end), y2: below - 3, "data-step": k };
+    measured = doc.measured;
+  measured.ends.forEach((end, k) => {
+    const line = { x1: x(doc.predicted.ends[k]), y1: AXIS + PREDICTED + 3, x2: x(end), y2: below - 3, "data-step": k };
     pic.append(svg("line", { ...line, stroke: "var(--wait)", "stroke-dasharray": "2 3" }));
   });
-  const rows = lab.each ? m.boxes : [m.line];
+  const rows = lab.each ? measured.boxes : [measured.line];
   rows.forEach((boxes, r) => {
     drawLabRow(lab, pic, boxes, below + r * ROW, ROW - 2, hue, !lab.each);
-    if (lab.each) pic.append(labText(lab.place.left - 8, below + r * ROW + 21, d.names[r], "s e"));
+    if (lab.each) pic.append(labText(lab.place.left - 8, below + r * ROW + 21, doc.names[r], "s e"));
   });
   pic.append(labText(0, below - 12, lab.words.measured, "b"));
-  if (!narrow) pic.append(labText(88, below - 12, lab.words.medianRun(m.run, m.times.length), "s"));
+  if (!narrow) pic.append(labText(88, below - 12, lab.words.medianRun(measured.run, measured.times.length), "s"));
 }
 
 /** A row of boxes: bytes solid, alpha hatched. */
@@ -159,32 +159,33 @@ function drawLabAxis(lab, pic) {
 const labSpan = (lab, t) => `${(t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1)}\u00a0${lab.unit.unit}`;
 
 function drawLabFigures(lab, pic) {
-  const { document: d } = lab.data,
+  const { document: doc } = lab.data,
     { narrow, below } = lab.place,
-    w = lab.words,
-    m = d.measured;
+    words = lab.words,
+    measured = doc.measured;
   if (narrow) return;
   const figure = (y, big, small) =>
     pic.append(
       svg("g", { style: "font-size:20px" }, labText(lab.wide, y, big, "b e")),
       labText(lab.wide, y + 18, small, "s e"),
     );
-  figure(AXIS + 22, labSpan(lab, d.predicted.time), w.asAsked);
-  if (!m) return;
-  figure(below + 22, labSpan(lab, m.time), w.median(m.times.length));
-  if (lab.place.rows < 4 || m.times.length < 2) return;
-  const [low, high] = m.middle.map((t) => (t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1));
-  figure(below + 66, `${low} ${w.to} ${high}`, w.middle);
-  figure(below + 110, labSpan(lab, m.best), w.best);
-  if (m.held.length && lab.place.rows > 4) figure(below + 154, w.held(m.held.length, m.times.length), w.heldUp);
+  figure(AXIS + 22, labSpan(lab, doc.predicted.time), words.asAsked);
+  if (!measured) return;
+  figure(below + 22, labSpan(lab, measured.time), words.median(measured.times.length));
+  if (lab.place.rows < 4 || measured.times.length < 2) return;
+  const [low, high] = measured.middle.map((t) => (t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1));
+  figure(below + 66, `${low} ${words.to} ${high}`, words.middle);
+  figure(below + 110, labSpan(lab, measured.best), words.best);
+  if (measured.held.length && lab.place.rows > 4)
+    figure(below + 154, words.held(measured.held.length, measured.times.length), words.heldUp);
 }
 
 function drawLabLegend(lab) {
-  const w = lab.words,
+  const words = lab.words,
     sign = (colour, text) => swatch(`background:${colour}`, text),
     lines = "repeating-linear-gradient(135deg,var(--wait) 0 2px,var(--card) 2px 6px)",
-    of = lab.data.document.measured ? [sign("var(--sum2)", w.bytesReduce), sign("var(--done)", w.copy)] : [];
-  lab.legend.replaceChildren(sign("var(--ink3)", w.bytesPredicted), ...of, sign(lines, w.alpha));
+    of = lab.data.document.measured ? [sign("var(--sum2)", words.bytesReduce), sign("var(--done)", words.copy)] : [];
+  lab.legend.replaceChildren(sign("var(--ink3)", words.bytesPredicted), ...of, sign(lines, words.alpha));
 }
 
 // ---- the cursor and the step under the pointer
@@ -228,19 +229,20 @@ function seekLab(lab, t) {
 
 function sayLab(lab, t) {
   const { predicted, measured, steps } = lab.data.document,
-    w = lab.words,
+    words = lab.words,
     k = predicted.ends.findIndex((end) => end > t + 1e-12),
     over = k < 0,
     begin = over || k === 0 ? 0 : predicted.ends[k - 1],
-    first = over ? w.over(labSpan(lab, t)) : w.at(labSpan(lab, t), labSpan(lab, t - begin), k + 1);
+    first = over ? words.over(labSpan(lab, t)) : words.at(labSpan(lab, t), labSpan(lab, t - begin), k + 1);
   let rest;
   if (measured) {
     const j = measured.ends.findIndex((end) => end > t + 1e-12),
       last = j < 0 ? steps - 1 : Math.max(0, j - 1),
       late = measured.ends[last] - predicted.ends[last];
-    rest = (j < 0 ? w.ended : w.slow(j + 1)) + (late < 0 ? w.ahead : w.behind)(labSpan(lab, Math.abs(late)));
-  } else rest = `. ${w.waits}`.replace(". ", lab.data.lang === "zh" ? "。" : ". ");
-  const head = el("b", { textContent: w.stepOf(over ? steps : k + 1, steps) });
+    rest =
+      (j < 0 ? words.ended : words.slow(j + 1)) + (late < 0 ? words.ahead : words.behind)(labSpan(lab, Math.abs(late)));
+  } else rest = `. ${words.waits}`.replace(". ", lab.data.lang === "zh" ? "。" : ". ");
+  const head = el("b", { textContent: words.stepOf(over ? steps : k + 1, steps) });
   if (lab.says.textContent !== `${head.textContent} ${first}${rest}`)
     lab.says.replaceChildren(head, ` ${first}${rest}`);
 }

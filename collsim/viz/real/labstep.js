@@ -37,30 +37,30 @@ function drawLabStep(lab, anew) {
   const wide = lab.root.clientWidth - 42;
   if (!lab.data || wide < 60 || (!anew && lab.wide === wide)) return;
   lab.wide = wide;
-  const { document: d } = lab.data,
-    whole = 1.03 * Math.max(d.predicted.time, d.measured?.time ?? 0),
+  const { document: doc } = lab.data,
+    whole = 1.03 * Math.max(doc.predicted.time, doc.measured?.time ?? 0),
     left = wide < 760 ? 84 : LABELS,
     width = wide - left - 12;
   lab.unit = timeUnit(whole);
   lab.place = { left, width, whole, x: (t) => left + (width * t) / whole };
-  lab.says.textContent = d.measured
-    ? lab.words.both(fmtSpan(d.predicted.time), fmtSpan(d.measured.time))
+  lab.says.textContent = doc.measured
+    ? lab.words.both(fmtSpan(doc.predicted.time), fmtSpan(doc.measured.time))
     : lab.words.waits;
   lab.stage.replaceChildren(stageOfStep(lab));
-  lab.sizes.parentElement.hidden = !d.sizes.length;
-  lab.sizes.replaceChildren(...(d.sizes.length ? [sizesOfBuckets(lab)] : []));
+  lab.sizes.parentElement.hidden = !doc.sizes.length;
+  lab.sizes.replaceChildren(...(doc.sizes.length ? [sizesOfBuckets(lab)] : []));
   drawStepLegend(lab);
   Object.assign(lab.root.dataset, {
-    predicted: String(d.predicted.time),
-    measured: String(d.measured?.time ?? ""),
-    sizes: String(d.sizes.filter((size) => size.measured !== null).length),
+    predicted: String(doc.predicted.time),
+    measured: String(doc.measured?.time ?? ""),
+    sizes: String(doc.sizes.filter((size) => size.measured !== null).length),
   });
 }
 
 function stageOfStep(lab) {
-  const { document: d } = lab.data,
-    ranks = d.measured?.ranks ?? [],
-    { lanes, names } = d.predicted,
+  const { document: doc } = lab.data,
+    ranks = doc.measured?.ranks ?? [],
+    { lanes, names } = doc.predicted,
     below = AXIS + lanes.length * PAIR + GAP,
     height = below + ranks.length * PAIR + 4,
     pic = svg("svg", { width: lab.wide, height, role: "img", "aria-label": lab.words.label });
@@ -142,13 +142,13 @@ const formatTimes = (size, unit, narrow) => {
 };
 
 function drawStepLegend(lab) {
-  const { document: d } = lab.data,
-    w = { ...lab.words, ...lab.words[d.number] };
+  const { document: doc } = lab.data,
+    words = { ...lab.words, ...lab.words[doc.number] };
   lab.legend.replaceChildren(
-    swatch("background:var(--idle);opacity:.6", w.forward),
-    swatch("background:var(--b0);opacity:.45", w.backward),
-    swatch("background:var(--b0)", w.sent),
-    ...(d.sizes.length ? [el("span", {}, el("i", { className: "dash" }), w.curve)] : []),
+    swatch("background:var(--idle);opacity:.6", words.forward),
+    swatch("background:var(--b0);opacity:.45", words.backward),
+    swatch("background:var(--b0)", words.sent),
+    ...(doc.sizes.length ? [el("span", {}, el("i", { className: "dash" }), words.curve)] : []),
   );
 }
 

@@ -10,9 +10,9 @@ const HEAD = 46, // px above the scale, for runs off it
 /** Draw the card below: bars over steps, in the time column of the card above. */
 export function drawLateness(lab, layout) {
   const { measured: m, steps } = lab.data.document,
-    w = lab.words,
+    words = lab.words,
     scale = scaleOf(m),
-    pic = svg("svg", { width: lab.wide, height: HEAD + HEIGHT + FOOT, role: "img", "aria-label": w.later }),
+    pic = svg("svg", { width: lab.wide, height: HEAD + HEIGHT + FOOT, role: "img", "aria-label": words.later }),
     y = (t) => HEAD + (HEIGHT * (scale.top - t)) / (scale.top - scale.bottom),
     slot = layout.width / steps;
   drawScale(pic, layout, scale, y);
@@ -25,7 +25,7 @@ export function drawLateness(lab, layout) {
   }
   drawExpected(pic, m, layout, slot, y, scale);
   drawHeld(lab, pic, m, layout, slot);
-  pic.append(...titleOf(w, layout));
+  pic.append(...titleOf(words, layout));
   lab.bars = pic;
   lab.later.replaceChildren(pic, legendOf(lab, m));
 }
@@ -112,19 +112,19 @@ function titleOf(w, layout) {
 }
 
 function legendOf(lab, m) {
-  const w = lab.words,
+  const words = lab.words,
     sign = (kind, look, text) => {
       const i = el("i", { className: kind });
       if (look) i.style.background = look;
       return el("span", {}, i, text);
     },
-    triangles = m.held.length ? [sign("tri", "", w.triangle)] : [],
-    dashed = m.expected ? [sign("dash", "", w.dashed)] : [];
+    triangles = m.held.length ? [sign("tri", "", words.triangle)] : [],
+    dashed = m.expected ? [sign("dash", "", words.dashed)] : [];
   return el(
     "div",
     { className: "legend" },
-    sign("", "var(--ink3)", w.bar(m.times.length)),
-    sign("", "var(--idle)", w.band),
+    sign("", "var(--ink3)", words.bar(m.times.length)),
+    sign("", "var(--idle)", words.band),
     ...triangles,
     ...dashed,
   );

@@ -34,7 +34,7 @@ export function createRoutes(host, { onPick = undefined } = {}) {
 }
 
 function buildRouteCard(routes, timeline, q, onPick) {
-  const d = {
+  const parts = {
     card: el("section", { className: "card0" }),
     title: el("span"),
     word: el("div", { className: "word" }),
@@ -44,11 +44,11 @@ function buildRouteCard(routes, timeline, q, onPick) {
     foot: el("p", { className: "foot" }),
     head: el("h2"),
   };
-  d.head.append(d.title);
-  d.card.append(d.head, d.word, d.says, d.stage, d.table, d.foot);
-  routes.pair.append(d.card);
+  parts.head.append(parts.title);
+  parts.card.append(parts.head, parts.word, parts.says, parts.stage, parts.table, parts.foot);
+  routes.pair.append(parts.card);
   const { marks } = routes.data.cards[q];
-  return { d, player: playerOf(routes, d.stage, timeline, { view: "physical", marks, onPick }) };
+  return { parts, player: playerOf(routes, parts.stage, timeline, { view: "physical", marks, onPick }) };
 }
 
 /** The transfer over and over again; it stands at a moment at which the chunk is on its route. */
@@ -64,20 +64,20 @@ function beginRoutes(routes, { playing }) {
 function dressRoutes(routes) {
   const { root, data, cards, clock } = routes;
   root.setAttribute("aria-label", data.label);
-  for (const { d, q, player } of cards) {
+  for (const { parts, q, player } of cards) {
     const { marks, title, word, says, foot, rows } = data.cards[q];
     player.set({ marks });
-    d.title.textContent = title;
-    d.word.textContent = word;
-    d.says.textContent = says;
-    d.foot.textContent = foot;
-    d.table.replaceChildren(el("tr", {}, ...data.head.map(headCell)), ...rows.map(hopRow));
+    parts.title.textContent = title;
+    parts.word.textContent = word;
+    parts.says.textContent = says;
+    parts.foot.textContent = foot;
+    parts.table.replaceChildren(el("tr", {}, ...data.head.map(headCell)), ...rows.map(hopRow));
   }
   routes.button ??= el("button", {
     type: "button",
     onclick: () => (clock.playing ? clock.pause() : playRoutes(clock)),
   });
-  cards[0]?.d.head.append(routes.button);
+  cards[0]?.parts.head.append(routes.button);
   root.dataset.cards = String(cards.length);
   arrangeRoutes(routes);
   drawRoutesButton(routes);

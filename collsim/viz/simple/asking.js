@@ -50,11 +50,15 @@ function answerButton(simple, choice, q) {
         : "";
   const words = el("span", { className: "text" }, el("b", { textContent: choice.text[lang] }));
   if (isShown) words.append(el("small", { textContent: choice.why[lang] }));
-  const b = el("button", { type: "button", className: `answer${state}`, disabled: !!isShown });
-  b.append(el("i", { textContent: String.fromCharCode(65 + q) }), words, el("kbd", { textContent: String(q + 1) }));
-  b.setAttribute("aria-pressed", String(answered === q));
-  b.onclick = () => simple.answer(q);
-  return b;
+  const button = el("button", { type: "button", className: `answer${state}`, disabled: !!isShown });
+  button.append(
+    el("i", { textContent: String.fromCharCode(65 + q) }),
+    words,
+    el("kbd", { textContent: String(q + 1) }),
+  );
+  button.setAttribute("aria-pressed", String(answered === q));
+  button.onclick = () => simple.answer(q);
+  return button;
 }
 
 function verdict({ words, asked: question, lang }) {

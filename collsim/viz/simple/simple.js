@@ -229,10 +229,10 @@ function render0(simple) {
     s = stepAt(model, t),
     hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
   if (simple.track && layout) {
-    const g = sizeCanvas(simple.canvas, size[0], size[1]);
-    g.clearRect(0, 0, size[0], size[1]);
+    const ctx = sizeCanvas(simple.canvas, size[0], size[1]);
+    ctx.clearRect(0, 0, size[0], size[1]);
     const { colors, words, lang, pairs, lit } = simple;
-    drawTrack(g, { model, colors, words, lang, t, s, place: layout, pairs, asked: hidden, lit });
+    drawTrack(ctx, { model, colors, words, lang, t, s, place: layout, pairs, asked: hidden, lit });
   }
   drawTimebar(simple, t, s);
   drawCount(simple, sentAt(model, t));

@@ -27,27 +27,27 @@ export function drawTimebar(simple, t, s) {
     marked = simple.predict && simple.questions.length > 0,
     h = marked ? 96 : 74;
   if (w < 60) return;
-  const g = sizeCanvas(bar.canvas, w, h),
+  const ctx = sizeCanvas(bar.canvas, w, h),
     x = (at) => PAD + (at / model.total) * (w - 2 * PAD);
-  g.clearRect(0, 0, w, h);
+  ctx.clearRect(0, 0, w, h);
   for (const p of model.phases) {
     const a = x(model.step0[p.first]),
       b = x(model.step1[p.last]);
-    g.fillStyle = p.reduce ? colors.rs : colors.ag;
-    g.fillRect(a, 0, b - a - 1, 22);
+    ctx.fillStyle = p.reduce ? colors.rs : colors.ag;
+    ctx.fillRect(a, 0, b - a - 1, 22);
     const name = textAt(p.label, 0, lang);
-    if (b - a > 70) put(g, name, a + 9, 16, 13, colors.ink2, { bold: true });
+    if (b - a > 70) put(ctx, name, a + 9, 16, 13, colors.ink2, { bold: true });
   }
-  drawSteps(g, simple, { x, t, s });
+  drawSteps(ctx, simple, { x, t, s });
   const unit = timeUnit(model.total);
   for (const { t: at, text } of marked ? [] : timeMarks(model.total, Math.max(2, w / 160))) {
     const near = x(at);
     const align = near < 20 ? "left" : near > w - 30 ? "right" : "center";
-    put(g, text, near, 64, 13, colors.ink2, { align });
+    put(ctx, text, near, 64, 13, colors.ink2, { align });
   }
-  if (marked) drawMarks0(g, simple, x);
+  if (marked) drawMarks0(ctx, simple, x);
   const now = x(t);
-  stroke(g, [now, 0, now, 52], 2, colors.ink);
+  stroke(ctx, [now, 0, now, 52], 2, colors.ink);
   bar.box.setAttribute("aria-label", words.time);
   bar.box.setAttribute("aria-valuemax", String(model.total));
   bar.box.setAttribute("aria-valuenow", String(t));

@@ -22,7 +22,7 @@ const FORMS = {
 
 /** The figures of a runner; `places` are the times of all, the shortest first. */
 export function figuresOf(ui, run, places) {
-  const w = laneWords(ui),
+  const words = laneWords(ui),
     pipelines = ui.data.kind === "pipelines",
     idle = pipelines ? run.share : run.share / run.time,
     fill = el("i"),
@@ -30,11 +30,16 @@ export function figuresOf(ui, run, places) {
     big = el("div", { className: "main" }),
     meter = el("div", { className: "meter" }, fill);
   fill.style.width = `${100 * (1 - idle)}%`;
-  const time = el("span", {}, el("b", { textContent: ui.unit.fmt(run.time) }), ` ${placeOf(run.time, places, w)}`),
-    wait = el("span", { className: "r" }, `${pipelines ? w.bubble : w.exposed} `, el("b", { textContent: percent }));
+  const time = el("span", {}, el("b", { textContent: ui.unit.fmt(run.time) }), ` ${placeOf(run.time, places, words)}`),
+    wait = el(
+      "span",
+      { className: "r" },
+      `${pipelines ? words.bubble : words.exposed} `,
+      el("b", { textContent: percent }),
+    );
   big.append(time, wait);
-  const rows = (run.figures ?? []).map((figure) => figureRow(ui, figure, w)),
-    none = el("p", { className: "none", textContent: w.none }),
+  const rows = (run.figures ?? []).map((figure) => figureRow(ui, figure, words)),
+    none = el("p", { className: "none", textContent: words.none }),
     below = run.figures ? el("table", {}, el("tbody", {}, ...rows)) : none;
   return el("div", { className: "figures" }, el("div", {}, big, meter), below);
 }
@@ -46,13 +51,13 @@ export function placeOf(time, places, words) {
   return alike > 1 ? words.joint(rankText) : rankText;
 }
 
-function figureRow(ui, { name, form, calls, numbers, value, drawn, unit }, w) {
+function figureRow(ui, { name, form, calls, numbers, value, drawn, unit }, words) {
   const fmt = FORMS[unit](ui),
     alike = drawn === undefined || Math.abs(value - drawn) <= ALIKE * Math.max(1e-12, Math.abs(value)),
-    cell = el("td", { textContent: calls ? w.calls(...calls) : w.idleIn(form) }),
+    cell = el("td", { textContent: calls ? words.calls(...calls) : words.idleIn(form) }),
     last = el("td", {}, alike ? fmt(value) : "");
   if (numbers) cell.append(" ", el("span", { className: "in", textContent: `= ${numbers}` }));
   if (drawn !== undefined && alike) last.append(el("span", { className: "ok", textContent: "✓" }));
-  if (!alike) last.append(el("span", { className: "off", textContent: w.differs(fmt(value), fmt(drawn)) }));
-  return el("tr", {}, el("td", { textContent: w.figure[name] }), cell, last);
+  if (!alike) last.append(el("span", { className: "off", textContent: words.differs(fmt(value), fmt(drawn)) }));
+  return el("tr", {}, el("td", { textContent: words.figure[name] }), cell, last);
 }

@@ -97,9 +97,9 @@ function momentsOfLanes(runners, total) {
 
 function dressLanes(ui) {
   const { root, data } = ui,
-    w = laneWords(ui);
+    words = laneWords(ui);
   ui.colours = dressRoot(root, data);
-  root.setAttribute("aria-label", w.label);
+  root.setAttribute("aria-label", words.label);
   root.dataset.runners = data.runners.map((run) => run.way).join();
   buildLaneBar(ui);
   buildLaneFoot(ui);
@@ -115,10 +115,10 @@ function arrangeLanes(ui, anew) {
   root.classList.toggle("slim", ui.slim);
   root.classList.toggle("mid", whole < 1240 && !ui.slim);
   if (ui.slim && ui.alone < 0) ui.alone = 0;
-  const w = laneWords(ui),
+  const words = laneWords(ui),
     names = data.runners.map((run, k) => [k, run.name]);
-  segment(ui.tabs, ui.slim ? names : [[-1, w.every], ...names], ui.alone, (k) => showAlone(ui, k), w.one);
-  const heads = [data.unit ?? "", data.kind === "pipelines" ? w.held(data.held) : "", w.form];
+  segment(ui.tabs, ui.slim ? names : [[-1, words.every], ...names], ui.alone, (k) => showAlone(ui, k), words.one);
+  const heads = [data.unit ?? "", data.kind === "pipelines" ? words.held(data.held) : "", words.form];
   ui.heads.replaceChildren(...heads.map((textContent) => el("span", { textContent })));
   const places = data.runners.map((run) => run.time).sort((a, b) => a - b);
   ui.views = [];
@@ -165,12 +165,12 @@ function sizeLanes(ui) {
       room = width - LANE_LEFT - right,
       layout = rowsOf(view.run, kind, ui.alone >= 0 && !ui.slim, views.length),
       most = kind === "sharding" ? topOfLevel(view.run, data.runners, data.whole, ui.alone >= 0) : data.most,
-      g = sizeCanvas(view.canvas, width, layout.high);
-    Object.assign(view, { g, width, layout, kind, total, colours, most, whole: data.whole });
+      ctx = sizeCanvas(view.canvas, width, layout.high);
+    Object.assign(view, { g: ctx, width, layout, kind, total, colours, most, whole: data.whole });
     Object.assign(view, { words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes, end: view.run.time });
     view.across = (t) => LANE_LEFT + (total > 0 ? t / total : 0) * room;
     view.timeAt = (x) => ((x - LANE_LEFT) / room) * total;
-    view.hatch = hatchOfIdle(g, colours);
+    view.hatch = hatchOfIdle(ctx, colours);
   }
   redraw(ui);
   buildScrub(ui, total, right);
@@ -239,7 +239,7 @@ function buildLaneFoot(ui) {
 function tickLanes(ui) {
   const { data, clock, root, views, unit } = ui;
   if (!data || !views.length || !views[0].across) return;
-  const w = laneWords(ui),
+  const words = laneWords(ui),
     [{ across, total }] = views;
   for (const { veil, cut, run } of views) {
     const x = across(clock.t);
@@ -249,7 +249,7 @@ function tickLanes(ui) {
   }
   ui.thumb.setAttribute("cx", across(clock.t));
   ui.past.setAttribute("width", Math.max(0, across(clock.t) - LANE_LEFT));
-  drawTransport(ui.parts, clock, w, w.of(unit.num(clock.t), unit.fmt(total)));
+  drawTransport(ui.parts, clock, words, words.of(unit.num(clock.t), unit.fmt(total)));
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
   sayLanes(ui, done, open, clock.t);
@@ -263,12 +263,12 @@ function tickLanes(ui) {
 /** Who is done and what the slowest still need; then what is always true of them. */
 function sayLanes(ui, done, open, now) {
   const { data, unit } = ui,
-    w = laneWords(ui),
+    words = laneWords(ui),
     longest = Math.max(0, ...open.map((run) => run.time)),
     slowest = open.filter((run) => run.time >= longest * (1 - 1e-9)),
     names = (runs) => runs.map((run) => run.name),
-    left = slowest.length ? w.left(names(slowest), unit.fmt(longest - now)) : "",
-    head = done.length ? w.done(open.length ? names(done) : [], unit.fmt(now), left) : "";
+    left = slowest.length ? words.left(names(slowest), unit.fmt(longest - now)) : "",
+    head = done.length ? words.done(open.length ? names(done) : [], unit.fmt(now), left) : "";
   const key = `${head}|${data.said}`;
   if (ui.spoken === key) return;
   ui.spoken = key;
@@ -296,20 +296,20 @@ function hoverLanes(ui, ev, clicked) {
   if (!view) return;
   const r = view.canvas.getBoundingClientRect(),
     hit = laneHit(view, ev.clientX - r.left, ev.clientY - r.top),
-    w = laneWords(ui),
+    words = laneWords(ui),
     { num, fmt } = ui.unit;
   if (!hit) {
     focusOn(ui, null, "");
     return;
   }
-  const where = ui.data.kind === "sharding" ? w[hit.row.name] : `${w.gpu} ${hit.row.name}`;
+  const where = ui.data.kind === "sharding" ? words[hit.row.name] : `${words.gpu} ${hit.row.name}`;
   if (hit.box) {
     const [a, b, text, kind] = hit.box;
-    focusOn(ui, text || null, w.box(w.pass[kind], text, where, num(a), fmt(b)));
+    focusOn(ui, text || null, words.box(words.pass[kind], text, where, num(a), fmt(b)));
   } else if (hit.next) {
-    const tip = w.gap(where, num(hit.gap[0]), fmt(hit.gap[1]), w.pass[hit.next[3]], hit.next[2]);
+    const tip = words.gap(where, num(hit.gap[0]), fmt(hit.gap[1]), words.pass[hit.next[3]], hit.next[2]);
     focusOn(ui, clicked ? hit.next[2] : null, tip);
-  } else focusOn(ui, null, w.end(where, num(hit.gap[0]), fmt(hit.gap[1])));
+  } else focusOn(ui, null, words.end(where, num(hit.gap[0]), fmt(hit.gap[1])));
 }
 
 function focusOn(ui, focus, tip) {

@@ -81,7 +81,7 @@ function titled(text, note) {
 
 function buildMap(ui) {
   const { step } = ui.data,
-    w = splitWords(ui),
+    words = splitWords(ui),
     order = step.ways
       .filter(([, size]) => size > 1)
       .map(([axis]) => axis.toUpperCase())
@@ -89,7 +89,7 @@ function buildMap(ui) {
     nodes = Math.ceil(step.ranks / step.per);
   ui.legend = el("p", { className: "groups", "aria-live": "polite" });
   const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.whole * 0.55));
-  ui.map.replaceChildren(titled(w.map, w.mapNote(nodes, step.per, order, layout.stages)), ui.canvas, ui.legend);
+  ui.map.replaceChildren(titled(words.map, words.mapNote(nodes, step.per, order, layout.stages)), ui.canvas, ui.legend);
   ui.layout = mapLayout(step, Math.max(240, ui.map.clientWidth));
   ui.pen = sizeCanvas(ui.canvas, Math.max(240, ui.map.clientWidth), ui.layout.high);
   drawMap(ui);
@@ -97,12 +97,12 @@ function buildMap(ui) {
 
 function drawMap(ui) {
   const { step } = ui.data,
-    w = splitWords(ui),
+    words = splitWords(ui),
     groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colours),
-    parts = [swatchOf("var(--ink)", w.rank(ui.rank))];
+    parts = [swatchOf("var(--ink)", words.rank(ui.rank))];
   for (const axis of Object.keys(groups)) {
     const nodes = new Set(groups[axis].map((rank) => Math.floor(rank / step.per))).size;
-    parts.push(swatchOf(`var(--${GROUP_FILL[axis]})`, w.group(axis.toUpperCase(), groups[axis].length, nodes)));
+    parts.push(swatchOf(`var(--${GROUP_FILL[axis]})`, words.group(axis.toUpperCase(), groups[axis].length, nodes)));
   }
   ui.legend.replaceChildren(...parts);
   ui.canvas.setAttribute("aria-label", ui.legend.textContent);
@@ -140,15 +140,15 @@ export const stageOf = (rank, { ways, stages }) => (stages > 1 ? coordinates(ran
 /** What a GPU of the clicked rank's stage sends; one scale for all stages. */
 function buildSends(ui) {
   const { step } = ui.data,
-    w = splitWords(ui),
+    words = splitWords(ui),
     stage = stageOf(ui.rank, step),
     most = Math.max(1, ...step.sends.flat().map((row) => row.nbytes)),
-    cells = step.sends[stage].map((row) => sentRow(row, most, w));
-  if (!cells.length) cells.push(el("p", { className: "quiet", textContent: w.nothing }));
-  ui.sends.replaceChildren(titled(w.sends(stage, step.stages), w.sendsNote), ...cells);
+    cells = step.sends[stage].map((row) => sentRow(row, most, words));
+  if (!cells.length) cells.push(el("p", { className: "quiet", textContent: words.nothing }));
+  ui.sends.replaceChildren(titled(words.sends(stage, step.stages), words.sendsNote), ...cells);
 }
 
-function sentRow(row, most, w) {
+function sentRow(row, most, words) {
   const bar = el("i"),
     colour = `var(--${GROUP_FILL[WAY_FILL[row.way]]})`;
   bar.style.width = `${Math.max(0.4, (100 * row.nbytes) / most)}%`;
@@ -156,8 +156,8 @@ function sentRow(row, most, w) {
   return el(
     "div",
     { className: "sent" },
-    el("b", {}, swatchOf(colour, w.ways[row.way])),
-    el("span", { textContent: w.rate(row.link[w.zh], fmtRate(row.bandwidth)) }),
+    el("b", {}, swatchOf(colour, words.ways[row.way])),
+    el("span", { textContent: words.rate(row.link[words.zh], fmtRate(row.bandwidth)) }),
     el("span", { className: "track" }, bar),
     el("b", { textContent: decimalBytes(row.nbytes) }),
     el("span", { className: "num", textContent: fmtSpan(row.time) }),
@@ -169,21 +169,21 @@ const shadeOf = (kinds, kind) => HELD_SHADES[kinds.indexOf(kind) % HELD_SHADES.l
 
 function buildStages(ui) {
   const { drawn, time } = ui.data.step,
-    w = splitWords(ui),
+    words = splitWords(ui),
     width = Math.max(240, ui.step.clientWidth),
     several = drawn.rows.length > 1;
-  ui.step.replaceChildren(titled(several ? w.twoGpus : w.stepOn, w.stepNote), ui.rows);
-  const g = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
+  ui.step.replaceChildren(titled(several ? words.twoGpus : words.stepOn, words.stepNote), ui.rows);
+  const ctx = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
     fills = Object.fromEntries(Object.entries(WAY_FILL).map(([axis, short]) => [axis, GROUP_FILL[short]])),
     shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100;
-  drawStages(g, drawn, time, width, { colors: ui.colours, shade, fills, words: w, bytes: decimalBytes });
-  ui.rows.setAttribute("aria-label", `${several ? w.twoGpus : w.stepOn}: ${fmtSpan(time)}`);
+  drawStages(ctx, drawn, time, width, { colors: ui.colours, shade, fills, words, bytes: decimalBytes });
+  ui.rows.setAttribute("aria-label", `${several ? words.twoGpus : words.stepOn}: ${fmtSpan(time)}`);
 }
 
 function buildHeld(ui) {
   const { stages, memory, drawn } = ui.data.step,
     { kinds, total, stage, room } = memory,
-    w = splitWords(ui),
+    words = splitWords(ui),
     whole = Math.max(room ?? 0, total),
     bar = el("div", { className: "held" }),
     legend = el("p", { className: "groups" });
@@ -192,12 +192,12 @@ function buildHeld(ui) {
       colour = `color-mix(in srgb, var(--room) ${shadeOf(drawn.kinds, kind)}%, var(--card))`;
     part.style.cssText = `width:${(100 * size) / whole}%;background:${colour}`;
     bar.append(part);
-    legend.append(swatchOf(colour, `${w.kinds[kind] ?? kind} ${decimalBytes(size)}`));
+    legend.append(swatchOf(colour, `${words.kinds[kind] ?? kind} ${decimalBytes(size)}`));
   });
   if (room && total > room) bar.append(beyond(room / whole));
   const share = room ? `${Math.round((100 * total) / room)}${NB}%` : "",
-    label = room ? w.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total),
-    head = titled(w.memory(stage, stages), label);
+    label = room ? words.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total),
+    head = titled(words.memory(stage, stages), label);
   head.lastChild.className = room && total > room ? "over" : "";
   ui.memory.replaceChildren(head, bar, legend);
 }
@@ -213,18 +213,21 @@ function beyond(from) {
 
 function buildAll(ui) {
   const { table } = ui.data,
-    w = splitWords(ui);
+    words = splitWords(ui);
   if (!table) {
-    ui.all.replaceChildren(el("p", { className: "quiet", textContent: w.waiting }));
+    ui.all.replaceChildren(el("p", { className: "quiet", textContent: words.waiting }));
     return;
   }
   const fits = table.fits.filter(Boolean).length,
-    counts = el("p", { className: "counts" }, el("span", { textContent: w.time }));
-  counts.append(el("b", { textContent: w.fits(fits) }), el("b", { textContent: w.not(table.fits.length - fits) }));
+    counts = el("p", { className: "counts" }, el("span", { textContent: words.time }));
+  counts.append(
+    el("b", { textContent: words.fits(fits) }),
+    el("b", { textContent: words.not(table.fits.length - fits) }),
+  );
   const body = tableOf(ui),
-    note = el("p", { className: "quiet", textContent: w.allNote });
-  ui.all.replaceChildren(titled(w.all(table.time.length), ""), note, counts, ui.dots, body);
-  ui.dots.setAttribute("aria-label", `${w.all(table.time.length)}; ${w.fits(fits)}`);
+    note = el("p", { className: "quiet", textContent: words.allNote });
+  ui.all.replaceChildren(titled(words.all(table.time.length), ""), note, counts, ui.dots, body);
+  ui.dots.setAttribute("aria-label", `${words.all(table.time.length)}; ${words.fits(fits)}`);
   drawDots(ui, -1);
 }
 
@@ -233,13 +236,13 @@ function drawDots(ui, hovered) {
     room = step?.memory.room ?? null,
     width = Math.max(240, ui.all.clientWidth),
     selected = now ?? (open >= 0 ? rowAt(table, open) : null),
-    g = sizeCanvas(ui.dots, width, SCATTER_HIGH);
+    ctx = sizeCanvas(ui.dots, width, SCATTER_HIGH);
   ui.scales = scatterScales(table, width, SCATTER_HIGH, room, selected);
   const notes = [];
   if (table.fits[0] && open !== 0) notes.push(noteOf(ui, rowAt(table, 0), "done", true));
   if (selected) notes.push(noteOf(ui, selected, "ink", open === 0));
   if (hovered >= 0 && hovered !== open && hovered !== 0) notes.push(noteOf(ui, rowAt(table, hovered), "ink2", false));
-  drawScatter(g, table, ui.scales, {
+  drawScatter(ctx, table, ui.scales, {
     colors: ui.colours,
     room,
     shown: selected,
@@ -251,9 +254,9 @@ function drawDots(ui, hovered) {
 
 /** What stands beside a dot: how it is split, its time and its memory. */
 function noteOf(ui, row, colour, fastest) {
-  const w = splitWords(ui),
-    figures = [fixedSpan(row.time), decimalBytes(row.memory, threeDigits), ...(fastest ? [w.first] : [])];
-  return { row, colour, lines: [wayOfSplit(row), figures.join(w.comma)] };
+  const words = splitWords(ui),
+    figures = [fixedSpan(row.time), decimalBytes(row.memory, threeDigits), ...(fastest ? [words.first] : [])];
+  return { row, colour, lines: [wayOfSplit(row), figures.join(words.comma)] };
 }
 
 /** "TP 8 × PP 4 × DP 4, ZeRO-1": ways of one GPU are left out. */
@@ -277,9 +280,9 @@ const rowAt = (table, k) =>
 /** The best, and the one that is open where it is none of them. */
 function tableOf(ui) {
   const { table, open, now } = ui.data,
-    w = splitWords(ui),
+    words = splitWords(ui),
     listed = [...Array(Math.min(ROWS, table.time.length)).keys()],
-    head = el("tr", {}, ...w.head.map((textContent) => el("th", { scope: "col", textContent })));
+    head = el("tr", {}, ...words.head.map((textContent) => el("th", { scope: "col", textContent })));
   if (open >= ROWS || (open < 0 && now)) listed.push(open);
   return el(
     "div",
@@ -291,16 +294,16 @@ function tableOf(ui) {
 /** A row of the table; the open one has the figures of its run, and no number where the search does not list it. */
 function splitRow(ui, k) {
   const { table, open, now } = ui.data,
-    w = splitWords(ui),
+    words = splitWords(ui),
     opened = k === open,
     split = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
     button = el("button", { type: "button", textContent: k < 0 ? "–" : String(k + 1), disabled: k < 0 });
-  button.title = k < 0 ? w.unlisted : w.open(k + 1);
+  button.title = k < 0 ? words.unlisted : words.open(k + 1);
   button.setAttribute("aria-label", button.title);
   const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => split[name]),
     about = split.timed || (opened && now) ? "" : "≈ ",
     figures = [about + fixedSpan(split.time), threeDigits(split.memory / 1e9)],
-    reason = k < 0 ? signed(split.time - table.time[0]) : reasonOf(table, k, w, split.time),
+    reason = k < 0 ? signed(split.time - table.time[0]) : reasonOf(table, k, words, split.time),
     texts = [...values, shortWay(split.data), split.recompute, ...figures, reason],
     row = el("tr", { className: opened ? "open" : "" }, el("td", {}, button));
   row.append(...texts.map((text) => el("td", { textContent: String(text) })));
@@ -310,8 +313,8 @@ function splitRow(ui, k) {
 
 /** A time with three digits, zeros at its end too: figures of a column stand under one another. */
 export function fixedSpan(t) {
-  const u = timeUnit(t);
-  return threeDigits(t * u.f) + NB + u.unit;
+  const unit = timeUnit(t);
+  return threeDigits(t * unit.f) + NB + unit.unit;
 }
 
 const signed = (x) => `${x < 0 ? "−" : "+"}${fmtSpan(Math.abs(x))}`;
@@ -323,15 +326,15 @@ export function shortWay(call) {
 }
 
 /** Against the fastest: the two parts of the time that changed most, in the direction in which the time did. */
-export function reasonOf(table, k, w, time = table.time[k]) {
-  if (k === 0) return w.fastest;
+export function reasonOf(table, k, words, time = table.time[k]) {
+  if (k === 0) return words.fastest;
   const more = time - table.time[0],
     sign = more < 0 ? -1 : 1,
-    names = w.parts(insideOf(table, k)),
+    names = words.parts(insideOf(table, k)),
     changed = table.parts[k].map((value, i) => [value - table.parts[0][i], names[i]]),
     most = changed.sort((a, b) => sign * (b[0] - a[0])).slice(0, 2),
     two = most.filter(([by]) => sign * by > 0.005 * table.time[0]).map(([by, name]) => `${name} ${signed(by)}`);
-  return `${signed(more)}${two.length ? w.colon : ""}${two.join(w.comma)}`;
+  return `${signed(more)}${two.length ? words.colon : ""}${two.join(words.comma)}`;
 }
 
 /** "TP/EP": the ways inside a layer that this split or the fastest has. */

@@ -188,10 +188,21 @@ function drawFigure(story, { key, canvas, share, figure }) {
   const wide = Math.floor(figure.clientWidth) - 2;
   if (wide < 100 || !story.colors || !story.said) return;
   const tall = TALL[key] + (wide < 520 && key === "cards" ? 40 : 0),
-    g = sizeCanvas(canvas, wide, tall);
-  g.clearRect(0, 0, wide, tall);
+    ctx = sizeCanvas(canvas, wide, tall);
+  ctx.clearRect(0, 0, wide, tall);
   const { colors, words, values: v, known: r, said: spoken, data } = story;
-  FIGURES[key](g, { w: wide, h: tall, colors, words: words.figure, v, r, said: spoken, data, share, slim: wide < 520 });
+  FIGURES[key](ctx, {
+    w: wide,
+    h: tall,
+    colors,
+    words: words.figure,
+    v,
+    r,
+    said: spoken,
+    data,
+    share,
+    slim: wide < 520,
+  });
   figure.dataset.share = share.toFixed(3);
 }
 

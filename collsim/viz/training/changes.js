@@ -7,8 +7,8 @@ import { stepWords } from "./words.js";
 
 /** Fill the column beside the timeline. */
 export function drawChanges(ui, wide) {
-  const w = stepWords(ui),
-    head = el("h2", {}, w.change, el("span", { textContent: w.each })),
+  const words = stepWords(ui),
+    head = el("h2", {}, words.change, el("span", { textContent: words.each })),
     most = Math.max(...ui.data.rows.flatMap((row) => [row.before, row.after]), 1e-12),
     curve = buildCurve(ui, wide),
     rows = el("div", { className: "rows" }, ...ui.data.rows.map((row) => changeRow(ui, row, most)));
@@ -16,8 +16,8 @@ export function drawChanges(ui, wide) {
 }
 
 function changeRow(ui, row, most) {
-  const w = stepWords(ui),
-    name = w.switches[row.name],
+  const words = stepWords(ui),
+    name = words.switches[row.name],
     flip = el("button", {
       type: "button",
       className: "flip",

@@ -11,36 +11,36 @@ const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
 /** The part of the card with the curve; empty where there are no buckets. */
 export function buildCurve(ui, wide) {
   const { curve, usual, step, asked: isChosen } = ui.data,
-    w = stepWords(ui);
+    words = stepWords(ui);
   if (!curve.length) return null;
   const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
     scales = curveScales([...curve, [usual, step.time]], box),
     best = bestOf(curve),
-    slider = el("div", { className: "curve", role: "slider", tabIndex: 0, "aria-label": w.size });
+    slider = el("div", { className: "curve", role: "slider", tabIndex: 0, "aria-label": words.size });
   slider.setAttribute("aria-valuemin", String(curve[0][0]));
   slider.setAttribute("aria-valuemax", String(curve.at(-1)[0]));
   slider.setAttribute("aria-valuenow", String(usual));
   slider.setAttribute("aria-valuetext", `${fmtBytes(usual)}, ${fmtSpan(step.time)}`);
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
-  const foot = el("p", { textContent: w.best(fmtBytes(best[0]), fmtSpan(best[1])) });
+  const foot = el("p", { textContent: words.best(fmtBytes(best[0]), fmtSpan(best[1])) });
   if (isChosen)
     foot.append(
       " ",
       el("button", {
         type: "button",
         className: "plain",
-        textContent: w.useUsual,
+        textContent: words.useUsual,
         onclick: () => ui.act({ what: "usual" }),
       }),
     );
-  const head = el("h3", {}, w.size, el("span", { textContent: w.curve }));
+  const head = el("h3", {}, words.size, el("span", { textContent: words.curve }));
   return el("section", { className: "size" }, head, slider, foot);
 }
 
 function picture(ui, curve, scales, box, wide) {
   const { usual, step } = ui.data,
-    u = timeUnit(scales.high),
+    unit = timeUnit(scales.high),
     base = box.top + box.height,
     label = (x, y, words, anchor = "middle", more = {}) =>
       svg("text", { x, y, "font-size": 12.5, fill: "var(--ink2)", "text-anchor": anchor, ...more }, words),
@@ -50,10 +50,10 @@ function picture(ui, curve, scales, box, wide) {
       y = scales.y(v);
     out.push(
       svg("rect", { x: box.left, y, width: box.width, height: 1, fill: k ? "var(--grid)" : "var(--edge)" }),
-      label(box.left - 6, y + 4, threeDigits(v * u.f), "end"),
+      label(box.left - 6, y + 4, threeDigits(v * unit.f), "end"),
     );
   }
-  out.push(label(2, 12, u.unit, "start"));
+  out.push(label(2, 12, unit.unit, "start"));
   for (const nbytes of TICKS) out.push(label(scales.x(nbytes), base + 18, fmtBytes(nbytes)));
   const d = curve.map(([b, s]) => `${scales.x(b).toFixed(1)} ${scales.y(s).toFixed(1)}`).join("L"),
     x = scales.x(usual),

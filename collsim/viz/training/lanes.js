@@ -90,13 +90,15 @@ function grid(ui, high) {
 }
 
 function bands(ui) {
-  const w = stepWords(ui),
+  const words = stepWords(ui),
     fill = { forward: "var(--rs)", backward: "var(--ag)", after: "var(--fulltint)", optimizer: "var(--casing)" };
   return bandsOf(ui.data.step).flatMap(({ kind, t0, t1 }) => {
     const x = ui.across(t0),
       wide = ui.across(t1) - x,
       ink = kind === "after" ? "var(--fulltext)" : "var(--ink2)",
-      named = fits(w.pass[kind], 14, wide) ? [text(x + 8, 16, w.pass[kind], { size: 14, bold: true, fill: ink })] : [];
+      named = fits(words.pass[kind], 14, wide)
+        ? [text(x + 8, 16, words.pass[kind], { size: 14, bold: true, fill: ink })]
+        : [];
     return [rect(x, 0, wide, ROOM.band, fill[kind]), ...named];
   });
 }
@@ -106,7 +108,7 @@ function memoryArea(ui) {
   const { memory, time } = ui.data.step,
     top = ROOM.band + ROOM.axis,
     paths = memoryPaths(memory, ui.across, top, ROOM.memory, time),
-    w = stepWords(ui),
+    words = stepWords(ui),
     out = paths.map((d, q) =>
       svg("path", { d, fill: MEMORY_FILL[memory.kinds[q]], stroke: "var(--ink3)", "stroke-width": 0.7 }),
     );
@@ -115,7 +117,7 @@ function memoryArea(ui) {
     y = top + ROOM.memory * (1 - largest / (memory.peak || 1));
   if (top + ROOM.memory - y > 17)
     out.push(
-      text(8, top + ROOM.memory - 5, `${w.kinds.weights}, ${w.kinds.other} ${fmtBytes(largest)}`, {
+      text(8, top + ROOM.memory - 5, `${words.kinds.weights}, ${words.kinds.other} ${fmtBytes(largest)}`, {
         fill: "var(--ink)",
       }),
     );
@@ -149,12 +151,12 @@ function computeBox(ui, row, box) {
     wide = Math.max(box.bucket >= 0 ? 2.4 : 1, ui.across(box.t1) - x),
     { y, h } = row.compute,
     hue = box.bucket >= 0 ? hueOf(box.bucket) : { box: "var(--casing)", text: "var(--ink)" },
-    w = stepWords(ui),
+    words = stepWords(ui),
     mid = x + wide / 2,
     out = [rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 })];
-  const name = box.bucket >= 0 ? String(box.bucket) : `${w.box[box.kind] ?? box.name} ${fmtSpan(box.t1 - box.t0)}`,
-    short = box.bucket >= 0 ? name : (w.box[box.kind] ?? box.name),
-    layers = box.bucket >= 0 && row.compute.h > 44 ? w.layers(box.name, box.last) : "",
+  const name = box.bucket >= 0 ? String(box.bucket) : `${words.box[box.kind] ?? box.name} ${fmtSpan(box.t1 - box.t0)}`,
+    short = box.bucket >= 0 ? name : (words.box[box.kind] ?? box.name),
+    layers = box.bucket >= 0 && row.compute.h > 44 ? words.layers(box.name, box.last) : "",
     label =
       wide < NARROW_BOX && box.bucket >= 0 ? "" : fits(name, 14, wide) ? name : fits(short, 13, wide) ? short : "",
     two = layers && fits(layers, 12, wide);
@@ -189,10 +191,10 @@ function networkBox(ui, row, box) {
 
 function boxWords(ui, box, collective, x, wide, y, h) {
   const hue = hueOf(box.bucket),
-    w = stepWords(ui),
+    words = stepWords(ui),
     fill = hue.text,
     number = box.bucket >= 0 ? String(box.bucket) : box.name,
-    long = box.bucket >= 0 ? `${w.bucket} ${box.bucket}` : box.name,
+    long = box.bucket >= 0 ? `${words.bucket} ${box.bucket}` : box.name,
     took = fmtSpan(box.t1 - box.t0),
     size = collective ? fmtBytes(collective.nbytes) : "";
   if (wide < NARROW_BOX && !fits(number, 13, wide)) return [];
@@ -295,7 +297,7 @@ function queueLines(ui) {
 // ---- labels and cursor
 
 function labelColumn(ui, high) {
-  const w = stepWords(ui),
+  const words = stepWords(ui),
     { step } = ui.data,
     box = el("div", { className: "labels" }),
     put = (y, name, small = "") => {
@@ -305,34 +307,34 @@ function labelColumn(ui, high) {
       box.append(label);
     };
   box.style.cssText = `width:${ui.labels}px;height:${high}px`;
-  put(ROOM.band + ROOM.axis + 10, w.memory, w.peak(fmtBytes(step.memory.peak)));
+  put(ROOM.band + ROOM.axis + 10, words.memory, words.peak(fmtBytes(step.memory.peak)));
   for (const row of ui.layout.rows) {
     if (ui.data.every) {
-      put(row.compute.y + 12, w.alone(row.first));
+      put(row.compute.y + 12, words.alone(row.first));
       continue;
     }
     const who =
       row.count === 1
-        ? w.alone(row.first)
+        ? words.alone(row.first)
         : row.first === 0
-          ? w.alike(0, row.count)
-          : w.range(row.first, row.first + row.count - 1);
-    put(row.compute.y + (row.compute.h - 40) / 2, w.compute, who);
-    if (row.queue.h >= ROOM.queue) box.append(queueLabel(row, w));
+          ? words.alike(0, row.count)
+          : words.range(row.first, row.first + row.count - 1);
+    put(row.compute.y + (row.compute.h - 40) / 2, words.compute, who);
+    if (row.queue.h >= ROOM.queue) box.append(queueLabel(row, words));
     put(
       row.network.y + (row.network.h - 40) / 2 + (row.network.h < 44 ? 8 : 0),
-      w.network,
-      row.network.h < 44 ? "" : networkNote(ui, w),
+      words.network,
+      row.network.h < 44 ? "" : networkNote(ui, words),
     );
   }
-  if (ui.layout.left) put(ui.layout.bottom, w.more(ui.layout.left));
+  if (ui.layout.left) put(ui.layout.bottom, words.more(ui.layout.left));
   return box;
 }
 
-const networkNote = (ui, w) => (ui.data.ghost.length ? w.ghost : "");
+const networkNote = (ui, words) => (ui.data.ghost.length ? words.ghost : "");
 
-function queueLabel(row, w) {
-  const label = el("div", { className: "label" }, el("small", { textContent: w.queue }));
+function queueLabel(row, words) {
+  const label = el("div", { className: "label" }, el("small", { textContent: words.queue }));
   label.style.top = `${row.queue.y + row.queue.h / 2 - 9}px`;
   return label;
 }

@@ -28,12 +28,12 @@ export function openNamed(ui, name) {
 /** Draw the panel; the player stays where the collective is the same. */
 export function drawPanel(ui) {
   const collective = openOf(ui),
-    w = stepWords(ui);
+    words = stepWords(ui);
   ui.panel.hidden = false;
   if (!collective) {
     forgetPlayer(ui);
     ui.panel.className = "opened shut";
-    ui.panel.replaceChildren(el("p", { className: "hint", textContent: w.hint }));
+    ui.panel.replaceChildren(el("p", { className: "hint", textContent: words.hint }));
     ui.funnel.replaceChildren();
     return;
   }
@@ -45,7 +45,7 @@ export function drawPanel(ui) {
 }
 
 function head(ui, collective) {
-  const w = stepWords(ui),
+  const words = stepWords(ui),
     { opened } = ui.data,
     hue = hueOf(collective.bucket),
     chip = el("i", { className: "chip", textContent: collective.bucket >= 0 ? String(collective.bucket) : "•" }),
@@ -56,26 +56,26 @@ function head(ui, collective) {
       onclick: () => ui.act({ what: "open", name: "none" }),
     });
   chip.style.cssText = `background:${hue.box};color:${hue.text}`;
-  nameButton(close, w.close);
+  nameButton(close, words.close);
   ui.pace = el("span", { className: "pace" });
   const box = el(
     "div",
     { className: "phead" },
     chip,
-    el("b", { textContent: w.opened(collective.name) }),
+    el("b", { textContent: words.opened(collective.name) }),
     ui.pace,
     el("span", { className: "sp" }),
   );
   if (opened?.link)
-    box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: w.explore }));
+    box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: words.explore }));
   box.append(close);
   return box;
 }
 
 function facts(ui, collective) {
-  const w = stepWords(ui),
+  const words = stepWords(ui),
     { opened, step } = ui.data,
-    u = timeUnit(step.time),
+    unit = timeUnit(step.time),
     late = collective.begin - collective.ready,
     took = collective.end - collective.begin,
     fact = (name, value, note, alarm = false) =>
@@ -90,16 +90,16 @@ function facts(ui, collective) {
     "div",
     { className: "facts" },
     fact(
-      w.carries,
+      words.carries,
       fmtBytes(collective.nbytes),
-      w.gradients(collective.tensors, w.layers(collective.from, collective.to)),
+      words.gradients(collective.tensors, words.layers(collective.from, collective.to)),
     ),
-    fact(w.ready, u.fmt(collective.ready), late > 1e-9 * step.time ? w.turn(fmtSpan(late)) : w.atonce),
-    fact(w.runs, fmtSpan(took), opened ? w.links(fmtSpan(opened.seconds), opened.steps) : ""),
+    fact(words.ready, unit.fmt(collective.ready), late > 1e-9 * step.time ? words.turn(fmtSpan(late)) : words.atonce),
+    fact(words.runs, fmtSpan(took), opened ? words.links(fmtSpan(opened.seconds), opened.steps) : ""),
     fact(
-      w.exposed,
+      words.exposed,
       fmtSpan(collective.exposed),
-      collective.exposed < took ? w.hidden(fmtSpan(took - collective.exposed)) : "",
+      collective.exposed < took ? words.hidden(fmtSpan(took - collective.exposed)) : "",
       collective.exposed > 0,
     ),
   );
@@ -183,11 +183,13 @@ export function followInside(ui) {
 }
 
 function paceOf(ui, model, collective, t) {
-  const w = stepWords(ui),
+  const words = stepWords(ui),
     name = ui.data.opened?.label.replace(/\(.*$/, "") ?? collective.kind;
-  if (ui.clock.t < collective.begin) return `${name}${w.comma}${w.before}`;
-  if (ui.clock.t >= collective.end) return `${name}${w.comma}${w.over}`;
+  if (ui.clock.t < collective.begin) return `${name}${words.comma}${words.before}`;
+  if (ui.clock.t >= collective.end) return `${name}${words.comma}${words.over}`;
   const s = stepAt(model, t),
     phase = textAt(phaseOf(model, s)?.label, 0, ui.data.lang);
-  return [name, ...(phase ? [phase] : []), ...(model.nsteps ? [w.step(s + 1, model.nsteps)] : [])].join(w.comma);
+  return [name, ...(phase ? [phase] : []), ...(model.nsteps ? [words.step(s + 1, model.nsteps)] : [])].join(
+    words.comma,
+  );
 }

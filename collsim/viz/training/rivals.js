@@ -99,7 +99,7 @@ function arrangeRivals(race, anew) {
 }
 
 function buildRivalCard(race, data, room, most) {
-  const w = rivalWords(race),
+  const words = rivalWords(race),
     sends = Math.max(...race.data.runners.map((r) => r.sent)),
     hot = data.sent === sends && data.sent > 2 * Math.min(...race.data.runners.map((r) => r.sent)),
     fill = el("i"),
@@ -115,12 +115,12 @@ function buildRivalCard(race, data, room, most) {
     el(
       "div",
       { className: "load" },
-      el("span", { textContent: w.sends }),
+      el("span", { textContent: words.sends }),
       el("b", { textContent: fmtBytes(data.sent) }),
     ),
     el("div", { className: "meter" }, fill),
     drawHub(run, room, most),
-    el("div", { className: "load" }, el("span", { textContent: wide ? w.heldShort : w.held })),
+    el("div", { className: "load" }, el("span", { textContent: wide ? words.heldShort : words.held })),
     el("p", { className: "why", textContent: data.why }),
   );
   return run;
@@ -128,12 +128,12 @@ function buildRivalCard(race, data, room, most) {
 
 function copiesSwitch(race) {
   const box = el("span", { className: "seg", role: "group" }),
-    w = rivalWords(race),
+    words = rivalWords(race),
     items = [
-      [false, w.nccl],
-      [true, w.copies],
+      [false, words.nccl],
+      [true, words.copies],
     ].filter(([on]) => race.data.runners.some((r) => r.way === (on ? "copies" : "data_parallel")));
-  segment(box, items, race.copies, (on) => showCopies(race, on), w.how);
+  segment(box, items, race.copies, (on) => showCopies(race, on), words.how);
   return box;
 }
 
@@ -165,19 +165,19 @@ function buildRivalFoot(race) {
 function drawRivals(race) {
   const { data, clock, root, cards } = race;
   if (!data || !race.across) return;
-  const w = rivalWords(race),
-    u = timeUnit(clock.total),
+  const words = rivalWords(race),
+    unit = timeUnit(clock.total),
     along = (box, t) => (ROUNDS * ((t - box.begin) / Math.max(1e-15, box.end - box.begin))) % 1;
   for (const run of cards) {
     moveHub(run, clock.t, along);
     const now = carriedAt(run.data.document, clock.t);
     setText(
       run.pace,
-      clock.t >= run.data.time ? w.done : now ? `${w.kinds[now.kind] ?? now.kind}, ${now.name}` : w.nothing,
+      clock.t >= run.data.time ? words.done : now ? `${words.kinds[now.kind] ?? now.kind}, ${now.name}` : words.nothing,
     );
   }
   for (const line of race.cursors) line.setAttribute("transform", `translate(${race.across(clock.t).toFixed(2)} 0)`);
-  drawTransport(race.parts, clock, w, `${u.num(clock.t)} / ${u.fmt(clock.total)}`);
+  drawTransport(race.parts, clock, words, `${unit.num(clock.t)} / ${unit.fmt(clock.total)}`);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),
     playing: String(clock.playing),

@@ -95,18 +95,18 @@ function dressStep(ui) {
   root.setAttribute("aria-label", stepWords(ui).label);
   buildStepBar(ui);
   drawLegend(ui);
-  const w = stepWords(ui),
+  const words = stepWords(ui),
     pick = (on) => ui.act({ what: "every", on });
   ui.gpus.hidden = data.step.ranks < 2;
   segment(
     ui.gpus,
     [
-      [false, w.one],
-      [true, w.all(data.step.ranks)],
+      [false, words.one],
+      [true, words.all(data.step.ranks)],
     ],
     data.every,
     pick,
-    w.gpus,
+    words.gpus,
   );
   ui.wide = 0;
   arrangeStep(ui);
@@ -157,15 +157,15 @@ function heldBy(root) {
 function drawStep(ui) {
   const { data, clock, root } = ui;
   if (!data || !ui.across) return;
-  const u = timeUnit(data.step.time),
-    [bold, rest] = stepWords(ui).narrate(data.step, clock.t, u.fmt),
+  const unit = timeUnit(data.step.time),
+    [bold, rest] = stepWords(ui).narrate(data.step, clock.t, unit.fmt),
     now = happening(data.step, clock.t);
   if (ui.said !== bold + rest + data.lang) {
     ui.said = bold + rest + data.lang;
     ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
   }
-  drawTransport(ui.parts, clock, stepWords(ui), `${u.num(clock.t)} / ${u.fmt(data.step.time)}`);
-  moveCursor(ui, clock.t, u.fmt(clock.t));
+  drawTransport(ui.parts, clock, stepWords(ui), `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
+  moveCursor(ui, clock.t, unit.fmt(clock.t));
   followInside(ui);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),

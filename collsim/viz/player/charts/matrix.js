@@ -43,36 +43,40 @@ export function drawMatrix(ctx, view, w, h) {
     return;
   }
   const { model, colors, words } = view,
-    L = (view.grid = matrixLayout(model, view.slots, w, h)),
-    { cs } = L,
+    layout = (view.grid = matrixLayout(model, view.slots, w, h)),
+    { cs } = layout,
     inset = cs >= 11 ? 0.75 : cs >= 5 ? 0.4 : 0;
   const every = cs >= 16 ? 1 : cs >= 9 ? 2 : cs >= 4 ? 8 : cs >= 2 ? 16 : 64;
   let column = every; // names with the letter of a collective are wider than numbers
   while (column * cs < widestName(ctx, view) + 3 && column < view.slots.length) column *= 2;
-  put(ctx, words.rank, 0, L.y0 - 4, 12, colors.ink3);
+  put(ctx, words.rank, 0, layout.y0 - 4, 12, colors.ink3);
   view.slots.forEach((slot, q) => {
     if (q % column === 0)
-      put(ctx, slotText(view, slot), L.x0 + (q + 0.5) * cs, L.y0 - 4, 12, colors.ink2, { align: "center" });
+      put(ctx, slotText(view, slot), layout.x0 + (q + 0.5) * cs, layout.y0 - 4, 12, colors.ink2, { align: "center" });
   });
   for (let e = 0; e < model.endpoints; e++) {
-    const y = L.y(e);
+    const y = layout.y(e);
     if (e % every === 0) {
       const name = nameOf(model, e, view.lang),
-        size = fitFont(ctx, name, 12.5, L.x0 - 8, false, 8) || 8;
-      put(ctx, name, L.x0 - 7, y + cs / 2 + 4.5, size, colors.ink2, { align: "right", bold: view.hotRanks.has(e) });
+        size = fitFont(ctx, name, 12.5, layout.x0 - 8, false, 8) || 8;
+      put(ctx, name, layout.x0 - 7, y + cs / 2 + 4.5, size, colors.ink2, {
+        align: "right",
+        bold: view.hotRanks.has(e),
+      });
     }
-    if (!L.image)
+    if (!layout.image)
       view.slots.forEach((slot, q) =>
-        drawMatrixCell(ctx, view, L.x0 + q * cs, y, cs, inset, e * model.slots + slot, L.nums),
+        drawMatrixCell(ctx, view, layout.x0 + q * cs, y, cs, inset, e * model.slots + slot, layout.nums),
       );
   }
-  if (L.image) drawMatrixImage(ctx, view, L);
+  if (layout.image) drawMatrixImage(ctx, view, layout);
   if (view.hover?.slot != null) {
     const q = view.slots.indexOf(view.hover.slot);
-    if (q >= 0) box(ctx, L.x0 + q * cs - 1, L.y0 + 4, cs + 2, L.height - L.y0 - 2, 3, null, colors.ink, 1.5);
+    if (q >= 0)
+      box(ctx, layout.x0 + q * cs - 1, layout.y0 + 4, cs + 2, layout.height - layout.y0 - 2, 3, null, colors.ink, 1.5);
   }
-  if (view.wrong != null) markWrong(ctx, view, L);
-  drawMatrixKey(ctx, view, L.height + 10);
+  if (view.wrong != null) markWrong(ctx, view, layout);
+  drawMatrixKey(ctx, view, layout.height + 10);
 }
 
 /** Pixels that the widest name of a chunk takes: measured once, not at every frame. */

@@ -92,18 +92,18 @@ function markTime(ctx, colors, x, y, r) {
 export function drawAxis(ctx, view, geo, y, x) {
   const { model, colors } = view,
     { x0, tw } = geo,
-    u = timeUnit(model.total),
-    step = niceStep(model.total * u.f, tw / 90),
-    boxW = widthOf(ctx, u.fmt(model.total), 13.5, true) + 18;
+    unit = timeUnit(model.total),
+    step = niceStep(model.total * unit.f, tw / 90),
+    boxW = widthOf(ctx, unit.fmt(model.total), 13.5, true) + 18;
   ctx.fillStyle = colors.edge;
   ctx.fillRect(x0, y, tw, 1);
-  const count = step > 0 ? Math.floor((model.total * u.f) / step + 1e-9) : 0,
+  const count = step > 0 ? Math.floor((model.total * unit.f) / step + 1e-9) : 0,
     slack = geo.narrow ? 8 : 20,
     bx = Math.min(x0 + tw + slack - boxW / 2, Math.max(x0 - slack + boxW / 2, x));
   for (let k = 0; k <= count; k++) {
     const v = k * step,
-      tx = x0 + (model.total > 0 ? v / (model.total * u.f) : 0) * tw,
-      str = String(Number(v.toPrecision(6))) + (k === 0 || k === count ? NB + u.unit : "");
+      tx = x0 + (model.total > 0 ? v / (model.total * unit.f) : 0) * tw,
+      str = String(Number(v.toPrecision(6))) + (k === 0 || k === count ? NB + unit.unit : "");
     ctx.fillStyle = colors.edge;
     ctx.fillRect(tx - 0.5, y, 1, 5);
     if (Math.abs(tx - bx) > boxW / 2 + 18)
@@ -114,5 +114,5 @@ export function drawAxis(ctx, view, geo, y, x) {
   ctx.fillStyle = colors.ink;
   ctx.fillRect(x - 1, 0, 2, y + 6);
   box(ctx, bx - boxW / 2, y + 5, boxW, 20, 4, colors.ink);
-  put(ctx, u.fmt(view.t), bx, y + 19.5, 13.5, colors.card, { bold: true, align: "center" });
+  put(ctx, unit.fmt(view.t), bx, y + 19.5, 13.5, colors.card, { bold: true, align: "center" });
 }

@@ -105,7 +105,7 @@ export function sizeCanvas(canvas, w, h) {
   }
   canvas.style.width = `${w}px`;
   canvas.style.height = `${h}px`;
-  const g = canvas.getContext("2d");
-  g.setTransform(dpr, 0, 0, dpr, 0, 0);
-  return g;
+  const ctx = canvas.getContext("2d");
+  ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+  return ctx;
 }

@@ -56,28 +56,33 @@ function addTurns(model, r, turns) {
 
 function drawPanels(ctx, view) {
   const { model, colors } = view,
-    P = model.panels;
-  for (let p = 0; p < P.x.length; p++) box(ctx, P.x[p], P.y[p], P.w[p], P.h[p], 10, colors.sunk, colors.line);
+    panels = model.panels;
+  for (let p = 0; p < panels.x.length; p++)
+    box(ctx, panels.x[p], panels.y[p], panels.w[p], panels.h[p], 10, colors.sunk, colors.line);
 }
 
 function drawPanelNames(ctx, view) {
   const { model, colors } = view,
-    P = model.panels,
+    panels = model.panels,
     mid = model.tl.stage.w / 2,
     halo = colors.sunk;
-  for (let p = 0; p < P.x.length; p++) {
-    const label = textAt(P.label, p, view.lang),
-      note = textAt(P.note, p, view.lang),
+  for (let p = 0; p < panels.x.length; p++) {
+    const label = textAt(panels.label, p, view.lang),
+      note = textAt(panels.note, p, view.lang),
       small = Math.max(13, onScreen(view, LEAST)),
-      size = Math.max(P.w[p] < 320 ? 14 : 16, onScreen(view, LEAST + 1));
+      size = Math.max(panels.w[p] < 320 ? 14 : 16, onScreen(view, LEAST + 1));
     const wl = widthOf(ctx, label, size, true),
       wn = note ? widthOf(ctx, note, small, false) + 10 : 0;
-    const fits = wl + wn < P.w[p] - 32,
-      right = P.x.length === 2 && P.x[p] > mid;
-    const x = right ? P.x[p] + P.w[p] - 16 - wl - (fits ? wn : 0) : P.x[p] + 16;
+    const fits = wl + wn < panels.w[p] - 32,
+      right = panels.x.length === 2 && panels.x[p] > mid;
+    const x = right ? panels.x[p] + panels.w[p] - 16 - wl - (fits ? wn : 0) : panels.x[p] + 16;
     // a small stage has no room inside, the space over it has
     const over = view.k < KEY_SCALE && view.above >= size + 4,
-      y = over ? P.y[p] - 5 : P.foot[p] ? P.y[p] + P.h[p] - 10 : P.y[p] + Math.max(21, size + 5);
+      y = over
+        ? panels.y[p] - 5
+        : panels.foot[p]
+          ? panels.y[p] + panels.h[p] - 10
+          : panels.y[p] + Math.max(21, size + 5);
     put(ctx, label, x, y, size, colors.ink, { bold: true, halo: over ? colors.card : halo });
     if (fits && note) put(ctx, note, x + wl + 10, y, small, colors.ink2, { halo: over ? colors.card : halo });
   }

@@ -77,15 +77,15 @@ export function contributions(model) {
     for (let q = start[s]; q < start[s + 1]; q++)
       arrive(count, value, mask, model.dst[id[q]] * slotCount + model.into[id[q]], id[q]);
   }
-  function arrive(c, v, w, cell, i) {
+  function arrive(c, v, words, cell, i) {
     if (model.reduce[i]) {
       c[cell] = Math.min(c[cell] + k[i], MOST_COUNTED);
       v[cell] += val[i];
-      w[cell] |= who[i];
+      words[cell] |= who[i];
     } else {
       c[cell] = k[i];
       v[cell] = val[i];
-      w[cell] = who[i];
+      words[cell] = who[i];
     }
   }
   const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort(

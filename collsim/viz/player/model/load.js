@@ -29,19 +29,19 @@ function eachCrossing(model, add) {
  * each link during its hop.
  */
 export function linkSeries(model) {
-  const L = model.nlinks,
-    events = Array.from({ length: L }, () => []);
+  const layout = model.nlinks,
+    events = Array.from({ length: layout }, () => []);
   eachCrossing(model, (l, t0, t1, bytes) => {
     const end = Math.max(t1, t0 + 1e-12 * (model.total || 1)),
       rate = bytes / (end - t0);
     events[l].push([t0, rate, 1, 0], [end, -rate, -1, bytes]);
   });
-  const start = new Int32Array(L + 1);
-  for (let l = 0; l < L; l++) start[l + 1] = start[l] + events[l].length;
-  const time = new Float64Array(start[L]),
-    bytes = new Float64Array(start[L]),
-    rate = new Float64Array(start[L]);
-  for (let l = 0; l < L; l++) {
+  const start = new Int32Array(layout + 1);
+  for (let l = 0; l < layout; l++) start[l + 1] = start[l] + events[l].length;
+  const time = new Float64Array(start[layout]),
+    bytes = new Float64Array(start[layout]),
+    rate = new Float64Array(start[layout]);
+  for (let l = 0; l < layout; l++) {
     let q = start[l],
       open = 0,
       r = 0,

@@ -29,10 +29,10 @@ export function problem(tl) {
     if (!tl[key] || typeof tl[key] !== "object")
       return say(`The timeline has no "${key}".`, `timeline 缺少 “${key}”。`);
   }
-  const X = tl.transfers,
-    n = X.t0?.length ?? -1;
+  const transfers = tl.transfers,
+    n = transfers.t0?.length ?? -1;
   for (const key of ["step", "src", "dst", "chunk", "into", "reduce", "bytes", "t0", "t1", "route"]) {
-    if (!Array.isArray(X[key]) || X[key].length !== n) {
+    if (!Array.isArray(transfers[key]) || transfers[key].length !== n) {
       return say(
         `transfers.${key} must be a list as long as transfers.t0.`,
         `transfers.${key} 的长度必须与 transfers.t0 相同。`,
@@ -41,7 +41,7 @@ export function problem(tl) {
   }
   const routes = tl.routes.start.length - 1,
     links = tl.links.src.length;
-  if (X.route.some((r) => !(r >= 0 && r < routes)))
+  if (transfers.route.some((r) => !(r >= 0 && r < routes)))
     return say("A transfer names a route that does not exist.", "有 transfer 引用了不存在的 route。");
   if (tl.routes.link.some((l) => !(l >= 0 && l < links)))
     return say("A route names a link that does not exist.", "有 route 引用了不存在的 link。");

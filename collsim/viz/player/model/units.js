@@ -54,8 +54,8 @@ export function timeUnit(total) {
 }
 
 export function fmtSpan(t) {
-  const u = timeUnit(t);
-  return three(t * u.f) + NB + u.unit;
+  const unit = timeUnit(t);
+  return three(t * unit.f) + NB + unit.unit;
 }
 
 export function niceStep(range, count) {

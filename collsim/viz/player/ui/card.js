@@ -68,31 +68,41 @@ const ICON_BUTTONS = ["first", "back", "next", "wrong", "loop", "busy", "link", 
 /** The elements of a player by name, put together in `host`; `arrange()` is called at another width. */
 export function buildCard(host, arrange) {
   const entries = [...Object.entries(PARTS), ...ICON_BUTTONS.map(button)],
-    d = Object.fromEntries(entries.map(([name, [tag, properties]]) => [name, el(tag, properties)]));
-  for (const name of ICON_BUTTONS) d[name].append(icon(name));
+    parts = Object.fromEntries(entries.map(([name, [tag, properties]]) => [name, el(tag, properties)]));
+  for (const name of ICON_BUTTONS) parts[name].append(icon(name));
   const group = (className, ...kids) => el("span", { className }, ...kids);
-  d.stage.append(d.base, d.live);
-  d.left.append(d.crumbs, d.stage, d.note, d.kinds, d.legend);
-  d.right.append(el("h3", {}, d.matrixTitle, d.channelLabel), d.matrix);
-  d.tr.append(
-    group("g lead", d.first, d.back, d.play, d.next),
-    group("g", d.stepno, d.clock, d.speedWord, d.speeds, d.real),
+  parts.stage.append(parts.base, parts.live);
+  parts.left.append(parts.crumbs, parts.stage, parts.note, parts.kinds, parts.legend);
+  parts.right.append(el("h3", {}, parts.matrixTitle, parts.channelLabel), parts.matrix);
+  parts.tr.append(
+    group("g lead", parts.first, parts.back, parts.play, parts.next),
+    group("g", parts.stepno, parts.clock, parts.speedWord, parts.speeds, parts.real),
     group("gap"),
-    group("g tools", d.wrong, d.loop, d.busy, d.link, d.png, d.full),
+    group("g tools", parts.wrong, parts.loop, parts.busy, parts.link, parts.png, parts.full),
   );
-  d.modes.append(d.chart, d.mode);
-  d.scrub.append(d.scrubCanvas);
-  d.scrubBox.append(d.scrub, d.modes);
-  d.tabs.append(d.tabList);
-  d.rows.append(d.rowsCanvas);
-  d.foot.append(d.textlink);
-  d.panel.append(d.rows);
-  d.nar.append(d.say, d.views);
-  d.mid.append(d.left, d.right);
-  d.running.append(d.runs, d.line, d.counter);
-  d.body.append(d.nar, d.mid, d.running, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
-  d.card.append(el("div", { className: "load" }), d.error, d.body, d.toast, d.tip);
-  const shell = createShell(host, { className: "cs", css: CSS, isFocusable: true, arrange }, d.head, d.card);
+  parts.modes.append(parts.chart, parts.mode);
+  parts.scrub.append(parts.scrubCanvas);
+  parts.scrubBox.append(parts.scrub, parts.modes);
+  parts.tabs.append(parts.tabList);
+  parts.rows.append(parts.rowsCanvas);
+  parts.foot.append(parts.textlink);
+  parts.panel.append(parts.rows);
+  parts.nar.append(parts.say, parts.views);
+  parts.mid.append(parts.left, parts.right);
+  parts.running.append(parts.runs, parts.line, parts.counter);
+  parts.body.append(
+    parts.nar,
+    parts.mid,
+    parts.running,
+    parts.tr,
+    parts.scrubBox,
+    parts.tabs,
+    parts.panel,
+    parts.foot,
+    parts.words,
+  );
+  parts.card.append(el("div", { className: "load" }), parts.error, parts.body, parts.toast, parts.tip);
+  const shell = createShell(host, { className: "cs", css: CSS, isFocusable: true, arrange }, parts.head, parts.card);
   shell.root.setAttribute("aria-label", "collsim player");
-  return { ...d, root: shell.root, remove: shell.remove };
+  return { ...parts, root: shell.root, remove: shell.remove };
 }

@@ -7,12 +7,12 @@ import { TOKENS } from "../model/look.js";
 import { WORDS } from "../model/words.js";
 
 /**
- * What the parts of one player share: elements d, options, clock, state S (what is chosen and how it is laid out),
+ * What the parts of one player share: elements parts, options, clock, state S (what is chosen and how it is laid out),
  * model m, scene V (what is on the canvas), keys of what was drawn last, and `render(ui)`, which draws a frame.
  */
-export function createContext(d, opts, render) {
+export function createContext(parts, opts, render) {
   return {
-    d,
+    parts,
     opts,
     render,
     clock: opts.clock ?? createClock(),
@@ -90,9 +90,9 @@ export const stateOf = (ui) => ({
 });
 
 export function toast(ui, text) {
-  const { d, state } = ui;
-  d.toast.textContent = text;
-  d.toast.classList.add("on");
+  const { parts, state } = ui;
+  parts.toast.textContent = text;
+  parts.toast.classList.add("on");
   clearTimeout(state.toastTimer);
-  state.toastTimer = setTimeout(() => d.toast.classList.remove("on"), 2000);
+  state.toastTimer = setTimeout(() => parts.toast.classList.remove("on"), 2000);
 }

@@ -64,14 +64,14 @@ export function seekMistake(ui) {
 }
 
 export function present(ui, on = !ui.state.present) {
-  const { d, state } = ui;
+  const { parts, state } = ui;
   state.present = on;
-  d.root.classList.toggle("present", on);
-  if (on && d.root.requestFullscreen) d.root.requestFullscreen().catch(() => {});
+  parts.root.classList.toggle("present", on);
+  if (on && parts.root.requestFullscreen) parts.root.requestFullscreen().catch(() => {});
   if (!on && document.fullscreenElement) document.exitFullscreen?.().catch(() => {});
   ui.narrated = "";
   arrange(ui);
-  d.root.focus({ preventScroll: true });
+  parts.root.focus({ preventScroll: true });
 }
 
 export async function shareLink(ui) {
@@ -96,17 +96,17 @@ export async function shareLink(ui) {
     toast(ui, wordsOf(ui).noLink);
     return;
   }
-  toast(ui, (await copyText(text, ui.d.card)) ? wordsOf(ui).copied : text);
+  toast(ui, (await copyText(text, ui.parts.card)) ? wordsOf(ui).copied : text);
 }
 
 function timeAt(ui, ev) {
-  const { d, state, model } = ui;
-  const r = d.scrubCanvas.getBoundingClientRect();
+  const { parts, state, model } = ui;
+  const r = parts.scrubCanvas.getBoundingClientRect();
   return Math.min(1, Math.max(0, (ev.clientX - r.left - state.geo.x0) / state.geo.tw)) * model.total;
 }
 
 export function dragTime(ui, box) {
-  const { d, state, clock } = ui;
+  const { parts, state, clock } = ui;
   let from = null;
   const move = (ev) => {
     if (from && Math.abs(ev.clientX - from.x) > 2) from.moved = true;
@@ -128,7 +128,7 @@ export function dragTime(ui, box) {
   box.addEventListener("pointermove", move);
   box.addEventListener("pointerup", (ev) => {
     if (!from) return;
-    const onCell = box === d.scrub && from.y > 30 * state.zoom,
+    const onCell = box === parts.scrub && from.y > 30 * state.zoom,
       t = timeAt(ui, ev),
       s = stepAt(ui.model, t);
     if (!from.moved) clock.seek(onCell && s >= 0 ? ui.model.step0[s] : t); // a click on a step number goes to its start

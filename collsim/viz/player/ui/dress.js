@@ -14,70 +14,73 @@ import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
 
 export function dress(ui) {
-  const { d, state, model } = ui;
-  const w = wordsOf(ui);
+  const { parts, state, model } = ui;
+  const words = wordsOf(ui);
   applyTheme(ui);
-  d.root.dataset.lang = state.lang;
+  parts.root.dataset.lang = state.lang;
   if (!model) {
-    if (state.problem) d.error.textContent = `${w.wrong} ${state.problem[state.lang]}`;
+    if (state.problem) parts.error.textContent = `${words.wrong} ${state.problem[state.lang]}`;
     return;
   }
-  delete d.root.dataset.error;
-  buildChoices(ui, w);
-  for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"]) nameButton(d[name], w[name]);
-  nameButton(d.wrong, w.toMistake);
-  d.wrong.style.display = model.mistake ? "" : "none";
-  d.patterns.textContent = state.patterns ? w.noPatterns : w.patterns;
-  d.patterns.setAttribute("aria-pressed", String(state.patterns));
-  d.speedWord.textContent = w.speed;
-  d.live.setAttribute("aria-label", w.stageLabel);
-  d.scrub.setAttribute("aria-label", w.time);
-  d.textlink.textContent = state.words ? w.hideText : w.asText;
-  d.matrixTitle.textContent =
-    model.goal > 1 && model.goals.every((k) => k === model.goal) ? w.contributions(model.goal) : w.holds;
-  d.matrix.setAttribute("aria-label", d.matrixTitle.textContent);
-  d.rowsCanvas.setAttribute("aria-label", `${w.tabs[0]}: ${w.charts[state.chart]}`);
+  delete parts.root.dataset.error;
+  buildChoices(ui, words);
+  for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"])
+    nameButton(parts[name], words[name]);
+  nameButton(parts.wrong, words.toMistake);
+  parts.wrong.style.display = model.mistake ? "" : "none";
+  parts.patterns.textContent = state.patterns ? words.noPatterns : words.patterns;
+  parts.patterns.setAttribute("aria-pressed", String(state.patterns));
+  parts.speedWord.textContent = words.speed;
+  parts.live.setAttribute("aria-label", words.stageLabel);
+  parts.scrub.setAttribute("aria-label", words.time);
+  parts.textlink.textContent = state.words ? words.hideText : words.asText;
+  parts.matrixTitle.textContent =
+    model.goal > 1 && model.goals.every((k) => k === model.goal) ? words.contributions(model.goal) : words.holds;
+  parts.matrix.setAttribute("aria-label", parts.matrixTitle.textContent);
+  parts.rowsCanvas.setAttribute("aria-label", `${words.tabs[0]}: ${words.charts[state.chart]}`);
   buildChannels(ui);
   buildTabs(ui);
   buildLegend(ui);
   buildHead(ui);
   buildCrumbs(ui);
-  d.root.dataset.transfers = String(model.n);
+  parts.root.dataset.transfers = String(model.n);
   arrange(ui);
 }
 
 /** What can be chosen: the view, the speed, the chart, and what the bars of the chart show. */
 function buildChoices(ui, w) {
-  const { d, state, model, clock } = ui,
+  const { parts, state, model, clock } = ui,
     named = (names, words = w) => names.map((name) => [name, words[name]]);
-  segment(d.views, named(["physical", "logical"]), state.view, (v) => setView(ui, v), w.view);
-  segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
-  segment(d.chart, named(chartsOf(model), w.charts), state.chart, (v) => setChart(ui, v), w.chartsLabel);
+  segment(parts.views, named(["physical", "logical"]), state.view, (v) => setView(ui, v), w.view);
+  segment(parts.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
+  segment(parts.chart, named(chartsOf(model), w.charts), state.chart, (v) => setChart(ui, v), w.chartsLabel);
   const setMode = (v) => {
     state.mode = v;
     dress(ui);
   };
-  segment(d.mode, named(["rate", "bytes"]), state.mode, setMode, w.chart);
+  segment(parts.mode, named(["rate", "bytes"]), state.mode, setMode, w.chart);
 }
 
 export function applyTheme(ui) {
-  const { d } = ui;
-  d.root.dataset.theme = themeOf(ui);
-  dressRoot(d.root, { theme: themeOf(ui), lang: ui.state.lang });
+  const { parts } = ui;
+  parts.root.dataset.theme = themeOf(ui);
+  dressRoot(parts.root, { theme: themeOf(ui), lang: ui.state.lang });
   forgetDrawn(ui);
 }
 
 function buildChannels(ui) {
-  const { d, state, model } = ui;
+  const { parts, state, model } = ui;
   const on = model.channels > 1 && state.slotChannel,
     whose = model.groups.length === model.channels; // a channel is a collective
-  d.channelLabel.replaceChildren(...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, d.channel] : []));
+  parts.channelLabel.replaceChildren(
+    ...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, parts.channel] : []),
+  );
   if (!on) return;
   const items = [
     [-1, wordsOf(ui).all],
     ...Array.from({ length: model.channels }, (_, c) => [c, whose ? model.groups[c].name : String(c)]),
   ];
-  d.channel.replaceChildren(
+  parts.channel.replaceChildren(
     ...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === state.channel })),
   );
 }
@@ -90,8 +93,8 @@ export function turnChannel(ui, by) {
 }
 
 function buildTabs(ui) {
-  const { d, state } = ui;
-  d.tabList.replaceChildren(
+  const { parts, state } = ui;
+  parts.tabList.replaceChildren(
     ...wordsOf(ui).tabs.map((t, q) =>
       el("button", {
         type: "button",
@@ -108,12 +111,12 @@ function buildTabs(ui) {
 }
 
 function buildHead(ui) {
-  const { d, state, model, opts } = ui;
-  d.root.classList.toggle("withhead", !!opts.header);
+  const { parts, state, model, opts } = ui;
+  parts.root.classList.toggle("withhead", !!opts.header);
   if (!opts.header) return;
-  const w = wordsOf(ui),
+  const words = wordsOf(ui),
     F = model.tl.figures ?? {},
-    u = timeUnit(model.total),
+    unit = timeUnit(model.total),
     B = model.tl.bottleneck;
   const fig = (a, b, c) =>
     el(
@@ -125,29 +128,29 @@ function buildHead(ui) {
     );
   const kids = [
     el("h2", { textContent: textAt(model.tl.meta.title, 0, state.lang) }),
-    fig(w.time, u.fmt(model.total), w.ranksSteps(model.ranks, model.nsteps)),
+    fig(words.time, unit.fmt(model.total), words.ranksSteps(model.ranks, model.nsteps)),
   ];
-  if (F.algbw) kids.push(fig(w.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
-  if (F.busbw) kids.push(fig(w.busbw, fmtRate(F.busbw)));
-  if (F.bound) kids.push(fig(w.bound, fmtSpan(F.bound), w.times(three(F.duration / F.bound))));
+  if (F.algbw) kids.push(fig(words.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
+  if (F.busbw) kids.push(fig(words.busbw, fmtRate(F.busbw)));
+  if (F.bound) kids.push(fig(words.bound, fmtSpan(F.bound), words.times(three(F.duration / F.bound))));
   if (B)
     kids.push(
       el(
         "div",
         { className: "bn" },
-        el("small", { textContent: w.bottleneck }),
+        el("small", { textContent: words.bottleneck }),
         el("b", { textContent: textAt(B.text, 0, state.lang) }),
         el("i", { textContent: textAt(B.more, 0, state.lang) }),
       ),
     );
-  d.head.replaceChildren(...kids);
+  parts.head.replaceChildren(...kids);
 }
 
 export function arrange(ui) {
-  const { d, state, model, opts } = ui;
-  if (!model || !d.root.clientWidth) return;
+  const { parts, state, model, opts } = ui;
+  if (!model || !parts.root.clientWidth) return;
   const compact = opts.compact > 0 && !state.present,
-    outer = d.root.clientWidth,
+    outer = parts.root.clientWidth,
     pad = compact ? -2 : state.present ? 72 : outer < 1340 ? 32 : 40,
     inner = outer - pad - 2;
   state.narrow = outer < 1340 || state.present;
@@ -168,18 +171,18 @@ export function arrange(ui) {
   state.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
   if (state.view === "logical") {
     state.stageW = leftW;
-    if (d.crumbs.style.display !== "none") state.stageH -= 36; // the line with the channel takes it
+    if (parts.crumbs.style.display !== "none") state.stageH -= 36; // the line with the channel takes it
     if (!compact) state.stageH = Math.max(state.stageH, leftW < 700 ? 380 : model.endpoints <= 4 ? 340 : 420);
   }
   if (state.present) fillScreen(ui, roomH, 28 + n * rowSize(n, true, state.chart).rh);
   state.ox = Math.max(0, (state.stageW - st.w * k) / 2);
   state.oy = Math.max(0, (state.stageH - st.h * k) / 2);
-  d.stage.style.height = `${state.stageH + (state.stageW > leftW ? 12 : 0)}px`;
+  parts.stage.style.height = `${state.stageH + (state.stageW > leftW ? 12 : 0)}px`;
   // else it is on the stage
   state.kinds =
     state.view === "physical" && model.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE);
   state.zoom = state.present ? 1.5 : 1;
-  d.tr.querySelector(".lead").style.width = state.narrow ? "" : "198px";
+  parts.tr.querySelector(".lead").style.width = state.narrow ? "" : "198px";
   arrangePanels(ui);
   state.matW = state.narrow ? Math.min(inner, 640) : 400;
   state.matH = state.narrow ? 480 : Math.max(300, state.stageH + (st.key ? 4 : 28));
@@ -203,17 +206,17 @@ export function arrange(ui) {
 }
 
 /** Presenter mode leaves nothing empty: below a picture that is wider than the room stand the rows over time. */
-function fillScreen({ d, state }, roomH, rowsH) {
+function fillScreen({ parts, state }, roomH, rowsH) {
   state.presentRows = state.view === "physical" && roomH - state.stageH >= rowsH + ROWS_APART;
   state.stageH = Math.max(state.stageH, roomH - (state.presentRows ? rowsH + ROWS_APART : 0));
-  d.root.classList.toggle("withrows", state.presentRows);
+  parts.root.classList.toggle("withrows", state.presentRows);
 }
 
 const ROWS_APART = 12; // pixels above the rows
 
 /** How wide the card is, as classes that its style sheet reads. */
-function nameWidth({ d, state }, outer, compact) {
-  const names = d.root.classList;
+function nameWidth({ parts, state }, outer, compact) {
+  const names = parts.root.classList;
   names.toggle("compact", compact);
   names.toggle("narrow", state.narrow && !state.present);
   names.toggle("slim", outer < 820 && !state.present);
@@ -223,40 +226,42 @@ function nameWidth({ d, state }, outer, compact) {
 }
 
 /** Pixels in presenter mode that are not the stage: what stands above and below it, as tall as it is. */
-function presentChrome({ d, state, model }) {
+function presentChrome({ parts, state, model }) {
   const tall = (e) => e.getBoundingClientRect?.().height ?? 0,
     scrub = 54 * 1.5 + 6;
   state.low = globalThis.innerHeight < 900;
-  d.root.classList.toggle("low", state.low);
-  const crumbs = d.crumbs.style.display === "none" ? 0 : tall(d.crumbs),
+  parts.root.classList.toggle("low", state.low);
+  const crumbs = parts.crumbs.style.display === "none" ? 0 : tall(parts.crumbs),
     kinds = state.view === "physical" && model.key.length && !model.tl.stage.key ? 34 : 0;
-  return Math.ceil(tall(d.nar) + crumbs + tall(d.legend) + kinds + tall(d.running) + tall(d.tr) + scrub + 24);
+  return Math.ceil(
+    tall(parts.nar) + crumbs + tall(parts.legend) + kinds + tall(parts.running) + tall(parts.tr) + scrub + 24,
+  );
 }
 
 /** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */
 function arrangePanels(ui) {
-  const { d, state } = ui;
+  const { parts, state } = ui;
   const narrow = state.narrow && !state.present,
     show = (e, on) => {
       e.style.display = on ? "" : "none";
     };
   if (narrow) {
-    d.panel.append(d.right, d.legend);
+    parts.panel.append(parts.right, parts.legend);
   } else {
-    d.mid.append(d.right);
-    d.left.append(d.legend);
+    parts.mid.append(parts.right);
+    parts.left.append(parts.legend);
   }
-  show(d.rows, state.present ? state.presentRows : !narrow || state.tab === 0);
-  show(d.right, !state.present && (!narrow || state.tab === 1));
-  show(d.words, state.present ? false : narrow ? state.tab === 2 : state.words);
-  show(d.legend, !narrow || state.tab === 3);
-  show(d.modes, !state.present && (!narrow || state.tab === 0));
-  show(d.mode, state.chart === "links" || state.chart === "each");
-  show(d.kinds, state.kinds);
-  const home = narrow ? d.tabs : d.scrubBox;
-  if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
-  (narrow ? d.legend : d.foot).prepend(d.patterns);
-  if (d.words.style.display !== "none") buildWords(ui);
+  show(parts.rows, state.present ? state.presentRows : !narrow || state.tab === 0);
+  show(parts.right, !state.present && (!narrow || state.tab === 1));
+  show(parts.words, state.present ? false : narrow ? state.tab === 2 : state.words);
+  show(parts.legend, !narrow || state.tab === 3);
+  show(parts.modes, !state.present && (!narrow || state.tab === 0));
+  show(parts.mode, state.chart === "links" || state.chart === "each");
+  show(parts.kinds, state.kinds);
+  const home = narrow ? parts.tabs : parts.scrubBox;
+  if (parts.modes.parentNode !== home) home.append(parts.modes); // moving it would take the focus away
+  (narrow ? parts.legend : parts.foot).prepend(parts.patterns);
+  if (parts.words.style.display !== "none") buildWords(ui);
 }
 
 export function setView(ui, v) {

@@ -22,7 +22,7 @@ import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
 export function onClock(ui, cause) {
-  const { d, model, clock } = ui;
+  const { parts, model, clock } = ui;
   if (ui.dead || !model) return;
   if (cause === "tick") {
     render(ui);
@@ -30,7 +30,7 @@ export function onClock(ui, cause) {
   }
   if (cause === "seek" && clock.loop) clock.loop = stepSpan(ui);
   if (cause === "speed") {
-    segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, wordsOf(ui).speed);
+    segment(parts.speeds, SPEEDS, clock.speed, clock.setSpeed, wordsOf(ui).speed);
   }
   render(ui);
   if (cause === "pause" || cause === "end") report(ui, cause, 0);
@@ -137,7 +137,7 @@ function onStage(ui) {
 }
 
 function drawStage(ui) {
-  const { d, state, model, clock, keys } = ui,
+  const { parts, state, model, clock, keys } = ui,
     view = (ui.P = onStage(ui));
   const now = performance.now(),
     logical = state.view === "logical";
@@ -158,47 +158,47 @@ function drawStage(ui) {
   // Colours change with the step; the cores of the cables grow slowly, so ten times a second is enough for them. Who
   // sends to whom has no such cores: all that is drawn of it is in the key.
   if (key !== keys.base || (!logical && (!clock.playing || now - ui.baseAt > 100))) {
-    const g = sizeCanvas(d.base, state.stageW, state.stageH);
-    g.clearRect(0, 0, state.stageW, state.stageH);
-    if (logical) drawLogical(g, view, state.stageW, state.stageH);
+    const ctx = sizeCanvas(parts.base, state.stageW, state.stageH);
+    ctx.clearRect(0, 0, state.stageW, state.stageH);
+    if (logical) drawLogical(ctx, view, state.stageW, state.stageH);
     else {
-      g.translate(state.ox, state.oy);
-      g.scale(state.k, state.k);
-      drawPhysical(g, view);
-      drawMarks(g, view);
+      ctx.translate(state.ox, state.oy);
+      ctx.scale(state.k, state.k);
+      drawPhysical(ctx, view);
+      drawMarks(ctx, view);
     }
     keys.base = key;
     ui.baseAt = now;
   }
-  const g = sizeCanvas(d.live, state.stageW, state.stageH);
-  g.clearRect(0, 0, state.stageW, state.stageH);
+  const ctx = sizeCanvas(parts.live, state.stageW, state.stageH);
+  ctx.clearRect(0, 0, state.stageW, state.stageH);
   const moves = view.hover?.slot != null && !clock.playing;
   if (logical) {
-    if (moves) drawLogicalJourney(g, view);
-    drawLogicalTokens(g, view);
+    if (moves) drawLogicalJourney(ctx, view);
+    drawLogicalTokens(ctx, view);
   } else {
-    g.translate(state.ox, state.oy);
-    g.scale(state.k, state.k);
+    ctx.translate(state.ox, state.oy);
+    ctx.scale(state.k, state.k);
     const way = view.hover?.link == null ? [] : view.model.tl.links.path[view.hover.link];
-    if (way.length) stroke(g, way, 2, view.colors.ink);
-    if (moves) drawJourney(g, view);
-    drawTokens(g, view);
+    if (way.length) stroke(ctx, way, 2, view.colors.ink);
+    if (moves) drawJourney(ctx, view);
+    drawTokens(ctx, view);
   }
   showNode(ui);
   const many = view.act.length > 2000;
-  d.note.style.display = many ? "block" : "none";
-  if (many) d.note.textContent = wordsOf(ui)[logical ? "joined" : "aggregated"](view.act.length);
+  parts.note.style.display = many ? "block" : "none";
+  if (many) parts.note.textContent = wordsOf(ui)[logical ? "joined" : "aggregated"](view.act.length);
   drawKinds(ui);
 }
 
 function drawKinds(ui) {
-  const { d, state, model, view, keys } = ui;
+  const { parts, state, model, view, keys } = ui;
   if (!state.kinds) return;
   const key = [view.facts.key, state.lang, themeOf(ui), state.patterns].join();
   if (key === keys.kinds) return;
   keys.kinds = key;
   const colors = colorsOf(ui);
-  d.kinds.replaceChildren(
+  parts.kinds.replaceChildren(
     el("span", { textContent: model.lockstep ? wordsOf(ui).keyUsed : wordsOf(ui).keyNow }),
     ...model.key.map((e) => {
       const share = keyShare(model, view.facts.share, e),
@@ -228,7 +228,7 @@ function sizedBar(colors, h, cls, kind, patterns) {
 const MANY_CELLS = 1024;
 
 function drawMatrixView(ui) {
-  const { d, state, model, view, keys, clock } = ui;
+  const { parts, state, model, view, keys, clock } = ui;
   const key = [
     view.wrong,
     view.landed,
@@ -251,9 +251,9 @@ function drawMatrixView(ui) {
   state.docked = !!docks;
   keys.matrix = key;
   view.docks = docks;
-  const g = sizeCanvas(d.matrix, state.matW, state.matH);
-  g.clearRect(0, 0, state.matW, state.matH);
-  drawMatrix(g, view, state.matW, state.matH);
+  const ctx = sizeCanvas(parts.matrix, state.matW, state.matH);
+  ctx.clearRect(0, 0, state.matW, state.matH);
+  drawMatrix(ctx, view, state.matW, state.matH);
 }
 
 /** Chunks that have just landed: for 160 ms of screen time the cell's level rises (reduce) or fades over (copy). */
@@ -290,22 +290,22 @@ function barsCanvas(ui) {
   const key = [state.geo.tw, state.rowsH, state.chart, state.mode, state.lang, state.patterns, themeOf(ui)].join();
   if (key !== keys.bars) {
     ui.bars ??= el("canvas");
-    const g = sizeCanvas(ui.bars, state.geo.tw, state.rowsH);
-    g.clearRect(0, 0, state.geo.tw, state.rowsH);
-    drawBars(g, view, state.geo);
+    const ctx = sizeCanvas(ui.bars, state.geo.tw, state.rowsH);
+    ctx.clearRect(0, 0, state.geo.tw, state.rowsH);
+    drawBars(ctx, view, state.geo);
     keys.bars = key;
   }
   return ui.bars;
 }
 
 function drawTime(ui) {
-  const { d, state, view } = ui;
-  let g = sizeCanvas(d.scrubCanvas, state.geo.width, state.scrubH);
-  g.clearRect(0, 0, state.geo.width, state.scrubH);
-  drawScrub(g, view, state.geo);
+  const { parts, state, view } = ui;
+  let ctx = sizeCanvas(parts.scrubCanvas, state.geo.width, state.scrubH);
+  ctx.clearRect(0, 0, state.geo.width, state.scrubH);
+  drawScrub(ctx, view, state.geo);
   if (state.present ? !state.presentRows : state.narrow && state.tab !== 0) return;
   const b = barsCanvas(ui);
-  g = sizeCanvas(d.rowsCanvas, state.geo.width, state.rowsH);
-  g.clearRect(0, 0, state.geo.width, state.rowsH);
-  drawRows(g, view, state.geo, b);
+  ctx = sizeCanvas(parts.rowsCanvas, state.geo.width, state.rowsH);
+  ctx.clearRect(0, 0, state.geo.width, state.rowsH);
+  drawRows(ctx, view, state.geo, b);
 }

@@ -6,21 +6,24 @@ import { el, sizeCanvas, svg, symbol } from "../draw/elements.js";
 import { groupKeys } from "../charts/groups.js";
 
 export function buildLegend(ui) {
-  const { d, state, model } = ui,
-    w = wordsOf(ui),
+  const { parts, state, model } = ui,
+    words = wordsOf(ui),
     colors = colorsOf(ui),
     item = (picture, text) => el("span", {}, picture, text),
     summing = model.tl.transfers.reduce.some(Boolean),
     physical = state.view === "physical";
   const items = [
-    summing && item(reduceSymbol(colors), w.reduce),
-    item(symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: colors.done })), summing ? w.copySum : w.copy),
-    model.lockstep && physical && item(waitSymbol(colors), w.waitsKey),
-    item(cableSymbol(colors), physical ? w.cable : w.inUse),
-    state.view === "logical" && summing && model.ranks <= 4 && item(dotsSymbol(colors), w.dots),
-    physical && el("span", {}, w.used, ...useSamples(colors, w, state.patterns)),
+    summing && item(reduceSymbol(colors), words.reduce),
+    item(
+      symbol(20, 20, svg("circle", { cx: 10, cy: 10, r: 9.5, fill: colors.done })),
+      summing ? words.copySum : words.copy,
+    ),
+    model.lockstep && physical && item(waitSymbol(colors), words.waitsKey),
+    item(cableSymbol(colors), physical ? words.cable : words.inUse),
+    state.view === "logical" && summing && model.ranks <= 4 && item(dotsSymbol(colors), words.dots),
+    physical && el("span", {}, words.used, ...useSamples(colors, words, state.patterns)),
   ];
-  d.legend.replaceChildren(...groupKeys(model, colors, state.lang, item), ...items.filter(Boolean));
+  parts.legend.replaceChildren(...groupKeys(model, colors, state.lang, item), ...items.filter(Boolean));
 }
 
 const square = (at, side, rx, look) => svg("rect", { x: at, y: at, width: side, height: side, rx, ...look });
@@ -55,16 +58,16 @@ function dotsSymbol(colors) {
   );
 }
 
-const useSamples = (colors, w, patterns) =>
+const useSamples = (colors, words, patterns) =>
   ["room", "near", "full"].flatMap((cls, q) => [
     sampleOf(colors, cls, patterns),
-    el("span", { textContent: w.range[q] }),
+    el("span", { textContent: words.range[q] }),
   ]);
 
 function sampleOf(colors, cls, patterns) {
   const canvas = el("canvas"),
-    g = sizeCanvas(canvas, 14, 12);
-  g.fillStyle = useFill(g, colors, cls, patterns);
-  g.fillRect(0, 0, 14, 12);
+    ctx = sizeCanvas(canvas, 14, 12);
+  ctx.fillStyle = useFill(ctx, colors, cls, patterns);
+  ctx.fillRect(0, 0, 14, 12);
   return canvas;
 }

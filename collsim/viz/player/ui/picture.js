@@ -14,29 +14,29 @@ import { drawTokens } from "../draw/tokens.js";
 
 /** The card as a picture: light colours, narration as caption, address and version at the foot, no controls. */
 export function pictureOf(ui) {
-  const { d, state, model, view } = ui,
+  const { parts, state, model, view } = ui,
     P = { ...view, colors: TOKENS.light, hover: null, dim: () => 1 },
     at = measurePicture(ui),
     canvas = el("canvas", { width: WIDE * 2, height: at.h * 2 }),
-    g = canvas.getContext("2d");
-  g.scale(2, 2);
-  g.fillStyle = P.colors.card;
-  g.fillRect(0, 0, WIDE, at.h);
-  wrap(g, d.say.textContent, 20, 40, WIDE - 40, 19.5, 27, P.colors.ink, 2);
+    ctx = canvas.getContext("2d");
+  ctx.scale(2, 2);
+  ctx.fillStyle = P.colors.card;
+  ctx.fillRect(0, 0, WIDE, at.h);
+  wrap(ctx, parts.say.textContent, 20, 40, WIDE - 40, 19.5, 27, P.colors.ink, 2);
   const drawn =
     ui.shown === model ? P : { ...P, model: ui.shown, facts: stageFacts(ui.shown, view.t, view.s, view.act) };
-  shifted(g, 20, TOP, () => drawView(g, drawn, state.view, at.stage));
-  shifted(g, 20 + LEFT + 24, TOP, () => {
-    put(g, d.matrixTitle.textContent, 0, 16, 15, P.colors.ink, { bold: true });
-    g.translate(0, 24);
-    drawMatrix(g, P, 400, Math.max(at.stage, 470) - 24);
+  shifted(ctx, 20, TOP, () => drawView(ctx, drawn, state.view, at.stage));
+  shifted(ctx, 20 + LEFT + 24, TOP, () => {
+    put(ctx, parts.matrixTitle.textContent, 0, 16, 15, P.colors.ink, { bold: true });
+    ctx.translate(0, 24);
+    drawMatrix(ctx, P, 400, Math.max(at.stage, 470) - 24);
   });
   const bars = el("canvas");
   drawBars(sizeCanvas(bars, at.geo.tw, at.rows + 40), P, at.geo);
-  shifted(g, 20, at.timeY, () => drawScrub(g, P, at.geo));
-  shifted(g, 20, at.timeY + 56, () => drawRows(g, P, at.geo, bars));
+  shifted(ctx, 20, at.timeY, () => drawScrub(ctx, P, at.geo));
+  shifted(ctx, 20, at.timeY + 56, () => drawRows(ctx, P, at.geo, bars));
   const from = /^https?:/.test(location.protocol) ? location.href : textAt(model.tl.meta.title, 0, state.lang);
-  put(g, `collsim ${model.tl.meta.version ?? ""}   ${from}`, 20, at.h - 14, 12, P.colors.ink3);
+  put(ctx, `collsim ${model.tl.meta.version ?? ""}   ${from}`, 20, at.h - 14, 12, P.colors.ink3);
   return canvas;
 }
 

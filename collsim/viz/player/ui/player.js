@@ -49,7 +49,7 @@ export function createPlayer(host, opts = {}) {
   const stopListening = listen(ui);
   applyTheme(ui);
   const player = {
-    root: ui.d.root,
+    root: ui.parts.root,
     clock,
     state: () => stateOf(ui),
     setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
@@ -122,7 +122,7 @@ function setOptions(ui, o) {
 }
 
 function destroy(ui) {
-  const { d, state, clock, opts } = ui;
+  const { parts, state, clock, opts } = ui;
   ui.dead = true;
   ui.ticket++;
   if (!opts.clock) clock.pause();
@@ -130,42 +130,42 @@ function destroy(ui) {
   cancelAnimationFrame(ui.frame);
   clearTimeout(ui.reportTimer);
   clearTimeout(state.toastTimer);
-  d.remove();
+  parts.remove();
 }
 
 function wire(ui) {
-  const { d, state, clock, opts } = ui;
-  d.play.onclick = () => togglePlay(ui);
-  d.first.onclick = () => clock.seek(0);
-  d.back.onclick = () => stepBack(ui);
-  d.next.onclick = () => stepForward(ui);
-  d.loop.onclick = () => toggleLoop(ui);
-  d.busy.onclick = () => seekBusiest(ui);
-  d.wrong.onclick = () => seekMistake(ui);
-  d.link.onclick = () => shareLink(ui);
-  d.png.onclick = () => savePng(ui);
-  d.full.onclick = () => present(ui);
-  d.channel.onchange = () => {
-    state.channel = Number(d.channel.value);
+  const { parts, state, clock, opts } = ui;
+  parts.play.onclick = () => togglePlay(ui);
+  parts.first.onclick = () => clock.seek(0);
+  parts.back.onclick = () => stepBack(ui);
+  parts.next.onclick = () => stepForward(ui);
+  parts.loop.onclick = () => toggleLoop(ui);
+  parts.busy.onclick = () => seekBusiest(ui);
+  parts.wrong.onclick = () => seekMistake(ui);
+  parts.link.onclick = () => shareLink(ui);
+  parts.png.onclick = () => savePng(ui);
+  parts.full.onclick = () => present(ui);
+  parts.channel.onchange = () => {
+    state.channel = Number(parts.channel.value);
     forgetDrawn(ui);
     buildCrumbs(ui);
     invalidate(ui);
   };
-  d.patterns.onclick = () => setPatterns(ui, !state.patterns);
-  d.textlink.onclick = () => {
+  parts.patterns.onclick = () => setPatterns(ui, !state.patterns);
+  parts.textlink.onclick = () => {
     state.words = !state.words;
     dress(ui);
   };
-  d.crumbs.addEventListener("click", (ev) => {
+  parts.crumbs.addEventListener("click", (ev) => {
     const { by, channel } = ev.target.closest("button")?.dataset ?? {};
     if (channel) turnChannel(ui, Number(channel));
     if (by === "0") goInto(ui, null);
     else if (by) nextNode(ui, Number(by));
   });
-  d.root.addEventListener("keydown", (ev) => onKey(ui, ev));
-  d.live.addEventListener("click", (ev) => {
+  parts.root.addEventListener("keydown", (ev) => onKey(ui, ev));
+  parts.live.addEventListener("click", (ev) => {
     if (!ui.view || state.view === "logical") return;
-    const r = d.live.getBoundingClientRect(),
+    const r = parts.live.getBoundingClientRect(),
       hit = hitStage(ui, (ev.clientX - r.left - state.ox) / state.k, (ev.clientY - r.top - state.oy) / state.k);
     if (hit?.device == null) return;
     const e = ui.shown.tl.devices.endpoint[hit.device],
@@ -174,15 +174,15 @@ function wire(ui) {
     else if (e >= 0) opts.onPick?.(e);
   });
   for (const [canvas, move] of [
-    [d.live, onStageMove],
-    [d.matrix, onMatrixMove],
-    [d.rows, onRowsMove],
+    [parts.live, onStageMove],
+    [parts.matrix, onMatrixMove],
+    [parts.rows, onRowsMove],
   ]) {
     for (const kind of ["pointermove", "pointerdown"]) canvas.addEventListener(kind, (ev) => move(ui, ev));
     canvas.addEventListener("pointerleave", () => hideTip(ui));
   }
-  dragTime(ui, d.scrub);
-  dragTime(ui, d.rows);
+  dragTime(ui, parts.scrub);
+  dragTime(ui, parts.rows);
 }
 
 // ---- the timeline
@@ -192,9 +192,9 @@ function wire(ui) {
  * earlier one.
  */
 async function setTimeline(ui, tl, keep = false, t = null) {
-  const { d, clock } = ui,
+  const { parts, clock } = ui,
     mine = ++ui.ticket,
-    slow = setTimeout(() => d.root.classList.add("loading"), 300);
+    slow = setTimeout(() => parts.root.classList.add("loading"), 300);
   try {
     const data = await unpack(tl);
     if (mine !== ui.ticket || ui.dead) return;
@@ -214,12 +214,12 @@ async function setTimeline(ui, tl, keep = false, t = null) {
       });
   } finally {
     clearTimeout(slow);
-    if (mine === ui.ticket) d.root.classList.remove("loading");
+    if (mine === ui.ticket) parts.root.classList.remove("loading");
   }
 }
 
 function accept(ui, model, f) {
-  const { d, state, clock, opts } = ui;
+  const { parts, state, clock, opts } = ui;
   ui.model = model;
   state.node = insideOf(model, opts.node ?? state.node) ? (opts.node ?? state.node) : null;
   opts.node = null;
@@ -236,11 +236,11 @@ function accept(ui, model, f) {
     clock.t = Math.min(model.total, Math.max(0, clean(opts.t)));
     opts.t = null;
   }
-  state.view ??= d.root.clientWidth < 600 && model.tl.logical ? "logical" : "physical";
+  state.view ??= parts.root.clientWidth < 600 && model.tl.logical ? "logical" : "physical";
   if (model.groups.length || state.chart === "groups") state.chart = model.groups.length ? "groups" : "links";
   state.slotChannel = slotChannels(model);
   state.channel = channelShown(model, state.slotChannel);
-  d.root.classList.remove("bad");
+  parts.root.classList.remove("bad");
   forgetDrawn(ui);
   ui.narrated = "";
   ui.view = null;
@@ -249,12 +249,19 @@ function accept(ui, model, f) {
 }
 
 function fail(ui, text) {
-  const { d, state, clock } = ui;
+  const { parts, state, clock } = ui;
   clock.pause();
   state.problem = text;
   ui.model = null;
   ui.view = null;
-  d.root.classList.add("bad");
-  d.error.textContent = `${wordsOf(ui).wrong} ${text[state.lang]}`;
-  Object.assign(d.root.dataset, { playing: "false", transfers: "0", active: "0", step: "0", t: "0", error: text.en });
+  parts.root.classList.add("bad");
+  parts.error.textContent = `${wordsOf(ui).wrong} ${text[state.lang]}`;
+  Object.assign(parts.root.dataset, {
+    playing: "false",
+    transfers: "0",
+    active: "0",
+    step: "0",
+    t: "0",
+    error: text.en,
+  });
 }

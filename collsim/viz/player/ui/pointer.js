@@ -54,96 +54,96 @@ function tipLines(ui, hit) {
 
 function transferLines(ui, { transfer: i, waits, queued }) {
   const { state, model, view } = ui,
-    w = wordsOf(ui),
+    words = wordsOf(ui),
     slot = model.chunk[i],
     { path, ids } = journey(model, slot),
     gone = ids.filter((q) => model.t1[q] <= view.t).length;
   return [
-    w.moveTip(
+    words.moveTip(
       slotText(view, slot),
       nameOf(model, model.src[i], state.lang),
       nameOf(model, model.dst[i], state.lang),
-      w.op[model.reduce[i]],
+      words.op[model.reduce[i]],
     ),
-    model.k[i] >= model.goals[slot] ? w.whole : w.contains(model.k[i], model.goals[slot]),
+    model.k[i] >= model.goals[slot] ? words.whole : words.contains(model.k[i], model.goals[slot]),
     waits
-      ? w.waitsTip
+      ? words.waitsTip
       : queued
-        ? w.queued
-        : w.doneTip(fmtShare(hopAt(model, i, view.t, {}).share), fmtBytes(model.bytes[i])),
+        ? words.queued
+        : words.doneTip(fmtShare(hopAt(model, i, view.t, {}).share), fmtBytes(model.bytes[i])),
     path && path.length <= 40
-      ? w.journey(path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
-      : w.moves(gone, ids.length),
+      ? words.journey(path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
+      : words.moves(gone, ids.length),
   ];
 }
 
 /** What a token with a number stands for: its chunks, between whom, on which channels, bytes in all. */
 function bundleLines(ui, { of, waits }) {
   const { state, model } = ui,
-    w = wordsOf(ui),
+    words = wordsOf(ui),
     pairs = new Set(
       of.map((i) => `${nameOf(model, model.src[i], state.lang)} → ${nameOf(model, model.dst[i], state.lang)}`),
     ),
     channels = new Set(of.map((i) => model.channel[i]));
   return [
-    w.bundleTip(of.length, pairs.size > 3 ? w.pairs(pairs.size) : [...pairs].join(", ")),
-    ...(model.channels > 1 ? [w.bundleChannels(of.length, channels.size, model.channels)] : []),
-    ...(waits ? [w.waitsTip] : []),
-    w.inAll(fmtBytes(of.reduce((sum, i) => sum + model.bytes[i], 0))),
+    words.bundleTip(of.length, pairs.size > 3 ? words.pairs(pairs.size) : [...pairs].join(", ")),
+    ...(model.channels > 1 ? [words.bundleChannels(of.length, channels.size, model.channels)] : []),
+    ...(waits ? [words.waitsTip] : []),
+    words.inAll(fmtBytes(of.reduce((sum, i) => sum + model.bytes[i], 0))),
   ];
 }
 
 function linkLines(ui, l) {
   const { state, model, view } = ui,
-    w = wordsOf(ui),
-    L = model.tl.links,
+    words = wordsOf(ui),
+    layout = model.tl.links,
     carried = linkBytes(model, l, view.t),
     share = view.facts.share[l],
-    most = L.bandwidth[l] * view.t;
+    most = layout.bandwidth[l] * view.t;
   const lines = [
-    linkName(ui.shown, l, w, state.lang),
-    `${textAt(L.label, l, state.lang)}, ${fmtRate(L.bandwidth[l])} ${w.perDir}`,
-    w.sofarTip(fmtBytes(carried), fmtShare(most > 0 ? carried / most : 0)),
-    share > 1e-9 ? w.usedTip(fmtShare(share), model.lockstep) : w.idleTip(model.lockstep),
+    linkName(ui.shown, l, words, state.lang),
+    `${textAt(layout.label, l, state.lang)}, ${fmtRate(layout.bandwidth[l])} ${words.perDir}`,
+    words.sofarTip(fmtBytes(carried), fmtShare(most > 0 ? carried / most : 0)),
+    share > 1e-9 ? words.usedTip(fmtShare(share), model.lockstep) : words.idleTip(model.lockstep),
   ];
   const now = view.act.filter((i) => routeLinks(model, model.route[i]).includes(l)),
     names = now.slice(0, 6).map((i) => {
       const ends = `${nameOf(model, model.src[i], state.lang)} → ${nameOf(model, model.dst[i], state.lang)}`;
-      return `${w.chunk} ${slotText(view, model.chunk[i])} (${ends})`;
+      return `${words.chunk} ${slotText(view, model.chunk[i])} (${ends})`;
     });
-  if (now.length) lines.push(w.nowTip(names.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
+  if (now.length) lines.push(words.nowTip(names.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
   return lines;
 }
 
 function heatLines(ui, { heat, slots }) {
-  const w = wordsOf(ui);
+  const words = wordsOf(ui);
   return [
-    w.ranksTo(heat[0], heat.at(-1)),
-    `${w.chunk} ${slots[0]}–${slots.at(-1)}`,
-    w.meanTip(fmtShare(meanShare(ui.model, heat, slots, ui.view.t))),
+    words.ranksTo(heat[0], heat.at(-1)),
+    `${words.chunk} ${slots[0]}–${slots.at(-1)}`,
+    words.meanTip(fmtShare(meanShare(ui.model, heat, slots, ui.view.t))),
   ];
 }
 
 function deviceLines(ui, device) {
   const { state, model, view, shown: stageModel } = ui,
-    w = wordsOf(ui),
+    words = wordsOf(ui),
     e = stageModel.tl.devices.endpoint[device],
-    name = deviceName(stageModel, device, w, state.lang);
-  return e >= 0 ? [name, w.completeTip(view.finished[e], model.asked[e])] : [name];
+    name = deviceName(stageModel, device, words, state.lang);
+  return e >= 0 ? [name, words.completeTip(view.finished[e], model.asked[e])] : [name];
 }
 
 function cellLines(ui, { cell, endpoint, slot }) {
   const { state, model, view } = ui,
-    w = wordsOf(ui),
+    words = wordsOf(ui),
     k = cellAt(model, cell, view.t);
   return [
-    `${w.rank} ${nameOf(model, endpoint, state.lang)}, ${w.chunk} ${slotText(view, slot)}`,
-    k >= model.goals[slot] ? w.whole : k ? w.contains(k, model.goals[slot]) : w.emptyCell,
+    `${words.rank} ${nameOf(model, endpoint, state.lang)}, ${words.chunk} ${slotText(view, slot)}`,
+    k >= model.goals[slot] ? words.whole : k ? words.contains(k, model.goals[slot]) : words.emptyCell,
   ];
 }
 
 function showTip(ui, hit, ev) {
-  const { d, view } = ui;
+  const { parts, view } = ui;
   if (!view) return;
   const same =
     view.hover &&
@@ -159,23 +159,23 @@ function showTip(ui, hit, ev) {
     return;
   }
   const lines = tipLines(ui, hit),
-    r = d.card.getBoundingClientRect();
-  d.tip.replaceChildren(
+    r = parts.card.getBoundingClientRect();
+  parts.tip.replaceChildren(
     ...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })),
   );
-  d.tip.style.display = "block";
+  parts.tip.style.display = "block";
   const x = ev.clientX - r.left + 14,
     y = ev.clientY - r.top + 14,
-    tw = d.tip.offsetWidth,
-    th = d.tip.offsetHeight;
-  d.tip.style.left = `${Math.max(4, x + tw > r.width - 8 ? x - tw - 28 : x)}px`;
-  d.tip.style.top = `${y + th > r.height - 4 ? Math.max(4, y - th - 28) : y}px`;
+    tw = parts.tip.offsetWidth,
+    th = parts.tip.offsetHeight;
+  parts.tip.style.left = `${Math.max(4, x + tw > r.width - 8 ? x - tw - 28 : x)}px`;
+  parts.tip.style.top = `${y + th > r.height - 4 ? Math.max(4, y - th - 28) : y}px`;
   if (!same) invalidate(ui);
 }
 
 export function hideTip(ui) {
-  const { d } = ui;
-  d.tip.style.display = "none";
+  const { parts } = ui;
+  parts.tip.style.display = "none";
   if (ui.view?.hover) {
     ui.view.hover = null;
     invalidate(ui);
@@ -183,9 +183,9 @@ export function hideTip(ui) {
 }
 
 export function onStageMove(ui, ev) {
-  const { d, state, view } = ui;
+  const { parts, state, view } = ui;
   if (!view) return;
-  const r = d.live.getBoundingClientRect(),
+  const r = parts.live.getBoundingClientRect(),
     x = ev.clientX - r.left,
     y = ev.clientY - r.top;
   showTip(
@@ -196,9 +196,9 @@ export function onStageMove(ui, ev) {
 }
 
 export function onMatrixMove(ui, ev) {
-  const { d, model, view } = ui;
+  const { parts, model, view } = ui;
   if (!view?.grid) return;
-  const r = d.matrix.getBoundingClientRect(),
+  const r = parts.matrix.getBoundingClientRect(),
     x = ev.clientX - r.left,
     y = ev.clientY - r.top,
     G = view.grid;
@@ -227,10 +227,10 @@ function onHeatMove(ui, G, column, row, ev) {
 
 /** On the rows: what the row does at the moment under the pointer; a stretch of one transfer lights its chunk. */
 export function onRowsMove(ui, ev) {
-  const { d, state, model, view } = ui,
+  const { parts, state, model, view } = ui,
     { geo } = state;
   if (!view || !model.total) return;
-  const r = d.rowsCanvas.getBoundingClientRect(),
+  const r = parts.rowsCanvas.getBoundingClientRect(),
     q = Math.floor((ev.clientY - r.top - geo.top) / geo.rh),
     t = ((ev.clientX - r.left - geo.x0) / geo.tw) * model.total;
   const line = linesOf(model, state.chart, view.words, state.lang)[q];
@@ -250,28 +250,32 @@ export function onRowsMove(ui, ev) {
 /** What a row says about the moment under the pointer. */
 function rowLines(ui, { line, at, when, low }) {
   const { state, model, view } = ui,
-    w = view.words,
-    u = timeUnit(model.total);
+    words = view.words,
+    unit = timeUnit(model.total);
   if (line.links) {
     const { a, b } = spanAt(model, when, stepAt(model, when)),
       share = Math.max(0, ...line.links.map((l) => shareBetween(model, l, a, b))),
       bytes = Math.max(0, ...line.links.map((l) => linkBytes(model, l, when)));
-    return [line.label, u.fmt(when), w.sofarRow(fmtBytes(bytes)), w.usedRow(fmtShare(share))];
+    return [line.label, unit.fmt(when), words.sofarRow(fmtBytes(bytes)), words.usedRow(fmtShare(share))];
   }
   if (line.group)
-    return [line.label, `${u.fmt(line.group.t0)} – ${u.fmt(line.group.t1)}`, textAt(line.group.note, 0, state.lang)];
-  if (line.members.length > 1) return [line.label, u.fmt(when)];
-  if (!at) return [line.label, u.fmt(when), w.nothing[low ? 1 : 0]];
-  if (at.n > 1) return [line.label, `${u.fmt(at.a)} – ${u.fmt(at.b)}`, w.several[low ? 1 : 0](at.n)];
+    return [
+      line.label,
+      `${unit.fmt(line.group.t0)} – ${unit.fmt(line.group.t1)}`,
+      textAt(line.group.note, 0, state.lang),
+    ];
+  if (line.members.length > 1) return [line.label, unit.fmt(when)];
+  if (!at) return [line.label, unit.fmt(when), words.nothing[low ? 1 : 0]];
+  if (at.n > 1) return [line.label, `${unit.fmt(at.a)} – ${unit.fmt(at.b)}`, words.several[low ? 1 : 0](at.n)];
   const i = at.i;
   return [
     line.label,
-    w.moveTip(
+    words.moveTip(
       slotText(view, model.chunk[i]),
       nameOf(model, model.src[i], state.lang),
       nameOf(model, model.dst[i], state.lang),
-      w.op[model.reduce[i]],
+      words.op[model.reduce[i]],
     ),
-    `${u.fmt(model.t0[i])} – ${u.fmt(model.t1[i])}, ${fmtBytes(model.bytes[i])}`,
+    `${unit.fmt(model.t0[i])} – ${unit.fmt(model.t1[i])}, ${fmtBytes(model.bytes[i])}`,
   ];
 }

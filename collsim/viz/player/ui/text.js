@@ -10,8 +10,8 @@ import { textAt } from "../model/read.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "../model/units.js";
 
 export function buildWords(ui) {
-  const { d, state, model } = ui;
-  const w = wordsOf(ui),
+  const { parts, state, model } = ui;
+  const words = wordsOf(ui),
     text = model.tl.text,
     table = (caption, head, rows) => {
       const t = el("table", {}, el("caption", { textContent: caption }));
@@ -23,11 +23,11 @@ export function buildWords(ui) {
   const kids = [
     text
       ? table(
-          w.asText,
+          words.asText,
           ["", ...Array.from({ length: model.nsteps }, (_, s) => String(s + 1))],
           text.row.map((r, q) => [r, ...text.cell[q].map((c) => String(c ?? ""))]),
         )
-      : el("p", { textContent: w.big }),
+      : el("p", { textContent: words.big }),
   ];
   state.textTable = text ? kids[0] : null;
   const links = model.tl.links,
@@ -35,12 +35,12 @@ export function buildWords(ui) {
     used = [...new Set(model.tl.routes.link)].sort((a, b) => busy(b) - busy(a));
   kids.push(
     table(
-      w.linkTable,
-      w.cols,
+      words.linkTable,
+      words.cols,
       used.slice(0, 200).map((l) => {
         const b = linkBytes(model, l, model.total);
         return [
-          linkName(model, l, w, state.lang),
+          linkName(model, l, words, state.lang),
           fmtShare(model.total > 0 ? b / (links.bandwidth[l] * model.total) : 0),
           fmtBytes(b),
           `${textAt(links.label, l, state.lang)} ${fmtRate(links.bandwidth[l])}`,
@@ -48,13 +48,13 @@ export function buildWords(ui) {
       }),
     ),
   );
-  if (used.length > 200) kids.push(el("p", { textContent: w.more(used.length - 200) }));
+  if (used.length > 200) kids.push(el("p", { textContent: words.more(used.length - 200) }));
   state.cellTable = null;
   if (model.endpoints * model.slots <= 1024) {
     // the matrix as a table, kept up to date once per step
     state.cellTable = table(
-      d.matrixTitle.textContent,
-      [w.rank, ...Array.from({ length: model.slots }, (_, c) => String(c))],
+      parts.matrixTitle.textContent,
+      [words.rank, ...Array.from({ length: model.slots }, (_, c) => String(c))],
       Array.from({ length: model.endpoints }, (_, e) => [
         nameOf(model, e, state.lang),
         ...new Array(model.slots).fill(""),
@@ -62,34 +62,35 @@ export function buildWords(ui) {
     );
     kids.push(state.cellTable);
   }
-  d.words.replaceChildren(...kids);
-  d.words.setAttribute("aria-label", w.asText);
-  d.words.setAttribute("role", "region");
+  parts.words.replaceChildren(...kids);
+  parts.words.setAttribute("aria-label", words.asText);
+  parts.words.setAttribute("role", "region");
   state.wordsStep = -1;
 }
 
 /** What is on the canvas, in words and data attributes: for screen readers and tests. */
 export function mirror(ui) {
-  const { d, state, model, view, clock } = ui;
-  const w = wordsOf(ui),
-    u = timeUnit(model.total),
+  const { parts, state, model, view, clock } = ui;
+  const words = wordsOf(ui),
+    unit = timeUnit(model.total),
     n = model.nsteps,
     s = view.s,
     ended = view.t >= model.total && model.n > 0,
     phase = s >= 0 ? textAt(phaseOf(model, s)?.label, 0, state.lang) : "";
   const done = doneNow(ui);
-  setText(d.stepno, n ? w.step(s + 1, n) : "–");
-  setText(d.clock, `${u.num(view.t)} / ${u.num(model.total)}${NB}${u.unit}`);
-  setText(d.real, n ? w.real(fmtSpan(clock.base * clock.speed)) : "");
-  const label = clock.playing ? w.pauseLabel : w.playLabel;
-  if (d.play.getAttribute("aria-label") !== label) {
-    d.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", { textContent: label }));
-    d.play.setAttribute("aria-label", label);
-    d.play.title = clock.playing ? w.pause : w.play;
+  setText(parts.stepno, n ? words.step(s + 1, n) : "–");
+  setText(parts.clock, `${unit.num(view.t)} / ${unit.num(model.total)}${NB}${unit.unit}`);
+  setText(parts.real, n ? words.real(fmtSpan(clock.base * clock.speed)) : "");
+  const label = clock.playing ? words.pauseLabel : words.playLabel;
+  if (parts.play.getAttribute("aria-label") !== label) {
+    parts.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", { textContent: label }));
+    parts.play.setAttribute("aria-label", label);
+    parts.play.title = clock.playing ? words.pause : words.play;
   }
-  d.loop.setAttribute("aria-pressed", String(!!clock.loop));
-  d.full.setAttribute("aria-pressed", String(state.present));
-  for (const b of [d.play, d.first, d.back, d.next, d.loop, d.busy]) b.disabled = !(model.total > 0);
+  parts.loop.setAttribute("aria-pressed", String(!!clock.loop));
+  parts.full.setAttribute("aria-pressed", String(state.present));
+  for (const b of [parts.play, parts.first, parts.back, parts.next, parts.loop, parts.busy])
+    b.disabled = !(model.total > 0);
   narrate(ui, ended ? "end" : `s${s}`, ended, phase);
   const a = {
     t: String(Number(view.t.toPrecision(9))),
@@ -107,17 +108,17 @@ export function mirror(ui) {
       : "",
     transfers: String(model.n),
   };
-  for (const k in a) if (d.root.dataset[k] !== a[k]) d.root.dataset[k] = a[k];
+  for (const k in a) if (parts.root.dataset[k] !== a[k]) parts.root.dataset[k] = a[k];
   const slider = {
     "aria-valuemin": "0",
     "aria-valuemax": String(model.total),
     "aria-valuenow": a.t,
-    "aria-valuetext": w.valuetext(s + 1, n, phase, u.fmt(view.t)),
+    "aria-valuetext": words.valuetext(s + 1, n, phase, unit.fmt(view.t)),
   };
-  for (const k in slider) if (d.scrub.getAttribute(k) !== slider[k]) d.scrub.setAttribute(k, slider[k]);
-  if (state.wordsStep !== s && d.words.style.display !== "none") {
+  for (const k in slider) if (parts.scrub.getAttribute(k) !== slider[k]) parts.scrub.setAttribute(k, slider[k]);
+  if (state.wordsStep !== s && parts.words.style.display !== "none") {
     state.wordsStep = s;
-    if (state.textTable) keepInSight(d.words, state.textTable.rows[0]?.cells[s + 1]);
+    if (state.textTable) keepInSight(parts.words, state.textTable.rows[0]?.cells[s + 1]);
     if (state.textTable)
       for (const row of state.textTable.rows)
         for (let q = 1; q < row.cells.length; q++)
@@ -150,49 +151,49 @@ function doneNow(ui) {
 
 /** Once per step: the sentence of the step, spoken too unless steps fly by. */
 function narrate(ui, key, ended, phase) {
-  const { d, state, model, view, clock } = ui;
+  const { parts, state, model, view, clock } = ui;
   const k = `${key},${state.lang}`;
   if (k === ui.narrated) return;
   ui.narrated = k;
-  const w = wordsOf(ui);
-  d.say.setAttribute("aria-live", clock.playing && clock.speed > 1 ? "off" : "polite");
+  const words = wordsOf(ui);
+  parts.say.setAttribute("aria-live", clock.playing && clock.speed > 1 ? "off" : "polite");
   // steps may begin together
   const wrong = view.s >= 0 && model.mistake?.step != null && model.step0[model.mistake.step] === model.step0[view.s];
   let head = "",
     text;
-  if (!model.n) text = model.ranks === 1 ? w.none : w.idleRun;
+  if (!model.n) text = model.ranks === 1 ? words.none : words.idleRun;
   else if (ended && model.mistake) {
-    head = w.overWrong;
+    head = words.overWrong;
     text = textAt(model.mistake.text, 0, state.lang);
   } else if (wrong) {
-    head = w.wrongHere(model.mistake.step + 1, model.nsteps);
+    head = words.wrongHere(model.mistake.step + 1, model.nsteps);
     text = textAt(model.mistake.text, 0, state.lang);
   } else if (ended) {
-    head = doneNow(ui) && !model.groups.length ? w.finished(model.ranks, model.goal > 1) : w.over;
+    head = doneNow(ui) && !model.groups.length ? words.finished(model.ranks, model.goal > 1) : words.over;
     text = model.tl.bottleneck
       ? `${textAt(model.tl.bottleneck.text, 0, state.lang)} ${textAt(model.tl.bottleneck.more, 0, state.lang)}`
       : "";
   } else {
-    head = w.head(view.s + 1, model.nsteps, phase);
+    head = words.head(view.s + 1, model.nsteps, phase);
     text = textAt(model.tl.steps.text, view.s, state.lang);
   }
-  d.say.replaceChildren(el("b", { textContent: head }), head && state.lang === "en" ? " " : "", text);
-  d.nar.classList.toggle("wrong", wrong || (ended && !!model.mistake));
-  d.nar.classList.remove("long");
-  d.nar.classList.toggle("long", d.say.scrollHeight > d.nar.clientHeight + 2);
+  parts.say.replaceChildren(el("b", { textContent: head }), head && state.lang === "en" ? " " : "", text);
+  parts.nar.classList.toggle("wrong", wrong || (ended && !!model.mistake));
+  parts.nar.classList.remove("long");
+  parts.nar.classList.toggle("long", parts.say.scrollHeight > parts.nar.clientHeight + 2);
 }
 
 /** The line of code that runs in the step that is shown. */
 export function drawRunning(ui) {
-  const { d, model, view } = ui,
+  const { parts, model, view } = ui,
     code = model.tl.code;
-  d.running.style.display = code ? "" : "none";
+  parts.running.style.display = code ? "" : "none";
   if (!code) return;
   const at = view.s < 0 || view.t >= model.total ? -1 : code.at[view.s];
-  setText(d.runs, wordsOf(ui).runs);
-  setText(d.line, at < 0 ? "" : code.lines[at].trim());
-  setText(d.counter, at < 0 ? "" : code.note[view.s]);
-  if (d.running.dataset.line === String(at)) return;
-  d.running.dataset.line = String(at);
-  d.line.title = code.lines.map((line, k) => `${k === at ? "▸ " : "  "}${line}`).join("\n");
+  setText(parts.runs, wordsOf(ui).runs);
+  setText(parts.line, at < 0 ? "" : code.lines[at].trim());
+  setText(parts.counter, at < 0 ? "" : code.note[view.s]);
+  if (parts.running.dataset.line === String(at)) return;
+  parts.running.dataset.line = String(at);
+  parts.line.title = code.lines.map((line, k) => `${k === at ? "▸ " : "  "}${line}`).join("\n");
 }
