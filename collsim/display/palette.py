@@ -8,10 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-_FILE = Path(__file__).with_suffix(".json")
-_PALETTE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+
+class _Palette(TypedDict):
+    """What this module reads of the file."""
+
+    tokens: dict[str, tuple[str, str]]
+    series: list[str]
+    fonts: list[str]
+    number_unit_space: str
+
+
+_PALETTE: _Palette = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 #: Colours by name: (light, dark).
 TOKENS: dict[str, tuple[str, str]] = {name: (light, dark) for name, (light, dark) in _PALETTE["tokens"].items()}

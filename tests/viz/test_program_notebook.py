@@ -4,10 +4,10 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import collsim as cs
-from collsim.app.shell.look import TOKENS
+from collsim.display.palette import TOKENS
 from collsim.programs import list_hangs
 from collsim.sandbox import Isolation, detect_isolation
-from collsim.viz.program.notebook import COLOURS, format_run_html
+from collsim.viz.program.notebook import format_run_html
 
 pytestmark = pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="needs a system with a sandbox")
 HANG, MENDED = (getattr(list_hangs()["send_first"], name) for name in ("source", "mended_source"))
@@ -60,7 +60,4 @@ def test_what_ranks_print_is_shown_as_text():
 
 
 def test_the_colours_are_those_of_the_app():
-    assert {name: pair for name, pair in COLOURS.items() if name in TOKENS} == {
-        name: TOKENS[name] for name in COLOURS if name in TOKENS
-    }
-    assert "--cs-sumfill:#8FD3BB" in format_run_html(list_hangs()["send_first"].run())
+    assert f"--cs-sumfill:{TOKENS['sumfill'][0]}" in format_run_html(list_hangs()["send_first"].run())

@@ -12,6 +12,7 @@ import shlex
 from typing import NoReturn, Protocol
 
 from collsim.display.markup import escape_text
+from collsim.display.palette import TOKENS
 from collsim.errors import CollsimError
 from collsim.programs import ProgramRun
 from collsim.programs.program import program
@@ -21,21 +22,6 @@ from collsim.units import format_bytes, format_time
 from ..hosts.show import require_language
 from .lanes import draw_program_lanes
 
-#: Colours of the picture, in the light and in the dark look of the app. A notebook shows it on a white card.
-COLOURS: dict[str, tuple[str, str]] = {
-    "card": ("#FFFFFF", "#161D21"),
-    "ink": ("#162026", "#EEF3F5"),
-    "ink2": ("#45535B", "#BCC8CE"),
-    "line": ("#D3DADD", "#334046"),
-    "full": ("#A63A00", "#F26A2E"),
-    "fulltext": ("#9C3700", "#FF9A66"),
-    "fulltint": ("#FCE0CF", "#4A2410"),
-    "idle": ("#CBD4D8", "#38444B"),
-    "sumfill": ("#8FD3BB", "#1D705B"),
-    "sum2": ("#3FAE8C", "#1E7561"),
-    "done": ("#00664A", "#5FE0B5"),
-    "near": ("#A87000", "#F2BC45"),
-}
 _VERDICTS = {
     "right": ("Right", "正确", "done"),
     "ends": ("It ends", "能结束", "done"),
@@ -72,7 +58,7 @@ def format_run_html(run: ProgramRun, language: str = "en") -> str:
     printed = [f"rank {rank}: {text.rstrip()}" for rank, text in enumerate(run.printed) if text.strip()]
     if printed:
         texts += f'<pre style="margin:6px 0 0">{escape_text(chr(10).join(printed))}</pre>'
-    colours = ";".join(f"--cs-{name}:{colour}" for name, (colour, _) in COLOURS.items())
+    colours = ";".join(f"--cs-{name}:{colour}" for name, (colour, _) in TOKENS.items())
     picture = ""
     if run.execution.messages or run.waits:
         picture = draw_program_lanes(run, _WIDTH)

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 
 from ...display.markup import escape_text
+from ...display.palette import TOKENS
 from ...programs import ProgramRun
 from .lanes import draw_program_lanes
-from .notebook import COLOURS
 
 _WIDE, _NARROW = 760, 340
 _COLOUR = re.compile(r"var\(--cs-(\w+)\)")
@@ -49,5 +49,5 @@ class ProgramPicture:
         return f'<img class="{name}" alt="{escape_text(label)}" src="data:image/svg+xml;base64,{data}">'
 
     def _encode(self, width: int, dark: bool) -> str:
-        picture = _COLOUR.sub(lambda match: COLOURS[match[1]][dark], draw_program_lanes(self.run, width))
+        picture = _COLOUR.sub(lambda match: TOKENS[match[1]][dark], draw_program_lanes(self.run, width))
         return base64.b64encode(picture.encode()).decode()

@@ -12,8 +12,8 @@ export const FONT = palette.fonts.map((name) => (name.includes(" ") ? `"${name}"
 
 export const TOKENS = byTheme(palette.tokens);
 
-/** b: the box of a bucket, t: text on it, n: the tint that leads to the open panel. Neighbours alternate dark and light,
- * so that grey print keeps them apart. */
+/** b: the box of a bucket, t: text on it, n: the tint that leads to the open panel. Neighbours alternate dark and
+ * light, so that grey print keeps them apart. */
 export const BUCKET_HUES = byTheme(palette.buckets);
 
 export const hex = (c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16));
