@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 INSTALLED = ROOT / "node_modules" / ".package-lock.json"  # npm writes it last
+_NPM = str(Path(sys.executable).parent / "npm")
 CHECKS = ("lint", "types", "test")
 #: What npm says where it reaches nobody; anything else that goes wrong is a fault of ours.
 UNREACHED = ("enotfound", "econnrefused", "econnreset", "etimedout", "eai_again", "network", "e404", "e403")
@@ -35,7 +36,9 @@ def _install() -> bool:
     lock = ROOT / "package-lock.json"
     if INSTALLED.is_file() and INSTALLED.stat().st_mtime > lock.stat().st_mtime:
         return True
-    done = subprocess.run(_npm("ci"), cwd=ROOT, env=_environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        [_NPM, "ci", "--loglevel=error"], cwd=ROOT, env=_environment(), capture_output=True, text=True
+    )
     if done.returncode == 0:
         return True
     print(done.stderr, file=sys.stderr)
@@ -46,11 +49,7 @@ def _install() -> bool:
 
 
 def _run_npm(check: str) -> int:
-    return subprocess.run([*_npm("run"), check], cwd=ROOT, env=_environment()).returncode
-
-
-def _npm(command: str) -> list[str]:
-    return [str(Path(sys.executable).parent / "npm"), command, "--silent"]
+    return subprocess.run([_NPM, "run", "--silent", check], cwd=ROOT, env=_environment()).returncode
 
 
 def _environment() -> dict[str, str]:
