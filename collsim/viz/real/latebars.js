@@ -1,5 +1,6 @@
 // How much later than predicted each step came: a bar, the middle half of the runs, and runs that were held up.
 
+import { bandOf } from "../player/model/order.js";
 import { el, svg } from "../player/draw/elements.js";
 import { niceStep } from "../player/model/units.js";
 
@@ -49,7 +50,11 @@ function scaleOf(m) {
 }
 
 const ms = (t, digits) => `${t > 0 ? "+" : ""}${(t * 1e3).toFixed(digits)}`;
-const digitsOf = (top) => (top < 1e-4 ? 3 : top < 0.1 ? 2 : 0);
+const DIGITS = [
+  [0.1, 0],
+  [1e-4, 2],
+];
+const digitsOf = (top) => bandOf(top, DIGITS, 3);
 
 function textAt(x, y, text, kind, style = "") {
   const e = svg("text", { x, y, class: kind, style });

@@ -1,5 +1,6 @@
 // One frame of the loop: pipes, ranks with their counters, pieces on the way and pieces that wait.
 
+import { bandOf } from "../player/model/order.js";
 import { arrow, box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { waitingAt } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
@@ -9,6 +10,10 @@ import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtRate, fmtSpan, three } from "../player/model/units.js";
 import { sentAt } from "./sent.js";
 
+const UNITS = [
+  [64 * 2 ** 20, 2 ** 20],
+  [64 * 2 ** 10, 2 ** 10],
+];
 const MID = { align: "center" };
 const BOLD = { align: "center", bold: true };
 const pipeWidth = (capacity, lane) =>
@@ -123,7 +128,7 @@ function drawRank(ctx, view, rank, b, sent) {
 
 /** Bytes as a number that counts in whole units of what there will be at the end. */
 export function counted(sent, goal) {
-  const unit = goal >= 64 * 2 ** 20 ? 2 ** 20 : goal >= 64 * 2 ** 10 ? 2 ** 10 : 1,
+  const unit = bandOf(goal, UNITS, 1),
     name = { [2 ** 20]: "MiB", [2 ** 10]: "KiB", 1: "B" }[unit];
   return [String(Math.floor(sent / unit + 1e-6)), name];
 }

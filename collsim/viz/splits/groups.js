@@ -1,5 +1,12 @@
 // Ranks along the ways of a split: which make a group with one of them, and on which nodes.
 
+import { bandOf } from "../player/model/order.js";
+
+const COLUMNS = [
+  [257, 32],
+  [17, 16],
+]; // of the map, by the number of nodes
+
 /** Place of a rank along each axis: {tp, cp, dp, pp}; the first of `ways` varies fastest. */
 export function coordinates(rank, ways) {
   const out = {};
@@ -47,7 +54,7 @@ export function nodesInColumns({ ways, ranks, per }) {
     });
     return { columns: pp, rows: nodes / pp, places, stages: true };
   }
-  const columns = nodes <= 16 ? Math.min(8, nodes) : nodes <= 256 ? 16 : 32;
+  const columns = bandOf(nodes, COLUMNS, Math.min(8, nodes));
   const places = Array.from({ length: nodes }, (_, k) => ({ column: k % columns, row: Math.floor(k / columns) }));
   return { columns, rows: Math.ceil(nodes / columns), places, stages: false };
 }

@@ -1,14 +1,21 @@
 // Beside a runner: its time and place, how much of it is waiting, and each formula with what was drawn.
 
 import { el } from "../player/draw/elements.js";
+import { bandOf } from "../player/model/order.js";
 import { NB, fmtSpan, three, threeDigits } from "../player/model/units.js";
 import { laneWords } from "./lanewords.js";
 
 const ALIKE = 1e-6; // of a formula's value: bytes are cut into whole pieces
 
+const DECIMAL = [
+  [1e12, [1e12, "TB"]],
+  [1e9, [1e9, "GB"]],
+  [1e6, [1e6, "MB"]],
+];
+
 /** 13476831232 -> "13.5 GB": decimal, as vendors count a GPU's memory; `digits` writes the number. */
 export function decimalBytes(n, digits = three) {
-  const [f, unit] = n >= 1e12 ? [1e12, "TB"] : n >= 1e9 || n === 0 ? [1e9, "GB"] : n >= 1e6 ? [1e6, "MB"] : [1e3, "kB"];
+  const [f, unit] = bandOf(n || 1e9, DECIMAL, [1e3, "kB"]);
   return `${digits(n / f)}${NB}${unit}`;
 }
 

@@ -1,5 +1,6 @@
 // The rank x chunk matrix: who has contributed to what.
 
+import { bandOf } from "../model/order.js";
 import { box, cross, fitFont, put, widthOf } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
 import { el } from "../draw/elements.js";
@@ -37,6 +38,18 @@ function matrixLayout(model, slots, w, h) {
   };
 }
 
+/** By the side of a cell in pixels: the gap around its square, and every which column has its number. */
+const INSETS = [
+  [11, 0.75],
+  [5, 0.4],
+];
+const NUMBERED = [
+  [16, 1],
+  [9, 2],
+  [4, 8],
+  [2, 16],
+];
+
 export function drawMatrix(ctx, view, w, h) {
   if (view.model.ranks > MOST_CELL_RANKS) {
     drawHeat(ctx, view, w, h);
@@ -45,8 +58,8 @@ export function drawMatrix(ctx, view, w, h) {
   const { model, colors, words } = view,
     layout = (view.grid = matrixLayout(model, view.slots, w, h)),
     { cs } = layout,
-    inset = cs >= 11 ? 0.75 : cs >= 5 ? 0.4 : 0;
-  const every = cs >= 16 ? 1 : cs >= 9 ? 2 : cs >= 4 ? 8 : cs >= 2 ? 16 : 64;
+    inset = bandOf(cs, INSETS, 0);
+  const every = bandOf(cs, NUMBERED, 64);
   let column = every; // names with the letter of a collective are wider than numbers
   while (column * cs < widestName(ctx, view) + 3 && column < view.slots.length) column *= 2;
   put(ctx, words.rank, 0, layout.y0 - 4, 12, colors.ink3);

@@ -4,6 +4,7 @@
 // A chart is {lines(m, W) -> [{label, note, hot, ...}], bars(g, V, geo, lines), figure(g, V, geo, line, y)}. Its bars
 // are drawn once for the whole run and shown twice: past solid, future faint.
 
+import { bandOf } from "../model/order.js";
 import { fitFont, put, widthOf } from "../draw/canvas.js";
 import { endpointChart } from "./endpoints.js";
 import { groupChart } from "./groups.js";
@@ -34,6 +35,11 @@ export function linesOf(model, chart, words, lang) {
   return model.lines.get(key);
 }
 
+const HEIGHTS = [
+  [21, 17],
+  [9, 25],
+]; // pixels of a row, by the number of rows
+
 /** How high a row and its bar are; many rows are lower, and on a narrow card the label stands above the bar. */
 export function rowSize(n, narrow, chart) {
   if (chart === "use") {
@@ -41,7 +47,7 @@ export function rowSize(n, narrow, chart) {
     return { rh, bh: rh - 9, off: narrow ? 20 : 4 };
   }
   if (narrow) return n > 8 ? { rh: 32, bh: 13, off: 17 } : { rh: 40, bh: 17, off: 20 };
-  const rh = n > 20 ? 17 : n > 8 ? 25 : 31;
+  const rh = bandOf(n, HEIGHTS, 31);
   return { rh, bh: rh - (n > 20 ? 5 : 9), off: n > 20 ? 2 : 4 };
 }
 

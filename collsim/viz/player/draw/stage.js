@@ -1,6 +1,7 @@
 // The machine: panels, cables, devices. Drawing functions take (canvas context, scene) and change nothing but the
 // canvas.
 
+import { bandOf } from "../model/order.js";
 import { drawCable } from "./cable.js";
 import { arrow, box, put, stroke, widthOf } from "./canvas.js";
 import { drawZoom } from "./bars.js";
@@ -13,6 +14,11 @@ import { slotText } from "../model/model.js";
 import { deviceOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { KEY_SCALE, LEAST, casing, core, onScreen } from "./ruler.js";
+
+const ARROWS = [
+  [220, 2],
+  [44, 1],
+]; // on a cable, by its length in pixels
 
 /** Which links and devices take part in the step; without barriers, at this moment. */
 export function stageFacts(model, t, s, act) {
@@ -127,7 +133,7 @@ function drawArrows(ctx, view) {
   const { model, colors, facts } = view;
   for (const l of view.arrows) {
     const line = measure(model.tl.links.path[l]),
-      n = line.len > 220 ? 2 : line.len >= 44 ? 1 : 0;
+      n = bandOf(line.len, ARROWS, 0);
     const into = model.tl.devices.kind[model.tl.links.dst[l]],
       from = model.tl.devices.kind[model.tl.links.src[l]];
     if (into === "nvswitch" || from === "nvswitch") continue; // the arrow sits on the bend inside the switch

@@ -1,5 +1,8 @@
 // Numbers in order: grouped by a key, and searched for a moment.
 
+/** What belongs to the first of the falling `[least, result]` that `value` reaches; `rest` below all of them. */
+export const bandOf = (value, bands, rest) => bands.find(([least]) => value >= least)?.[1] ?? rest;
+
 /** Ids 0..n-1 grouped by a key column: ids of group g are `id[start[g]..start[g+1]]`, in rising order. */
 export function groups(keys, ngroups, n = keys.length) {
   const start = new Int32Array(ngroups + 1),

@@ -2,6 +2,8 @@
 
 import palette from "../../../display/palette.json" with { type: "json" };
 
+import { bandOf } from "./order.js";
+
 export const NB = "\u00a0"; // no-break space between a number and its unit
 
 /** A space between a digit and a unit. */
@@ -37,12 +39,25 @@ export function fmtShare(x) {
   return (p > 0 && p < 10) || (p > 95 && p < 99.95) ? `${Number(p.toFixed(1))}${NB}%` : `${Math.round(p)}${NB}%`;
 }
 
-export const fmtRate = (b) =>
-  b >= 1e9 ? `${three(b / 1e9)}${NB}GB/s` : b >= 1e6 ? `${three(b / 1e6)}${NB}MB/s` : `${three(b / 1e3)}${NB}kB/s`;
+const RATES = [
+  [1e9, [1e9, "GB/s"]],
+  [1e6, [1e6, "MB/s"]],
+];
+
+export function fmtRate(b) {
+  const [factor, unit] = bandOf(b, RATES, [1e3, "kB/s"]);
+  return three(b / factor) + NB + unit;
+}
+
+const TIMES = [
+  [1, [1, "s"]],
+  [1e-3, [1e3, "ms"]],
+  [1e-6, [1e6, "µs"]],
+];
 
 /** One unit and one number of decimals for all times of a run of `total` seconds. */
 export function timeUnit(total) {
-  const [f, unit] = total >= 1 ? [1, "s"] : total >= 1e-3 ? [1e3, "ms"] : total >= 1e-6 ? [1e6, "µs"] : [1e9, "ns"];
+  const [f, unit] = bandOf(total, TIMES, [1e9, "ns"]);
   const digits = total > 0 ? Math.max(0, 4 - Math.floor(Math.log10(total * f))) : 0;
   return {
     f,
