@@ -239,5 +239,5 @@ export interface StepDocument {
   chain: ((number | string | number)[])[];
   collectives: CollectiveRow[];
   memory: MemoryCurve;
-  held: Record<string, number>[];
+  peak_memory: Record<string, number>[];
 }

@@ -170,5 +170,6 @@ def evaluate_formulas(
     values = _Values(ranks, micros, interleave, f, i, w, idle)
     names = ("time", "idle", "activations")
     numbers = {name: written.insert_numbers(values) for name, written in zip(names, rule.written, strict=True)}
-    texts = (written.text for written in rule.written)
-    return PipelineFormulas(micros * (f + i + w) + idle, idle, peaks, *texts, numbers)
+    time_text, idle_text, activations_text = (written.text for written in rule.written)
+    time = micros * (f + i + w) + idle
+    return PipelineFormulas(time, idle, peaks, time_text, idle_text, activations_text, numbers)
