@@ -2,7 +2,7 @@
 
 They are imported when a name is first looked for that the package itself does not have, or all are listed; `import
 collsim` imports none. One that fails is left out with a warning that names it, and changes nothing. `COLLSIM_PLUGINS=0`
-leaves out all; the processes around a stranger's code do so always, and a server that is open to a room unless
+leaves out all; the processes around a stranger's code do so always, and a server that others can reach unless
 `COLLSIM_PLUGINS=1` (see SECURITY.md).
 """
 
@@ -22,7 +22,7 @@ from .errors import CollsimError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-#: The variable that says whether other packages are imported: 0 never, 1 also on a server that is open to a room.
+#: The variable that says whether other packages are imported: 0 never, 1 also on a server that others can reach.
 SWITCH = "COLLSIM_PLUGINS"
 Entry = TypeVar("Entry")
 Added = TypeVar("Added")

@@ -28,9 +28,9 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, parse_bytes, parse_count
+from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
 
 __all__ = ["Bound", "compute_block_bytes", "compute_required_bytes", "lower_bound"]
-from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
 

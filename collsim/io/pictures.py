@@ -1,5 +1,4 @@
-"""Pictures, films and pages of a run. They are drawn in the room of pictures, which gives its writer to every Trace
-when it is there."""
+"""Pictures, films and pages of a run. The package `viz` draws them: its writers are among the `views` of a Trace."""
 
 from __future__ import annotations
 

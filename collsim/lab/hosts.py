@@ -1,7 +1,7 @@
-"""The same on other computers: a program file without collsim in it, the line that starts it, and what comes back.
+"""A measured run on other computers: a program file that needs no collsim, the line that starts it, and the traces that
+it writes.
 
-Which computers those are, and how one gets there, is for mpiexec, torchrun and whoever calls them: nothing is started
-here, and nothing is sent.
+The user starts it there, with mpiexec or torchrun; nothing is started or sent from here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def write_program(
     Args:
         schedule: Its ranks are divided evenly among the hosts.
         nbytes: Size of the collective, in bytes or as a text such as "1MiB".
-        folder: Where the program is written; it is made where it does not exist.
+        folder: An existing folder, in which the program is written.
         hosts: Names that `mpirun` or `torchrun` reaches.
         starter: "mpi" or "torch".
         repeat: Runs that are measured, after one to warm up.

@@ -1,4 +1,4 @@
-"""Doors of the room: the object that a notebook shows, and files by suffix, written whole or not at all."""
+"""What users of `viz` call: the object that a notebook shows, and files by suffix, written whole or not at all."""
 
 from __future__ import annotations
 
