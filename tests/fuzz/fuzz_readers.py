@@ -24,7 +24,7 @@ LONGEST_MESSAGE = 1000
 
 def kinds():
     """What is read: every format of the registry that is no topology, topologies (their text says of which kind), sweep
-    plans, and what a hung job wrote (Flight Recorder as JSON, and RAS)."""
+    plans, what a hung job wrote (Flight Recorder as JSON, and RAS), and evidence about a slow one."""
     from collsim.io import formats
 
     return [
@@ -33,6 +33,7 @@ def kinds():
         "plan",
         "flight-recorder",
         "ras",
+        "evidence",
     ]
 
 
@@ -50,6 +51,10 @@ def attempt(kind, path):
                 cs.load_topology(path)
             elif kind == "plan":
                 read_plan(path)
+            elif kind == "evidence":
+                found = cs.diagnose(path, anonymize=True)
+                found.report("zh", "html")
+                found.to_json()
             elif kind.startswith(("flight-recorder", "ras")):
                 dump = path.with_name("trace_0")  # the name of a dump says its rank
                 dump.write_bytes(path.read_bytes())
@@ -111,6 +116,11 @@ def seeds(kind):
         return [PLAN]
     if kind == "ras":
         return [RAS]
+    if kind == "evidence":
+        sys.path.append(str(HERE.parent / "diagnosis"))
+        from test_diagnosis import STATED
+
+        return ["\n".join(texts) for texts in STATED.values()]
     if kind == "flight-recorder":
         return [json.dumps(pickle.loads(dump_of_a_hang()))]
     from test_formats import samples
