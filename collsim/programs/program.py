@@ -5,21 +5,21 @@ from __future__ import annotations
 import inspect
 import textwrap
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from ..errors import CollsimError
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
 from ..sandbox.rank_programs import ProgramRequest
-from ..sandbox.run_program import execute_program
+from ..sandbox.run_program import execute_for_requests, execute_program
 from ..simulate.conditions import parse_moment
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, Duration, parse_bytes
 from .job_records.timeouts import DEFAULT_TIMEOUT
-from .judge import ProgramRun, judge
+from .judge import ProgramRun, Verdict, judge
 
 LONGEST_PROGRAM = 100_000  # characters
 _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
@@ -134,6 +134,46 @@ def _read_timeout(timeout: Duration) -> float:
     if seconds <= 0:
         raise CollsimError("timeout={timeout!r} must be more than 0 seconds", timeout=timeout)
     return seconds
+
+
+def find_verdicts(
+    source: str,
+    counts: Sequence[int],
+    collective: str | None = None,
+    *,
+    nbytes: ByteSize = "96B",
+    eager_limit: ByteSize | None = None,
+    allow_unsandboxed: bool = False,
+) -> dict[int, Verdict]:
+    """Run a program with several numbers of ranks, in one sandbox.
+
+    Args:
+        source: Python source.
+        counts: the numbers of ranks.
+        collective: what it should do; None: anything.
+        nbytes: bytes of each rank's array.
+        eager_limit: messages up to so many bytes are buffered; the library's limit unless given.
+        allow_unsandboxed: run it also where this system has no sandbox.
+
+    Returns:
+        The verdict for each number of ranks with which it can be run.
+    """
+    plans = {count: build_plan(source, count, None, collective, nbytes, {}) for count in counts}
+    limits = {count: find_eager_limit(plan.program, eager_limit) for count, plan in plans.items()}
+    requests = [
+        ProgramRequest(count, plan.entry, collective, parse_bytes(nbytes), limits[count])
+        for count, plan in plans.items()
+    ]
+    verdicts: dict[int, Verdict] = {}
+    results = execute_for_requests(source, requests, allow_unsandboxed)
+    for (count, plan), executions in zip(plans.items(), results, strict=False):
+        if isinstance(executions, CollsimError):
+            continue
+        expect = None
+        if collective is not None:
+            expect = expect_collective(plan, collective)
+        verdicts[count] = judge(count, executions, expect, limits[count]).verdict
+    return verdicts
 
 
 def _read_machine(machine: TopologyLike | None, ranks: int) -> Topology | None:

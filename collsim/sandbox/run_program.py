@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from ..errors import CollsimError, ScheduleError
 from ..rank_engine.execute import Execution
 from ..rank_engine.record import unpack_executions
@@ -31,16 +33,42 @@ def execute_program(text: str, request: ProgramRequest, allow_unsandboxed: bool)
     Raises:
         CollsimError: for a program that cannot be executed or takes more than it may.
     """
-    task = BoxTask("", Wanted(request.collective or "", (request.ranks,)), program=request)
-    files = [File("program.py", text.encode("utf-8", "replace"))]
-    for _, ended in run_sandboxed(files, [task], _LIMITS, allow_unsandboxed=allow_unsandboxed):
-        for kind, body in split(ended.data):
-            if kind == Kind.EXECUTIONS:
-                return unpack_executions(bytes(body))
-            if kind == Kind.FAILED:
-                raise CollsimError(read_failure(body))
-        raise _describe_ending(ended)
+    for result in execute_for_requests(text, [request], allow_unsandboxed):
+        if isinstance(result, CollsimError):
+            raise result
+        return result
     raise _describe_ending(Ended())
+
+
+def execute_for_requests(
+    text: str, requests: Sequence[ProgramRequest], allow_unsandboxed: bool
+) -> Iterator[list[Execution] | CollsimError]:
+    """Execute a program in one sandbox in several ways, each in a process of its own.
+
+    Args:
+        text: Python source.
+        requests: how it is started.
+        allow_unsandboxed: run it also where this system has no sandbox.
+
+    Yields:
+        For each request what the executions left, or why there are none.
+    """
+    tasks = [BoxTask("", Wanted(request.collective or "", (request.ranks,)), program=request) for request in requests]
+    files = [File("program.py", text.encode("utf-8", "replace"))]
+    for _, ended in run_sandboxed(files, tasks, _LIMITS, allow_unsandboxed=allow_unsandboxed):
+        yield _read_executions(ended)
+
+
+def _read_executions(ended: Ended) -> list[Execution] | CollsimError:
+    for kind, body in split(ended.data):
+        if kind == Kind.EXECUTIONS:
+            try:
+                return unpack_executions(bytes(body))
+            except CollsimError as error:
+                return error
+        if kind == Kind.FAILED:
+            return CollsimError(read_failure(body))
+    return _describe_ending(ended)
 
 
 def _describe_ending(ended: Ended) -> CollsimError:

@@ -54,7 +54,7 @@ def test_the_tutorials_ring_is_right_drawn_and_played(page, app_url, screen, tmp
     page.goto(f"{app_url}/program?lang=en&late=2")
     expect(verdict(page)).to_contain_text("Every rank has the expected result")
     expect(verdict(page)).to_contain_text("2.97 ms")
-    expect(verdict(page)).to_contain_text("1.6 times as long as the library's ring")
+    expect(verdict(page)).to_contain_text("1.6 times as long as allreduce_ring of the library")
     picture = page.locator("svg.pl:visible")
     expect(picture).to_have_count(1)
     expect(picture).to_have_attribute("data-messages", "12")
@@ -67,6 +67,35 @@ def test_the_tutorials_ring_is_right_drawn_and_played(page, app_url, screen, tmp
     assert not page.off_site
 
 
+def test_the_cursor_plays_steps_and_says_who_waits(page, app_url):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{app_url}/program?lang=en&late=2")
+    lanes, words = page.locator(".lanes"), page.locator(".lanes .say")
+    expect(words).to_contain_text("rank 0 waits in recv for rank 3 (line 14)")
+    expect(words).to_contain_text("rank 2 has not begun")
+    page.locator(".lanes").get_by_role("button", name="Play").click()
+    page.wait_for_function("t => Number(document.querySelector('.lanes')?.dataset.t ?? 1) > t", arg=0.0)
+    page.locator(".lanes").get_by_role("button", name="Pause").click()
+    before = float(lanes.get_attribute("data-t"))
+    page.get_by_role("button", name="On to what happens next").click()
+    assert float(lanes.get_attribute("data-t")) > before
+    lanes.get_by_role("button", name="To the start").click()
+    expect(lanes).to_have_attribute("data-t", "0")
+    page.locator("svg.pl:visible").click(position={"x": 400, "y": 120})
+    assert float(lanes.get_attribute("data-t")) > 0
+    expect(page.get_by_text("Right with 2 to 8 ranks too.")).to_be_visible()
+
+
+def test_the_schedule_is_taken_away_and_raced(page, app_url):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{app_url}/program?lang=en")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as MSCCL XML").click()
+    assert "<algo" in download.value.path().read_text()
+    page.get_by_role("button", name="Race it with a synthesized schedule").click()
+    expect(page.locator(".st-key-card_synthesis .rc .cs[data-t]").first).to_be_visible()
+
+
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_hang_names_the_cycle_and_a_mend_ends_it(page, app_url, screen, tmp_path):
     width, height = SCREENS[screen]
@@ -77,6 +106,7 @@ def test_a_hang_names_the_cycle_and_a_mend_ends_it(page, app_url, screen, tmp_pa
     expect(picture.locator("path.arrow")).to_have_count(4)
     expect(page.locator(".editor")).to_have_attribute("data-line", "12")
     page.screenshot(path=tmp_path / f"hang-{screen}.png")
+    expect(page.locator(".pl-diff .new").first).to_contain_text("request = dist.isend(buf, right)")
     page.get_by_role("button", name="isend, then recv").click()
     expect(verdict(page)).to_contain_text("Every rank has the expected result")
     expect(page.locator(".editor textarea")).to_have_value(re.compile(r"request = dist\.isend\(buf, right\)"))
@@ -104,3 +134,20 @@ def test_a_program_in_a_link_waits_for_a_click(page, app_url):
     page.goto(f"{app_url}/program?lang=en&collective=none&code={pack_code(source)}")
     page.get_by_role("button", name="Run").first.click()
     expect(verdict(page)).to_contain_text("waits in send (line 2)")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_hang_of_the_catalogue_is_shown_and_opened_as_a_program(page, app_url, screen):
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{app_url}/hangs?lang=en&hang=only_rank_0")
+    expect(page.locator(".pl-source .waits b").first).to_have_text("1–3")
+    expect(page.get_by_text("rank 0 in reduce (line 13), rank 1-3 in all_reduce (line 10)")).to_be_visible()
+    expect(page.locator(".pl-block")).to_contain_text('File "only_rank_0.py", line 13 in train')
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Open the repaired program").click()
+    expect(verdict(page)).to_contain_text("It ends")
+    expect(page.locator(".editor textarea")).to_have_value(
+        re.compile(r"dist\.reduce\(loss, dst=0\)\n        if rank == 0")
+    )
+    assert not page.errors

@@ -299,6 +299,7 @@ toggle("home",l)}function pl(t,e,n,o){if(e.length>t.finished&&t.finished>=0&&t.c
 .cs.loading .load{display:block}.cs.loading .body{opacity:.6}
 .cs .error{display:none;padding:20px 0;font-size:17px;line-height:25px}.cs.bad .error{display:block}
 .cs.bad .body{display:none}
+.cs .nar{position:relative;z-index:3;background:var(--card)}
 .cs .nar{display:flex;align-items:center;gap:20px;height:72px;font-size:19.5px;line-height:27px}
 .cs .nar.long{font-size:16.5px;line-height:22px}
 .cs .nar.wrong .say{border-left:4px solid var(--full);padding-left:14px}.cs .nar.wrong .say b{color:var(--fulltext)}

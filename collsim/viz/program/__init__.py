@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .lanes import draw_program_lanes
+from .moments import list_moments
 from .notebook import format_run_html
 
-__all__ = ["draw_program_lanes", "format_run_html"]
+__all__ = ["draw_program_lanes", "format_run_html", "list_moments"]

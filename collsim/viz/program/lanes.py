@@ -71,6 +71,7 @@ def draw_program_lanes(run: ProgramRun, width: int = 640) -> str:
     label = escape(f"{run.verdict}: {run.ranks} ranks, {len(timeline.messages)} messages, {format_time(timeline.time)}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pl" role="img" aria-label="{label}" data-ranks="{run.ranks}" '
+        f'data-x0="{layout.find_x(0):.1f}" data-x1="{layout.find_x(timeline.time):.1f}" '
         f'data-messages="{len(timeline.messages)}" viewBox="0 0 {width} {height}" width="100%" '
         f'style="max-width:{width * 1.3:.0f}px">{_DEFINITIONS.replace("#", str(width))}{"".join(parts)}</svg>'
     )

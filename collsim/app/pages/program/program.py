@@ -19,15 +19,24 @@ from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
+from ...synthesis.box import draw_box
 from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
 from . import program_drafts as drafts
 from . import program_parts as parts
 from .program_drafts import ProgramDraft
-from .program_verdict import MendedProgram, ProgramVerdict, estimate_program, judge_program
+from .program_verdict import (
+    MendedProgram,
+    ProgramVerdict,
+    estimate_program,
+    estimate_race,
+    judge_program,
+    race_program,
+)
 
 PAGE = "program"
 _EDITOR = "program_editor"
+_RACE = "program_raced"  # the source whose schedule is raced
 _SIZES = ("96B", "4KiB", "64KiB", "1MiB", "4MiB")
 _TOKENS = {"right": "done", "ends": "done", "race": "near"}
 
@@ -59,7 +68,7 @@ def draw() -> None:
         draw_editor(draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True)
         draw_note(t("program.how"))
         if verdict is not None:
-            _draw_mends(verdict.mends)
+            _draw_mends(draft.code, verdict.mends)
     if verdict is not None and result is not None:
         with right, st.container(key="program_run"):
             _draw_run(result[1][0], verdict)
@@ -128,7 +137,7 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     reason = verdict.reason.text(get_language())
     token = _TOKENS.get(verdict.verdict, "full")
     head = t(f"program.verdict.{verdict.verdict}")
-    st.html(format_verdict(head, reason, *_list_facts(verdict), token=token, status=True))
+    st.html(format_verdict(head, reason, *_list_facts(draft, verdict), token=token, status=True))
     if verdict.messages or verdict.verdict == "hangs":
         with st.container(key="card_program", border=True):
             parts.draw_lanes(verdict, "program_lanes")
@@ -143,7 +152,7 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
         draw_note(t("program.noschedule", reason=verdict.no_schedule.text(get_language())))
 
 
-def _list_facts(verdict: ProgramVerdict) -> list[str]:
+def _list_facts(draft: ProgramDraft, verdict: ProgramVerdict) -> list[str]:
     """Sentences with the time and the bytes of the run."""
     if not verdict.messages:
         return []
@@ -162,7 +171,19 @@ def _list_facts(verdict: ProgramVerdict) -> list[str]:
     ]
     if verdict.comparison is not None:
         facts.append(verdict.comparison.text(get_language()))
+    if verdict.other_ranks:
+        facts.append(_describe_other_ranks(draft.ranks, verdict.other_ranks))
     return facts
+
+
+def _describe_other_ranks(ranks: int, verdicts: tuple[tuple[int, str], ...]) -> str:
+    """With which other numbers of ranks it is right, and with which not."""
+    wrong = [(count, verdict) for count, verdict in verdicts if verdict != "right"]
+    if not wrong:
+        counts = [count for count, _ in verdicts]
+        return t("program.ranks.right", least=min(counts), most=max(counts))
+    names = ", ".join(f"{count} ({t(f'program.verdict.{verdict}')})" for count, verdict in wrong)
+    return t("program.ranks.wrong", ranks=ranks, counts=names)
 
 
 def _build_table(verdict: ProgramVerdict) -> str:
@@ -187,7 +208,7 @@ def _draw_outputs(verdict: ProgramVerdict) -> None:
         st.html(f'<div class="cs-note">{escape_text(t("program.results"))}</div>{parts.build_block(lines)}')
 
 
-def _draw_mends(mends: tuple[MendedProgram, ...]) -> None:
+def _draw_mends(source: str, mends: tuple[MendedProgram, ...]) -> None:
     """Changed programs that were run: a button for each."""
     if not mends:
         return
@@ -196,6 +217,7 @@ def _draw_mends(mends: tuple[MendedProgram, ...]) -> None:
         for position, mend in enumerate(mends):
             label = mend.label.text(get_language())
             st.button(label, key=f"program_mend_{position}", on_click=_on_mend, args=(mend.source,))
+            st.html(parts.build_diff(source, mend.source))
         ranks, times = ", ".join(map(str, mends[0].ranks)), ", ".join(format_time(mend.time) for mend in mends)
         draw_note(t("program.mend.note", ranks=ranks, times=times))
 
@@ -214,6 +236,23 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
         view = "logical"
     run = hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:12]
     mount_player(timeline, run, {"view": view}, "player_program")
+    with st.container(key="program_take", horizontal=True):
+        if verdict.msccl:
+            st.download_button(
+                t("program.msccl"), verdict.msccl, "program.xml", "text/xml", key="program_xml", on_click="ignore"
+            )
+        if st.session_state.get(_RACE) != draft.code:
+            st.button(t("program.race"), key="program_race", on_click=_on_race, args=(draft.code,))
+    if st.session_state.get(_RACE) == draft.code:
+        draw_box(race_program, draft, expected=estimate_race, close=_on_race_closed)
+
+
+def _on_race(source: str) -> None:
+    st.session_state[_RACE] = source
+
+
+def _on_race_closed() -> None:
+    st.session_state.pop(_RACE, None)
 
 
 _STYLE = """

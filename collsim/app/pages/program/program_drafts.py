@@ -90,6 +90,40 @@ else:
     comm.send(comm.rank ** 2, dest=0)
 """,
     ),
+    "scatter": (
+        "none",
+        """import numpy as np
+def scatter_reduce(data, num_nodes):
+    # data: the array of all nodes
+    local_blocks = np.array_split(data, num_nodes)
+    for i in range(num_nodes):
+        other_blocks = [local_blocks[j] for j in range(num_nodes) if j != i]
+        local_blocks[i] += np.sum(other_blocks, axis=0)
+    final_result = np.sum(local_blocks, axis=0)
+    return final_result
+
+data = np.random.randint(0, 10, 20)
+result = scatter_reduce(data, 4)
+print("result:", result)
+""",
+    ),
+    "gather": (
+        "none",
+        """import numpy as np
+def allgather(local_blocks, num_nodes):
+    all_blocks = [np.empty_like(local_blocks) for _ in range(num_nodes)]
+    for i in range(num_nodes):
+        all_blocks[i][:] = local_blocks[i]
+    for _ in range(num_nodes - 1):
+        for i in range(num_nodes):
+            target_node = (i + 1) % num_nodes
+            np.copyto(all_blocks[target_node], local_blocks[i])
+            np.copyto(local_blocks[i], all_blocks[target_node])
+    return all_blocks
+
+print(allgather(np.random.randint(0, 10, (4, 5)), 4))
+""",
+    ),
 }
 _turns = itertools.count(1)
 
@@ -123,6 +157,20 @@ class ProgramDraft:
     def example(self) -> str | None:
         """The example whose source this is."""
         return next((name for name, (_, code) in EXAMPLES.items() if code == self.code), None)
+
+    @property
+    def expected_collective(self) -> str | None:
+        """What it should do, or None."""
+        if self.collective == "none":
+            return None
+        return self.collective
+
+    @property
+    def eager_limit(self) -> str | None:
+        """Up to how many bytes messages are buffered; None: as the library does."""
+        if self.buffered == "library":
+            return None
+        return self.buffered
 
     @property
     def late_rank(self) -> int | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import html
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from collsim.display.markup import escape_text
+from collsim.locale import LANGUAGES
 from collsim.viz.hosts.bundle import read_bundle
 
-from ...shell.session import t
+from ...shell.session import get_language, t
 from .program_verdict import ProgramVerdict
 
 _LONGEST_BLOCK = 2_000  # characters
@@ -27,9 +29,13 @@ def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
     """
     wide, narrow = verdict.pictures
     mount = st.components.v2.component(
-        "collsim_program_lanes", html=_PICTURES, css=_PICTURE_STYLE, js=read_bundle("program")
+        "collsim_program_lanes", html=_build_pictures(), css=_PICTURE_STYLE, js=read_bundle("program")
     )
-    mount(key=key, data={"wide": wide, "narrow": narrow})
+    k = LANGUAGES.index(get_language())
+    moments = [(time, text[k]) for time, text in verdict.moments]
+    run = hashlib.sha256(f"{wide}{moments}".encode()).hexdigest()[:16]
+    words = {name: t(f"program.{name}") for name in ("play", "pause")}
+    mount(key=key, data={"id": run, "wide": wide, "narrow": narrow, "moments": moments, "words": words})
     marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
     if verdict.verdict == "hangs":
         marks.append(("plf", "program.legend.ever"))
@@ -89,9 +95,29 @@ def build_diff(before: str, after: str) -> str:
     return f'<pre class="pl-source pl-diff" tabindex="0">{"".join(rows)}</pre>'
 
 
-_PICTURES = '<div class="wide"></div><div class="narrow"></div>'
+def _build_pictures() -> str:
+    buttons = "".join(
+        f'<button type="button" aria-label="{escape_text(t(f"program.{name}"))}">{sign}</button>'
+        for name, sign in (("begin", "|◀"), ("back", "◀"), ("play", "▶"), ("next", "▶|"))
+    )
+    slider = (
+        f'<input type="range" min="0" max="1" step="0.001" value="0" aria-label="{escape_text(t("program.time"))}">'
+    )
+    return (
+        '<div class="lanes"><p class="say" aria-live="polite"></p>'
+        f'<div class="bar" hidden>{buttons}{slider}</div><div class="wide"></div><div class="narrow"></div></div>'
+    )
+
+
 _PICTURE_STYLE = """
 .narrow{display:none}
+.say{font:16px/21px var(--st-font,sans-serif);color:var(--cs-ink);margin:0 0 8px;min-height:63px}
+.say[hidden]{display:none}
+.bar{display:flex;align-items:center;gap:8px;margin:0 0 10px}.bar[hidden]{display:none}
+.bar button{width:36px;height:34px;border:1px solid var(--cs-edge);border-radius:8px;background:var(--cs-card);
+ color:var(--cs-ink);font-size:13px;cursor:pointer}
+.bar button:nth-child(3){background:var(--cs-ink);color:var(--cs-card);width:48px}
+.bar input{flex:1;min-width:60px;accent-color:var(--cs-ink)}svg.pl{cursor:pointer}
 @media(max-width:700px){.wide{display:none}.narrow{display:block}}
 """
 STYLE = """

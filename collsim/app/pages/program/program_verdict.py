@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
 from collsim.programs import ProgramRun
+from collsim.programs.program import find_verdicts
 from collsim.schedule import Schedule
-from collsim.viz.program import draw_program_lanes
+from collsim.units import parse_bytes
+from collsim.viz.program import draw_program_lanes, list_moments
+from collsim.viz.program.moments import Moment
 from collsim.viz.timeline.document import build_encoded_timeline
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
+from ...synthesis.synthesized import Synthesized, close_gap, estimate_synthesis
 from .program_drafts import DELAY, ProgramDraft, build_topology
 
 WIDE, NARROW = 640, 330
+OTHER_RANKS, SMALL = range(2, 9), "4KiB"
 _LONGEST_OUTPUT = 1_200  # characters of what a rank printed
 
 
@@ -48,6 +55,9 @@ class ProgramVerdict:
         timeline: of that schedule, for the player.
         comparison: with what the library runs, where the program is right.
         mends: changed programs that do not hang.
+        other_ranks: verdicts with other numbers of ranks, where it is right.
+        msccl: the schedule as MSCCL XML, or empty.
+        moments: what the ranks do from each moment on.
     """
 
     error: CollsimError | None = None
@@ -68,6 +78,9 @@ class ProgramVerdict:
     timeline: dict[str, object] | None = None
     comparison: Sentence | None = None
     mends: tuple[MendedProgram, ...] = ()
+    other_ranks: tuple[tuple[int, str], ...] = ()
+    msccl: str = ""
+    moments: tuple[Moment, ...] = ()
 
 
 def estimate_program(draft: ProgramDraft) -> float:
@@ -79,6 +92,30 @@ def estimate_program(draft: ProgramDraft) -> float:
     return 0.0
 
 
+def run_draft(draft: ProgramDraft) -> ProgramRun:
+    """Run a program as the page says.
+
+    Args:
+        draft: The program and how it is run.
+
+    Raises:
+        CollsimError: for what cannot be run.
+    """
+    late = {}
+    if draft.late_rank is not None:
+        late = {draft.late_rank: DELAY}
+    return cs.program(
+        draft.code,
+        draft.ranks,
+        draft.expected_collective,
+        nbytes=draft.nbytes,
+        eager_limit=draft.eager_limit,
+        machine=build_topology(draft),
+        late=late,
+        allow_unsandboxed=draft.allow_unsandboxed,
+    )
+
+
 def judge_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_progress) -> ProgramVerdict:
     """Run a program, and draw what came of it.
 
@@ -86,27 +123,64 @@ def judge_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_
         draft: The program and how it is run.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    late, limit, collective = {}, None, None
-    if draft.late_rank is not None:
-        late = {draft.late_rank: DELAY}
-    if draft.buffered != "library":
-        limit = draft.buffered
-    if draft.collective != "none":
-        collective = draft.collective
     try:
-        run = cs.program(
-            draft.code,
-            draft.ranks,
-            collective,
-            nbytes=draft.nbytes,
-            eager_limit=limit,
-            machine=build_topology(draft),
-            late=late,
-            allow_unsandboxed=draft.allow_unsandboxed,
-        )
-        return describe_run(run)
+        run = run_draft(draft)
+        verdict = describe_run(run)
+        if verdict.verdict != "right":
+            return verdict
+        return replace(verdict, other_ranks=_find_other_ranks(draft))
     except CollsimError as error:
         return ProgramVerdict(error=error)
+
+
+def _find_other_ranks(draft: ProgramDraft) -> tuple[tuple[int, str], ...]:
+    """Verdicts with 2 to 8 ranks; of small arrays, as only the result is looked at."""
+    counts = [count for count in OTHER_RANKS if count != draft.ranks]
+    try:
+        verdicts = find_verdicts(
+            draft.code,
+            counts,
+            draft.expected_collective,
+            nbytes=min(draft.nbytes, SMALL, key=parse_bytes),
+            eager_limit=draft.eager_limit,
+            allow_unsandboxed=draft.allow_unsandboxed,
+        )
+    except CollsimError:
+        return ()
+    return tuple(verdicts.items())
+
+
+def race_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_progress) -> Synthesized:
+    """The schedule of a program in a race with known ones and a synthesized one.
+
+    Args:
+        draft: The program and how it is run; its messages make a schedule.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    run = run_draft(draft)
+    if not isinstance(run.schedule, Schedule):
+        raise CollsimError("this program cannot be played as a schedule: {reason}", reason=run.schedule)
+    return close_gap(cs.simulate(run.schedule, run.topology, run.nbytes, run.dtype), False, report_progress)
+
+
+def estimate_race(draft: ProgramDraft) -> float:
+    """Seconds that the race should take.
+
+    Args:
+        draft: The program and how it is run.
+    """
+    return estimate_synthesis(draft.ranks)
+
+
+def _write_msccl(schedule: Schedule) -> str:
+    """MSCCL XML; empty where the schedule has what it cannot say."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "program.xml")
+        try:
+            cs.save(schedule, path)
+        except CollsimError:
+            return ""
+        return path.read_text(encoding="utf-8")
 
 
 def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
@@ -117,14 +191,17 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         with_mends: Also look for changes that help, each of which is run.
     """
     lines = [wait.line for wait in run.waits] + [error.line for error in run.errors]
-    schedule, timeline, comparison, reason = run.schedule, None, None, None
+    schedule, timeline, comparison, reason, msccl = run.schedule, None, None, None, ""
     steps = transfers = 0
     if isinstance(schedule, Schedule):
         rows = schedule.transfers
+        msccl = _write_msccl(schedule)
         steps, transfers = schedule.steps, int((rows["src"] != rows["dst"]).sum())
         timeline = build_encoded_timeline(cs.simulate(schedule, run.topology, run.nbytes, run.dtype))
     elif run.verdict == "right":
         reason = schedule
+    if run.verdict == "right" and run.library_comparison is not None and any(run.sent):
+        comparison = run.library_comparison.sentence
     results: tuple[str, ...] = ()
     if run.collective is None:
         results = tuple(" ".join(str(result).split())[:80] for result in run.results)
@@ -150,6 +227,8 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         timeline,
         comparison,
         mends,
+        msccl=msccl,
+        moments=list_moments(run),
     )
 
 
