@@ -25,6 +25,12 @@ class ProgramTask:
         ranks: the numbers of ranks that are tried, in this order.
         nbytes: bytes of each rank's array.
         sent: the most buffers that the busiest rank may send, as a function of the number of ranks; None: any.
+
+    Examples:
+        >>> import collsim as cs
+        >>> task = cs.exercise("make-it-hang").task
+        >>> isinstance(task, cs.teach.ProgramTask), task.verdict
+        (True, 'hangs')
     """
 
     name: str
