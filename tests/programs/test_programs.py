@@ -259,6 +259,12 @@ def test_a_function_is_run_with_the_lines_of_its_file():
         ("def f(rank):\n    pass", {"ranks": 65}, "ranks=65 must be 1 to 64"),
         ("def f(x):\n    pass", {"collective": "allredcue"}, "did you mean 'allreduce'"),
         ("#" * 100_001, {}, "100,001 characters"),
+        (
+            "import numpy as npdef add(data, n):# 第一步:分成N个区块blocks = np.split(data, n)for i in range(n):x = blocks[i]\n",
+            {},
+            "before 'def add(', 'blocks =', 'for i in', 'x ='",
+        ),
+        ("def f(rank):\nreturn rank", {}, "the indentation is lost"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_the_way_out(source, options, message):
