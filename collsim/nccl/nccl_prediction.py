@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ..collective import collectives
 from ..errors import CollsimError, Sentence, describe_unknown
 from ..errors.keywords import check_keywords
 from ..topology import Topology
@@ -64,16 +65,10 @@ from .nccl_environment import (
 from .search import constants as c
 from .tuner_graphs import build_communicator
 
-#: Collectives of nccl-tests, with the factor from algbw to busbw by number of ranks (nccl-tests doc/PERFORMANCE.md;
-#: sendrecv 1).
+#: Collectives of nccl-tests, with the factor from algbw to busbw by number of ranks.
 BUSBW: dict[str, Callable[[int], float]] = {
-    "allreduce": lambda n: 2 * (n - 1) / n,
-    "allgather": lambda n: (n - 1) / n,
-    "reduce_scatter": lambda n: (n - 1) / n,
-    "alltoall": lambda n: (n - 1) / n,
-    "broadcast": lambda n: 1.0,
-    "reduce": lambda n: 1.0,
-    "sendrecv": lambda n: 1.0,
+    name: collectives()[name].busbw
+    for name in ("allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv")
 }
 _POINT_TO_POINT = ("alltoall", "sendrecv")
 
