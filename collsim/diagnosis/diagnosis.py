@@ -14,6 +14,7 @@ from typing import Literal
 from ..errors import CollsimError, Sentence
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
+from ..programs.job_records.load import is_job_record, load_hang
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
@@ -97,6 +98,7 @@ class Cause:
         is_stated: whether lines state it.
         predicted: busbw that a machine with this fault is predicted to have, B/s; None where that is not modelled.
         source: where the cause is published.
+        detail: what the records of the job say of it, in place of the cause's own sentence; None where it is that.
     """
 
     key: str
@@ -104,9 +106,12 @@ class Cause:
     is_stated: bool
     predicted: float | None
     source: str
+    detail: Sentence | None = None
 
     def explanation(self, language: str = "en") -> str:
         """What is wrong, in a sentence in `en` or `zh`."""
+        if self.detail is not None:
+            return self.detail.text(language)
         return translate(language, "diagnosis", f"{self.key}.title")
 
     def check(self, language: str = "en") -> str:
@@ -287,15 +292,11 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         >>> cs.diagnose({"nccl.log": log}).causes[0].key
         'p2p_disabled'
     """
-    if len(pieces) == 1 and isinstance(pieces[0], Mapping):
-        evidence = read_evidence(pieces[0])
-    else:
-        if any(isinstance(piece, Mapping) for piece in pieces):
-            raise CollsimError("diagnose: give files, or one mapping of texts by name")
-        evidence = read_evidence([piece for piece in pieces if not isinstance(piece, Mapping)])
+    evidence, records = _read_pieces(pieces)
     job = describe_job(evidence)
     gap = _explain(job)
     causes, ruled_out = _weigh_causes(evidence, job, gap)
+    causes = (*_read_hang(records), *causes)
     questions: tuple[OpenQuestion, ...] = ()
     if not causes:
         questions = find_questions(evidence)
@@ -309,12 +310,36 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         ruled_out=ruled_out,
         missing=_list_missing(evidence, job),
         gap=gap,
-        pieces=evidence.pieces,
+        pieces=(*evidence.pieces, *(EvidencePiece(str(record), ("records of a hang",), "") for record in records)),
         job=job,
     )
     if anonymize:
         return _anonymize(diagnosis, evidence)
     return diagnosis
+
+
+def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]]) -> tuple[Evidence, list[str | Path]]:
+    """The evidence of texts, and the files that are records of a hang."""
+    if len(pieces) == 1 and isinstance(pieces[0], Mapping):
+        return read_evidence(pieces[0]), []
+    paths = [piece for piece in pieces if not isinstance(piece, Mapping)]
+    if len(paths) < len(pieces):
+        raise CollsimError("diagnose: give files, or one mapping of texts by name")
+    records = [path for path in paths if is_job_record(path)]
+    texts = [path for path in paths if path not in records]
+    if records and not texts:
+        return Evidence((), {}, ()), records
+    return read_evidence(texts), records
+
+
+def _read_hang(records: Sequence[str | Path]) -> tuple[Cause, ...]:
+    """What Flight Recorder dumps or RAS say; nothing where all ranks have launched the same."""
+    if not records:
+        return ()
+    report = load_hang(*records)
+    if all(finding.kind == "moving" for finding in report.findings):
+        return ()
+    return (Cause("stuck_collective", (), True, None, "PyTorch Flight Recorder, NCCL RAS", report.reason),)
 
 
 def _explain(job: ObservedJob) -> Gap | None:

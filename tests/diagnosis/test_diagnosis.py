@@ -9,6 +9,7 @@ import pytest
 import collsim as cs
 from collsim.diagnosis.causes import CAUSES
 from collsim.locale import LANGUAGES, load_messages
+from collsim.programs.job_records.flight_recorder import save_dumps
 
 ROOT = Path(__file__).parents[2]
 GIVEN = ROOT.parent / "shared" / "data" / "evidence"
@@ -200,7 +201,7 @@ def test_the_cost_is_that_of_the_prediction():
 
 
 def test_every_cause_and_question_has_its_texts_in_every_language():
-    asked = {"numa_partitions", "oversubscription", "congestion", "slow_node"}
+    asked = {"stuck_collective", "numa_partitions", "oversubscription", "congestion", "slow_node"}
     for language in LANGUAGES:
         messages = load_messages(language, "diagnosis")
         for key in {cause.key for cause in CAUSES} | asked:
@@ -249,6 +250,23 @@ def test_nonsense_is_named_and_decides_nothing(text):
     found = diagnose([text])
     assert found.verdict == "unknown"
     assert found.causes == ()
+
+
+def test_dumps_of_a_hang_and_texts_are_read_together(tmp_path):
+    program = """
+import torch.distributed as dist, torch
+dist.init_process_group("nccl")
+x = torch.ones(4)
+if dist.get_rank() != 2:
+    dist.all_reduce(x)
+"""
+    run = cs.program(program, ranks=4)
+    save_dumps(run.flight_recorder(), tmp_path)
+    (tmp_path / "nccl.log").write_text(log(VIA_P2P))
+    found = cs.diagnose(*sorted(tmp_path.iterdir()))
+    assert [cause.key for cause in found.causes] == ["stuck_collective"]
+    assert found.causes[0].explanation() == cs.load_hang(*sorted(tmp_path.glob("*[0-9]"))).reason.text("en")
+    assert "2" in found.causes[0].explanation("zh")
 
 
 def test_nothing_and_too_much_are_refused():

@@ -55,6 +55,20 @@ def load_hang(*paths: FilePath) -> HangReport:
     return analyze_record(join_dumps(dumps), "flight recorder")
 
 
+def is_job_record(path: FilePath) -> bool:
+    """Whether a file looks like what `load_hang` reads: a pickle, JSON with process groups or communicators, or RAS.
+
+    Args:
+        path: of the file; its beginning is looked at.
+    """
+    head = read_head(path, _HEAD)
+    if head.startswith(b"\x80"):
+        return True
+    if head.lstrip()[:1] == b"{":
+        return b'"pg_config"' in head or b'"communicators"' in head
+    return looks_like_ras(head.decode("utf-8", "replace"))
+
+
 def _list_files(paths: Sequence[FilePath]) -> list[Path]:
     files: list[Path] = []
     for path in map(require_path, paths):
