@@ -128,7 +128,7 @@ def _describe(trace: Trace) -> str:
     return f"{trace.schedule.label} on {trace.topology.name}"
 
 
-def compare_runs(a: Trace, b: Trace) -> Comparison:
+def compare_runs(a: object, b: object) -> Comparison:
     """Compare two runs of one collective; `a` is the base. They may differ in anything else.
 
     Args:
@@ -142,9 +142,9 @@ def compare_runs(a: Trace, b: Trace) -> Comparison:
         CollsimError: for anything but two Traces, and for runs of different collectives.
         ScheduleError: where one of them does not do what its collective promises: its time says nothing.
     """
-    for run in (a, b):
-        if not isinstance(run, Trace):
-            raise CollsimError("compare wants two Traces, or a collective and a topology, got {value!r}", value=run)
+    if not isinstance(a, Trace) or not isinstance(b, Trace):
+        wrong = next(run for run in (a, b) if not isinstance(run, Trace))
+        raise CollsimError("compare wants two Traces, or a collective and a topology, got {value!r}", value=wrong)
     require_one_collective("compare", [(run.schedule.label, run.schedule.collective) for run in (a, b)])
     for run in (a, b):
         with contextlib.suppress(UnverifiedError):  # whoever made both runs may look at their difference

@@ -1,7 +1,7 @@
 """Sweeps: the product of algorithms, topologies, rank orders, sizes and engines, as one tidy table that survives a
 crash."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .closing import close_gap
 from .compare_algorithms import compare
@@ -17,7 +17,7 @@ _LATE = {"best_parallel": "splits", "read_plan": "plan"}
 __all__ = ["best_parallel", "close_gap", "compare", "read_plan", "sweep"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name not in _LATE:

@@ -25,13 +25,13 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import VariantSearch
 from ..topology_names import TopologyLike, resolve_topology
-from ..units import format_bandwidth, format_bytes, format_time
+from ..units import ByteSize, format_bandwidth, format_bytes, format_time
 from .synthesized import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..synthesis.synthesizer import Effort
+    from ..synthesis.synthesizer import Effort, SearchProgress
 
 #: What the synthesized schedule is raced against: the first of each that the collective has and that runs here.
 RIVALS = {
@@ -141,7 +141,7 @@ class SynthesisRace:
         return "\n".join(map(str, self.says))
 
 
-def _build_row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
+def _build_row(name: str, trace: Trace, parts: GapParts) -> dict[str, object]:
     figures = trace.row()
     columns = ("collective", "algorithm", "steps", "transfers", "time", "busbw", "bound", "gap")
     return {
@@ -161,14 +161,14 @@ def _build_row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
 def close_gap(
     collective: str,
     topology: TopologyLike,
-    nbytes: Any,
+    nbytes: ByteSize,
     *,
     ranks: int | None = None,
     root: int = 0,
     dtype: str = "float32",
     effort: Effort = "normal",
     switches: bool = True,
-    progress: Any = None,
+    progress: SearchProgress | bool | None = None,
 ) -> SynthesisRace:
     """The schedule synthesized for a size, raced against ring and tree; with the sentence where its gain comes from.
 
@@ -207,7 +207,7 @@ def close_gap(
 
 
 def close_gap_of(
-    trace: Trace, *, effort: Effort = "normal", switches: bool = True, progress: Any = None
+    trace: Trace, *, effort: Effort = "normal", switches: bool = True, progress: SearchProgress | bool | None = None
 ) -> SynthesisRace:
     """Race what is synthesized for the size of a run against that run, too, without its barriers and its conditions.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 from ..analysis.differences import Comparison, compare_runs
 from ..analysis.ranking import sort_table
@@ -19,8 +19,10 @@ from ..simulate.variants import VariantSearch
 from ..topology import Topology
 from ..topology.machine_builder import Machine
 from ..topology_names import TopologyLike, resolve_topology
+from ..units import ByteSize
 from .compare_splits import compare_splits
 from .run import Progress, sweep
+from .scenario import EngineEntry, OneOrMany, StrategyEntry
 from .synthesized import SYNTHESIZED
 
 if TYPE_CHECKING:
@@ -44,20 +46,22 @@ def compare(a: StepTrace, b: StepTrace) -> StepComparison: ...
 
 
 @overload
-def compare(a: Model | str, b: TopologyLike, *, parallel: Any = ..., **step: Any) -> pd.DataFrame: ...
+def compare(
+    a: Model | str, b: TopologyLike, *, parallel: OneOrMany[StrategyEntry] | None = ..., **step: Any
+) -> pd.DataFrame: ...
 
 
 @overload
 def compare(
     a: str,
     b: TopologyLike,
-    nbytes: Any = ...,
+    nbytes: OneOrMany[ByteSize] = ...,
     *,
     algorithm: Sequence[str | Algorithm | Schedule] | None = ...,
     channels: int | None = ...,
     chunks: int | None = ...,
     dtype: str = ...,
-    engine: Any = ...,
+    engine: OneOrMany[EngineEntry] = ...,
     switches: bool = ...,
     executor: Executor | None = ...,
     progress: Progress | bool | None = ...,
@@ -66,21 +70,21 @@ def compare(
 
 @check_keywords
 def compare(
-    a: Any,
-    b: Any = None,
-    nbytes: Any = "64MiB",
+    a: Trace | StepTrace | Model | str,
+    b: Trace | StepTrace | TopologyLike | None = None,
+    nbytes: OneOrMany[ByteSize] = "64MiB",
     *,
     algorithm: Sequence[str | Algorithm | Schedule] | None = None,
     channels: int | None = None,
     chunks: int | None = None,
     dtype: str = "float32",
-    engine: Any = "lockstep",
+    engine: OneOrMany[EngineEntry] = "lockstep",
     switches: bool = True,
     executor: Executor | None = None,
     progress: Progress | bool | None = None,
-    parallel: Any = None,
-    **step: Any,
-) -> Any:
+    parallel: OneOrMany[StrategyEntry] | None = None,
+    **step: object,
+) -> Comparison | StepComparison | pd.DataFrame:
     """Two runs, `compare(trace, other)`; or the algorithms of a collective, `compare("allreduce", machine, "64MiB")`.
 
     Training as collectives: two steps, `compare(step, other)`; or the ways of splitting a model,
@@ -147,7 +151,7 @@ def compare(
     return _compare_two(a, b)
 
 
-def _is_model(value: object) -> bool:
+def _is_model(value: object) -> TypeGuard[Model | str]:
     """A Model, or the name of one."""
     if isinstance(value, Trace) or (isinstance(value, str) and value in collectives()):
         return False  # without an import of the package of training
@@ -162,7 +166,9 @@ def _list_model_names() -> list[str]:
     return list(models())
 
 
-def _compare_two(a: Any, b: Any) -> Comparison | StepComparison:
+def _compare_two(
+    a: Trace | StepTrace | Model | str, b: Trace | StepTrace | TopologyLike | None
+) -> Comparison | StepComparison:
     """Two runs, or two steps of training."""
     if isinstance(a, Trace) and isinstance(b, Trace):
         return compare_runs(a, b)
@@ -194,7 +200,7 @@ def _list_entries(
 
 def list_variants(
     entries: Sequence[Algorithm | Schedule | str], search: VariantSearch, switches: bool = True
-) -> list[tuple[Algorithm | Schedule | str, dict[str, Any]]]:
+) -> list[tuple[Algorithm | Schedule | str, dict[str, object]]]:
     """List every algorithm with every choice of options to try.
 
     Args:

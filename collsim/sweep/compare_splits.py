@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CollsimError
 from ..topology import Topology
 from .run import sweep
-from .scenario import list_pairs
+from .scenario import OneOrMany, StrategyEntry, list_pairs
 from .steps import list_splits
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..train import Model
 
 #: Bytes that close a bucket of ddp, as they are tried beside torch's own rule (None): from many small allreduces to a
 #: single one.
@@ -25,7 +26,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def list_usual_splits(topology: Topology) -> list[Any]:
+def list_usual_splits(topology: Topology) -> list[StrategyEntry]:
     """List what is compared unless splits are named: ddp, data_parallel, and a parameter server or one for each GPU.
 
     Args:
@@ -39,7 +40,11 @@ def list_usual_splits(topology: Topology) -> list[Any]:
 
 
 def compare_splits(
-    model: Any, topology: Topology, parallel: Any, options: Mapping[str, Any], **execution: Any
+    model: Model | str,
+    topology: Topology,
+    parallel: OneOrMany[StrategyEntry] | None,
+    options: Mapping[str, Any],
+    **execution: Any,
 ) -> pd.DataFrame:
     """Compare splits of a model.
 

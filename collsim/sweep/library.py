@@ -17,7 +17,7 @@ from ..topology import Topology
 NCCL = "nccl"
 
 
-def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None:
+def check_settings(collectives: Iterable[str], settings: dict[str, object]) -> None:
     """Raise CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's.
 
     Args:

@@ -20,7 +20,7 @@ _MOST = 10_000
 EDITS = ("scaled", "with_link", "without_link", "without_device")
 
 
-def list_networks(topology: Any) -> list[Topology]:
+def list_networks(topology: object) -> list[Topology]:
     """List the topologies of a sweep.
 
     A mapping has `machine` (or `network`) and the keywords of its builder, each one value or a list of them, and the
@@ -45,7 +45,7 @@ def list_networks(topology: Any) -> list[Topology]:
     return networks
 
 
-def _parse_entry(entry: Any) -> Iterable[Topology]:
+def _parse_entry(entry: object) -> Iterable[Topology]:
     if isinstance(entry, str | Machine):
         return [resolve_topology(entry, "sweep")]
     if isinstance(entry, Mapping):
@@ -53,14 +53,14 @@ def _parse_entry(entry: Any) -> Iterable[Topology]:
     return [_require_topology(entry)]
 
 
-def _require_topology(entry: Any) -> Topology:
+def _require_topology(entry: object) -> Topology:
     if not isinstance(entry, Topology):
         message = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
         raise TopologyError(message, entry=entry)
     return entry
 
 
-def _build_networks(entry: dict[str, Any]) -> Iterable[Topology]:
+def _build_networks(entry: dict[str, object]) -> Iterable[Topology]:
     edits = {name: entry.pop(name) for name in EDITS if name in entry}
     if "machine" in entry:
         names = _list_values(entry.pop("machine"))
@@ -102,7 +102,7 @@ def _apply_edits(network: Topology, edits: Mapping[str, Any]) -> Topology:
     return network
 
 
-def _list_values(value: Any) -> list[Any]:
+def _list_values(value: object) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return list(value)
     return [value]

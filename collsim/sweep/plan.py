@@ -140,7 +140,7 @@ def _require_known_topology(entry: Any) -> None:
         require_word("machine", name, machines())
 
 
-def _parse_argument(key: str, value: Any) -> Any:
+def _parse_argument(key: str, value: object) -> object:
     if value is None:
         raise CollsimError("{key} is empty", key=key)
     entries = [value]
@@ -153,14 +153,14 @@ def _parse_argument(key: str, value: Any) -> Any:
     return value
 
 
-def _parse_sizes(entry: Any) -> list[Any]:
+def _parse_sizes(entry: object) -> list[Any]:
     """`1KiB:1GiB:4` as its sizes; a number as it is."""
     if isinstance(entry, str):
         return size_range(entry)
     return [entry]
 
 
-def _parse_name(key: str, entry: Any) -> Any:
+def _parse_name(key: str, entry: object) -> object:
     if isinstance(entry, dict):
         return _split_options(entry)
     if not isinstance(entry, str):
@@ -168,7 +168,7 @@ def _parse_name(key: str, entry: Any) -> Any:
     return entry
 
 
-def _split_options(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _split_options(entry: dict[str, object]) -> tuple[object, dict[str, object]]:
     """The name, and the rest."""
     rest = dict(entry)
     if "name" not in rest:

@@ -21,9 +21,10 @@ from ..schedule import Schedule
 from ..simulate import Engine, simulate
 from ..simulate.waiting import defer_interrupt
 from ..topology import Topology
+from ..units import ByteSize, DataType
 from .library import NCCL, predict_row
 from .orphans import begin_worker
-from .scenario import Work, list_scenarios
+from .scenario import AlgorithmEntry, EngineEntry, OneOrMany, StrategyEntry, TopologyEntry, Work, list_scenarios
 from .steps import StepWork, list_steps, require_collectives_alone, require_steps_alone
 from .synthesized import SYNTHESIZED, time_synthesized
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..train import Model
     from .store import Row, Store
 
 Progress = Callable[[int, int, float], None]
@@ -43,21 +45,21 @@ _ALONE = 1.0
 
 @check_keywords
 def sweep(
-    collective: Any = "allreduce",
-    algorithm: Any = None,
-    topology: Any = (),
-    nbytes: Any = "64MiB",
-    dtype: Any = "float32",
-    engine: Any = "lockstep",
+    collective: OneOrMany[str] = "allreduce",
+    algorithm: OneOrMany[AlgorithmEntry] | None = None,
+    topology: OneOrMany[TopologyEntry] = (),
+    nbytes: OneOrMany[ByteSize] = "64MiB",
+    dtype: OneOrMany[DataType] = "float32",
+    engine: OneOrMany[EngineEntry] = "lockstep",
     *,
-    order: Any = None,
-    model: Any = None,
-    parallel: Any = None,
+    order: OneOrMany[str | Sequence[int]] | None = None,
+    model: OneOrMany[str | Model] | None = None,
+    parallel: OneOrMany[StrategyEntry] | None = None,
     where: Callable[[dict[str, Any]], bool] | None = None,
     executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
-    **step: Any,
+    **step: object,
 ) -> pd.DataFrame:
     """Simulate every combination; a row each, in SI units. Every argument is one value or a list of them.
 
@@ -108,7 +110,7 @@ def sweep(
         message = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(message, executor=executor)
     require_progress(progress, *_COUNTED)
-    work: list[Any]
+    work: Sequence[Work | StepWork]
     if model is None:
         require_collectives_alone({"parallel": parallel, **step})
         work = list_scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)

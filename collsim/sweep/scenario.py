@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from math import prod
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,12 +22,28 @@ from ..faults import digest_schedule
 from ..limits import MOST_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
-from ..simulate import ENGINES
+from ..simulate import ENGINES, Engine
 from ..topology import Topology
+from ..topology_names import TopologyLike
 from ..units import parse_bytes
 from .library import NCCL, check_settings
 from .networks import fingerprint, list_networks
 from .synthesized import SYNTHESIZED, check_options
+
+if TYPE_CHECKING:
+    from ..train.parallel import ParallelStrategy
+
+Value = TypeVar("Value")
+#: One value of an argument of `sweep`, or several.
+OneOrMany: TypeAlias = Value | Iterable[Value]
+#: An algorithm, alone or with a value or a list of values for each of its options.
+AlgorithmEntry: TypeAlias = str | Algorithm | Schedule | tuple[str | Algorithm | Schedule, Mapping[str, object]]
+#: A topology, its name, or a mapping that names its builder and the values of its arguments.
+TopologyEntry: TypeAlias = TopologyLike | Mapping[str, object]
+#: An engine, alone or with its keywords.
+EngineEntry: TypeAlias = Engine | tuple[str, Mapping[str, object]]
+#: A way of splitting a step of training, its name or text, alone or with the values of its options.
+StrategyEntry: TypeAlias = "str | ParallelStrategy | tuple[str, Mapping[str, object]]"
 
 #: Modules and packages whose source decides what a simulation gives.
 MODEL_SOURCES = (

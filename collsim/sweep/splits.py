@@ -162,7 +162,7 @@ class _StoredFigures:
             self.store.add([(key, {"time": time})])
         return [row["time"] for row in self.store.rows(keys, ("time",))]
 
-    def _run(self, work: Callable[..., Any], arguments: list[Any], names: list[Any]) -> Iterator[tuple[Any, Any]]:
+    def _run(self, work: Callable[..., object], arguments: list[object], names: list[Any]) -> Iterator[tuple[Any, Any]]:
         """(name, result) of each piece of work, as they come."""
         if self.executor is None:
             for name, argument in zip(names, arguments, strict=True):

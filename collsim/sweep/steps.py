@@ -50,18 +50,18 @@ class StepWork:
     """
 
     topology: Topology
-    cases: tuple[tuple[Model, ParallelStrategy, dict[str, Any]], ...]
+    cases: tuple[tuple[Model, ParallelStrategy, dict[str, object]], ...]
     keys: tuple[str, ...]
-    inputs: tuple[dict[str, Any], ...] = field(repr=False, default=())
+    inputs: tuple[dict[str, object], ...] = field(repr=False, default=())
 
-    def figures(self, model: Model, parallel: ParallelStrategy, options: Mapping[str, Any]) -> dict[str, Any]:
+    def figures(self, model: Model, parallel: ParallelStrategy, options: Mapping[str, Any]) -> dict[str, object]:
         """The figures of one scenario. Raises CollsimError for what cannot be run."""
         from ..train import training_step
 
         return training_step(model, self.topology, parallel=parallel, **options).row()
 
 
-def require_collectives_alone(options: Mapping[str, Any]) -> None:
+def require_collectives_alone(options: Mapping[str, object]) -> None:
     """Raise CollsimError for what only steps of training have.
 
     Args:
@@ -73,7 +73,7 @@ def require_collectives_alone(options: Mapping[str, Any]) -> None:
             raise CollsimError(message, name=name)
 
 
-def require_steps_alone(options: Mapping[str, Any]) -> None:
+def require_steps_alone(options: Mapping[str, object]) -> None:
     """Raise CollsimError for what only collectives have.
 
     Args:
@@ -90,11 +90,11 @@ def require_steps_alone(options: Mapping[str, Any]) -> None:
 
 
 def list_steps(
-    model: Any,
-    topology: Any,
-    parallel: Any,
-    options: Mapping[str, Any],
-    where: Callable[[dict[str, Any]], bool] | None,
+    model: object,
+    topology: object,
+    parallel: object,
+    options: Mapping[str, object],
+    where: Callable[[dict[str, object]], bool] | None,
 ) -> list[StepWork]:
     """List the steps of training of a sweep, those of a topology together.
 
@@ -142,7 +142,7 @@ def list_steps(
     return work
 
 
-def _list_option_values(name: str, value: Any) -> list[Any]:
+def _list_option_values(name: str, value: object) -> list[Any]:
     """One value or several; the ranks of one step are a list already, a plain list of numbers are counts of GPUs."""
     if name == "ranks" and isinstance(value, range):
         return [value]
@@ -177,7 +177,7 @@ def list_models(models: Any) -> list[Model]:
     return listed
 
 
-def list_splits(parallel: Any) -> list[ParallelStrategy]:
+def list_splits(parallel: object) -> list[ParallelStrategy]:
     """List how the steps of a sweep are split.
 
     Args:

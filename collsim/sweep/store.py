@@ -170,7 +170,7 @@ def parse_options(row: Mapping[Any, Any]) -> Row:
     return {**row, **parsed}
 
 
-def _require_numbers(rows: Mapping[str, Any], names: Sequence[str]) -> None:
+def _require_numbers(rows: Mapping[str, object], names: Sequence[str]) -> None:
     """Raise ValueError for a row without these figures."""
     for key, row in rows.items():
         if not isinstance(row, dict):

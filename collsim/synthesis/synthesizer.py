@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,13 +17,14 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
-from ..units import format_bandwidth, parse_bytes, parse_count
+from ..units import ByteSize, format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import forests, greedy, library_algorithms, phases, solver, tree_forms
 from .personalized import PERSONALIZED, SEARCHED_AS
 
-#: A function that is called with (done, in all, what); None where nobody wants to know.
-ReportProgress: TypeAlias = Callable[..., None] | None
+#: A function that is called with (done, in all, what).
+SearchProgress: TypeAlias = Callable[..., None]
+ReportProgress: TypeAlias = SearchProgress | None
 Effort: TypeAlias = Literal["low", "normal", "high"]
 Method: TypeAlias = Literal["trees", "greedy", "exact"]
 METHODS: tuple[Method, ...] = ("trees", "greedy", "exact")
@@ -94,7 +95,7 @@ def report(schedule: Schedule) -> Report | None:
 def synthesize(
     collective_name: str | Collective,
     topology: TopologyLike,
-    objective: str | int = "bandwidth",
+    objective: ByteSize = "bandwidth",
     effort: Effort = "normal",
     *,
     ranks: int | None = None,
@@ -102,7 +103,7 @@ def synthesize(
     method: Method | None = None,
     pieces: int | None = None,
     switches: bool = True,
-    progress: Any = None,
+    progress: SearchProgress | bool | None = None,
 ) -> Schedule:
     """Find a schedule for a collective on a topology: an ordinary one, verified; `report` says what is proved of it.
 
@@ -133,8 +134,19 @@ def synthesize(
         >>> found = cs.synthesize("allgather", cs.topology.ring(4))
         >>> cs.verify(found)
     """
-    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
-    return search_schedule(collective_name, topology, objective, effort, progress=progress, **options).schedule
+    outcome = search_schedule(
+        collective_name,
+        topology,
+        objective,
+        effort,
+        ranks=ranks,
+        root=root,
+        method=method,
+        pieces=pieces,
+        switches=switches,
+        progress=progress,
+    )
+    return outcome.schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +165,7 @@ class SynthesisOutcome:
 def search_schedule(
     collective_name: str | Collective,
     topology: TopologyLike,
-    objective: str | int = "bandwidth",
+    objective: ByteSize = "bandwidth",
     effort: Effort = "normal",
     *,
     ranks: int | None = None,
@@ -161,7 +173,7 @@ def search_schedule(
     method: Method | None = None,
     pieces: int | None = None,
     switches: bool = True,
-    progress: Any = None,
+    progress: SearchProgress | bool | None = None,
 ) -> SynthesisOutcome:
     """What `synthesize` finds, and the runs that it was compared with.
 
@@ -188,21 +200,20 @@ def search_schedule(
     if method is not None:
         require_word("method", method, METHODS)
     n, root = _parse_ranks(topology, ranks, root)
-    if pieces is None:
-        pieces = None
-    else:
+    if pieces is not None:
         pieces = parse_count(pieces, "pieces")
-    if objective not in ("bandwidth", "latency"):
-        objective = parse_bytes(objective)
+    goal: str | int = str(objective)
+    if goal not in ("bandwidth", "latency"):
+        goal = parse_bytes(objective)
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
-        search = _Search(kind, topology, n, root, objective, effort, pieces, switches, tell)
+        search = _Search(kind, topology, n, root, goal, effort, pieces, switches, tell)
         schedule, outcome = search.run(method)
     verify(schedule)
     _reports[schedule] = outcome
     return SynthesisOutcome(schedule, search.library)
 
 
-def _parse_ranks(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
+def _parse_ranks(topology: Topology, ranks: object, root: object) -> tuple[int, int]:
     """How many ranks take part, and the root. Raises CollsimError for what the topology does not have."""
     if ranks is None:
         n = topology.ranks
@@ -361,7 +372,7 @@ class _Search:
             return self.objective
         return LARGE
 
-    def describe(self, method: str) -> dict[str, Any]:
+    def describe(self, method: str) -> dict[str, object]:
         """The options that say of a schedule how it was found."""
         return {"method": method, "objective": self.objective}
 

@@ -77,7 +77,7 @@ def _describe_step(trace: StepTrace) -> str:
     return f"{trace.step.model.name}, {trace.step.label} on {trace.topology.name}"
 
 
-def compare_steps(a: StepTrace, b: StepTrace) -> StepComparison:
+def compare_steps(a: object, b: object) -> StepComparison:
     """Compare two steps of training.
 
     Args:
@@ -90,7 +90,7 @@ def compare_steps(a: StepTrace, b: StepTrace) -> StepComparison:
     Raises:
         CollsimError: One of them is no StepTrace.
     """
-    for step in (a, b):
-        if not isinstance(step, StepTrace):
-            raise CollsimError("compare wants two StepTraces, or two Traces, got {value!r}", value=step)
+    if not isinstance(a, StepTrace) or not isinstance(b, StepTrace):
+        wrong = next(step for step in (a, b) if not isinstance(step, StepTrace))
+        raise CollsimError("compare wants two StepTraces, or two Traces, got {value!r}", value=wrong)
     return StepComparison(a, b)

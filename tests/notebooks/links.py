@@ -29,7 +29,7 @@ def trace_of(url):
     choice, complaints = from_query(query)
     assert complaints == [], f"{url}: {complaints}"
     if choice.on_machine:
-        network = cs.machine(choice.place, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr, fabric=choice.fabric)
+        network = cs.machine(choice.machine, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr, fabric=choice.fabric)
     else:
         network = parse_topology(write_network(choice), cs.topology.NETWORKS)
     return cs.simulate(cs.schedule(choice.algorithm, topology=network, **dict(choice.options)), network, choice.nbytes)

@@ -589,7 +589,7 @@ def build_engine_settings(choice: Choice) -> dict[str, Any]:
     return {}
 
 
-def build_engine_pair(choice: Choice) -> object:
+def build_engine_pair(choice: Choice) -> Engine | tuple[str, dict[str, Any]]:
     """The engine as `sweep` takes it: its name, or `(name, {keyword: value})`.
 
     Args:
