@@ -107,7 +107,7 @@ def _format_cell(name: str, value: Any) -> str:
     return _COLUMNS[name](value)
 
 
-def _parse_times(words: str) -> Any:
+def _parse_times(words: str) -> object:
     """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log."""
     if "=" in words:
         return dict(pair.split("=", 1) for pair in words.split(","))

@@ -183,7 +183,7 @@ def print_assumptions(network: cs.Topology, time: Callable[[cs.Topology], float]
         print_note("collsim: " + re.sub(r"say (\w+)=[.]{3}", r"give --\1", line))
 
 
-def _read_topology(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
+def _read_topology(file: Path, options: dict[str, object], assumed: bool) -> cs.Topology:
     """The topology in a file; what was not understood, and what was assumed where `assumed`, goes to stderr."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
@@ -389,7 +389,7 @@ def parse_algorithm_options(context: typer.Context) -> dict[str, Any]:
     return options
 
 
-def _parse_option_value(text: str) -> Any:
+def _parse_option_value(text: str) -> object:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:

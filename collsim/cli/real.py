@@ -164,7 +164,7 @@ def _build_step_rows(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
     ]
 
 
-def _build_record(trace: cs.lab.RealTrace) -> dict[str, Any]:
+def _build_record(trace: cs.lab.RealTrace) -> dict[str, object]:
     """What a machine wants of it, SI units."""
     calibrated = None
     if (fit := trace.calibrated) is not None:
@@ -259,7 +259,7 @@ def _build_collective_rows(real: cs.lab.RealStep) -> list[dict[str, Any]]:
     ]
 
 
-def _build_step_record(real: cs.lab.RealStep) -> dict[str, Any]:
+def _build_step_record(real: cs.lab.RealStep) -> dict[str, object]:
     """What a machine wants of it, SI units."""
     return {
         **real.measured.row(),

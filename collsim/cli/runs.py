@@ -251,7 +251,7 @@ def _print_cost(cost: Cost, *later: Cost) -> None:
         print_note(f"collsim: {cost.transfers:,} transfers; {expected} ({cost.how}); Ctrl-C stops it")
 
 
-def _build_trace_record(trace: cs.Trace) -> dict[str, Any]:
+def _build_trace_record(trace: cs.Trace) -> dict[str, object]:
     bottleneck = None
     if (link := trace.bottleneck) is not None:
         bottleneck = {"link": link.name, "kind": link.kind, "share": link.share, "saves": link.saves}
@@ -264,7 +264,7 @@ def _build_trace_record(trace: cs.Trace) -> dict[str, Any]:
     }
 
 
-def _list_busiest_links(trace: cs.Trace) -> list[dict[str, Any]]:
+def _list_busiest_links(trace: cs.Trace) -> list[dict[str, object]]:
     links = trace.topology.links
     top = [int(link) for link in np.argsort(-trace.link_busy, kind="stable") if trace.link_bytes[link] > 0][:8]
     return [
@@ -430,7 +430,7 @@ def _run_race(
         return None
 
 
-def _require_alone(model: str | None, collectives: dict[str, Any], steps: dict[str, Any]) -> None:
+def _require_alone(model: str | None, collectives: dict[str, object], steps: dict[str, object]) -> None:
     """Raises CollsimError for an option of collectives beside a model, and of steps of training without one."""
     for option, value in steps.items():
         if value and model is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -53,11 +53,11 @@ def list_(
         show([{heading: format_cell(value) for heading, value in row.items()} for row in rows], what)
 
 
-def _list_topologies() -> list[dict[str, Any]]:
+def _list_topologies() -> list[dict[str, object]]:
     return [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()]
 
 
-_LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+_LISTS: dict[str, Callable[[], list[dict[str, object]]]] = {
     "algorithms": lambda: cs.algorithms().rows(),
     "machines": lambda: cs.machines().rows(),
     "topologies": _list_topologies,
@@ -144,7 +144,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _find_failures(entry: cs.Algorithm, options: dict[str, Any], checked: list[int], bar: bool) -> dict[int, str]:
+def _find_failures(entry: cs.Algorithm, options: dict[str, object], checked: list[int], bar: bool) -> dict[int, str]:
     """Numbers of ranks for which an algorithm is wrong, and why."""
     failed: dict[int, str] = {}
     with open_progress(bar, "numbers of ranks") as tell:

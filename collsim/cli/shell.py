@@ -27,9 +27,9 @@ from .streams import StandardStreams, print_note
 MISTAKE = 2
 
 #: Both spellings of the option that explains a command.
-HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+HELP: dict[str, object] = {"help_option_names": ["-h", "--help"]}
 #: A command that hands words it does not know to the algorithm.
-EXTRA: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
+EXTRA: dict[str, object] = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 #: Every command in the order of `--help`, with the module beside this one that registers it.
 COMMANDS = {

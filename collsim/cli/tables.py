@@ -70,7 +70,7 @@ def _split_columns(least: list[int], width: int) -> list[list[int]]:
     return parts
 
 
-def _build_table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
+def _build_table(columns: list[tuple[str, list[str], int]], title: str) -> object:
     """Columns, each with its cells and its least width, as rich draws them."""
     from rich.table import Table
 
@@ -82,7 +82,7 @@ def _build_table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
     return table
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON document on stdout: what `--json` of every command prints. Frames are lists of rows, dataclasses are
     objects, what is no number is null; where stdout is not in UTF-8, characters beyond ASCII are escaped.
 
@@ -163,7 +163,7 @@ def show_race(race: SynthesisRace) -> None:
     print(race)
 
 
-def build_race_record(race: SynthesisRace) -> dict[str, Any]:
+def build_race_record(race: SynthesisRace) -> dict[str, object]:
     """The same for machines."""
     return {"found": str(race.provenance), "says": [str(sentence) for sentence in race.says], "runs": race.rows()}
 
@@ -190,7 +190,7 @@ def plain(value: Any) -> Any:
     return _from_object(value)
 
 
-def _from_object(value: Any) -> Any:
+def _from_object(value: object) -> object:
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a frame
         return plain(records(value))
     if hasattr(value, "tolist"):  # arrays and scalars of numpy

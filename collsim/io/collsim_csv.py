@@ -33,7 +33,7 @@ _NUMBERS = ("step", "src", "dst", "chunk", "into", "channel")
 _MOST_ROWS = 5 * MOST_ELEMENTS
 
 
-def build_facts(schedule: Schedule) -> dict[str, Any]:
+def build_facts(schedule: Schedule) -> dict[str, object]:
     """What a schedule is besides its transfers; options that JSON cannot hold are left out."""
     facts = {name: getattr(schedule, name) for name in FACTS}
     facts["options"] = {k: v for k, v in schedule.options.items() if isinstance(v, (str, int, float, bool, type(None)))}
@@ -103,7 +103,7 @@ def list_waits(schedule: Schedule) -> list[list[int]]:
     return [row[a:b] for a, b in pairwise(start)]
 
 
-def with_waits(path: FilePath, schedule: Schedule, waits: Any) -> Schedule:
+def with_waits(path: FilePath, schedule: Schedule, waits: object) -> Schedule:
     """The schedule with explicit dependencies.
 
     Args:
@@ -160,7 +160,7 @@ def read_csv(
     return with_waits(path, schedule, waits)
 
 
-def _parse_facts(path: FilePath, line: str) -> dict[str, Any]:
+def _parse_facts(path: FilePath, line: str) -> dict[str, object]:
     try:
         facts = json.loads(line.lstrip("# "))
     except (ValueError, RecursionError):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def read_collsim_json(path: FilePath) -> Schedule:
     return schedule
 
 
-def _build_step(path: FilePath, number: int, entry: Any) -> Step:
+def _build_step(path: FilePath, number: int, entry: object) -> Step:
     where = Sentence("step {number}", number=number + 1)
     if isinstance(entry, dict):
         pattern = entry
@@ -68,7 +67,7 @@ def _build_step(path: FilePath, number: int, entry: Any) -> Step:
     return Step(src, dst, chunk, into, adds, channel, times, shift, modulus, width)
 
 
-def _build_rows(path: FilePath, where: Sentence, rows: Any) -> list[list[Any]]:
+def _build_rows(path: FilePath, where: Sentence, rows: object) -> list[list[object]]:
     """The transfers of a step, every value in its range. Raises FormatError naming the step and the row."""
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
         message = "expected rows of {count} values: {columns}"

@@ -50,7 +50,7 @@ class Format:
     suffixes: tuple[str, ...]
     holds: Holds
     about: str
-    read: Callable[..., Any] | None = None
+    read: Callable[..., object] | None = None
     write: Callable[..., None] | None = None
     looks: Callable[[str], bool] = lambda head: True
     options: tuple[tuple[str, str], ...] = ()
@@ -83,7 +83,7 @@ def _load_formats() -> dict[str, Format]:
     return _FORMATS
 
 
-def _add_plugin(entry: Callable[[], Any]) -> None:
+def _add_plugin(entry: Callable[[], object]) -> None:
     """Take what a package names: a module that calls `register`, a Format, or a list of them."""
     register_into(_FORMATS, lambda: _add(entry()))
 
@@ -249,7 +249,7 @@ def to_text(path: FilePath) -> str:
     return str(path)
 
 
-def _find_kind(thing: Any) -> str:
+def _find_kind(thing: object) -> str:
     if isinstance(thing, Schedule):
         return "schedule"
     if isinstance(thing, Topology):

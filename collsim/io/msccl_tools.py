@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import Sentence, Words
 from ..files import FilePath, parse_whole_number, read_json, refuse
@@ -78,20 +77,20 @@ def read_msccl_tools(path: FilePath) -> Schedule:
     return freeze_rows(path, facts, steps)
 
 
-def _get_type(data: Any) -> Any:
+def _get_type(data: object) -> object:
     if isinstance(data, dict):
         return data.get("msccl_type") or data.get("sccl_type")
     return type(data).__name__
 
 
-def _parse_object(path: FilePath, data: dict[str, Any], key: str) -> dict[str, Any]:
+def _parse_object(path: FilePath, data: dict[str, object], key: str) -> dict[str, object]:
     value = data.get(key)
     if not isinstance(value, dict):
         refuse(path, key, "expected an object")
     return value
 
 
-def _list(path: FilePath, where: Words, value: Any) -> list[Any]:
+def _list(path: FilePath, where: Words, value: object) -> list[object]:
     if not isinstance(value, list):
         refuse(path, where, "expected a list")
     return value
@@ -100,7 +99,7 @@ def _list(path: FilePath, where: Words, value: Any) -> list[Any]:
 # ---- the collective
 
 
-def _parse_addresses(path: FilePath, data: dict[str, Any]) -> tuple[int, list[Address]]:
+def _parse_addresses(path: FilePath, data: dict[str, object]) -> tuple[int, list[Address]]:
     """(ranks, addresses in order), every address cut into the instance's pieces."""
     collective = _parse_object(path, data, "collective")
     ranks = parse_whole_number(path, "collective", "nodes", collective.get("nodes"), 2, _MOST_RANKS)
@@ -124,7 +123,7 @@ def _parse_addresses(path: FilePath, data: dict[str, Any]) -> tuple[int, list[Ad
     return ranks, [_parse_address(path, a, conditions[a]) for a in range(len(conditions)) for _ in range(pieces)]
 
 
-def _parse_ranks(path: FilePath, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
+def _parse_ranks(path: FilePath, where: Words, key: str, value: object, ranks: int) -> tuple[int, ...]:
     listed = _list(path, Sentence("{where}, {key}", where=where, key=key), value)
     return tuple(sorted({parse_whole_number(path, where, key, r, 0, ranks - 1) for r in listed}))
 
@@ -218,7 +217,7 @@ class _Sends:
         self.path, self.addresses, self.layout, self.ranks = path, addresses, layout, ranks
         self.held = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
 
-    def steps(self, data: dict[str, Any]) -> list[list[Step]]:
+    def steps(self, data: dict[str, object]) -> list[list[Step]]:
         steps: list[list[Step]] = []
         total = 0
         for number, step in enumerate(_list(self.path, "steps", data.get("steps"))):
@@ -245,7 +244,7 @@ class _Sends:
                 steps.append(built)
         return steps
 
-    def _step(self, number: int, sends: list[Any]) -> dict[str, list[tuple[int, int, int, int]]]:
+    def _step(self, number: int, sends: list[object]) -> dict[str, list[tuple[int, int, int, int]]]:
         """(src, dst, slot read, slot written) of each transfer, by what it does."""
         before, copied = dict(self.held), set[tuple[int, int]]()
         rows: dict[str, list[tuple[int, int, int, int]]] = {"copy": [], "reduce": []}
@@ -278,7 +277,7 @@ class _Sends:
             rows["reduce" if adds else "copy"].append((src, dst, self._slot(src, address), self._slot(dst, address)))
         return rows
 
-    def _send(self, number: int, send: Any) -> tuple[int, int, int]:
+    def _send(self, number: int, send: object) -> tuple[int, int, int]:
         if not isinstance(send, list) or len(send) < 3:
             message = "send {send}; expected [address, src, dst]"
             refuse(self.path, Sentence("step {number}", number=number), message, send=str(send)[:60])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -30,12 +29,12 @@ _ONE_DIMENSION: dict[str, tuple[str, Callable[[int], int]]] = {
 }
 
 
-def read_topology(path: FilePath, **options: Any) -> Topology:
+def read_topology(path: FilePath, **options: object) -> Topology:
     """A topology file of any kind that `load_topology` knows."""
     return load_topology(path, **options)
 
 
-def read_yaml(path: FilePath, **options: Any) -> Topology:
+def read_yaml(path: FilePath, **options: object) -> Topology:
     """Read a topology in YAML.
 
     Args:
@@ -77,7 +76,7 @@ def write_astra(topology: Topology, path: FilePath) -> None:
     dims = _load_dimensions(topology) or [
         (kind, size, *_find_uniform(topology)) for kind, size in _list_dimensions(topology)
     ]
-    columns: list[tuple[str, list[Any]]] = [
+    columns: list[tuple[str, list[object]]] = [
         ("topology", [kind for kind, *_ in dims]),
         ("npus_count", [size for _, size, *_ in dims]),
         ("bandwidth", [float(f"{rate / 2**30:.12g}") for *_, rate, _ in dims]),

@@ -20,7 +20,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..collective import collective as find_collective
 from ..errors import Sentence
@@ -114,7 +114,7 @@ def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None
     return _build_frame(rows)
 
 
-def _parse_rows(path: FilePath, seen: _Table, collective: str | None, ranks: int | None) -> Iterator[dict[str, Any]]:
+def _parse_rows(path: FilePath, seen: _Table, collective: str | None, ranks: int | None) -> Iterator[dict[str, object]]:
     count = 0
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = raw.strip()
@@ -154,7 +154,7 @@ def _parse_columns(path: FilePath, number: int, line: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, Any]:
+def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, object]:
     where, tokens = Sentence("line {line}", line=number), line.split()[:64]
     if len(tokens) <= len(seen.columns):
         message = "{count} values, but the table has {columns} columns; is the file truncated?"
@@ -184,7 +184,7 @@ def _parse_values(path: FilePath, where: Sentence, seen: _Table, tokens: list[st
     return values
 
 
-def _build_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _build_frame(rows: list[dict[str, object]]) -> pd.DataFrame:
     import pandas as pd
 
     columns = [

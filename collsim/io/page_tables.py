@@ -66,7 +66,7 @@ def _format_cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[
     return names, [[format_page_cell(n, row[n]) for n in names] for row in table.to_dict("records")]
 
 
-def _has_content(value: Any) -> bool:
+def _has_content(value: object) -> bool:
     """Is there anything to show?"""
     return value is not None and value not in ({}, "{}") and value == value
 

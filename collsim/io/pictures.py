@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from ..files import FilePath
 from ..simulate import Trace
@@ -11,7 +10,7 @@ from ..simulate.trace import views
 from .file_formats import Format, register
 
 
-def write_picture(trace: Trace, path: FilePath, **options: Any) -> None:
+def write_picture(trace: Trace, path: FilePath, **options: object) -> None:
     """Write a run as what the suffix says. Raises CollsimError for unknown options, and `.mp4` where ffmpeg is
     missing.
 

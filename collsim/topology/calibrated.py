@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class Measured:
 
     links: Mapping[str, LinkFigures]
     factors: Mapping[str, float]
-    fitted_on: Mapping[str, Any]
+    fitted_on: Mapping[str, object]
     error: float
     held_out: float | None = None
     size_corrections: tuple[SizeCorrection, ...] = ()

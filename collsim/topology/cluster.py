@@ -24,7 +24,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -589,7 +589,7 @@ def _split(device: Longs, size: int) -> tuple[Ints, Ints]:
     return node, numbers - node * size
 
 
-def _find_distinct(code: npt.NDArray[Any], most: int) -> tuple[Longs, Longs]:
+def _find_distinct(code: npt.NDArray[np.generic], most: int) -> tuple[Longs, Longs]:
     """Where each different code below `most` is first, in the order of the codes, and for all which of them they
     are."""
     if most > 1000 + 4 * len(code):

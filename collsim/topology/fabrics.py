@@ -194,7 +194,7 @@ class _FabricRequest:
             what, Extent(switches, 2 * (self.ports + cables)), "use fewer or smaller switches", TopologyError
         )
 
-    def take(self, key: str, default: Any) -> Any:
+    def take(self, key: str, default: object) -> object:
         value = self.options.pop(key, None)
         if value is None:
             return default
@@ -400,7 +400,7 @@ FABRICS = {
 }
 
 
-def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> Fabric:
+def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: object) -> Fabric:
     """A fabric for nodes * cards ports.
 
     Args:

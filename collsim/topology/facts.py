@@ -32,7 +32,7 @@ class Assumption:
     option: str
     value: str
     reason: tuple[str, str]
-    others: tuple[Any, ...] = ()
+    others: tuple[object, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.reason[0]}: taken for {self.value}; say {self.option}=... if it is another"

@@ -616,7 +616,7 @@ def _parse_rates(shape: str, bandwidth: Bandwidth, alpha: Duration) -> tuple[flo
         raise TopologyError("{shape}: {error}", shape=shape, error=error) from None
 
 
-def _format_name(shape: str, arguments: tuple[int, ...], options: dict[str, Any], rate: float, delay: float) -> str:
+def _format_name(shape: str, arguments: tuple[int, ...], options: dict[str, object], rate: float, delay: float) -> str:
     """As it can be typed again; what is at its default is left out."""
     parts = [str(a) for a in arguments] + [f"{k}={v}" for k, v in options.items()]
     if rate != parse_bandwidth(BANDWIDTH):

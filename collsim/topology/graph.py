@@ -212,7 +212,7 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     return build_topology(name, attributes, _read_edges(graph, number))
 
 
-def _warn_of_switches(nodes: Mapping[Any, Mapping[str, Any]]) -> None:
+def _warn_of_switches(nodes: Mapping[object, Mapping[str, object]]) -> None:
     """Warn where every node becomes a rank though names say that some are none."""
     if any(data.get("kind") is not None for data in nodes.values()):
         return
@@ -257,7 +257,9 @@ def build_topology(
     return topology
 
 
-def _find_reducing_switches(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArray[np.int8]) -> tuple[int, ...]:
+def _find_reducing_switches(
+    nodes: Mapping[object, Mapping[str, object]], kinds: npt.NDArray[np.int8]
+) -> tuple[int, ...]:
     """Numbers of the switches of which it is said that they reduce."""
     reducing = [i for i, data in enumerate(nodes.values()) if data.get("reduces", False) is not False]
     for i, (node, data) in enumerate(nodes.items()):
@@ -297,7 +299,7 @@ def format_ranks(ranks: Iterable[int]) -> Sentence:
     return Sentence("ranks {ranks}" if len(numbers) > 1 else "rank {ranks}", ranks=names)
 
 
-def _parse_kinds(nodes: Mapping[Any, Mapping[str, Any]]) -> npt.NDArray[np.int8]:
+def _parse_kinds(nodes: Mapping[object, Mapping[str, object]]) -> npt.NDArray[np.int8]:
     """Codes of the kinds of all nodes."""
     kinds = [data.get("kind") for data in nodes.values()]
     if all(kind is None for kind in kinds):
@@ -378,7 +380,7 @@ def _parse_cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
     return Cable(kind, label, bandwidth, alpha, source, nominal=bandwidth)
 
 
-def _require_own_names(a: Hashable, b: Hashable, data: dict[str, Any]) -> None:
+def _require_own_names(a: Hashable, b: Hashable, data: dict[str, object]) -> None:
     """Raise TopologyError where an edge has no bandwidth, or names a figure as other tools do."""
     for name, others in (("bandwidth", _BANDWIDTH_NAMES), ("alpha", _ALPHA_NAMES)):
         other = next((word for word in others if word in data), None)
@@ -395,7 +397,7 @@ def _require_own_names(a: Hashable, b: Hashable, data: dict[str, Any]) -> None:
         )
 
 
-def _get_text(data: dict[str, Any], name: str, default: str) -> str:
+def _get_text(data: dict[str, object], name: str, default: str) -> str:
     value = data.get(name)
     return str(default if value is None else value) or default
 

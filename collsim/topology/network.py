@@ -33,7 +33,7 @@ Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 #: Registered by higher layers (`files`, viz), which this module must not import: how a Topology is written and drawn.
-views: dict[str, Callable[..., Any]] = {}
+views: dict[str, Callable[..., object]] = {}
 
 _MOST_SHOWN = 60  # rows of a table in a notebook, as pandas shows
 #: Kinds of device, in the order of their codes.
@@ -875,7 +875,7 @@ class Topology:
         return f"<Topology {self.name}: {self.ranks} ranks, {len(self.devices)} devices, {len(self.links)} links>"
 
 
-def _freeze(*arrays: npt.NDArray[Any]) -> None:
+def _freeze(*arrays: npt.NDArray[np.generic]) -> None:
     for array in arrays:
         array.flags.writeable = False
 

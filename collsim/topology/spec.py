@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ..errors import TopologyError, describe_unknown
 from ..errors.keywords import require_keywords
@@ -37,8 +36,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     name, inside = match[1], match[2] or ""
     if name not in builders:
         raise TopologyError(describe_unknown("topology", name, builders))
-    values: list[Any] = []
-    keywords: dict[str, Any] = {}
+    values: list[object] = []
+    keywords: dict[str, object] = {}
     for part in filter(None, (p.strip() for p in inside.split(","))):
         key, equals, value = part.partition("=")
         if equals:
@@ -60,7 +59,7 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     return builder(*values, **keywords)
 
 
-def _parse_value(text: str) -> Any:
+def _parse_value(text: str) -> object:
     """A whole number, a number, True, False, None, or the text itself (a quantity with its unit, or a word)."""
     words = {"true": True, "false": False, "none": None}
     bare = text.strip("\"'")

@@ -167,7 +167,7 @@ class _Machine:
         }
         self.now = dict.fromkeys(self.blocks, 0)
         self.flying: dict[tuple[int, int, int], deque[tuple[Spot, list[int]]]] = {}
-        self.waiting: dict[Any, list[tuple[int, int]]] = {}
+        self.waiting: dict[object, list[tuple[int, int]]] = {}
         self.order: list[tuple[Spot, Spot | None]] = []
         self.writer: dict[Cell, Spot] = {}
         self.owners: dict[tuple[str, int, int, int], tuple[int, int]] = {}
@@ -217,12 +217,12 @@ class _Machine:
             return ("room", g, tb.send, tb.channel)
         return None
 
-    def events(self, spot: Spot) -> list[Any]:
+    def events(self, spot: Spot) -> list[object]:
         """What an instruction that has just run makes possible."""
         g, b, s = spot
         tb = self.blocks[g, b]
         step = tb.steps[s]
-        done: list[Any] = [("step", *spot)]
+        done: list[object] = [("step", *spot)]
         if step.sends:
             done.append(("message", g, tb.send, tb.channel))
         if step.receives:

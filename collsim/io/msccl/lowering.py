@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -226,7 +225,7 @@ class _Lowering:
         self.finish: dict[Spot, list[tuple[int, int]]] = {}
         self.blocks: dict[tuple[int, int], _Past] = {}
         self.end = layout.end
-        self.spare: dict[Any, int] = {}
+        self.spare: dict[object, int] = {}
         self.dead = self.dead_sources()
 
     def slots(self, spot: Spot, operand: tuple[str, int], count: int) -> list[Slot]:
@@ -256,7 +255,7 @@ class _Lowering:
                 live |= set(dst)
         return dead
 
-    def fresh(self, key: Any, count: int) -> int:
+    def fresh(self, key: object, count: int) -> int:
         """`count` slots beyond all others, the same ones for the same key."""
         if key not in self.spare:
             self.spare[key] = self.end

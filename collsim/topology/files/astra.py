@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def matches_format(text: str) -> bool:
     return re.search(r"^npus_count\s*:", text, re.MULTILINE) is not None
 
 
-def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+def read(text: str, name: str, options: dict[str, object]) -> Topology:
     """The network of the file; ranks are its NPUs. It has no options.
 
     Args:
@@ -59,7 +58,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     return build(dims, name, notes)
 
 
-def _read_dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, float]]:
+def _read_dimensions(data: dict[str, object], name: str) -> list[tuple[str, int, float, float]]:
     """(kind, size, B/s, s) per dimension."""
     columns = []
     for key in _KEYS:
@@ -97,7 +96,7 @@ def _read_dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, fl
     return dims
 
 
-def _shorten(value: Any) -> str:
+def _shorten(value: object) -> str:
     """The value in a message, however long it is."""
     import reprlib
 

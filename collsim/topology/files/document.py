@@ -104,7 +104,7 @@ def _require_short(node: Node) -> None:
     waiting = [node]
     while waiting:
         here = waiting.pop()
-        children: Sequence[Any] = ()
+        children: Sequence[object] = ()
         if isinstance(here.value, list):
             children = here.value
         waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]

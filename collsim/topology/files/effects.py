@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from ...errors import CollsimError
 from ..facts import Effect, FromText
@@ -14,7 +13,7 @@ from ..network import Topology
 from .load import parse_topology_text
 
 
-def read_again(topology: Topology, **options: Any) -> Topology:
+def read_again(topology: Topology, **options: object) -> Topology:
     """The same file read with further options.
 
     Args:
@@ -33,7 +32,7 @@ def read_again(topology: Topology, **options: Any) -> Topology:
 
 
 @lru_cache(maxsize=64)
-def _read(reading: FromText, options: tuple[tuple[str, Any], ...]) -> Topology:
+def _read(reading: FromText, options: tuple[tuple[str, object], ...]) -> Topology:
 
     with warnings.catch_warnings():  # what is assumed was told when it was read first
         warnings.simplefilter("ignore")

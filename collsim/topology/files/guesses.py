@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import TopologyError, format_value
 from ...units import parse_count
@@ -61,7 +60,7 @@ class Guesses:
     assumptions: tuple[Assumption, ...]
 
 
-def guess_parts(seen: MatrixHints, options: Mapping[str, Any]) -> Guesses:
+def guess_parts(seen: MatrixHints, options: Mapping[str, object]) -> Guesses:
     """Told by `options` (gpu, pcie, cpu; nic is left to `machine`), else the usual.
 
     Args:

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
-from typing import Any
 
 from ...errors import FormatError, require_path
 from ...limits import FILE_MEMORY, find_memory_limit, within
@@ -31,7 +30,7 @@ class FormatWarning(UserWarning):
     """
 
 
-def load_topology(path: str | PathLike[str], **options: Any) -> Topology:
+def load_topology(path: str | PathLike[str], **options: object) -> Topology:
     """A topology from a file.
 
     Formats: `nvidia-smi topo -m` as pasted; NCCL topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE, also RCCL's with
@@ -73,7 +72,7 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
 
 
-def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topology:
+def parse_topology_text(text: str, name: str = "text", **options: object) -> Topology:
     """A topology from text, as `load_topology` reads it from a file; for example pasted into the app.
 
     Args:
@@ -105,13 +104,13 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
     return topology
 
 
-def _remember_reading(text: str, name: str, options: dict[str, Any]) -> FromText:
+def _remember_reading(text: str, name: str, options: dict[str, object]) -> FromText:
     """How to read it again, as a value that can be hashed."""
     plain = ((key, tuple(value) if isinstance(value, list) else value) for key, value in sorted(options.items()))
     return FromText(text, name, tuple(plain))
 
 
-def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, Any]], Topology]:
+def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, object]], Topology]:
     head = text.lstrip()
     if not head:
         raise FormatError("{name} is empty; expected nvidia-smi topo -m text, NCCL topology XML, or YAML", name=name)

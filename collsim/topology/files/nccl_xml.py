@@ -99,7 +99,7 @@ class _Progress:
         return number
 
 
-def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+def read(text: str, name: str, options: dict[str, object]) -> Topology:
     """The topology of the machine that NCCL saw. Options: those of `machine`.
 
     Args:

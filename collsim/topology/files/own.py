@@ -138,7 +138,7 @@ def matches_format(text: str) -> bool:
     return re.search(r"^[ \t{]*['\"]?collsim['\"]?\s*:", text, re.MULTILINE) is not None
 
 
-def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+def read(text: str, name: str, options: dict[str, object]) -> Topology:
     """The topology of the file; `options` replace those that the file gives.
 
     Args:
@@ -433,7 +433,7 @@ def to_yaml(topology: Topology) -> str:
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120))
 
 
-def _write_plain(value: Any) -> Any:
+def _write_plain(value: object) -> object:
     if isinstance(value, Nic):
         if NICS.get(value.name) == value:
             return value.name
@@ -447,7 +447,7 @@ def _name_cables(cables: list[Cable]) -> dict[Cable, str]:
     return {cable: f"{cable.kind}-{i}" for i, cable in enumerate(dict.fromkeys(cables))}
 
 
-def _write_cable(cable: Cable) -> dict[str, Any]:
+def _write_cable(cable: Cable) -> dict[str, object]:
     """Plain numbers in B/s and s, so that they come back exactly."""
     written = {
         key: getattr(cable, key)
@@ -460,7 +460,7 @@ def _write_cable(cable: Cable) -> dict[str, Any]:
     }
 
 
-def _write_machine(machine: Machine) -> dict[str, Any]:
+def _write_machine(machine: Machine) -> dict[str, object]:
     names = _name_cables([cable for *_, cable in machine.connections])
     written = {
         key: getattr(machine, key)
@@ -479,7 +479,7 @@ def _write_machine(machine: Machine) -> dict[str, Any]:
     return written
 
 
-def _write_links(topology: Topology) -> dict[str, Any]:
+def _write_links(topology: Topology) -> dict[str, object]:
     links, names = topology.links, list(topology.devices.name)
     used = [
         replace(links.cables[c], bandwidth=float(r), alpha=float(a))
@@ -499,7 +499,7 @@ def _write_links(topology: Topology) -> dict[str, Any]:
     }
 
 
-def _write_routing(topology: Topology) -> dict[str, Any]:
+def _write_routing(topology: Topology) -> dict[str, object]:
     """By which figures routes were chosen, where these are not those of the links any longer."""
     paths, links = topology.next_hop, topology.links
     if not isinstance(paths, ShortestPaths):

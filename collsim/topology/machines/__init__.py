@@ -34,7 +34,7 @@ from ..parts.refit import refit_machine
 from ..rings import find_rings
 
 #: What `machine` takes where nothing is said.
-_DEFAULTS: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
+_DEFAULTS: dict[str, object] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
 _DEFAULTS |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
@@ -74,7 +74,7 @@ def _describe_machine(machine: Machine) -> Row:
     return {"title": machine.title, "what": machine.about}
 
 
-def _add(named: Any) -> None:
+def _add(named: object) -> None:
     """Take what a package names: a Machine, a list of them, or a module with `MACHINES`."""
     named = getattr(named, "MACHINES", named)
     for entry in named if isinstance(named, (list, tuple)) else (named,):
@@ -100,7 +100,7 @@ def machine(
     cpu: str | None = None,
     nics: int | str | None = None,
     gpus: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> Topology:
     """`nodes` copies of a machine, joined by a fabric; rank r is GPU r mod g of node r // g, with g GPUs in a node.
 
@@ -156,7 +156,7 @@ def machine(
     net = _build_net(node, count, card, fabric, oversubscription, rates, options)
     policy = _build_policy(node, card, net, p2p, gdr, pxn)
     devices, order = _place_ranks(node, count, placement)
-    request: dict[str, Any] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
+    request: dict[str, object] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
     request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
