@@ -139,10 +139,8 @@ class Algorithm:
         if (message := self._evaluate_claim("ranks", n, {})) is not None:
             raise CollsimError("{name}: ranks={n}: {reason}", name=self.name, n=n, reason=Sentence.from_words(message))
         kind = find_collective(self.collective)
-        chunks, helpers = (
-            self._evaluate_count("chunks", n, complete, 1),
-            self._evaluate_count("helpers", n, complete, 0),
-        )
+        chunks = self._evaluate_count("chunks", n, complete, 1)
+        helpers = self._evaluate_count("helpers", n, complete, 0)
         labelled = {k: complete[k] for k in with_channels if self.options[k].kind != "topology"}
         if chunks is None and kind.has_separate_result:
             chunks = n if kind.has_blocks else 1  # slots beyond are for the result, so they say nothing about chunks

@@ -341,10 +341,8 @@ class Schedule:
         Returns:
             Lines of text.
         """
-        most_ranks, most_steps = (
-            parse_count(most_ranks, "most_ranks", least=0),
-            parse_count(most_steps, "most_steps", least=0),
-        )
+        most_ranks = parse_count(most_ranks, "most_ranks", least=0)
+        most_steps = parse_count(most_steps, "most_steps", least=0)
         names, cells = self.diagram_cells(most_ranks, most_steps)
         columns = min(self.steps, most_steps)
         header = ["", *(f"step {k}" for k in range(1, columns + 1))]

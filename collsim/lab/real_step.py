@@ -169,9 +169,9 @@ def write_sentences(real: RealStep) -> list[Text]:
     if more <= 0:
         return pairs
     name, many = f"{task.name} ({task.kind})", max(other.microbatch for other in real.predicted.step.tasks)
-    of_microbatch, of_microbatch_zh = (
-        (f" of microbatch {task.microbatch + 1}", f"第 {task.microbatch + 1} 个微批的 ") if many else ("", "")
-    )
+    of_microbatch = of_microbatch_zh = ""
+    if many:
+        of_microbatch, of_microbatch_zh = f" of microbatch {task.microbatch + 1}", f"第 {task.microbatch + 1} 个微批的 "
     pairs.append(
         (
             f"Of all tasks {name}{of_microbatch} takes most more than predicted: {format_time(more)}.",

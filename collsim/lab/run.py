@@ -135,22 +135,15 @@ def run_for_real(
         nbytes, dtype = _find_nbytes(require_schedule(schedule), data, layout), data.dtype
     plan, network = require_schedule(schedule), (alpha, bandwidth, eager, late, slow)
     request = _imitate_network(check_request(plan, nbytes, dtype, op, on, repeat, time_limit), network)
-    cost = (
-        measure_message_cost(plan.ranks, request.network, on)
-        if calibrate or request.network.bandwidth is None
-        else None
-    )
+    cost = None
+    if calibrate or request.network.bandwidth is None:
+        cost = measure_message_cost(plan.ranks, request.network, on)
     predicted = _predict(request, cost)
     require_time_limit(predicted.time, request.repeat, request.time_limit)
     with open_progress(progress, "runs", "runs done", "in all") as report_progress:
         if data is None:
-            outcomes, out = (
-                _require_correct(
-                    request,
-                    _run_processes(request, *draw_numbers(request), give=False, report_progress=report_progress),
-                ),
-                None,
-            )
+            runs = _run_processes(request, *draw_numbers(request), give=False, report_progress=report_progress)
+            outcomes, out = _require_correct(request, runs), None
         else:
             outcomes, out = _run_on_buffers(request, data, layout, report_progress)
     return replace(build_trace(request, predicted, outcomes, out), calibrated=cost)

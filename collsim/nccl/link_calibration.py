@@ -232,10 +232,8 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     seen = summarize_fit_data(
         facts, sizes, ranks, sorted({s.call.collective for s in samples}), select_pinned_settings(environment)
     )
-    error, held_out = (
-        round(float(compute_relative_error(residuals.ratio).median()), 4),
-        _measure_held_out_error(samples),
-    )
+    error = round(float(compute_relative_error(residuals.ratio).median()), 4)
+    held_out = _measure_held_out_error(samples)
     known = Measured({}, factors, seen, error, held_out, size_corrections)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)

@@ -199,11 +199,9 @@ def build_nvls_graph(facts: Facts, ring: Graph) -> Graph:
     Returns:
         Channels and speeds (GB/s).
     """
-    inside, heads, table = (
-        compute_intra_bandwidth(facts),
-        min(facts.local_ranks, c.MAX_NVLS_ARITY),
-        c.get_speeds(facts.cc, 1),
-    )
+    inside = compute_intra_bandwidth(facts)
+    heads = min(facts.local_ranks, c.MAX_NVLS_ARITY)
+    table = c.get_speeds(facts.cc, 1)
     speed = next((s for s in table if s * (heads + 1) <= inside), table[-1])
     if facts.nodes == 1:
         return Graph(heads, speed, _raise_speed(table, speed), "NVL", "LOC", False, pattern=c.NVLS)

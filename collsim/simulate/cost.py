@@ -82,10 +82,8 @@ def _estimate_job(job: Job, traffic: _OtherTraffic, topology: Topology, conditio
     slots, patterns = Slots(job.slot_bytes), job.singles
     for group in group_by_pairs(patterns):
         first = patterns[group[0]]
-        src, dst = (
-            np.concatenate([job.placement[first.src], traffic.src]),
-            np.concatenate([job.placement[first.dst], traffic.dst]),
-        )
+        src = np.concatenate([job.placement[first.src], traffic.src])
+        dst = np.concatenate([job.placement[first.dst], traffic.dst])
         found_routes, bandwidth, alpha = find_routes(topology, src, dst, conditions)
         routes += len(np.unique(src * topology.endpoints + dst))
         if conditions.sharing == "none":

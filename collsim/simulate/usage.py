@@ -75,12 +75,10 @@ def compute_usage(segments: Segments, link: int, routes: Routes) -> Usage:
     crosses = np.bincount(_list_owners(routes)[routes.link == link], minlength=len(routes))
     times = np.where(segments.link < 0, crosses[segments.row], segments.link == link)
     stretches = np.flatnonzero(times)
-    row, begin, end, rate = (
-        segments.row[stretches],
-        segments.begin[stretches],
-        segments.end[stretches],
-        segments.rate[stretches] * times[stretches],
-    )
+    row = segments.row[stretches]
+    begin = segments.begin[stretches]
+    end = segments.end[stretches]
+    rate = segments.rate[stretches] * times[stretches]
     when = np.concatenate([begin, end])
     change = np.concatenate([rate, -rate])
     time, index = np.unique(when, return_inverse=True)

@@ -80,11 +80,9 @@ def match_chunks(
     if (wanted.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter, alltoall
         goal, distance = wanted.argmax(axis=0), compute_distances(n, src, dst, alpha + seconds)
     goal = goal.astype(np.int64)
-    network, holding, queue = (
-        _build_network(n, src, dst, alpha, seconds),
-        held_before.copy(),
-        _build_queue(len(src), seed),
-    )
+    network = _build_network(n, src, dst, alpha, seconds)
+    holding = held_before.copy()
+    queue = _build_queue(len(src), seed)
     total = int((wanted & ~held_before).sum())
     if (goal >= 0).any():
         total = _count_hops(n, src, dst, held_before, goal)

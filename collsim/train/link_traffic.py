@@ -35,10 +35,8 @@ def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepReques
     Returns:
         Bytes by rank of the topology; a parameter server on a host of its own is no rank.
     """
-    network, out = (
-        CollectiveModel(topology, request.collectives, request.algorithm),
-        {rank: 0 for lane in step.lanes for rank in lane},
-    )
+    network = CollectiveModel(topology, request.collectives, request.algorithm)
+    out = {rank: 0 for lane in step.lanes for rank in lane}
     often: dict[Hashable, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]

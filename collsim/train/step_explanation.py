@@ -78,10 +78,8 @@ def explain_change(trace: StepTrace) -> Text:
     waits = None
     if name == "exposed" and trace.exposed:
         waits = describe_waits(trace)
-    en, zh = (
-        f"{_PART_NAMES[name][0]}{per_batch[0]}: {format_time(before)}, now {format_time(now)}",
-        (f"{_PART_NAMES[name][1]}{per_batch[1]}：原 {format_time(before)}，现 {format_time(now)}"),
-    )
+    en = f"{_PART_NAMES[name][0]}{per_batch[0]}: {format_time(before)}, now {format_time(now)}"
+    zh = f"{_PART_NAMES[name][1]}{per_batch[1]}：原 {format_time(before)}，现 {format_time(now)}"
     if waits is None:
         return f"{en}.", f"{zh}。"
     return f"{en}; {waits[0]}.", f"{zh}；{waits[1]}。"
@@ -302,10 +300,8 @@ def _describe_data_parallel(trace: StepTrace) -> Text:
 
 def _describe_idle_cards(trace: StepTrace) -> Text | None:
     """That cards which GPUs wait for are fewer than a node has, because PCIe has no room for more of NCCL's rings."""
-    request, group_sizes = (
-        trace.request,
-        {len(trace.step.get_ranks(trace.step.tasks[i])) for i in trace.step.collectives},
-    )
+    request = trace.request
+    group_sizes = {len(trace.step.get_ranks(trace.step.tasks[i])) for i in trace.step.collectives}
     is_nccl = request.collectives == "nccl" and not request.algorithm
     if not is_nccl or trace.exposed < 1e-3 * trace.time or len(request.ranks) not in group_sizes:
         return None

@@ -18,12 +18,10 @@ def _simulate_step(**options: object) -> StepTrace:
 
 
 def _build_training_facts() -> RunFacts:
-    usual, small, middle, late = (
-        _simulate_step(),
-        _simulate_step(bucket=_SMALL),
-        _simulate_step(bucket=_MIDDLE),
-        _simulate_step(overlap=False),
-    )
+    usual = _simulate_step()
+    small = _simulate_step(bucket=_SMALL)
+    middle = _simulate_step(bucket=_MIDDLE)
+    late = _simulate_step(overlap=False)
     first = usual.what_if(first_step=True)
     sizes = ddp().list_bucket_bytes(model("resnet50"))
     return build_facts(

@@ -13,11 +13,9 @@ def _simulate_step(way: ParallelStrategy) -> StepTrace:
 
 
 def _build_parallel_facts() -> RunFacts:
-    hub, copies, ring = (
-        _simulate_step(data_parallel()),
-        _simulate_step(data_parallel(nccl=False)),
-        _simulate_step(ddp()),
-    )
+    hub = _simulate_step(data_parallel())
+    copies = _simulate_step(data_parallel(nccl=False))
+    ring = _simulate_step(ddp())
     through, around = (
         simulate_algorithm(name, build_switch()) for name in ("allreduce_data_parallel", "allreduce_ring")
     )

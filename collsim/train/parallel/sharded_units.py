@@ -335,10 +335,8 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
     share = 1
     if layer.partition:
         share = t
-    nbytes, width = (
-        (moved + count_layer_parameters(layer, cut)) * cut.item_bytes,
-        layer.width // (t if layer.partition == "vocab" else 1),
-    )
+    nbytes = (moved + count_layer_parameters(layer, cut)) * cut.item_bytes
+    width = layer.width // (t if layer.partition == "vocab" else 1)
     return LayerWork(
         number, layer.flops * samples / share, nbytes, layer.ops, width=width, wait_count=count_waits(layer, cut)
     )

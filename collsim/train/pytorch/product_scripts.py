@@ -152,11 +152,9 @@ def write_product_script(step: ScriptedStep) -> str:
 def _find_decoder_shape(workload: Workload, split: Split, listed: list[tuple[ModelUnit, ...]]) -> DecoderShape | None:
     """Those of a decoder whose ends are on the first and the last stage; None for what runs as units. Raises
     CollsimError for what neither can do."""
-    context, expert, tensor = (
-        split.find_part(ContextParallel),
-        split.find_part(ExpertParallel),
-        split.find_part(TensorParallel),
-    )
+    context = split.find_part(ContextParallel)
+    expert = split.find_part(ExpertParallel)
+    tensor = split.find_part(TensorParallel)
     if context is not None and context.size > 1:
         message = "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone"
         raise CollsimError(message, part=context.label)

@@ -236,11 +236,9 @@ def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
         context = skip
     after = ""
     if not parallel.overlap:  # DDP has no switch for that
-        wrap, context, after = (
-            wrap + _write_manual_allreduces(workload, parallel),
-            "model.no_sync()",
-            "    reduce_all()\n",
-        )
+        wrap = wrap + _write_manual_allreduces(workload, parallel)
+        context = "model.no_sync()"
+        after = "    reduce_all()\n"
     first = 'log["bucket_sizes"]'
     if workload.step_number == 1:
         sizes = first

@@ -33,10 +33,8 @@ def draw_rack(sheet: Sheet, node: NodeDevices, title: str) -> None:
     """
     trays = _group_trays(sheet, node)
     across = (len(trays) + 1) // 2
-    cards, memory = (
-        bool(node.get_devices("nic")),
-        any(sheet.picture.endpoint[m] < 0 for m in node.get_devices("memory")),
-    )
+    cards = bool(node.get_devices("nic"))
+    memory = any(sheet.picture.endpoint[m] < 0 for m in node.get_devices("memory"))
     tall = 12.0 + 26 * memory + 66 * cards + 30 + 30 + 30
     width = across * (_TRAY + 6) - 6
     middle = 34 + tall + 40

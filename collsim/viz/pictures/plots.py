@@ -308,10 +308,8 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     chunked = chunked.dropna(subset=["chunks", "time"]).sort_values("chunks").astype({"chunks": int})
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
         low = min(part.to_dict("records"), key=lambda row: round_time(row["time"]))
-        color, label = (
-            palette.SERIES[number % len(palette.SERIES)],
-            f"{name}, {low['chunks']}: {words.format_duration(low['time'])}",
-        )
+        color = palette.SERIES[number % len(palette.SERIES)]
+        label = f"{name}, {low['chunks']}: {words.format_duration(low['time'])}"
         ax.plot(
             part["chunks"],
             part["time"],

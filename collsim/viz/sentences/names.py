@@ -124,10 +124,8 @@ def name_links(trace: Trace) -> list[Text]:
     Args:
         trace: The run.
     """
-    links, called = (
-        trace.topology.links,
-        [name_device(trace, device) for device in range(len(trace.topology.devices.kind))],
-    )
+    links = trace.topology.links
+    called = [name_device(trace, device) for device in range(len(trace.topology.devices.kind))]
     ends = zip(links.src.tolist(), links.dst.tolist(), strict=True)
     return [_join_ends(trace, src, dst, called[src], called[dst]) for src, dst in ends]
 

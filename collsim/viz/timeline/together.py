@@ -191,10 +191,8 @@ def find_first_mistake(whole: MergedTrace) -> Mistake | None:
             row = None
         else:
             row = int(whole.row_of[number][mistake_of_part.row])
-        rank, chunk = (
-            int(whole.placements[number][mistake_of_part.rank]),
-            whole.first_slot[number] + mistake_of_part.chunk,
-        )
+        rank = int(whole.placements[number][mistake_of_part.rank])
+        chunk = whole.first_slot[number] + mistake_of_part.chunk
         text = f"{get_letter(number)}: {mistake_of_part.text[0]}", f"{get_letter(number)}：{mistake_of_part.text[1]}"
         return mistake_of_part._replace(rank=rank, chunk=chunk, step=step, row=row, text=text)
     return None

@@ -109,10 +109,8 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
 
 def _draw_headline(step_shown: StepShown) -> None:
     """Four figures and the sentence."""
-    row, sentences = (
-        step_shown.figures,
-        {about: choose_text(pair) for about, pair in step_shown.sentences.items()},
-    )
+    row = step_shown.figures
+    sentences = {about: choose_text(pair) for about, pair in step_shown.sentences.items()}
     notes = []
     if row["interference_time"] > 1e-3 * row["time"]:
         notes.append(t("train.exposed.interference", slowed=format_time(row["interference_time"])))
