@@ -24,6 +24,7 @@ from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
 from . import program_drafts as drafts
 from . import program_parts as parts
+from .job_files import draw_job_files
 from .program_drafts import ProgramDraft
 from .program_verdict import (
     MendedProgram,
@@ -69,6 +70,7 @@ def draw() -> None:
         draw_note(t("program.how"))
         if verdict is not None:
             _draw_mends(draft.code, verdict.mends)
+        draw_job_files()
     if verdict is not None and result is not None:
         with right, st.container(key="program_run"):
             _draw_run(result[1][0], verdict)
