@@ -16,7 +16,7 @@ from visits import STILL
 
 from collsim.app.server.addresses import list_addresses
 from collsim.app.server.join_code import render_qr_svg
-from collsim.app.server.join_page import TEXTS
+from collsim.locale import LANGUAGES, translate
 
 pytestmark = pytest.mark.browser
 
@@ -76,10 +76,10 @@ def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale
     assert picture.get_attribute("src") == render_qr_svg(f"http://{shown}&join={code.lower()}")
 
     phone.goto(f"http://{shown}")
-    phone.get_by_text(TEXTS["ask"][lang]).wait_for()
+    phone.get_by_text(translate(LANGUAGES[lang], "classroom", "ask")).wait_for()
     phone.locator("#join").fill("wrong1")
     phone.keyboard.press("Enter")
-    phone.get_by_text(TEXTS["wrong"][lang]).wait_for()
+    phone.get_by_text(translate(LANGUAGES[lang], "classroom", "wrong")).wait_for()
     phone.locator("#join").fill(code)
     phone.keyboard.press("Enter")
     phone.wait_for_url(re.compile(r"/class\?class=[a-z]{4}"))
