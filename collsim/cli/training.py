@@ -107,19 +107,54 @@ class StepOptions:
         str, typer.Option(help="Activations that are computed again: none, selective, alternate or full.")
     ] = "none"
     memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None
+    memory_format: Annotated[
+        str | None, typer.Option(help="Eager PyTorch on one GPU: channels_first (torch's default) or channels_last.")
+    ] = None
+    optimizer_kernels: Annotated[
+        str | None, typer.Option(help="Eager PyTorch on one GPU: foreach (torch's default) or fused.")
+    ] = None
+    host_launch: Annotated[
+        str | None, typer.Option(help="Eager PyTorch on one GPU: time in which the host launches an operation, '8us'.")
+    ] = None
 
-    def to_arguments(self) -> dict[str, Any]:
-        """Keywords of `training_step`. Raises CollsimError without a number of samples."""
+    def to_arguments(self, network: cs.Topology) -> dict[str, Any]:
+        """Collect the keywords of `training_step`.
+
+        Args:
+            network: The machine, whose GPU computes where `--compute` names none.
+
+        Returns:
+            The keywords.
+
+        Raises:
+            CollsimError: Without a number of samples.
+        """
         if self.batch is None and self.micro_batch is None:
             raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
-        return dict(vars(self))
+        arguments = dict(vars(self))
+        eager = {name: arguments.pop(name) for name in ("memory_format", "optimizer_kernels", "host_launch")}
+        chosen = {name: value for name, value in eager.items() if value is not None}
+        if chosen:
+            gpu = self.compute or str(getattr(network.facts.machine, "gpu", ""))
+            arguments["compute"] = cs.train.get_eager_speed(gpu, self.dtype, **chosen)
+        return arguments
 
 
-def find_model(word: str) -> cs.train.Model:
-    """A model of the catalogue, or of a table of layers."""
+def find_model(word: str, attention: str | None = None) -> cs.train.Model:
+    """Find a model of the catalogue, or of a table of layers.
+
+    Args:
+        word: Its name, or the path of a CSV table.
+        attention: sdpa or eager; None: as the model has it.
+
+    Returns:
+        The model.
+    """
     if word.endswith(".csv"):
         return cs.train.Model.from_csv(word)
-    return cs.model(word)
+    if attention is None:
+        return cs.model(word)
+    return cs.model(word, flash=require_word("attention", attention, ("sdpa", "eager")) == "sdpa")
 
 
 @command()
@@ -129,6 +164,9 @@ def train(
     splitting: Splitting,
     options: StepOptions,
     ranks: Ranks = None,
+    attention: Annotated[
+        str | None, typer.Option(help="How PyTorch runs attention: sdpa (the model's default) or eager.")
+    ] = None,
     what_if: Annotated[
         list[str] | None,
         typer.Option(help="What a change would do: network=2, overlap=false, bucket=1MiB, hook=fp16, accumulate=8 ..."),
@@ -151,14 +189,14 @@ def train(
     from collsim.train.step_export import build_record
     from collsim.train.step_request import STEADY_STEP
 
-    known = find_model(model)
+    known, network = find_model(model, attention), machine_spec.build_network()
     trace = cs.training_step(
         known,
-        machine_spec.build_network(),
+        network,
         parallel=splitting.build_strategy(),
         ranks=ranks,
         step=1 if first_step else STEADY_STEP,
-        **options.to_arguments(),
+        **options.to_arguments(network),
     )
     changes = {word: trace.what_if(**_parse_change(word)) for word in what_if or ()}
     if out is not None:
@@ -175,6 +213,7 @@ def train(
         return
     print(trace)
     print(trace.explain(lang))
+    print(trace.interval.sentence.text(lang))
     for word, other in changes.items():
         print(f"{word}: {describe_change(other, lang)}")
     show(_list_collectives(trace), "collectives")

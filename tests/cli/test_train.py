@@ -209,3 +209,33 @@ def test_what_does_not_fit_into_the_memory_that_is_given_is_refused():
     done = CliRunner().invoke(app, [*words, "4GB"])
     assert done.exit_code == 2
     assert "does not fit" in done.output
+
+
+def test_how_pytorch_runs_a_model_are_options_of_the_command():
+    """Memory format, kernels of the optimizer, the host and the implementation of attention, as in Python."""
+    words = ["resnet50", "--machine", "dgx-h100", "--ranks", "1", "--micro-batch", "32", "--dtype", "bfloat16"]
+    eager = ["--memory-format", "channels_last", "--optimizer-kernels", "fused", "--host-launch", "31us"]
+    speed = cs.train.get_eager_speed(
+        "H100", "bfloat16", memory_format="channels_last", optimizer_kernels="fused", host_launch="31us"
+    )
+    machine = cs.machine("dgx-h100")
+    same = cs.training_step(
+        "resnet50", machine, parallel=cs.ddp(), micro_batch=32, dtype="bfloat16", ranks=1, compute=speed
+    )
+    done = CliRunner().invoke(app, ["train", *words, *eager, "--json"])
+    assert json.loads(done.stdout)["time"] == same.time
+    assert speed.forward_launch == pytest.approx(31e-6)
+    assert speed.backward_launch / speed.forward_launch == pytest.approx(12.5 / 15.5)
+    gpt = ["train", "gpt2", "--machine", "dgx-h100", "--ranks", "1", "--micro-batch", "4", "--json"]
+    fused, stored = (
+        json.loads(CliRunner().invoke(app, [*gpt, *more]).stdout)["time"] for more in ([], ["--attention", "eager"])
+    )
+    assert stored > fused
+    wrong = CliRunner().invoke(app, [*gpt, "--attention", "slow"])
+    assert wrong.exit_code == 2
+    assert "attention" in wrong.output
+
+
+def test_a_step_prints_where_its_measured_time_lies():
+    done = run_command("--batch", "1024")
+    assert "published steps of convolutional networks" in done.output

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
+from ...units import Duration, parse_time
 from .gpu_speeds import GpuSpeed, get_gpu_speed
 
 if TYPE_CHECKING:
@@ -275,6 +276,7 @@ def get_eager_speed(
     *,
     memory_format: MemoryFormat = "channels_first",
     optimizer_kernels: OptimizerKernels = "foreach",
+    host_launch: Duration | None = None,
 ) -> EagerSpeed:
     """Get the speed of a GPU that runs a model in eager PyTorch, alone.
 
@@ -283,6 +285,8 @@ def get_eager_speed(
         dtype: Type that is computed in: float32, float16 or bfloat16.
         memory_format: How images lie in memory.
         optimizer_kernels: How the optimizer runs.
+        host_launch: In which the host launches an operation of a forward pass (text or s); backward passes and the
+            optimizer take in proportion. None: as the host of the measured H100.
 
     Returns:
         The speed, for `training_step(compute=...)`.
@@ -310,4 +314,9 @@ def get_eager_speed(
         for (operation, kind, layout, direction), chips in _read_rates().items()
         if kind in ("", width) and layout in ("", memory_format) and _MEASURED_CHIP[gpu] in chips
     }
-    return EagerSpeed(**vars(speed), memory_format=memory_format, optimizer_kernels=optimizer_kernels, rates=rates)
+    fast = EagerSpeed(**vars(speed), memory_format=memory_format, optimizer_kernels=optimizer_kernels, rates=rates)
+    if host_launch is None:
+        return fast
+    factor = parse_time(host_launch, "host_launch") / fast.forward_launch
+    launches = ("forward_launch", "backward_launch", "optimizer_launch")
+    return replace(fast, **{name: getattr(fast, name) * factor for name in launches})

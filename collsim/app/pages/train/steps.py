@@ -194,6 +194,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
     without = strip_switches(choice)
     plain = run(without)
     now = apply_switches(choice, plain)
+    sentence = now.interval.sentence
     report_progress("run", 0.2)
     changes = tuple(replace(change, on=change.name in choice.changes) for change in _time_changes(without))
     report_progress("run", 0.5)
@@ -201,7 +202,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
     return StepShown(
         machine=now.topology.name,
         figures=now.row(),
-        sentences=write_sentences(now),
+        sentences={**write_sentences(now), "range": (sentence.text("en"), sentence.text("zh"))},
         document=document,
         ghost=[[box["t0"], box["t1"]] for box in build_step_document(plain)["boxes"] if box["stream"] == "network"]
         if now is not plain

@@ -120,7 +120,7 @@ def _draw_headline(step_shown: StepShown) -> None:
     head, _, reason = sentences["network"].partition(choose_text((": ", "：")))
     if not reason:
         head = sentences["network"]
-    rest = choose_text((" ", "")).join(filter(None, map(sentences.get, ("cards", "overlap", "use"))))
+    rest = choose_text((" ", "")).join(filter(None, map(sentences.get, ("cards", "overlap", "use", "range"))))
     token = "done"
     if row["exposed"] > 0.02 * row["time"]:
         token = "full"

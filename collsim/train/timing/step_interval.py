@@ -1,0 +1,133 @@
+"""Where the measured time of a step lies: read from published steps of the same kind.
+
+`step_intervals.csv` holds, by kind of step, the ratios of measured over predicted time between which four in five
+published steps lie (docs/accuracy/step_spreads.py makes it and asks whether it holds for a source left out).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final, Literal
+
+from ...errors import Sentence
+from ...units import format_time
+
+if TYPE_CHECKING:
+    from ..workload.step_graph import TrainingStep
+
+StepKind = Literal["moe", "cnn", "pipeline", "fsdp", "dense"]
+#: What a kind is called in a sentence.
+_LABELS: Final[Mapping[StepKind, Sentence]] = {
+    "moe": Sentence("mixtures of experts"),
+    "cnn": Sentence("convolutional networks"),
+    "pipeline": Sentence("pipelines"),
+    "fsdp": Sentence("models whose states are sharded"),
+    "dense": Sentence("dense models without a pipeline"),
+}
+#: Strategies that shard a model's states, as a step's label has them.
+_SHARDED: Final = ("fsdp(", "zero(")
+
+
+@dataclass(frozen=True)
+class StepRatios:
+    """Ratios of measured over predicted time, and what they were read from.
+
+    Attributes:
+        low: four in five published steps took longer than this ratio and less than `high`.
+        high: as `low`.
+        rows: published steps of the kind.
+        sources: who published them.
+    """
+
+    low: float
+    high: float
+    rows: int
+    sources: int
+
+
+@dataclass(frozen=True)
+class StepInterval:
+    """Where four in five measured times of a step lie.
+
+    Attributes:
+        low: seconds.
+        high: seconds.
+        kind: of the step.
+        reason: where it comes from.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.training_step("gpt2", "dgx-a100", parallel=cs.ddp(), micro_batch=8)
+        >>> trace.interval.low < trace.interval.high, trace.interval.kind
+        (True, 'dense')
+    """
+
+    low: float
+    high: float
+    kind: StepKind
+    reason: Sentence
+
+    @property
+    def sentence(self) -> Sentence:
+        """The interval and where it comes from."""
+        template = "Measured: {low} to {high}, as {reason}."
+        return Sentence(template, low=format_time(self.low), high=format_time(self.high), reason=self.reason)
+
+
+def classify_step(step: TrainingStep) -> StepKind:
+    """Find the kind of a step: what its model is made of, then how it is split.
+
+    Args:
+        step: the graph of a step.
+
+    Returns:
+        The first that holds of `moe`, `cnn`, `pipeline` and `fsdp` (states sharded), else `dense`.
+    """
+    layers = {layer.kind for layer in step.model.layers}
+    if "moe" in layers:
+        return "moe"
+    if "convolution" in layers:
+        return "cnn"
+    if step.is_pipelined:
+        return "pipeline"
+    if any(name in step.label for name in _SHARDED):
+        return "fsdp"
+    return "dense"
+
+
+def compute_step_interval(step: TrainingStep, seconds: float) -> StepInterval:
+    """Compute where the measured time of a step lies.
+
+    Args:
+        step: the graph of a step.
+        seconds: its predicted time.
+
+    Returns:
+        The interval.
+    """
+    kind = classify_step(step)
+    ratios = load_step_ratios()[kind]
+    reason = Sentence(
+        "four in five of {rows} published steps of {kind} from {sources} sources took {low} to {high} of the predicted "
+        "time",
+        rows=ratios.rows,
+        kind=_LABELS[kind],
+        sources=ratios.sources,
+        low=f"{ratios.low:.2f}",
+        high=f"{ratios.high:.2f}",
+    )
+    return StepInterval(seconds * ratios.low, seconds * ratios.high, kind, reason)
+
+
+@cache
+def load_step_ratios() -> Mapping[str, StepRatios]:
+    """Read the ratios of each kind of step."""
+    text = files(__package__).joinpath("step_intervals.csv").read_text(encoding="utf-8")
+    return {
+        row["kind"]: StepRatios(float(row["low"]), float(row["high"]), int(row["rows"]), int(row["sources"]))
+        for row in csv.DictReader(text.splitlines())
+    }
