@@ -17,7 +17,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
 from collsim.registry import get_algorithm, load_algorithm
 from collsim.simulate import Engine
-from collsim.topology.files.effects import describe_effects
+from collsim.topology.files.effects import describe_effects, find_effects
 from collsim.topology_names import resolve_topology
 
 from .streams import print_note
@@ -179,7 +179,7 @@ def _parse_count_or_word(text: str | None) -> int | str | None:
 
 def print_assumptions(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
     """What a file did not say, with what another value would make of the answer, to stderr."""
-    for line, _ in describe_effects(network, time):
+    for line, _ in describe_effects(network, find_effects(network, time)):
         print_note("collsim: " + re.sub(r"say (\w+)=[.]{3}", r"give --\1", line))
 
 

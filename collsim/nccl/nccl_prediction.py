@@ -11,7 +11,7 @@ from ..errors import CollsimError, Sentence, describe_unknown
 from ..errors.keywords import check_keywords
 from ..topology import Topology
 from ..topology.calibrated import Measured
-from ..topology.files.effects import describe_effects
+from ..topology.files.effects import describe_effects, find_effects
 from ..topology.parts.rank_selection import describe_ranks, select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
@@ -43,13 +43,13 @@ from .model.prediction_interval import (
     Point,
     Shares,
     classify_machine,
-    classify_wires,
     compute_interval,
     compute_shares,
 )
 from .model.releases import Release, describe_release, find_release, parse_version
 from .model.timing import Call, TimeParts, compute_launch_time, compute_time, has_unaligned_blocks
 from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
+from .model.unknown_inputs import UnknownInput, list_file_inputs, list_unknown_inputs
 from .nccl_environment import (
     Flag,
     Level,
@@ -98,6 +98,7 @@ class Prediction:
         version: of NCCL, 18 for 2.18; None where none was given.
         used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
         call: what the time was computed from; None for one rank, which sends nothing.
+        file_inputs: what the file of the machine left open.
 
     Examples:
         >>> import collsim as cs
@@ -126,6 +127,7 @@ class Prediction:
     version: int | None = None
     used_ranks: str = ""
     call: Call | None = field(default=None, compare=False, repr=False)
+    file_inputs: tuple[UnknownInput, ...] = ()
 
     @property
     def release(self) -> Sentence:
@@ -141,8 +143,18 @@ class Prediction:
 
     @property
     def shares(self) -> Shares:
-        """Shares of the time that wait, fill the pipeline, and move bytes."""
-        return compute_shares(self.parts.launch + self.parts.steps, self.parts.fill, self.parts.bytes)
+        """Shares of the time that wait, fill the pipeline, and move bytes, and what nobody stated."""
+        parts = self.parts
+        unknown = {each.name: each.deviations for each in self.unknown_inputs}
+        return compute_shares(parts.launch + parts.steps, parts.fill, parts.bytes, unknown)
+
+    @cached_property
+    def unknown_inputs(self) -> tuple[UnknownInput, ...]:
+        """What nobody stated about the machine and what changes the time, the most important first: the interval is
+        wide for it, and its `measurement` would narrow it."""
+        if self.call is None:
+            return ()
+        return tuple(sorted((*list_unknown_inputs(self.call), *self.file_inputs), key=lambda each: -each.variance))
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with some probability, and from how many published systems that is known.
@@ -160,8 +172,31 @@ class Prediction:
             prior_time = self.time
         else:
             prior_time = self.prior_time
-        wires = classify_wires(self.facts)
-        return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points, wires)
+        return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points)
+
+    @property
+    def assumptions(self) -> tuple[Sentence, ...]:
+        """What was assumed because nobody stated it and what it alone makes of the time, that which matters most
+        first; and the measurement that would narrow the interval most."""
+        inputs = self.unknown_inputs
+        sentences = [each.sentence for each in inputs]
+        if not inputs or self.points:
+            return tuple(sentences)
+        first, shares = inputs[0], self.shares
+        others = {name: spread for name, spread in shares.unknown.items() if name != first.name}
+        rest = compute_interval(self.kind, self.collective, replace(shares, unknown=others), self.time)
+        template = "to narrow {low} to {high}, measure {measurement}: without that doubt it is {least} to {most}"
+        sentences.append(
+            Sentence(
+                template,
+                low=format_time(self.low),
+                high=format_time(self.high),
+                measurement=first.measurement,
+                least=format_time(rest.low),
+                most=format_time(rest.high),
+            )
+        )
+        return tuple(sentences)
 
     @cached_property
     def _usual_interval(self) -> Interval:
@@ -295,8 +330,9 @@ def predict(
         prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
     if not isinstance(machine, Topology) or not machine.facts.assumptions:
         return prediction
-    effects = describe_effects(machine, lambda variant: _predict_call(request, variant, nbytes).time)
-    return replace(prediction, notes=(*prediction.notes, *(english for english, _ in effects)))
+    effects = find_effects(machine, lambda variant: _predict_call(request, variant, nbytes).time)
+    notes = (*prediction.notes, *(english for english, _ in describe_effects(machine, effects)))
+    return replace(prediction, notes=notes, file_inputs=list_file_inputs(effects))
 
 
 @dataclass(frozen=True)
@@ -445,7 +481,7 @@ def _note_fabric(machine: Topology, fabric: FabricCost) -> tuple[str, ...]:
 
 def _note_guessed_gpu(facts: Facts) -> tuple[str, ...]:
     """What was taken for a GPU that no table knows."""
-    if facts.gpu_known:
+    if "gpu" not in facts.guessed:
         return ()
     links = "no links of its own"
     if facts.wiring in FABRICS:

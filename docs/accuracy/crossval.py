@@ -57,7 +57,6 @@ PRIOR = LinkParameters(
     crossing=c.SOCKET["rome"] / c.PCIE_X16[4],
     without_gdr=0.4,
     host_bridge=0.5,
-    tcp_per_nic=4e9,
     net_p2p=dict.fromkeys(MEASURED.net_p2p, 0.85),
     channel={"LL": 1e10, "LL128": 2e10, "Simple": 2e10},
     launch=3e-6,
@@ -106,7 +105,7 @@ _SINGLE: Knobs = {
     **{f"nvls {cc}": (("nvls_carries", (cc,)),) for cc in MEASURED.nvls_carries},
     "steps of NVLS": (("step_bulk", ("nvls",)),),
     **{name: ((name, ()),) for name in ("host_one_way", "crossing")},
-    **{name: ((name, ()),) for name in ("without_gdr", "host_bridge", "tcp_per_nic")},
+    **{name: ((name, ()),) for name in ("without_gdr", "host_bridge")},
     "sends between": (("net_p2p", ()),),
 }
 #: ... for a family ...
@@ -140,7 +139,7 @@ _LAUNCH = (
     *("launch", "launch_p2p", "launch_per_gpu", "launch_each"),
     *("kernel", "kernel_p2p", "blocks", "peer"),
 )
-_RATES = ("carries", "nvls_carries", "host_one_way", "crossing", "without_gdr", "host_bridge", "tcp_per_nic")
+_RATES = ("carries", "nvls_carries", "host_one_way", "crossing", "without_gdr", "host_bridge")
 _PIPELINE = ("fill", "fade", "wait")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -32,7 +31,7 @@ Call = tuple[str, Prediction, float]
 #: Sizes whose time is that of a call, not of its bytes.
 _SMALL = BANDS[-2][1]
 #: What is left out, and how the page says it.
-_LEFT_OUT = {"system": "systems", "gpu": "GPUs", "source": "sources"}
+_LEFT_OUT = {"system": "systems", "kind": "kinds of machine", "gpu": "GPUs", "source": "sources"}
 
 
 def page(
@@ -61,6 +60,7 @@ def blocks(
         **of_result(result, described),
         "blind": Text("left_out", {"tables": _blind(blind, "nccl")}) if blind else "",
         "intervals": _intervals() if blind else "",
+        "kinds": _kinds() if blind else "",
         "mpi_blind": _mpi_blind(mpi_blind, result, described) if mpi_blind else "",
         "apart": _build_separate(calls, described),
         "floors": _floors(calls),
@@ -78,7 +78,6 @@ def of_result(result: Accuracy, described: pd.DataFrame) -> dict[str, Block]:
         "effects": _effects(result),
         "misses": _misses(result, described),
         "failed": _failed(result),
-        "kinds": _kinds(result),
         "table": _every(result, described),
     }
 
@@ -88,14 +87,14 @@ def _intervals() -> Block:
     if not spreads.TABLE.exists():
         return ""
     table = pd.read_csv(spreads.TABLE)
-    names = {"nccl": "NCCL and RCCL", "mpi": "MPI", "mpi full": "MPI, full nodes", "all": "all"}
+    names = {"nccl": "NCCL and RCCL", "mpi": "MPI"}
     rows = [
-        [names[r.library], BANDS[r.band][0], r.runs, f"{r.covered:.0%}", f"{r.high_over_low:.2f}"]
+        [names[r.library], BANDS[r.band][0], r.runs, f"{r.covered:.0%}", f"{r.above:.0%}", f"{r.high_over_low:.2f}"]
         for r in spreads.covered(table).itertuples()
     ]
     bought = [[r.points, r.runs, f"{r.error:.1%}", f"{r.covered:.0%}", f"{r.wide:.2f}"] for r in spreads.bought(table)]
     tables: dict[str, Block] = {
-        "table": Table(["library", "size", "runs", "covered", "high / low"], rows),
+        "table": Table(["library", "size", "runs", "covered", "slower", "high / low"], rows),
         "worth": Table(["points", "runs", "median error", "covered", "high / low"], bought),
     }
     return Text("intervals", tables)
@@ -230,14 +229,26 @@ def _failed(result: Accuracy) -> Block:
     return Table(["not predicted", "why"], [[case, reason] for case, reason in result.failures.items()])
 
 
-def _kinds(result: Accuracy) -> Table:
+def _kinds() -> Block:
+    """By kind of machine, the farthest off first: errors and intervals without a run's system and without its kind."""
+    table = pd.read_csv(spreads.TABLE)
+    system, kind = (
+        spreads.covered(table, left_out, ("machine",)).set_index(["machine", "band"]) for left_out in ("system", "kind")
+    )
+    order = kind.groupby("machine").error.max().sort_values(ascending=False)
     rows = []
-    for library in ("nccl", "mpi"):
-        cases = result.cases[result.cases.library == library]
-        for kind, group in sorted(cases.groupby("kind"), key=lambda item: str(item[0])):
-            cells = [[g for b, g in group.groupby("band") if b == name] for name, *_ in BANDS]
-            rows.append([kind, *(f"{c[0].error.median():.0%} ({len(c[0])})" if c else "" for c in cells)])
-    return Table(["machine", *(f"{name}: error (runs)" for name, *_ in BANDS)], rows)
+    for machine in order.index:
+        for band in sorted(system.loc[machine].index):
+            near, far = system.loc[(machine, band)], kind.loc[(machine, band)]
+            cells = [
+                text
+                for each in (near, far)
+                for text in (f"{each.error:.0%}", f"{each.covered:.0%}", f"{each.high_over_low:.2f}")
+            ]
+            rows.append([machine, BANDS[band][0], f"{near.runs:.0f}", *cells])
+    head = ["machine", "size", "runs"]
+    heads = ["error, system left out", "covered", "high / low", "error, kind left out", "covered", "high / low"]
+    return Table([*head, *heads], rows)
 
 
 def _every(result: Accuracy, described: pd.DataFrame) -> Table:
@@ -262,17 +273,18 @@ def _every(result: Accuracy, described: pd.DataFrame) -> Table:
 
 
 def write_page(folder: str | Path, path: str | Path, every: bool = False) -> Accuracy:
-    """Make the page of the tables in a folder, and the Chinese one beside it. Systems left out come from the factors
-    that `spreads` kept; `every` leaves GPUs and sources out too, which takes long: each in a process of its own."""
+    """Make the page of the tables in a folder, and the Chinese one beside it. Systems and kinds left out come from the
+    factors that `spreads` kept; `every` leaves GPUs and sources out too, which takes long: each in a process of its
+    own."""
     with TemporaryDirectory() as into:
         cases, measured = join_tables(folder, into)
         described, rows, unread = read_tables(cases, measured)
         predicted, failed = predict_rows(described, rows)
         result = summarize_accuracy(predicted, described, rows, {**failed, **unread})
-        deviations = spreads.residuals(cases, measured, json.loads(spreads.FOLDS.read_text(encoding="utf-8")))
-        unseen, mpi_unseen = {"system": deviations.nccl}, {"system": deviations.mpi}
+        deviations = spreads.residuals(folder, spreads.read_factors())
+        unseen, mpi_unseen = dict(deviations.nccl), dict(deviations.mpi)
         with ProcessPoolExecutor() as pool:
-            more = [by for by in _LEFT_OUT if every and by != "system"]
+            more = [by for by in _LEFT_OUT if every and by not in unseen]
             runs = {by: pool.submit(crossval.cross_validate, cases, measured, by) for by in more}
             over_mpi = {by: pool.submit(crossval_mpi.cross_validate, cases, measured, by) for by in more}
             unseen |= {by: run.result() for by, run in runs.items()}

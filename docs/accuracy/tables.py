@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from collsim.nccl.measured.prediction_accuracy import read_tables
+
 #: The sets of tables that the constants were fitted on and that the page lists: `cases.csv`, `cases-2.csv` and their
 #: measurements. Later sets are predictions of systems that the fits have not seen, until a fit takes them in.
 FITTED_SETS = ("", "-2")
+#: Sets that no fit has seen. Their residuals count for the widths of intervals, as those of systems left out do.
+UNSEEN_SETS = ("-3",)
 
 
 def list_tables(folder: str | Path, name: str) -> list[Path]:
@@ -33,3 +37,12 @@ def join_tables(folder: str | Path, into: str | Path) -> tuple[Path, Path]:
         out.append(Path(into) / f"{name}.csv")
         pd.concat(parts).fillna("").to_csv(out[-1], index=False)
     return out[0], out[1]
+
+
+def read_unseen(folder: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """The runs, rows and unread rows of the sets that no fit has seen (`UNSEEN_SETS`)."""
+    found = [
+        read_tables(*(Path(folder) / f"{name}{each}.csv" for name in ("cases", "measured"))) for each in UNSEEN_SETS
+    ]
+    described, rows = (pd.concat(tables, ignore_index=True) for tables in list(zip(*found, strict=True))[:2])
+    return described, rows, {name: reason for *_, unread in found for name, reason in unread.items()}

@@ -80,7 +80,7 @@ def left_in_english(english, chinese):
 
 def test_every_part_of_the_page_has_the_same_figures_in_both_languages():
     assert unlike(committed("en"), committed("zh")) == []
-    assert len(unlike(committed("en"), committed("zh").replace("20.6%", "20.9%", 1))) == 1
+    assert len(unlike(committed("en"), committed("zh").replace("21.9%", "21.2%", 1))) == 1
     assert len(unlike(committed("en"), committed("zh").replace("12,288", "12,228", 1))) == 1
 
 
@@ -193,5 +193,5 @@ def test_the_page_has_a_left_out_table_for_mpi_that_is_no_better_than_the_one_be
     errors = [
         [float(row) for row in re.findall(r"\| 16 MiB and more \| \d+ \| ([\d.]+)%", part)] for part in (seen, unseen)
     ]
-    assert (len(errors[0]), len(errors[1])) == (1, 1)
+    assert (len(errors[0]), len(errors[1])) == (1, 2)  # without systems, and without kinds
     assert min(errors[1]) >= errors[0][0]

@@ -170,10 +170,10 @@ def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence
 def test_a_gpu_that_no_table_knows_is_what_the_other_words_make_of_it(gpu, intra, cc, pcie, inside, rate):
     found = parse_facts(gpu, 2, 1, intra, "none")
     assert (found.cc, found.pcie, found.wiring, found.link_rate) == (cc, pcie, inside, rate)
-    assert not found.gpu_known
+    assert "gpu" in found.guessed
     notes = predict("allreduce", found, 1024).notes
     assert any(gpu in note and "in no table" in note for note in notes)
-    assert parse_facts("H100", 2, 1, "nvlink4-nvswitch", "none").gpu_known
+    assert parse_facts("H100", 2, 1, "nvlink4-nvswitch", "none").guessed == frozenset()
 
 
 def test_a_network_card_beside_an_apu_has_four_lanes():
@@ -223,3 +223,32 @@ def test_words_longer_than_any_machine_needs_are_refused_before_they_are_read(co
         parse_facts(ranks=16, nodes=2, **(words | {column: "1" * 1001}))
     with pytest.raises(CollsimError, match="has 1001 letters"):
         parse_network("(" * 1001)
+
+
+def test_a_b200_of_a_rack_is_a_gb200():
+    rack = parse_facts("B200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
+    assert (rack.gpu, rack.cpu, rack.trays) == ("GB200", "arm", 18)
+    assert parse_facts("B200", 8, 1, "nvlink5-nvswitch", "none").gpu == "B200"
+
+
+def test_a_rate_that_the_words_leave_open_is_marked_as_guessed():
+    def guessed(word):
+        return parse_facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", word).guessed
+
+    assert {"nic_rate"} == guessed("") == guessed("NIC rate not stated") == guessed("8x400G IB/RoCE (not stated)")
+    assert (
+        frozenset() == guessed("8xNDR400 IB") == guessed("2xSlingshot (libfabric)") == guessed("1x10GbE (TCP sockets)")
+    )
+
+
+def test_nvls_over_a_rack_follows_published_rates():
+    """72 GB200 (coreweave/nccl-tests pull request 43): 1.81 ms for 512 MiB and 20.3 ms for 8 GiB, where 1,101 GB/s of busbw
+    were predicted; two trays are as fast as a board."""
+    rack = parse_facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
+    for size, seconds in (("512MiB", 1.81e-3), ("2GiB", 5.59e-3), ("8GiB", 20.3e-3)):
+        assert predict("allreduce", rack, size).time == pytest.approx(seconds, rel=0.2), size
+    two, board = (
+        predict("allreduce", parse_facts("GB200", 8, *words), "8GiB").time
+        for words in ((2, "nvlink5-nvl72", "nvl72 (MNNVL)"), (1, "nvlink5-nvswitch", "none"))
+    )
+    assert two == pytest.approx(board, rel=0.02)

@@ -47,7 +47,9 @@ def test_the_effect_is_that_of_a_run_with_the_other_value():
 
 
 def test_a_line_says_what_was_taken_how_to_give_it_and_what_another_would_make_of_it():
-    lines = dict(describe_effects(read(PCIE_8GPU, gpu="A100", nodes=2), ring))
+    lines = dict(
+        describe_effects(read(PCIE_8GPU, gpu="A100", nodes=2), find_effects(read(PCIE_8GPU, gpu="A100", nodes=2), ring))
+    )
     line = next(line for line in lines if "NIC0, NIC1" in line)
     assert "taken for ib-hdr; say nic=... if it is another; if nic is ib-edr: 1.3x slower" in line
     assert "若 nic 为 ib-edr：用时为 1.3 倍" in lines[line]
@@ -56,7 +58,9 @@ def test_a_line_says_what_was_taken_how_to_give_it_and_what_another_would_make_o
 def test_what_makes_no_difference_to_the_answer_is_not_listed():
     one = read(PCIE_8GPU, gpu="A100")
     assert "nic" in options_of(one)
-    assert not any("NIC0" in line for line, _ in describe_effects(one, ring))  # nothing leaves the node
+    assert not any(
+        "NIC0" in line for line, _ in describe_effects(one, find_effects(one, ring))
+    )  # nothing leaves the node
 
 
 def test_the_notes_of_a_prediction_have_them():

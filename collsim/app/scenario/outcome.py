@@ -23,7 +23,7 @@ from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
 from collsim.sweep.synthesized import SYNTHESIZED
-from collsim.topology.files.effects import describe_effects
+from collsim.topology.files.effects import describe_effects, find_effects
 from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import describe_bottleneck
@@ -323,7 +323,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
         timeline=played,
         notes=(
             *_explain_below_bound(trace),
-            *describe_effects(topology, lambda changed: _time(choice, changed)),
+            *describe_effects(topology, find_effects(topology, lambda changed: _time(choice, changed))),
             *_explain_nccl_difference(trace),
         ),
     )

@@ -102,7 +102,8 @@ class Facts:
         cpu: `intel`, `amd` or `arm`.
         hosts: operating systems, where an NVLink domain spans several; 0: as many as nodes.
         launch: who launches the kernels.
-        gpu_known: the GPU is one of `GPUS`; otherwise it was guessed from the other words.
+        guessed: names of fields that nobody stated, for which the usual value stands: `gpu` (it is none of `GPUS`),
+            `nic_rate`.
         wired_nodes: the wiring that these facts were read from, for the search of rings; None where only words are
             known.
 
@@ -137,7 +138,7 @@ class Facts:
     cpu: str = "intel"
     hosts: int = 0
     launch: Launch = ""
-    gpu_known: bool = True
+    guessed: frozenset[str] = frozenset()
     wired_nodes: WiredNodes | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -167,6 +168,11 @@ class Facts:
     def ranks_per_host(self) -> int:
         """Ranks of one operating system."""
         return -(-self.ranks // (self.hosts or self.nodes))
+
+    @property
+    def trays(self) -> int:
+        """Hosts of an NVLink domain; 1 where each node is one host."""
+        return max(1, self.hosts // self.nodes)
 
     @property
     def has_nvswitch(self) -> bool:

@@ -96,6 +96,8 @@ def parse_facts(
     """
     for word, value in (("gpu", gpu_name), ("intra_link", intra_link), ("inter_link", inter_link)):
         _require_short_word(word, value)
+    if _is_rack(intra_link, inter_link):  # a B200 of a rack sits on a Grace
+        gpu_name = re.sub(r"^B(?=[23]00)", "GB", gpu_name)
     is_listed = is_known_gpu(gpu_name)
     gpu = find_gpu(gpu_name) if is_listed else guess_gpu(gpu_name, intra_link)
     _require_ranks(ranks, nodes)
@@ -124,7 +126,7 @@ def parse_facts(
         cpu=_guess_cpu(gpu_name, gpu.cc),
         hosts=nodes,
         launch=parse_launch(launch),
-        gpu_known=is_listed,
+        guessed=_find_guessed_fields(is_listed, domains, inter_link),
     )
 
 
@@ -153,6 +155,11 @@ def _count_domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> 
     if match and int(match[1]) > -(-ranks // nodes):
         return -(-ranks // int(match[1]))
     return nodes
+
+
+def _is_rack(intra_link: str, inter_link: str) -> bool:
+    """Whether the words are those of an NVLink domain of several trays."""
+    return "mnnvl" in inter_link.lower() or re.match(r"nvlink\d-nvl\d\d", intra_link.strip().lower()) is not None
 
 
 def _is_pcie_card(gpu_name: str, gpu: Gpu, is_listed: bool) -> bool:
@@ -303,6 +310,15 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
     else:
         slot = math.inf
     return nics, min(gigabits / 8, slot) * 1e9, _parse_net(text)
+
+
+def _find_guessed_fields(is_listed: bool, domains: int, inter_link: str) -> frozenset[str]:
+    """Fields of `Facts` that the words leave open: a GPU of no table, the rate or the number of the cards."""
+    is_slingshot = "slingshot" in inter_link.lower()
+    is_open = not inter_link.strip() or _NOT_STATED.search(inter_link) is not None
+    is_open = is_open or (_parse_gigabits(inter_link) is None and not is_slingshot)
+    guessed = {"gpu": not is_listed, "nic_rate": domains > 1 and is_open}
+    return frozenset(name for name, is_guessed in guessed.items() if is_guessed)
 
 
 def _parse_gigabits(text: str) -> float | None:

@@ -150,7 +150,7 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
         gdr=_has_gdr(machine, origin.gdr, net),
         cpu=_find_cpu(machine),
         hosts=nodes * _count_hosts(machine),
-        gpu_known=not machine.gpu or is_known_gpu(machine.gpu),
+        guessed=frozenset(["gpu"][: bool(machine.gpu) and not is_known_gpu(machine.gpu)]),
     )
     require_shared_host(facts)
     return facts

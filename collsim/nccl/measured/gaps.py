@@ -12,7 +12,7 @@ no more than that, or several hypotheses explain it as well, the measurement can
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...errors import CollsimError
 from ..machine.facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
+from ..nccl_prediction import Prediction
 from .log_evidence import JobLog, weigh_log
 from .published_runs import MeasuredRun
 
@@ -230,7 +231,7 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     by_words = plain
     if run.machine is not None:
         by_words = np.array([p.time for p in replace(run, machine=None).predict_sizes(links)])
-    half = np.log([p.high / p.low for p in predicted]) / 2
+    half = _compute_half_widths(predicted, run)
     tried = []
     for hypothesis in HYPOTHESES:
         if hypothesis.key in run.excluded or (hypothesis.needs_log and hypothesis.key not in run.confirmed):
@@ -305,6 +306,13 @@ def _decide_verdict(distance: float, widths: float, named: int) -> Verdict:
 def _compute_log_errors(seconds: Floats, run: MeasuredRun) -> Floats:
     off: Floats = np.abs(np.log(seconds / np.array(run.times)))
     return off
+
+
+def _compute_half_widths(predicted: Sequence[Prediction], run: MeasuredRun) -> Floats:
+    """Half-widths of the interval of each size on the side where its measured time lies."""
+    fast, slow = np.log([p.time / p.low for p in predicted]), np.log([p.high / p.time for p in predicted])
+    half: Floats = np.where(np.array(run.times) > [p.time for p in predicted], slow, fast)
+    return half
 
 
 def _measure_distance(seconds: Floats, run: MeasuredRun, half: Floats) -> float:

@@ -48,6 +48,11 @@ CARRIES: Final[dict[str, float]] = {
 #: together-nccl-tests).
 NVLS_CARRIES: Final[dict[int, float]] = {90: 0.65, 100: 0.63}
 
+#: Read off: factor on that in an NVLink domain of more than two trays, whose switches sit in trays of their own. 72
+#: GB200 get 839 GB/s of busbw (algbw 425: github.com/coreweave/nccl-tests pull request 43), 8 GB300 on two trays as
+#: much as 8 on one board (481 of algbw, OCI's guide; B300 483: NVIDIA/nccl issue 2140).
+NVLS_DOMAIN = 0.77
+
 #: The same of the S bytes that a GPU of an allgather receives and of a reduce-scatter sends, its own block among them:
 #: 358 to 362 GB/s of busbw on 8 H100 (github.com/togethercomputer/together-nccl-tests, github.com/xxrjun/
 #: nccl-tests-cluster), 305 on 4 of them at 128 MiB (Snellius). Of B200 nothing measured is at hand: as its ring against
@@ -74,9 +79,11 @@ HOST_FABRIC = 0.4
 #: The fit starts from what NCCL plans with between AMD's sockets, 16 GB/s where a slot has 24 (src/graph/topo.h).
 CROSSING = 0.67
 
-#: TCP moves what a CPU moves per NIC: 35 Gbit/s single stream on a 200G wire (measured with iperf3), NCCL 9.45
-#: GB/s over two 200G NICs (github.com/argonne-lcf/alcf-nccl-tests).
-TCP_PER_NIC = 4.0e9
+#: Read off: TCP moves what a CPU moves per NIC, the median of what is published of cards of 25 Gbit/s and more: 1.4
+#: GB/s (NVIDIA/nccl issue 450, 100 Gbit/s), 1.85 and 1.9 with one GPU and with eight a node, 2.8 on four nodes, 3.9
+#: with eight threads (issue 209, 32 Gbit/s), 4.7 (issue 398, 100 Gbit/s), 4.7 each over two of 200 Gbit/s
+#: (github.com/argonne-lcf/alcf-nccl-tests).
+TCP_PER_NIC = 2.8e9
 
 #: Fraction of a slot that send and receive each get to a NIC whose data are staged in host memory, GPUDirect RDMA off:
 #: 12.6 of 31.5 GB/s both ways at once where one way alone has 22.7 of the card's 25 (github.com/thomaslie210/
@@ -196,6 +203,8 @@ READ_OFF: Final[dict[str, str]] = {
     "carries.tcpx": "one system: 50.2 of 100 GB/s (dstackai/dstack)",
     "nvls_multicast.90": "8 H100, 358 GB/s of busbw (togethercomputer/together-nccl-tests)",
     "nvls_multicast.100": "as a ring of B200 against one of H100",
+    "tcp_per_nic": "median of seven (NVIDIA/nccl issues 209, 398, 450; argonne-lcf/alcf-nccl-tests)",
+    "nvls_domain": "72 GB200, 839 GB/s of busbw (coreweave/nccl-tests pull request 43)",
     "host_memory": "24 GB/s on 4 GPUs of one socket and 28 on 8 RTX 5090 (NVIDIA/nccl issues 1130 and 1639)",
     "host_socket": "order of magnitude; 35 GB/s cross it (NVIDIA/nccl issue 1130)",
     "host_fabric": "4.04 GB/s both ways, 6.4 one way (thomaslie210/NCCL_Test_Results SmartIO)",
@@ -218,6 +227,7 @@ class LinkParameters:
     Attributes:
         carries: share of the nominal rate that a kind of link carries (`CARRIES`).
         nvls_carries: the same of NVLink SHARP, by compute capability (`NVLS_CARRIES`).
+        nvls_domain: factor on that over more than two trays (`NVLS_DOMAIN`).
         nvls_multicast: the same of an allgather or reduce-scatter (`NVLS_MULTICAST`).
         host_one_way: share of a PCIe link through pinned host memory, in one direction (`HOST_ONE_WAY`).
         host_memory: share of a socket's memory, writes and reads together (`HOST_MEMORY`).
@@ -267,6 +277,7 @@ class LinkParameters:
 
     carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))
     nvls_carries: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_CARRIES))
+    nvls_domain: float = NVLS_DOMAIN
     nvls_multicast: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_MULTICAST))
     host_one_way: float = HOST_ONE_WAY
     host_memory: float = HOST_MEMORY
@@ -339,7 +350,7 @@ def _build_values_without(term: str, links: LinkParameters) -> dict[str, object]
         return {"fill": dict.fromkeys(links.fill, 0.0), "drain": 0.0, "p2p_split": 0.0}
     if term == "rate":
         shares = {name: dict.fromkeys(getattr(links, name), 1.0) for name in _SHARES}
-        ones = dict.fromkeys(("host_one_way", "host_socket", "host_fabric", "crossing", "tree"), 1.0)
+        ones = dict.fromkeys(("nvls_domain", "host_one_way", "host_socket", "host_fabric", "crossing", "tree"), 1.0)
         unlimited = dict.fromkeys(("tcp_per_nic", "without_gdr", "host_bridge"), math.inf)
         # a cable of a topology carries its rate in each direction, memory its rate of both together
         return {**shares, **ones, **unlimited, "host_memory": 2.0}

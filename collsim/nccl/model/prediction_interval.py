@@ -1,12 +1,13 @@
 """How far from the truth a prediction may be: intervals, from runs of machines that were left out of the fit.
 
 The logarithm of measured over predicted time is taken as a sum of what is not known of a machine: how long it waits
-(launch and steps), how fast it moves bytes, and how its pipeline fills, each weighed by its share of the time, and a
-rest. How far each is off was read from predictions of systems left out, by class of machine and collective; a class
-with few systems is drawn towards all others. What these widths miss is made up for by a factor that covers the share
-asked for, from scores that have not seen their own system (cross-conformal prediction: Vovk 2015; Lei et al. 2018).
-`interval_widths.json` is made by docs/accuracy/spreads.py. A cluster's own measurements move the three and make them
-narrower (`compute_posterior`: Bayesian linear regression, all normal).
+(launch and steps), how fast it moves bytes, and how its pipeline fills, each weighed by its share of the time; inputs
+that nobody stated (`unknown_inputs`); and a rest. How far each is off towards shorter and towards longer times was read
+from predictions of systems left out, by class of machine and collective; a class with few systems is drawn towards all
+others. What these widths miss is made up for by a
+factor that covers the share asked for on each side, from scores that have not seen their own system (cross-conformal
+prediction: Vovk 2015; Lei et al. 2018). `interval_widths.json` is made by docs/accuracy/spreads.py. A cluster's own
+measurements move the three and make them narrower (`compute_posterior`: Bayesian linear regression, all normal).
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import NotRequired, TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -25,22 +26,24 @@ from ...errors import CollsimError
 from ..machine.facts import Facts
 
 Floats = npt.NDArray[np.float64]
+#: Towards shorter and towards longer times, with the sign of the logarithm of measured over predicted.
+Side = Literal["fast", "slow"]
+SIDES: Mapping[Side, int] = {"fast": -1, "slow": 1}
 #: Share of measurements that an interval covers unless another level is given.
 LEVEL = 0.8
 #: Published systems of a class below which its interval is said to lean on others.
 FEW = 4
-#: Least standard deviation of a class's rate where its published systems are few and others differ: through host
-#: memory, the root mean square of ten predictions against 24, 35 (NVIDIA/nccl issue 1130), 28, 35 (issue 1639), 9.2
-#: (NVIDIA/nccl-tests issue 228), 5.2, 16.1, 9.1, 4.0 and 30.9 GB/s (the tables) is 0.23.
-_LEAST_RATE_WIDTH: dict[str, float] = {"host": 0.25}
+_KNOWN: Mapping[Side, float] = {"fast": 0.0, "slow": 0.0}
 _ROOTED, _POINT_TO_POINT = ("broadcast", "reduce"), ("alltoall", "sendrecv")
 _WIRED = {"cube": "mesh"}
 
 
 class ClassWidths(TypedDict):
-    """Widths of a class of machines: standard deviations of the three parts, and the published systems behind them."""
+    """Widths of a class of machines: standard deviations of the three parts on either side, and the published systems
+    behind them."""
 
-    widths: Sequence[float]
+    fast: Sequence[float]
+    slow: Sequence[float]
     systems: int
 
 
@@ -48,35 +51,48 @@ class FamilyWidths(TypedDict):
     """Widths of a family of classes, as `interval_widths.json` has them.
 
     Keys: `rest`, the standard deviation that no part explains; `size_share`, the share of a variance that other sizes
-    of the same run say nothing of; `widths` of the whole family; `classes` by name, or name and group of collectives;
-    `quantiles`, by level, the standard deviations on either side that cover it.
+    of the same run say nothing of; `classes` by name, or name and group of collectives, "" for any other; `quantiles`
+    by side and level: the standard deviations on that side that cover it.
     """
 
     rest: float
     size_share: float
-    widths: Sequence[float] | Floats
     classes: Mapping[str, ClassWidths]
-    quantiles: NotRequired[Mapping[str, float]]
+    quantiles: Mapping[Side, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of a time, which sum to 1.
+    """Shares of a time, which sum to 1, and what nobody stated.
 
     Attributes:
         latency: launch and steps.
         fill: the pipeline between.
         bytes: moving bytes.
+        unknown: standard deviations of the logarithm of the time, by side, for each input that nobody stated.
     """
 
     latency: float
     fill: float
     bytes: float
+    unknown: Mapping[str, Mapping[Side, float]] = field(default_factory=dict)
 
     @property
     def vector(self) -> Floats:
-        """The three as an array."""
+        """The three shares as an array."""
         return np.array([self.latency, self.fill, self.bytes])
+
+    def weigh(self, side: Side, names: Sequence[str]) -> Floats:
+        """Weigh what may be off: the three parts by their shares, unknown inputs by what they make of the time.
+
+        Args:
+            side: towards shorter or longer times.
+            names: unknown inputs, in this order.
+
+        Returns:
+            Three weights, and one for each name.
+        """
+        return np.concatenate([self.vector, [self.unknown.get(name, _KNOWN)[side] for name in names]])
 
 
 @dataclass(frozen=True)
@@ -119,21 +135,24 @@ class Point:
     log_ratio: float
 
 
-def compute_shares(latency: float, fill: float, bytes_time: float) -> Shares:
+def compute_shares(
+    latency: float, fill: float, bytes_time: float, unknown: Mapping[str, Mapping[Side, float]] | None = None
+) -> Shares:
     """Compute the shares of three parts of a time.
 
     Args:
         latency: seconds of launch and steps.
         fill: seconds of the pipeline.
         bytes_time: seconds of moving bytes.
+        unknown: as for `Shares`; None: all inputs are known.
 
     Returns:
         The shares; all latency where the time is 0.
     """
-    total = latency + fill + bytes_time
+    total, inputs = latency + fill + bytes_time, unknown or {}
     if total > 0:
-        return Shares(latency / total, fill / total, bytes_time / total)
-    return Shares(1.0, 0.0, 0.0)
+        return Shares(latency / total, fill / total, bytes_time / total, inputs)
+    return Shares(1.0, 0.0, 0.0, inputs)
 
 
 def classify_machine(facts: Facts) -> str:
@@ -143,24 +162,12 @@ def classify_machine(facts: Facts) -> str:
         facts: the machine.
 
     Returns:
-        Its network where it has several nodes, else its wiring; `unknown gpu` for GPUs of no table.
-    """
-    if not facts.gpu_known:
-        return "unknown gpu"
-    return classify_wires(facts)
-
-
-def classify_wires(facts: Facts) -> str:
-    """Find the class of a machine by its wires alone.
-
-    Args:
-        facts: the machine.
-
-    Returns:
-        Its network where it has several nodes, else its wiring.
+        Its network where it has several nodes, else its wiring; `nvlink domain` for NVSwitches that join several hosts.
     """
     if facts.nodes > 1:
         return facts.net
+    if facts.has_nvswitch and facts.trays > 1:
+        return "nvlink domain"
     return _WIRED.get(facts.wiring, facts.wiring)
 
 
@@ -171,10 +178,8 @@ def get_family(kind: str) -> str:
         kind: class of a machine.
 
     Returns:
-        `nccl` (with RCCL), `mpi`, or `mpi full` for MPI on nodes full of ranks.
+        `nccl` (with RCCL) or `mpi`.
     """
-    if kind.endswith(" full"):
-        return "mpi full"
     if kind.startswith("mpi"):
         return "mpi"
     return "nccl"
@@ -203,19 +208,16 @@ def compute_interval(
     seconds: float,
     level: float = LEVEL,
     points: Sequence[Point] = (),
-    wires: str = "",
 ) -> Interval:
     """Compute the interval of a predicted time.
 
     Args:
         kind: class of the machine.
         collective: collsim's name of it.
-        shares: shares of the predicted time.
+        shares: shares of the predicted time, and what nobody stated.
         seconds: the predicted time.
         level: the probability that the interval covers.
         points: measurements on the same machine.
-        wires: class of the machine by its wires, where `kind` is of an unknown GPU: no part is surer than for a known
-            GPU on the same wires.
 
     Returns:
         The interval.
@@ -225,19 +227,40 @@ def compute_interval(
     """
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
-    family = _load_widths()[get_family(kind)]
-    widths, systems = get_widths(kind, group_collective(collective), family)
-    widths[2] = max(widths[2], _LEAST_RATE_WIDTH.get(wires or kind, 0.0))
-    if wires and wires != kind:
-        widths = np.maximum(widths, get_widths(wires, group_collective(collective), family)[0])
-    shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["size_share"])
-    half_width = interpolate_quantile(family["quantiles"], level) * deviation
-    middle = seconds * math.exp(shift)
-    reason = ""
+    family, group = _load_widths()[get_family(kind)], group_collective(collective)
+    low, shift, high = compute_log_ends(kind, group, family, shares, level, points)
+    systems, reason = get_widths(kind, group, family)["systems"], ""
     if not (systems >= FEW or points):
         reason = _describe_few_systems(kind, systems)
-    low, high = middle * math.exp(-half_width), middle * math.exp(half_width)
-    return Interval(low, high, level, middle, systems, reason)
+    return Interval(
+        seconds * math.exp(low), seconds * math.exp(high), level, seconds * math.exp(shift), systems, reason
+    )
+
+
+def compute_log_ends(
+    kind: str, group: str, family: FamilyWidths, shares: Shares, level: float, points: Sequence[Point] = ()
+) -> tuple[float, float, float]:
+    """Compute an interval on the logarithm of measured over predicted time.
+
+    Args:
+        kind: class of the machine.
+        group: group of the collective.
+        family: widths of the class's family.
+        shares: shares of the predicted time, and what nobody stated.
+        level: the probability that the interval covers.
+        points: measurements on the same machine.
+
+    Returns:
+        Low end, middle, high end.
+    """
+    known = get_widths(kind, group, family)
+    fast, slow = (compute_posterior(known, side, family, shares, points) for side in SIDES)
+    shift = slow[0]
+    if shift < 0:
+        shift = fast[0]
+    low = shift - fast[1] * interpolate_quantile(family["quantiles"]["fast"], level)
+    high = shift + slow[1] * interpolate_quantile(family["quantiles"]["slow"], level)
+    return low, shift, high
 
 
 def _describe_few_systems(kind: str, systems: int) -> str:
@@ -247,7 +270,7 @@ def _describe_few_systems(kind: str, systems: int) -> str:
     return f"the interval leans on other machines: {count} of its class ({kind})"
 
 
-def get_widths(kind: str, group: str, family: FamilyWidths) -> tuple[Floats, int]:
+def get_widths(kind: str, group: str, family: FamilyWidths) -> ClassWidths:
     """Get the widths of a class of machines.
 
     Args:
@@ -256,43 +279,41 @@ def get_widths(kind: str, group: str, family: FamilyWidths) -> tuple[Floats, int
         family: widths of the class's family.
 
     Returns:
-        Standard deviations of the three parts (latency, fill, bytes), and the published systems behind them.
+        Those of the class and group, else of the class, else of any class.
     """
     classes = family["classes"]
-    widths = classes.get(f"{kind}, {group}") or classes.get(kind)
-    if widths is None:
-        return np.array(family["widths"], float), 0
-    return np.array(widths["widths"], float), int(widths["systems"])
+    return next(classes[name] for name in (f"{kind}, {group}", kind, "") if name in classes)
 
 
 def compute_posterior(
-    widths: Floats, rest: float, shares: Shares, points: Sequence[Point], size_share: float = 0.0
+    known: ClassWidths, side: Side, family: FamilyWidths, shares: Shares, points: Sequence[Point] = ()
 ) -> tuple[float, float]:
     """Compute how measurements move a prediction: Bayesian linear regression on the logarithm of the time.
 
     Args:
-        widths: standard deviations of the three parts before.
-        rest: standard deviation of what no part explains.
-        shares: shares of the predicted time.
+        known: widths of the class before.
+        side: towards shorter or longer times.
+        family: `rest` and `size_share` count.
+        shares: shares of the predicted time, and what nobody stated.
         points: measurements on the same machine.
-        size_share: the share of a variance that other sizes say nothing of.
 
     Returns:
-        Shift of the log of the time, and its standard deviation.
+        Shift of the log of the time, and its standard deviation on that side.
     """
-    parts = shares.vector
-    prior = np.diag(widths**2)
-    unshared = size_share * float(parts @ prior @ parts) + rest**2
+    names = sorted({name for each in (shares, *(point.shares for point in points)) for name in each.unknown})
+    weights, prior = shares.weigh(side, names), np.diag([*np.square(known[side]), *(1.0 for _ in names)])
+    rest, size_share = family["rest"], family["size_share"]
+    unshared = size_share * float(weights @ prior @ weights) + rest**2
     shared = (1 - size_share) * prior
     if not points:
-        return 0.0, math.sqrt(float(parts @ shared @ parts) + unshared)
-    measured = np.stack([point.shares.vector for point in points])
+        return 0.0, math.sqrt(float(weights @ shared @ weights) + unshared)
+    measured = np.stack([point.shares.weigh(side, names) for point in points])
     log_ratios = np.array([point.log_ratio for point in points])
     noise = size_share * np.einsum("ij,jk,ik->i", measured, prior, measured) + rest**2
     gain = shared @ measured.T @ np.linalg.inv(measured @ shared @ measured.T + np.diag(noise))
     posterior = shared - gain @ measured @ shared
-    variance = max(0.0, float(parts @ posterior @ parts)) + unshared
-    return float(parts @ gain @ log_ratios), math.sqrt(variance)
+    variance = max(0.0, float(weights @ posterior @ weights)) + unshared
+    return float(weights @ gain @ log_ratios), math.sqrt(variance)
 
 
 def interpolate_quantile(quantiles: Mapping[str, float], level: float) -> float:

@@ -61,6 +61,10 @@ _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
 #: half to its parent in one tree and half to its child in the other. Three are chains: up and down where it is between
 #: the others, half in the other tree. From four on a node with two children sends three halves, and one as a leaf: 2.
 _TREE_LOADS = {1: 0.0, 2: 1.0, 3: 1.5}
+#: GPUs of a board, whose NVLS rounds the constants are of: a round takes heads x channels x chunk (NCCL
+#: src/device/all_reduce.h), 512 MiB on 72 GPUs take 0.55 ms more than their bytes (coreweave/nccl-tests pull request
+#: 43). And trays of an NVLink domain up to which NVLS is as fast as on a board (`links.NVLS_DOMAIN`).
+_BOARD, _NEAR_TRAYS = 8, 2
 #: Share of a ring's warps that sends have: 10 of the 20 of a block of 640 threads, 9 receive and 1 is left, where a
 #: ring copies with 16 (NCCL src/device/sendrecv.h, nSendWarpPerWork; NCCL_MAX_NTHREADS, NCCL_SIMPLE_MAX_NTHREADS).
 _SENDING = 10 / 16
@@ -304,6 +308,8 @@ def compute_fill_time(call: Call, steps: float, byte_time: float) -> float:
     if call.collective in _POINT_TO_POINT:
         return _compute_piece_time(call, byte_time)
     wait = steps + links.wait[call.protocol]
+    if call.algorithm in c.IN_NVSWITCH:  # a round of NVLS moves a chunk for each head, and each GPU is one
+        wait *= max(1.0, facts.local_ranks / _BOARD)
     if call.collective in _ROOTED:
         wait += links.chain * _compute_filled_share(call) * compute_step_time(call, "allgather", "Simple")
     share = links.fill[call.protocol]
@@ -580,7 +586,10 @@ def compute_intra_rate(call: Call) -> float:
         generation = 90
         if facts.cc >= 100:
             generation = 100
-        return facts.link_rate * shares[generation]
+        share = shares[generation]
+        if facts.trays > _NEAR_TRAYS:
+            share *= links.nvls_domain
+        return facts.link_rate * share
     rate = facts.link_rate * links.carries[get_intra_kind(facts)]
     if facts.wiring == "pcie" and facts.crosses_sockets:
         return rate * links.crossing

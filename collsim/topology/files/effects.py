@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from ...errors import CollsimError
@@ -66,16 +66,15 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
     return effects
 
 
-def describe_effects(topology: Topology, time: Callable[[Topology], float]) -> list[tuple[str, str]]:
-    """A line for each assumption with its effects, in English and Chinese; one that makes no difference to `time` is
-    left out.
+def describe_effects(topology: Topology, effects: Iterable[Effect]) -> list[tuple[str, str]]:
+    """A line for each assumption with its effects, in English and Chinese; one that makes no difference is left out.
 
     Args:
         topology: read from a file.
-        time: seconds on a topology.
+        effects: of `find_effects`.
     """
     by_option: dict[str, list[Effect]] = {}
-    for effect in find_effects(topology, time):
+    for effect in effects:
         by_option.setdefault(effect.assumption.option, []).append(effect)
     lines = []
     for assumption in topology.facts.assumptions:

@@ -244,6 +244,16 @@ def describe_release(run: MeasuredRun, selection: Selection) -> Sentence:
     return predict(run.collective, run.facts, run.nbytes[0], version=selection.version).release
 
 
+def list_assumptions(run: MeasuredRun, selection: Selection) -> tuple[Sentence, ...]:
+    """What was assumed of the machine at the largest size of a run, and which measurement would narrow its interval.
+
+    Args:
+        run: The measured run.
+        selection: The run that is chosen on the page Measured.
+    """
+    return predict(run.collective, run.facts, run.nbytes[-1], version=selection.version).assumptions
+
+
 def compare_with_model(
     selection: Selection, report_progress: ReportProgress = ignore_progress
 ) -> tuple[MeasuredRun, pd.DataFrame, Gap]:

@@ -86,6 +86,8 @@ def _draw_nccl_comparison(selection: Selection) -> None:
     if selection.has_own_log:
         draw_note(comparison.describe_release(run, selection).text(get_language()))
     plots.draw_curves(table, gap, run)
+    for sentence in comparison.list_assumptions(run, selection):
+        draw_note(sentence.text(get_language()))
     if selection.has_own_log:
         draw_calibration(selection)
     left, right = st.columns([1, 1.15], gap="small")

@@ -1,0 +1,297 @@
+"""What nobody stated about a machine, as distributions: which other values are likely, and what each makes of a time.
+
+A prediction takes the usual value. Each other value is timed on its own, and the squares of the logarithms, weighed by
+their probabilities, widen the interval on the side where they lie: a network card that is slower than assumed makes
+calls slower, never faster. Probabilities are shares of the machines whose words do state the input, or of published
+rates; the comment at each rule says which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ...errors import Sentence
+from ...units import format_bandwidth
+from ..machine.facts import Facts
+from .prediction_interval import Side
+from .timing import Call, compute_time
+
+if TYPE_CHECKING:
+    from ...topology.facts import Effect
+    from .links import LinkParameters
+
+#: Probabilities of the network rate of a GPU over that of the usual box (`facts.USUAL_NIC`): 33 systems of the
+#: published tables whose words state it.
+NIC_RATIOS: Mapping[float, float] = {0.125: 0.03, 0.25: 0.15, 0.5: 0.25, 2.0: 0.03, 4.0: 0.03}
+#: Probabilities of what a CPU moves over TCP for a card, over `links.TCP_PER_NIC`: 1.4, 1.85, 1.9, 2.8, 3.9 and 4.7
+#: GB/s (NVIDIA/nccl issues 209, 398 and 450; argonne-lcf/alcf-nccl-tests).
+TCP_RATIOS: Mapping[float, float] = {0.5: 0.15, 0.67: 0.25, 1.4: 0.15, 1.7: 0.25}
+#: The same of a wire that is slower than a CPU: 0.82 of 1.25 GB/s on a virtual machine (aws-samples), 1.17 on a host.
+TCP_WIRE = {0.65: 0.25}
+#: Probabilities of what goes through host memory, over what `links` says: published rates of one PCIe generation differ
+#: by a factor of four (docs/accuracy.md): memory on one socket, few channels, or two GPUs behind one uplink halve it.
+HOST_RATIOS: Mapping[float, float] = {0.35: 0.1, 0.5: 0.2, 1.3: 0.1}
+#: Probabilities of NVLink SHARP over several trays, over `links.nvls_domain`: 586 to 930 GB/s of 72 GPUs.
+DOMAIN_RATIOS: Mapping[float, float] = {0.8: 0.25, 1.25: 0.25}
+#: Probability that a PCIe card reaches its network card through host memory: 4 of 10 systems, 6 of which state it; on
+#: boards all that state it do GPUDirect RDMA, but for EFA before the A100, which is known.
+WITHOUT_GDR = 0.4
+#: Probability of either way to launch where it is not stated; the rest is between them.
+LAUNCHES: Mapping[str, float] = {"one process": 0.35, "process per gpu": 0.35}
+#: Nodes beyond which other traffic and paths of a network that is shared slow a call, and by how much: 7 of 66 runs
+#: between nodes took over 1.3 times as long as predicted, and twice as often from 16 nodes on.
+CROWD, CROWDED_RATIOS = 16, {0.6: 0.15}
+#: Probabilities of the link rate and of the kernel and launch times of a GPU that no table has, over what its words
+#: make of it: a generation of PCIe or half of the lanes, and a slower host.
+GPU_RATIOS: Mapping[float, float] = {0.5: 0.2, 2.0: 0.1}
+#: Standard deviations on either side that hold four in five of a normal distribution.
+_FOUR_IN_FIVE = 1.2816
+_LEAST = 0.01  # standard deviation of a logarithm below which an input makes no difference
+
+
+@dataclass(frozen=True)
+class UnknownInput:
+    """Something that nobody stated and that changes the time.
+
+    Attributes:
+        name: of the input, for example `NIC rate`.
+        assumption: what was assumed, as a sentence.
+        measurement: what would tell it.
+        fast: standard deviation of the logarithm of the time towards shorter times.
+        slow: the same towards longer times.
+    """
+
+    name: str
+    assumption: Sentence
+    measurement: Sentence
+    fast: float
+    slow: float
+
+    @property
+    def sentence(self) -> Sentence:
+        """What was assumed, and where four in five times lie for this doubt alone, as factors on the predicted time."""
+        template = "{assumption} (for this alone 4 in 5 times are {low} to {high} of the predicted)"
+        low, high = math.exp(-_FOUR_IN_FIVE * self.fast), math.exp(_FOUR_IN_FIVE * self.slow)
+        return Sentence(template, assumption=self.assumption, low=f"{low:.2f}", high=f"{high:.2f}")
+
+    @property
+    def deviations(self) -> Mapping[Side, float]:
+        """`fast` and `slow` by side."""
+        return {"fast": self.fast, "slow": self.slow}
+
+    @property
+    def variance(self) -> float:
+        """Sum of both variances."""
+        return self.fast**2 + self.slow**2
+
+
+#: Probability and another machine.
+Alternatives = Sequence[tuple[float, Call]]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """When an input is unknown, and the machines that there may be in place of the assumed one."""
+
+    name: str
+    is_unknown: Callable[[Call], bool]
+    list_alternatives: Callable[[Call], Iterator[tuple[float, Call]]]
+    describe: Callable[[Facts], Sentence]
+    measurement: Sentence
+
+    def measure(self, call: Call, usual: float) -> UnknownInput:
+        fast, slow = compute_deviations(
+            [(share, math.log(compute_time(other).total / usual)) for share, other in self.list_alternatives(call)]
+        )
+        return UnknownInput(self.name, self.describe(call.facts), self.measurement, fast, slow)
+
+
+def compute_deviations(effects: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Compute how far other values of an input spread a time on either side of the assumed one.
+
+    Args:
+        effects: probability of a value, and the logarithm of its time over that of the assumed value.
+
+    Returns:
+        Standard deviations towards shorter and longer times: those of a normal distribution with the same second moment
+        on that side.
+    """
+    fast = 2 * sum(share * effect**2 for share, effect in effects if effect < 0)
+    slow = 2 * sum(share * effect**2 for share, effect in effects if effect > 0)
+    return math.sqrt(fast), math.sqrt(slow)
+
+
+def _change_facts(call: Call, **changes: object) -> Call:
+    return replace(call, facts=replace(call.facts, **changes))  # type: ignore[arg-type]
+
+
+def _change_links(call: Call, **changes: object) -> Call:
+    links: LinkParameters = replace(call.links, **changes)  # type: ignore[arg-type]
+    return replace(call, links=links)
+
+
+def _scale_network(call: Call, factor: float) -> Call:
+    carries = call.links.carries
+    return _change_links(call, carries={**carries, call.facts.net: carries[call.facts.net] * factor})
+
+
+def _list_nics(call: Call) -> Iterator[tuple[float, Call]]:
+    for ratio, share in NIC_RATIOS.items():
+        yield share, _change_facts(call, nic_rate=call.facts.nic_rate * ratio)
+
+
+def _list_tcp(call: Call) -> Iterator[tuple[float, Call]]:
+    for ratio, share in TCP_RATIOS.items():
+        yield share, _change_links(call, tcp_per_nic=call.links.tcp_per_nic * ratio)
+    for ratio, share in TCP_WIRE.items():
+        yield share, _scale_network(call, ratio)
+
+
+def _list_gdr(call: Call) -> Iterator[tuple[float, Call]]:
+    yield WITHOUT_GDR, _change_facts(call, gdr=False)
+
+
+def _list_host(call: Call) -> Iterator[tuple[float, Call]]:
+    links = call.links
+    for ratio, share in HOST_RATIOS.items():
+        changes = {name: getattr(links, name) * ratio for name in ("host_one_way", "host_memory", "host_socket")}
+        yield share, _change_links(call, **changes)
+
+
+def _list_domains(call: Call) -> Iterator[tuple[float, Call]]:
+    for ratio, share in DOMAIN_RATIOS.items():
+        yield share, _change_links(call, nvls_domain=call.links.nvls_domain * ratio)
+
+
+def _list_launches(call: Call) -> Iterator[tuple[float, Call]]:
+    for launch, share in LAUNCHES.items():
+        yield share, _change_facts(call, launch=launch)
+
+
+def _list_crowded(call: Call) -> Iterator[tuple[float, Call]]:
+    for ratio, share in CROWDED_RATIOS.items():
+        yield share, _scale_network(call, ratio)
+
+
+def _list_gpus(call: Call) -> Iterator[tuple[float, Call]]:
+    links = call.links
+    for ratio, share in GPU_RATIOS.items():
+        slower = _change_links(call, kernel=links.kernel / ratio, kernel_p2p=links.kernel_p2p / ratio)
+        yield share, _change_facts(slower, link_rate=call.facts.link_rate * ratio)
+
+
+def _is_over_trays(call: Call) -> bool:
+    return call.facts.has_nvswitch and call.facts.trays > 1
+
+
+_RULES = (
+    _Rule(
+        "NIC rate",
+        lambda call: "nic_rate" in call.facts.guessed and call.facts.nodes > 1,
+        _list_nics,
+        lambda facts: Sentence(
+            "NIC rate not stated: {cards} cards of {rate} a node, as boxes of this GPU are usually sold",
+            cards=f"{facts.nics:g}",
+            rate=format_bandwidth(facts.nic_rate),
+        ),
+        Sentence("the rate of the network cards (ibstat, ethtool), or one large call between two nodes"),
+    ),
+    _Rule(
+        "TCP",
+        lambda call: call.facts.net == "tcp" and call.facts.nodes > 1,
+        _list_tcp,
+        lambda _: Sentence("what a CPU moves over TCP is not stated: sockets, cores and virtual machines differ"),
+        Sentence("one large call over two nodes"),
+    ),
+    _Rule(
+        "GPUDirect RDMA",
+        lambda call: call.facts.gdr is None and call.facts.is_pcie_card and call.facts.nodes > 1,
+        _list_gdr,
+        lambda _: Sentence("GPUDirect RDMA not stated: on"),
+        Sentence("whether NCCL's log (NCCL_DEBUG=INFO) says GDRDMA"),
+    ),
+    _Rule(
+        "host memory",
+        lambda call: call.facts.wiring == "host" and call.loads is None,
+        _list_host,
+        lambda _: Sentence(
+            "host memory and root complex not stated: a PCIe slot of its own for each GPU, memory on both sockets"
+        ),
+        Sentence("nvidia-smi topo -m, or one large call inside a node"),
+    ),
+    _Rule(
+        "NVLink domain",
+        _is_over_trays,
+        _list_domains,
+        lambda facts: Sentence(
+            "an NVLink domain of {hosts} trays, whose switches reduce as published runs say", hosts=facts.hosts
+        ),
+        Sentence("one large allreduce over the whole domain"),
+    ),
+    _Rule(
+        "launch",
+        lambda call: not call.facts.launch and call.facts.ranks_per_host > 1,
+        _list_launches,
+        lambda _: Sentence("launch mode not stated: between one process for all GPUs of a node and one for each"),
+        Sentence("who launches (launch=), or the smallest call"),
+    ),
+    _Rule(
+        "congestion",
+        lambda call: call.facts.nodes >= CROWD,
+        _list_crowded,
+        lambda facts: Sentence(
+            "{nodes} nodes with the network to themselves: other traffic is not stated", nodes=facts.nodes
+        ),
+        Sentence("one large call over all nodes"),
+    ),
+    _Rule(
+        "GPU",
+        lambda call: "gpu" in call.facts.guessed,
+        _list_gpus,
+        lambda facts: Sentence(
+            "{gpu} is in no table of GPUs: its links and its start are those of its kin", gpu=facts.gpu
+        ),
+        Sentence("one small and one large call inside a node"),
+    ),
+)
+
+
+def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
+    """List what nobody stated about the machine of a call and what matters to its time.
+
+    Args:
+        call: with the algorithm and protocol that were chosen.
+
+    Returns:
+        The inputs, that which spreads the time most first.
+    """
+    usual = compute_time(call).total
+    inputs = [rule.measure(call, usual) for rule in _RULES if rule.is_unknown(call)]
+    return tuple(sorted((each for each in inputs if each.variance > _LEAST**2), key=lambda each: -each.variance))
+
+
+def list_file_inputs(effects: Iterable[Effect]) -> tuple[UnknownInput, ...]:
+    """List what the file of a machine left open, each of its values as probable as the assumed one.
+
+    Args:
+        effects: what other values make of the time.
+
+    Returns:
+        The inputs that make a difference.
+    """
+    inputs = []
+    for option, group in groupby(effects, key=lambda effect: effect.assumption.option):
+        tried = list(group)
+        share = 1 / (len(tried) + 1)
+        fast, slow = compute_deviations([(share, math.log(effect.factor)) for effect in tried])
+        if math.hypot(fast, slow) > _LEAST:
+            value = tried[0].assumption.value
+            assumption = Sentence("{option} not stated in the file: {value}", option=option, value=value)
+            inputs.append(
+                UnknownInput(option, assumption, Sentence("{option} of this machine", option=option), fast, slow)
+            )
+    return tuple(inputs)
