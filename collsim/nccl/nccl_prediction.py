@@ -274,27 +274,28 @@ def predict(
     Args:
         collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
         machine: `machine("dgx-h100", nodes=2)`, its name, or Facts.
-        nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
+        nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`: for allgather and reduce_scatter the whole array.
         ranks: fewer ranks than GPUs; None: all.
         NCCL_ALGO: algorithms that NCCL may choose, `"Ring,Tree"`, `"^NVLS"`.
         NCCL_PROTO: protocols that it may choose, `"Simple"`, `"^LL128"`.
         NCCL_P2P_DISABLE: 1 stages what GPUs of a node exchange through host memory.
-        NCCL_P2P_LEVEL: the worst path type for P2P, `"NVL"` to `"SYS"`, or 0 to 5.
+        NCCL_P2P_LEVEL: the worst path type for P2P: `"LOC"`, `"NVL"`, `"PIX"`, `"PXB"`, `"PHB"` or `"SYS"`, or NCCL's
+            old numbers 0 (LOC), 1 (PIX), 2 (PXB), 3 (PHB), 4 and 5 (SYS). Not set: what the machine allows.
         NCCL_SHM_DISABLE: 1 sends what would be staged through host memory over the network cards of the node.
-        NCCL_NET_GDR_LEVEL: the worst path type for GPUDirect RDMA.
+        NCCL_NET_GDR_LEVEL: the worst path type for GPUDirect RDMA, in the same words. Not set: what the machine allows.
         NCCL_MAX_NCHANNELS: the most channels.
         NCCL_CROSS_NIC: 0 to 2; it decides which graphs the search finds, and so what the tuner chooses and over which
             cards, rails and spines of a Topology's fabric the bytes go.
         NCCL_NVLS_ENABLE: 0 leaves NVLink SHARP out, 2 lets NCCL choose.
         NCCL_PAT_ENABLE: 1 lets NCCL choose PAT with several GPUs per node, 0 never, 2 is NCCL's default.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
-        launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
-            before. None: as the machine states it, else a value between the two process modes. It
-            matters for small sizes.
+        launch: who launches the kernels (not a time, as in `simulate`): "one process" for all GPUs of a node, "process
+            per gpu", or "graph", captured before. None: as the machine states it, else a value between the two process
+            modes. It matters for small sizes.
         version: of NCCL, "2.18" or "2.18.5": before 2.28 it had other algorithms, protocols and tables to choose by.
             None: 2.30. `Prediction.release` says what that means.
         measured: times of this collective on this machine, {"8B": "13us", "1GiB": "8.1ms"} or a table with columns
-            nbytes and time: one or two move launch, pipeline and rate, and narrow the interval.
+            nbytes (bytes) and time (s): one or two move launch, pipeline and rate, and narrow the interval.
 
     Returns:
         The prediction.

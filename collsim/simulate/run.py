@@ -126,7 +126,7 @@ def simulate(
         topology: at least as many ranks as the schedule. Helpers get devices of their own where it has none for them.
         nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`; for allgather and reduce_scatter the whole array.
             For several schedules one size, or one for each.
-        dtype: type of an element; chunks are cut between elements.
+        dtype: type of an element, a name of `cs.dtypes()`; chunks are cut between elements.
         engine: `"lockstep"` (a barrier after each step; the default) or `"event"` (no barrier; the default for several
             schedules). All options below except `ranks` and `progress` are of engine `event`
             (`collsim.simulate.event` has its semantics).
@@ -138,17 +138,23 @@ def simulate(
             done, in all). What the function raises ends the run, and so does Ctrl-C.
         sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward), or `"none"`: links carry more
             than they can, so the time may be below the bound of the network, and the gap below 1.
-        gamma: bytes per second at which a device reduces what has arrived; without it reducing takes no time.
-        launch: seconds before a collective's first transfer.
-        overhead: seconds that each transfer takes in addition.
-        injection: bytes per second that one endpoint can send over all its links.
-        jitter: mean in seconds of an exponentially distributed extra delay of each transfer.
-        seed: start of the random numbers of `jitter`.
-        late: seconds by which a rank joins later, by rank.
-        slow: factor by which all cables of a rank's device are slower, by rank. The Trace's topology has those rates.
-        background: other traffic: `Flows`, or rows (src rank, dst rank, nbytes) or (src rank, dst rank, nbytes, start).
+        gamma: rate at which a device reduces what has arrived, B/s or text such as `"200GB/s"`. It is a bandwidth, not
+            the seconds per byte that the alpha-beta-gamma model calls gamma. Without it reducing takes no time.
+        launch: time before a collective's first transfer, s or text such as `"5us"`; 0 unless given. (`nccl.predict`
+            has a `launch` of another kind: who launches the kernels.)
+        overhead: time that each transfer takes in addition, s or text; 0 unless given.
+        injection: rate at which one endpoint can send over all its links, B/s or text such as `"25GB/s"`; no limit
+            unless given.
+        jitter: mean of an exponentially distributed extra delay of each transfer, s or text; 0 unless given.
+        seed: start of the random numbers of `jitter`; 0 unless given.
+        late: time by which a rank joins later, by rank, s or text: `{3: "50us"}`; none unless given.
+        slow: factor by which all cables of a rank's device are slower, by rank: `{3: 2}` halves their bandwidth; a
+            factor below 1 makes them faster. The Trace's topology has those rates. (In `training_step` `slow` is a
+            factor on computing.)
+        background: other traffic: `Flows`, or rows (src rank, dst rank, nbytes) or (src rank, dst rank, nbytes, start
+            in s); none unless given.
         eager: True: a send waits until the bytes before it have left, not until they have arrived, and not for its
-            receiver.
+            receiver, as in the eager protocol of MPI; False unless given. Not with `sharing="fifo"` or `gamma`.
         shortcuts: False disables the fast paths, for testing: the times are the same.
 
     Returns:

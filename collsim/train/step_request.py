@@ -111,34 +111,37 @@ def training_step(
     """Time one step of training.
 
     Args:
-        model: a Model, or a name of the catalogue.
+        model: a Model, or a name of `cs.models()`.
         machine: a Topology, or the name of a machine.
         parallel: `ddp(...)`, `zero(...)`, `fsdp(...)`, a product of one of these with `tensor(t)`, `context(c)`,
             `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`.
-        batch: samples of the step over all GPUs and microbatches.
-        micro_batch: samples of a replica of the model (of a GPU, where GPUs do not share one) at a time; either gives
-            the other, but 1 in a pipeline.
+        batch: samples of the step over all GPUs and microbatches. It or `micro_batch` is required.
+        micro_batch: samples of a replica of the model (of a GPU, where GPUs do not share one) at a time. Each follows
+            from the other and the number of microbatches; in a pipeline it is 1 unless given. Accumulation of
+            gradients is an option of the strategy: `ddp(accumulate=4)`.
         network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
             that what is under way at the same time shares links.
         compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU), `"A100"`,
             measured seconds of a microbatch (`"97ms"`), seconds of layers, or a PyTorch profiler's trace.
         dtype: float32, float16 or bfloat16: what is computed in; gradients stay in the model's own type.
         optimizer: adam, momentum, sgd or none.
-        interference: share of its speed that a GPU loses while it communicates; the GPU's own unless given, 0 where
-            overlap is to be free.
+        interference: share of its speed that a GPU loses while it communicates, 0 to 1; the GPU's own unless
+            given, 0 where overlap is to be free.
         ranks: which GPUs take part; all unless given. A list of ranks, or their number where that fills all nodes
             alike.
         collectives: `"nccl"`: on machines as long as NCCL takes; `"links"`: what the links alone take.
         algorithm: of allreduces, on links.
-        memory: bytes of a GPU's memory; the GPU's own unless given.
+        memory: of a GPU, bytes or text such as `"40GiB"`; the GPU's own unless given.
         step: which step of the run, from 1; the steady state unless given.
         background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
         recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
             attention), full (of a block all but its input) or alternate (that of every second block, as PyTorch's
             selective checkpointing does: torchtitan/distributed/activation_checkpoint.py).
-        slow: stragglers: rank to how many times as long it computes. GPUs of its lane wait for it, so all of the lane
-            takes as long: that is the replica that the others wait for.
-        eager: with `network="shared"`, a send waits until the bytes before it have left, as in `simulate`.
+        slow: stragglers: rank to how many times as long it computes (in `simulate` `slow` is a factor on cables). GPUs
+            of its lane wait for it, so all of the lane takes as long: that is the replica that the others wait for.
+        eager: how messages are sent, not PyTorch's eager mode: with `network="shared"`, True lets a send wait until the
+            bytes before it have left, as in `simulate`. (What PyTorch's eager mode costs is
+            `train.get_eager_speed`.)
 
     Returns:
         When every task of the step runs, with its time, what GPUs wait for, and the memory that they need.

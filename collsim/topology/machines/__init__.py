@@ -111,10 +111,13 @@ def machine(
             path type allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
         gdr: GPUDirect RDMA, likewise (NCCL_NET_GDR_LEVEL).
         pxn: may a GPU use another's card over NVLink? None: yes where the fabric has rails or planes.
-        fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`,
-            `"dragonfly"`.
+        fabric: `"switch"` (one for all cards, non-blocking), `"leaf-spine"` (two layers), `"fat-tree"` (three layers),
+            `"rail"` (card i of every node of a unit on leaf i, spines above), `"rail-only"` (card i of every node on
+            switch i, nothing above), `"planes"` (card i on plane i mod planes), `"torus"` and `"mesh"` (a router for
+            each node), `"dragonfly"` (groups of switches, a cable between any two groups).
         oversubscription: ports down / capacity up of a leaf: 1 is non-blocking, 2 is 2:1.
-        nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`. Where the
+        nic: another network card than the machine's own: `"ib-edr"` to `"ib-xdr"`, `"roce-25"` to `"roce-800"`,
+            `"tcp-1"` to `"tcp-400"`, `"efa-100"` to `"efa-400"` (Gbit/s), or `"slingshot"`. Where the
             machine has no cards of that kind it is one card a node; the name then contains `nics=1`.
         placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r]
             would by default. With any but `"node"` rings go in rank order, as MPI's do.
@@ -125,7 +128,11 @@ def machine(
         nics: use so many network cards of each node, those next to a GPU first, spread over switches and sockets; or
             `"all"`.
         gpus: use so many GPUs of each node, those with the lowest numbers, and the cards that serve them.
-        options: of the fabric: radix, nodes_per_leaf, unit, planes, dims, ports_per_switch, switches, cables.
+        options: of the fabric. `radix`: ports of a switch (leaf-spine: 40; fat-tree: the smallest that holds all
+            cards). `nodes_per_leaf`: of leaf-spine; unless given what half of the radix takes. `unit`: nodes that
+            share the leaves of a rail fabric (32). `planes`: their number (2). `dims`: sizes of a torus or mesh
+            (nearly square). `ports_per_switch`, `switches`, `cables`: of a dragonfly, cards at a switch (those of one
+            node), switches of a group and cables of a switch to other groups (the smallest balanced ones).
 
     Returns:
         The Topology; its name is the call that makes it.
