@@ -362,6 +362,8 @@ class TorchDistributed:
         root, members = self._find_root(dst, "dst", group), len((group or self.world).members)
         if self.rank == dst and (gather_list is None or len(gather_list) != members):
             raise ValueError(f"gather: rank {dst} wants gather_list= with a tensor for each of the {members} ranks")
+        if self.rank != dst and gather_list:
+            raise ValueError(f"gather: gather_list= is for rank {dst} alone")
 
         def store(values: list[np.ndarray]) -> None:
             if self.rank == dst and gather_list is not None:
@@ -389,6 +391,8 @@ class TorchDistributed:
         position = group.members.index(self.rank)
         if self.rank == src:
             _check_scatter(tensor, scatter_list or (), len(group.members))
+        elif scatter_list:
+            raise ValueError(f"scatter: scatter_list= is for rank {src} alone")
 
         def store(values: list[Any]) -> None:
             tensor[...] = values[root][position]

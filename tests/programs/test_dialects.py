@@ -123,6 +123,14 @@ ERRORS = {
         TORCH + "g = dist.new_group([1, 3])\nif rank in (1, 3):\n    dist.broadcast(torch.zeros(1), 0, group=g)\n",
         (1, 6, "not part of the group"),
     ),
+    "scatter with a list on all": (
+        TORCH + "dist.scatter(torch.zeros(2), [torch.zeros(2)] * size)\n",
+        (1, 4, "for rank 0 alone"),
+    ),
+    "gather with a list on all": (
+        TORCH + "dist.gather(torch.zeros(2), [torch.zeros(2)] * size)\n",
+        (1, 4, "for rank 0 alone"),
+    ),
     "isend to oneself": (TORCH + "dist.isend(torch.zeros(1), rank)\n", (0, 4, "itself")),
 }
 
