@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from collsim.programs import Hang, ProgramRun, list_hangs
-from collsim.programs.hangs.stacks import format_stacks
+from collsim.programs.hangs.stacks import format_logs, format_stacks
 
 #: A page for each language.
 PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "hangs.md"), ("zh", "hangs.zh.md"))}
@@ -51,6 +51,7 @@ def section(number: int, hang: Hang, lang: str) -> str:
             "> " + result.format(n=hanging.ranks, text=hanging.explanation(lang)),
             f"**{signs}.** {hang.signs[k]}",
             f"```text\n{format_stacks(hanging, f'{hang.name}.py')}\n```",
+            f"```text\n{format_logs(hanging)}\n```",
             f"**{difference}.** {hang.difference[k]}",
             f"**{mend}.** {hang.mend[k]}",
             f"```diff\n{diff(hang)}\n```",

@@ -1,4 +1,4 @@
-"""Where each rank waits, in the form of Python's faulthandler."""
+"""What a cluster shows of a hang: stacks in the form of Python's faulthandler, and the logs after a timeout."""
 
 from __future__ import annotations
 
@@ -30,6 +30,22 @@ def format_stacks(run: ProgramRun, file: str = "program.py") -> str:
         name = f"rank {', '.join(map(str, ranks))}"
         blocks.append("\n".join([f"# {name}", "Current thread (most recent call first):", *frames]))
     return "\n\n".join(blocks)
+
+
+def format_logs(run: ProgramRun) -> str:
+    """What the library prints after its timeout: of NCCL the first line of each rank, of MPI the launcher's.
+
+    Args:
+        run: of a program that hangs.
+
+    Returns:
+        Lines; empty where the program uses no library.
+    """
+    if not run.timeout_logs:
+        return ""
+    log = run.timeout_logs[0]
+    first_lines = [text.splitlines()[0] for text in log.ranks if text]
+    return "\n".join([*first_lines, log.launcher.strip()]).strip()
 
 
 def _name_function(name: str) -> str:

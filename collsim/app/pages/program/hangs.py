@@ -8,7 +8,7 @@ import streamlit as st
 
 from collsim.display.markup import escape_text
 from collsim.programs import Hang, list_hangs
-from collsim.programs.hangs.stacks import format_stacks
+from collsim.programs.hangs.stacks import format_logs, format_stacks
 
 from ...scenario.address import PageAddress, Word
 from ...scenario.choice import create_name_reader
@@ -34,10 +34,11 @@ class HangChoice:
 
 @dataclass(frozen=True)
 class HangContent:
-    """A hang that was run: the verdict with its picture, the stacks, the ranks by line, the repaired run."""
+    """A hang that was run: the verdict with its picture, stacks and logs, the ranks by line, the repaired run."""
 
     verdict: ProgramVerdict
     stacks: str
+    logs: str
     ranks_by_line: dict[int, list[int]]
     mended: ProgramVerdict
 
@@ -55,7 +56,7 @@ def load_hang(name: str) -> HangContent:
     for wait in run.waits:
         ranks_by_line.setdefault(wait.line, []).append(wait.rank)
     verdict, mended = (describe_run(ran, with_mends=False) for ran in (run, hang.run_mended(_RANKS)))
-    return HangContent(verdict, format_stacks(run, f"{name}.py"), ranks_by_line, mended)
+    return HangContent(verdict, format_stacks(run, f"{name}.py"), format_logs(run), ranks_by_line, mended)
 
 
 @register_page(PAGE, 64, address=PageAddress(HangChoice(), (Word("hang", create_name_reader("hang", lambda: NAMES)),)))
@@ -90,6 +91,9 @@ def draw() -> None:
         draw_note(choose_text(hang.signs))
         draw_note(t("hangs.stacks"))
         st.html(parts.build_block([content.stacks]))
+        if content.logs:
+            draw_note(t("hangs.logs"))
+            st.html(parts.build_block([content.logs]))
         draw_part(t("hangs.difference"))
         draw_note(choose_text(hang.difference))
 
