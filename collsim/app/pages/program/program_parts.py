@@ -136,6 +136,6 @@ STYLE = """
 .pl-source i{display:inline-block;width:74px;margin-right:14px;text-align:right;font-style:normal;color:var(--cs-ink3)}
 .pl-source b{float:left;background:var(--cs-full);color:var(--cs-card);border-radius:4px;padding:0 5px;font-size:12px;
  line-height:17px;margin-top:2px}
-.pl-source .waits{background:var(--cs-fulltint)}
+.pl-source .waits{background:var(--cs-fulltint)}.pl-source .waits i{color:var(--cs-ink)}
 .pl-diff .gone{background:var(--cs-fulltint);color:var(--cs-fulltext)}.pl-diff .new{background:var(--cs-donetint)}
 """
