@@ -1,5 +1,6 @@
 """The lessons as data: every number of a run comes from it, in both languages, and one file is one lesson."""
 
+import pickle
 import re
 import string
 from dataclasses import replace
@@ -144,3 +145,10 @@ def test_what_a_lesson_names_is_there():
         assert set(told.exercises) <= {*list_exercises(), *settings()}
         assert all(section.title for section in told.sections) or len(told.sections) == 1
         assert all(section.view in ("physical", "logical") for section in told.sections)
+
+
+def test_what_a_page_caches_of_a_section_can_be_pickled():
+    """Streamlit pickles what it caches: pictures hold data, and no function."""
+    pictures = SECTIONS["hang"][1].fill_texts().lanes
+    (picture,) = pickle.loads(pickle.dumps(pictures))
+    assert picture.html(0) == pictures[0].html(0)

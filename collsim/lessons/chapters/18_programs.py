@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from ...programs import Hang, ProgramRun, list_hangs
@@ -66,7 +67,7 @@ def _build_hang_facts() -> RunFacts:
     whole, _ = _simulate_ring(_SIZE)
     return build_facts(
         whole,
-        lanes=(ProgramPicture(run),),
+        lanes=(ProgramPicture(replace(run, rerun=None)),),  # without it a picture can be pickled: pages cache it
         line=run.waits[0].line,
         cycle=" → ".join(map(str, (*run.cycle, run.cycle[0]))),
         last=_RANKS - 1,
