@@ -582,7 +582,7 @@ def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
 
 
 def _find_meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossing:
-    """Times are straight lines over bytes between two sizes, so they meet where their difference is nought."""
+    """Times are straight lines over bytes between two sizes, so they meet where their difference is zero."""
     before, after = times.loc[low, b] - times.loc[low, a], times.loc[high, a] - times.loc[high, b]
     if before + after > 0:
         share = before / (before + after)

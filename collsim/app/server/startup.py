@@ -145,7 +145,7 @@ def describe_server() -> str:
     join_code = get_join_code()
     if join_code is None:
         return (
-            f"\n  collsim: {build_local_url()}\n  For this computer only; `collsim app --class` opens it to a room.\n"
+            f"\n  collsim: {build_local_url()}\n  For this computer only; `collsim app --class` opens it to a class.\n"
         )
     first, *others = list_class_urls()
     lines = [
