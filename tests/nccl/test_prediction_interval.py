@@ -19,7 +19,10 @@ BOX = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: middle, small), as an error; a margin of two points is added below.
 LEFT_OUT = {"nccl": (0.08, 0.24, 0.22), "mpi": (0.28, 0.50, 0.54)}
 #: Kinds that intervals cover too seldom at some size, besides those of PCIe, when systems or the whole kind are left out.
-WANTING: dict[str, set[str]] = {"system": set(), "kind": set()}
+WANTING: dict[str, set[str]] = {
+    "system": set(),
+    "kind": {"multi-node, InfiniBand or 400G NIC", "multi-node, Slingshot", "MPI, CPU buffers, InfiniBand"},
+}
 #: Shares of NCCL's runs left out whose median ratio is within 1.25 and 1.6, likewise.
 NEAR = ((0.82, 0.92), (0.54, 0.81), (0.55, 0.82))
 
