@@ -5,6 +5,7 @@ import pytest
 
 from collsim.programs import list_hangs
 from collsim.programs.hangs.stacks import format_stacks
+from collsim.viz.program import draw_program_lanes
 
 HANGS = list_hangs()
 #: The ranks of the shortest cycle of waits; None where the ranks waited for have ended.
@@ -69,3 +70,10 @@ def test_stacks_name_the_line_of_every_rank_that_waits(run_program):
 @pytest.mark.parametrize("lang", make_hangs.PAGES)
 def test_the_page_of_hangs_is_what_the_programs_do(lang):
     assert make_hangs.PAGES[lang].read_text(encoding="utf-8") == make_hangs.page(lang), "run: python docs/make_hangs.py"
+
+
+@pytest.mark.parametrize("name", HANGS)
+def test_the_picture_shows_every_rank_that_waits_as_waiting_for_ever(name, run_program):
+    hang = HANGS[name]
+    run = run_program(hang.source, 4, hang.collective, nbytes=hang.nbytes)
+    assert draw_program_lanes(run).count("url(#plf640)") == len(run.waits)

@@ -12,6 +12,7 @@ from html import escape
 import numpy as np
 
 from collsim.programs import ProgramRun
+from collsim.programs.timing import RankSpan
 from collsim.simulate.paths import find_paths
 from collsim.topology.parts.rank_selection import select_ranks
 from collsim.units import format_bytes, format_time
@@ -142,7 +143,7 @@ def _draw_lanes(run: ProgramRun, layout: _Layout) -> list[str]:
 def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
     """The spans in which ranks wait, with call and line where they fit."""
     parts = []
-    for span in run.timeline.spans:
+    for span in (*run.timeline.spans, *_list_setup_waits(run)):
         end, fill, colour = span.end, "plw", "var(--cs-ink)"
         if end is None:
             end, fill, colour = layout.end, "plf", "var(--cs-fulltext)"
@@ -164,6 +165,16 @@ def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
             )
             parts.append(_draw_text(middle, top + layout.lane / 2 + 5, text, f"fill:{colour}", "middle"))
     return parts
+
+
+def _list_setup_waits(run: ProgramRun) -> list[RankSpan]:
+    """Waits for ever that move no data and have no span, as in `new_group`."""
+    timed = {span.rank for span in run.timeline.spans if span.end is None}
+    return [
+        RankSpan(wait.rank, wait.call, wait.line, -1, run.timeline.ends[wait.rank], None)
+        for wait in run.waits
+        if 0 <= wait.rank < run.ranks and wait.rank not in timed
+    ]
 
 
 def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
