@@ -54,7 +54,7 @@ def main(first: str = "explore") -> None:
 GROUPS: dict[str, tuple[str, ...]] = {
     "learn": ("story", "lessons", "write", "program", "hangs", "class"),
     "see": ("explore", "race", "train"),
-    "decide": ("compare", "whatif", "machines", "measured"),
+    "decide": ("compare", "whatif", "machines", "diagnosis", "measured"),
     "lab": ("lab",),
 }
 _OTHERS = "see"

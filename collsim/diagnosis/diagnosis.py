@@ -221,8 +221,12 @@ class Diagnosis:
         for piece in self.pieces:
             known = ", ".join(piece.tools) or text("report.unrecognized", line=piece.first_line)
             lines.append((0, f"- {Path(piece.name).name}: {known}"))
-        lines += [(0, f"- {Sentence.from_words(note).text(language)}") for note in self.job.notes]
+        lines += [(0, f"- {note}") for note in self.list_notes(language)]
         return lines
+
+    def list_notes(self, language: str = "en") -> list[str]:
+        """Return what was taken for granted and what could not be used, in `en` or `zh`."""
+        return [Sentence.from_words(note).text(language) for note in self.job.notes]
 
     def to_json(self) -> str:
         """Write it as one JSON document: keys are those of this class, SI units, lines with piece and number."""

@@ -1,0 +1,1 @@
+"""Why is this job slow: evidence in, causes out."""

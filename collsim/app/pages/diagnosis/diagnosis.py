@@ -1,0 +1,158 @@
+"""Why is this job slow: files and pasted texts in, causes with their lines, costs, checks and fixes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from collsim.diagnosis import Cause, Diagnosis, Fact, OpenQuestion
+from collsim.locale import translate
+from collsim.units import format_bandwidth, format_bytes
+
+from ...scenario.address import PageAddress
+from ...shell.address import get_remembered, leave
+from ...shell.notes import (
+    complain,
+    draw_heading,
+    draw_headline,
+    draw_mistake,
+    draw_note,
+    draw_title,
+    format_quantity,
+    format_small,
+    format_verdict,
+)
+from ...shell.page import register_page
+from ...shell.results import get_latest
+from ...shell.session import get_language, get_session, t
+from ..measured.comparison import decode_text
+from .slow_job import LONGEST, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis, read_sample
+
+PAGE = "diagnosis"
+_TYPES = ["txt", "log", "out", "xml", "csv", "json"]
+
+
+@register_page(PAGE, 68, address=PageAddress(JobTexts()))
+def draw() -> None:
+    """Draw the page: what is given on the left, what it says on the right."""
+    st.html(draw_title(t("diagnosis.title"), t("diagnosis.note")))
+    inputs, answer = st.columns([1, 1.8], gap="medium")
+    with inputs:
+        evidence = _draw_evidence(get_remembered(PAGE))
+    leave(evidence)
+    with answer:
+        complain(get_session().complaints)
+        if not evidence.texts:
+            draw_note(t("diagnosis.empty"))
+            return
+        latest = get_latest(diagnose_texts, evidence, expected=estimate_diagnosis, only=True, in_worker=True)
+        if latest is not None:
+            _draw_answer(latest[0])
+            _draw_pieces(latest[0])
+
+
+def _draw_evidence(evidence: JobTexts) -> JobTexts:
+    """Files, a text box and the sample; what is given last counts."""
+    files = st.file_uploader(t("diagnosis.files"), type=_TYPES, accept_multiple_files=True, key="w_d_files")
+    pasted = st.text_area(t("diagnosis.paste"), key="w_d_text", height=120, max_chars=LONGEST)
+    texts = [(file.name, decode_text(file.getvalue())[:LONGEST]) for file in files[:MOST_TEXTS]]
+    if len(files) > MOST_TEXTS:
+        draw_mistake(t("diagnosis.many", most=MOST_TEXTS))
+    if pasted.strip():
+        texts.append((t("diagnosis.pasted"), pasted))
+    if texts:
+        return JobTexts(tuple(dict(texts).items()))
+    if st.button(t("diagnosis.sample"), key="w_d_sample", type="primary"):
+        return read_sample()
+    if evidence.is_sample:
+        return evidence
+    return JobTexts()
+
+
+def _draw_answer(diagnosis: Diagnosis) -> None:
+    """The verdict, figures, causes, what is open, what is ruled out, and the report to take along."""
+    language = get_language()
+    token = {"healthy": "done", "cause": "full"}.get(diagnosis.verdict, "near")
+    boxes = []
+    if diagnosis.cost is not None:
+        size = format_bytes(diagnosis.cost.nbytes)
+        bounds = f"{format_bandwidth(diagnosis.cost.low)} – {format_bandwidth(diagnosis.cost.high)}"
+        boxes.append(format_quantity(_name("diagnosis.measured"), format_bandwidth(diagnosis.cost.measured), size))
+        boxes.append(format_quantity(_name("diagnosis.possible"), format_bandwidth(diagnosis.cost.possible), bounds))
+    lead = _say(f"verdict.{diagnosis.verdict}")
+    if diagnosis.causes:
+        lead = diagnosis.causes[0].explanation(language)
+    draw_headline(*boxes, format_verdict(lead, token=token, status=True))
+    for number, cause in enumerate(diagnosis.causes, 1):
+        _draw_cause(number, cause)
+    for question in diagnosis.questions:
+        _draw_question(question)
+    if diagnosis.missing:
+        with st.container(border=True):
+            draw_heading(_say("report.missing"))
+            for key in diagnosis.missing:
+                draw_note(_say(f"missing.{key}"))
+    if diagnosis.ruled_out:
+        with st.expander(_say("report.ruled_out")):
+            for key, fact in diagnosis.ruled_out:
+                draw_note(_say(f"{key}.title"))
+                _draw_lines((fact,))
+    st.download_button(
+        t("diagnosis.report"),
+        diagnosis.report(language),
+        "report.md",
+        "text/markdown",
+        key="w_d_report",
+        on_click="ignore",
+    )
+
+
+def _draw_cause(number: int, cause: Cause) -> None:
+    """One cause: its lines, what it costs, how to check it, how to mend it."""
+    language = get_language()
+    with st.container(border=True, key=f"card_cause_{number}"):
+        draw_heading(f"{number}. {cause.explanation(language)}")
+        if not cause.is_stated:
+            draw_note(_say("only_fits"))
+        _draw_lines(cause.evidence)
+        if cause.predicted is not None:
+            draw_note(_say("report.predicted", busbw=format_bandwidth(cause.predicted)))
+        draw_note(t("diagnosis.check"))
+        st.code(cause.check(language), language="bash", wrap_lines=True)
+        draw_note(_say("report.fix", fix=cause.fix(language)))
+
+
+def _draw_question(question: OpenQuestion) -> None:
+    """What several causes explain as well, and how to tell them apart."""
+    with st.container(border=True, key=f"card_question_{question.key}"):
+        draw_heading(_say(f"{question.key}.title"))
+        _draw_lines(question.facts)
+        for key in question.causes:
+            draw_note(_say(f"{key}.title"))
+            st.code(_say(f"{key}.check"), language="bash", wrap_lines=True)
+
+
+def _draw_lines(facts: tuple[Fact, ...]) -> None:
+    if facts:
+        lines = "\n".join(f"{Path(fact.piece).name}:{fact.line}: {fact.text}" for fact in facts)
+        st.code(lines, language=None, wrap_lines=True)
+
+
+def _draw_pieces(diagnosis: Diagnosis) -> None:
+    """What each text was recognized as, and the machine that they describe."""
+    with st.container(border=True, key="card_pieces"):
+        draw_heading(_say("report.pieces"))
+        for piece in diagnosis.pieces:
+            known = ", ".join(piece.tools) or _say("report.unrecognized", line=piece.first_line)
+            draw_note(f"{Path(piece.name).name}: {known}")
+        for note in diagnosis.list_notes(get_language()):
+            draw_note(note)
+
+
+def _name(key: str) -> str:
+    return format_small(t(key))
+
+
+def _say(key: str, **values: object) -> str:
+    return translate(get_language(), "diagnosis", key, **values)
