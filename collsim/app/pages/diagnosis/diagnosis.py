@@ -54,7 +54,18 @@ def draw() -> None:
 
 def _draw_evidence(evidence: JobTexts) -> JobTexts:
     """Files, a text box and the sample; what is given last counts."""
-    files = st.file_uploader(t("diagnosis.files"), type=_TYPES, accept_multiple_files=True, key="w_d_files")
+    count = len(st.session_state.get("w_d_files") or ())
+    label = t("diagnosis.files")
+    if count:
+        label = t("diagnosis.files.count", count=count)
+    with st.popover(label, width="stretch"):  # Streamlit's box of files has a role that screen readers stumble over
+        files = st.file_uploader(
+            t("diagnosis.files"),
+            type=_TYPES,
+            accept_multiple_files=True,
+            key="w_d_files",
+            label_visibility="collapsed",
+        )
     pasted = st.text_area(t("diagnosis.paste"), key="w_d_text", height=120, max_chars=LONGEST)
     texts = [(file.name, decode_text(file.getvalue())[:LONGEST]) for file in files[:MOST_TEXTS]]
     if len(files) > MOST_TEXTS:
