@@ -127,7 +127,7 @@ class MachineSpec:
 
     pxn: Annotated[
         bool | None,
-        typer.Option("--pxn/--no-pxn", help="May a GPU use another's card over NVLink? With rails unless given."),
+        typer.Option("--pxn/--no-pxn", help="May a GPU send over NVLink to the GPU next to a card? On unless given."),
     ] = None
     placement: Annotated[str | None, typer.Option(help="Of ranks: node (unless given) or round-robin.")] = None
     rates: Annotated[str | None, typer.Option(help="Of links: nominal (unless given) or effective.")] = None

@@ -408,7 +408,8 @@ def _describe_host_limit(call: Call) -> tuple[str, str]:
         course = "between GPUs and network cards"
     rate = compute_loads(call.collective, call.algorithm, call.facts)[0] * call.nbytes / times[limit]
     message = f"data {course} move at {format_bandwidth(rate)}, all that {link} leaves them"
-    evidence = READ_OFF.get(f"host_{limit}", EVIDENCE["slot"])
+    sources = {"slot": EVIDENCE["slot"], "memory": READ_OFF["host_memory"], "socket": "the nominal rate of that link"}
+    evidence = sources[limit]
     if limit == "slot" and call.facts.over_fabric:
         evidence = READ_OFF["host_fabric"]
     return message, evidence

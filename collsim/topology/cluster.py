@@ -33,7 +33,7 @@ from ..errors import Sentence, TopologyError
 from ..steps import HelperPlace
 from .fabrics import Fabric
 from .graph import ShortestPaths
-from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, MachinePaths, Path
+from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, PXN, SYS, Machine, MachinePaths, Path
 from .network import Column, Ints, Longs, NoRoute
 
 Local = tuple[int, ...]
@@ -418,6 +418,9 @@ class ClusterRouter:
         if self.fabric is None or card_in is None or own_card is None:
             return Sentence("no network card with a working cable")
         card_out, out = own_card, self._to_card(state, a, own_card)
+        direct = self._paths[state].best(a, self.cards[own_card])
+        if direct is None or direct.type > PXN:
+            out = self._pass_through_peer(state, a, own_card) or out
         lanes = self.fabric.lanes
         if lanes is not None and lanes[card_out] != lanes[card_in]:
             wanted = [
@@ -442,16 +445,21 @@ class ClusterRouter:
             path = paths.best(a, cards[card])
             if path is not None and path.type <= PXB:
                 return card, self._to_card(state, a, card)
-        if not self.policy.pxn:
-            return None
         for card in wanted:
-            for peer in paths.nearest(cards[card], self.machine.of_kind("gpu")):
-                first, last = paths.best(a, peer), paths.best(peer, cards[card])
-                if first and last and first.type == NVL and last.type <= min(P2C, self.policy.gdr):
-                    return card, (
-                        (*first.links, *last.links),
-                        f"PXN through {self.machine.devices[peer]}, GPUDirect RDMA",
-                    )
+            through_peer = self._pass_through_peer(state, a, card)
+            if through_peer is not None:
+                return card, through_peer
+        return None
+
+    def _pass_through_peer(self, state: int, a: int, card: int) -> tuple[Local, str] | None:
+        """With PXN: over NVLink to a GPU next to the card (NCCL src/graph/paths.cc)."""
+        paths, nic = self._paths[state], self.cards[card]
+        if not self.policy.pxn or self.machine.kinds[a] != "gpu":
+            return None
+        for peer in paths.nearest(nic, self.machine.of_kind("gpu")):
+            first, last = paths.best(a, peer), paths.best(peer, nic)
+            if first and last and first.type == NVL and last.type <= min(P2C, self.policy.gdr):
+                return (*first.links, *last.links), f"PXN through {self.machine.devices[peer]}, GPUDirect RDMA"
         return None
 
     def card_of(self, state: int, device: int) -> int | None:

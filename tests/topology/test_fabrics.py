@@ -296,3 +296,18 @@ def test_a_million_gpus_are_index_arithmetic():
     routes = topology.routes(rank, (rank + 1) % topology.ranks)
     assert routes.hops.tolist() == [2, 6, 10]  # NVLink; one edge switch; over a core
     assert topology.link_name(int(routes[2][-1])) == "node0/pcie0 → node0/gpu0"
+
+
+def test_pxn_spares_a_gpu_without_a_near_card_the_way_through_host_memory():
+    """NCCL src/graph/paths.cc: a GPU sends to a far card over NVLink and the GPU next to it. With one of eight cards a
+    ring leaves a DGX H100 at the card's rate (NVIDIA/nccl issue 1591), not at that of host memory."""
+    on, off = (machine("dgx-h100", nodes=2, nics=1, pxn=pxn) for pxn in (None, False))
+    kinds = [[hop.kind for hop in topology.route(1, 8)] for topology in (on, off)]
+    assert "nvlink" in kinds[0]
+    assert "memory" in kinds[1]
+    assert "memory" not in kinds[0]
+    near = [[hop.kind for hop in topology.route(0, 8)] for topology in (on, off)]
+    assert near[0] == near[1]
+    rates = [cs.nccl.predict("allreduce", topology, "1GiB", NCCL_ALGO="Ring").busbw for topology in (on, off)]
+    assert rates[0] == pytest.approx(45e9, rel=0.02)
+    assert rates[1] < 36e9

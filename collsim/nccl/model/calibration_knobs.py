@@ -45,7 +45,7 @@ CLUSTER: Knobs = {
     "latency of software between nodes": (("software", ()),),
     "bandwidth inside a node": (
         *(("carries", _INSIDE), ("nvls_carries", ()), ("nvls_multicast", ())),
-        *(("host_one_way", ()), ("host_memory", ()), ("host_socket", ())),
+        *(("host_one_way", ()), ("host_memory", ())),
     ),
     "bandwidth between nodes": (
         *(("carries", _NETS), ("tcp_per_nic", ())),

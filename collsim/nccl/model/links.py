@@ -68,9 +68,6 @@ HOST_ONE_WAY = 0.56
 #: nccl issue 1130), 8 RTX 5090 on two sockets 28 (issue 1639), which is 192 and 224 of the 307 GB/s of eight channels
 #: of DDR5-4800.
 HOST_MEMORY = 0.7
-#: Order of magnitude: share of the link between sockets. No measurement at hand comes near it: a ring puts one flow in
-#: each direction on it, and 35 GB/s cross it in issue 1130.
-HOST_SOCKET = 0.67
 #: Read off: factor where host memory is on the other side of a PCIe fabric, as reads wait for it: 4.04 GB/s both ways
 #: and 6.4 one way on PCIe 4 (github.com/thomaslie210/NCCL_Test_Results SmartIO).
 HOST_FABRIC = 0.4
@@ -206,7 +203,6 @@ READ_OFF: Final[dict[str, str]] = {
     "tcp_per_nic": "median of seven (NVIDIA/nccl issues 209, 398, 450; argonne-lcf/alcf-nccl-tests)",
     "nvls_domain": "72 GB200, 839 GB/s of busbw (coreweave/nccl-tests pull request 43)",
     "host_memory": "24 GB/s on 4 GPUs of one socket and 28 on 8 RTX 5090 (NVIDIA/nccl issues 1130 and 1639)",
-    "host_socket": "order of magnitude; 35 GB/s cross it (NVIDIA/nccl issue 1130)",
     "host_fabric": "4.04 GB/s both ways, 6.4 one way (thomaslie210/NCCL_Test_Results SmartIO)",
     "p2p_split": "an A100 pair (abhivijay96/nccl-tests)",
     "unaligned": "12 V100 (wohlbier/nccl-tests)",
@@ -231,7 +227,6 @@ class LinkParameters:
         nvls_multicast: the same of an allgather or reduce-scatter (`NVLS_MULTICAST`).
         host_one_way: share of a PCIe link through pinned host memory, in one direction (`HOST_ONE_WAY`).
         host_memory: share of a socket's memory, writes and reads together (`HOST_MEMORY`).
-        host_socket: share of the link between sockets (`HOST_SOCKET`).
         host_fabric: factor where host memory is behind a PCIe fabric (`HOST_FABRIC`).
         crossing: factor on PCIe peer traffic across sockets (`CROSSING`).
         tcp_per_nic: B/s that a CPU moves over TCP for each NIC (`TCP_PER_NIC`).
@@ -281,7 +276,6 @@ class LinkParameters:
     nvls_multicast: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_MULTICAST))
     host_one_way: float = HOST_ONE_WAY
     host_memory: float = HOST_MEMORY
-    host_socket: float = HOST_SOCKET
     host_fabric: float = HOST_FABRIC
     crossing: float = CROSSING
     tcp_per_nic: float = TCP_PER_NIC
@@ -350,7 +344,7 @@ def _build_values_without(term: str, links: LinkParameters) -> dict[str, object]
         return {"fill": dict.fromkeys(links.fill, 0.0), "drain": 0.0, "p2p_split": 0.0}
     if term == "rate":
         shares = {name: dict.fromkeys(getattr(links, name), 1.0) for name in _SHARES}
-        ones = dict.fromkeys(("nvls_domain", "host_one_way", "host_socket", "host_fabric", "crossing", "tree"), 1.0)
+        ones = dict.fromkeys(("nvls_domain", "host_one_way", "host_fabric", "crossing", "tree"), 1.0)
         unlimited = dict.fromkeys(("tcp_per_nic", "without_gdr", "host_bridge"), math.inf)
         # a cable of a topology carries its rate in each direction, memory its rate of both together
         return {**shares, **ones, **unlimited, "host_memory": 2.0}

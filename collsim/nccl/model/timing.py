@@ -14,6 +14,8 @@ The second opinion next to NCCL's tuner. Assumptions, each with its data in `lin
   drives the network, a fixed time more.
 - Through host memory a hop is two copies, and all hops share PCIe links, memory and the link between sockets
   (`machine.host_flows`).
+- The link between sockets carries its nominal rate: no measurement at hand comes near it (a ring puts one flow in each
+  direction on it, and 35 GB/s cross it in NVIDIA/nccl issue 1130).
 - TCP carries what a CPU moves per NIC, whatever the wire.
 - Sends and receives that meet in the host bridge of a slot share it: a card slower than half of its slot is not held
   back.
@@ -484,7 +486,7 @@ def compute_host_times(call: Call) -> dict[str, float]:
     return {
         "slot": _compute_slot_time(call, loads) * nbytes,
         "memory": loads.memory / links.host_memory * nbytes,
-        "socket": loads.socket / links.host_socket * nbytes,
+        "socket": loads.socket * nbytes,
     }
 
 
@@ -612,7 +614,7 @@ def compute_host_rates(call: Call) -> dict[str, float]:
     return {
         "slot": slot,
         "memory": staged.memory * links.host_memory,
-        "socket": staged.socket * links.host_socket,
+        "socket": staged.socket,
     }
 
 

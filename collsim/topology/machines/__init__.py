@@ -110,7 +110,7 @@ def machine(
         p2p: GPUDirect P2P. True is NCCL's rule (up to PXB); False stages everything through host memory; or the worst
             path type allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
         gdr: GPUDirect RDMA, likewise (NCCL_NET_GDR_LEVEL).
-        pxn: may a GPU use another's card over NVLink? None: yes where the fabric has rails or planes.
+        pxn: may a GPU send over NVLink to another GPU that is next to the card? None: yes, as NCCL does.
         fabric: `"switch"` (one for all cards, non-blocking), `"leaf-spine"` (two layers), `"fat-tree"` (three layers),
             `"rail"` (card i of every node of a unit on leaf i, spines above), `"rail-only"` (card i of every node on
             switch i, nothing above), `"planes"` (card i on plane i mod planes), `"torus"` and `"mesh"` (a router for
@@ -221,7 +221,7 @@ def _join_nodes(
 
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        message = "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes"
+        message = "pxn={pxn} must be True, False, or None for yes"
         raise TopologyError(message, pxn=format_value(pxn))
 
 
@@ -320,8 +320,7 @@ def _build_policy(
     rdma = _parse_level("gdr", gdr, P2C)
     if not node.gdr or (card is not None and not card.rdma):
         rdma = LOC
-    lanes = net is not None and net.lanes is not None
-    return Policy(_parse_level("p2p", p2p, usual), rdma, lanes if pxn is None else bool(pxn))
+    return Policy(_parse_level("p2p", p2p, usual), rdma, net is not None and pxn is not False)
 
 
 def _place_ranks(node: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
