@@ -158,7 +158,7 @@ def _list_gdr(call: Call) -> Iterator[tuple[float, Call]]:
 def _list_host(call: Call) -> Iterator[tuple[float, Call]]:
     links = call.links
     for ratio, share in HOST_RATIOS.items():
-        changes = {name: getattr(links, name) * ratio for name in ("host_one_way", "host_memory", "host_socket")}
+        changes = {name: getattr(links, name) * ratio for name in ("host_one_way", "host_memory")}
         yield share, _change_links(call, **changes)
 
 
