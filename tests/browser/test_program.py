@@ -143,7 +143,7 @@ def test_a_hang_of_the_catalogue_is_shown_and_opened_as_a_program(page, app_url,
     page.goto(f"{app_url}/hangs?lang=en&hang=only_rank_0")
     expect(page.locator(".pl-source .waits b").first).to_have_text("1–3")
     expect(page.get_by_text("rank 0 in reduce (line 13), rank 1-3 in all_reduce (line 10)")).to_be_visible()
-    expect(page.locator(".pl-block")).to_contain_text('File "only_rank_0.py", line 13 in train')
+    expect(page.locator(".pl-block").first).to_contain_text('File "only_rank_0.py", line 13 in train')
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("button", name="Open the repaired program").click()
     expect(verdict(page)).to_contain_text("It ends")

@@ -13,6 +13,8 @@ from .lanes import draw_program_lanes
 
 _WIDE, _NARROW = 760, 340
 _COLOUR = re.compile(r"var\(--cs-(\w+)\)")
+#: In a page a picture is as wide as its place; an image has a size of its own.
+_WIDTH = re.compile(r'viewBox="0 0 (\d+) (\d+)" width="100%" style="[^"]*"')
 _LOOK = (
     ".cs-lanes-of-ranks img{max-width:100%}.cs-lanes-of-ranks .narrow{display:none}"
     "@media(max-width:600px){.cs-lanes-of-ranks .wide{display:none}.cs-lanes-of-ranks .narrow{display:block}}"
@@ -50,4 +52,5 @@ class ProgramPicture:
 
     def _encode(self, width: int, dark: bool) -> str:
         picture = _COLOUR.sub(lambda match: TOKENS[match[1]][dark], draw_program_lanes(self.run, width))
-        return base64.b64encode(picture.encode()).decode()
+        sized = _WIDTH.sub(r'viewBox="0 0 \1 \2" width="\1" height="\2"', picture, count=1)
+        return base64.b64encode(sized.encode()).decode()
