@@ -10,7 +10,8 @@ from collsim.programs.hangs.stacks import format_logs, format_stacks
 
 #: A page for each language.
 PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "hangs.md"), ("zh", "hangs.zh.md"))}
-MARK = "<!-- catalogue -->\n"
+#: What follows is generated; its programs run on ranks, and not where examples of pages do.
+MARK = "<!-- catalogue -->\n<!--- skip: start -->\n"
 WORDS = {
     "en": (
         "What happens",

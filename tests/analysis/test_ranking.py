@@ -157,7 +157,7 @@ def test_a_training_step_is_not_timed_with_a_wrong_allreduce(cheat):
 
 
 def test_the_race_page_gives_the_sentence_in_place_of_a_runner(cheat):
-    ring = Choice(place="switch", nbytes="64MiB", nodes=1)
+    ring = Choice(machine="switch", nbytes="64MiB", nodes=1)
     field = lineup.run_field((ring, replace(ring, algorithm="cheat")))
     assert "chunk 0 = r0" in str(field.runners[1])
     assert field.overtaking is None
@@ -165,7 +165,7 @@ def test_the_race_page_gives_the_sentence_in_place_of_a_runner(cheat):
 
 
 def test_the_compare_page_names_it_and_does_not_lead_with_it(cheat):
-    choice = Choice(place="switch", nodes=1, sizes="1KiB:64MiB:65536", algorithms=("cheat", RING))
+    choice = Choice(machine="switch", nodes=1, sizes="1KiB:64MiB:65536", algorithms=("cheat", RING))
     table = outcome.compare(choice)
     assert set(table[table["error"].isna()]["algorithm"]) == {RING}
     assert "chunk 0 = r0" in str(table.attrs["refusals"]["cheat"])
@@ -173,14 +173,14 @@ def test_the_compare_page_names_it_and_does_not_lead_with_it(cheat):
 
 
 def test_explore_says_that_a_time_below_the_bound_is_that_of_no_correct_schedule(cheat):
-    shown = outcome.compute_outcome(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm="cheat"))
+    shown = outcome.compute_outcome(Choice(machine="switch", nodes=1, nbytes="64MiB", algorithm="cheat"))
     assert any("below the bound" in en and "低于下界" in zh for en, zh in shown.notes)
-    shown = outcome.compute_outcome(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm=RING))
+    shown = outcome.compute_outcome(Choice(machine="switch", nodes=1, nbytes="64MiB", algorithm=RING))
     assert not any("below the bound" in en for en, _ in shown.notes)
 
 
 def test_the_search_for_chunks_leaves_out_what_is_wrong(sometimes):
-    table = chunk_search.search_chunks(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm="sometimes"))
+    table = chunk_search.search_chunks(Choice(machine="switch", nodes=1, nbytes="64MiB", algorithm="sometimes"))
     assert list(table["chunks"]) == [1]
 
 
@@ -335,7 +335,7 @@ def test_a_crossover_is_of_one_collective_and_names_who_wins_on_either_side():
 
 
 def test_a_race_is_of_one_collective():
-    ring = Choice(place="switch", nbytes="64MiB", nodes=1)
+    ring = Choice(machine="switch", nbytes="64MiB", nodes=1)
     gather = replace(ring, collective="allgather", algorithm="allgather_ring")
     with pytest.raises(
         cs.CollsimError, match="a race wants runs of one collective: allreduce_ring is for allreduce, allgather_ring"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 
 import altair as alt
@@ -246,7 +247,7 @@ def _build_bars(gap: Gap) -> Picture:
     return picture
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={MeasuredRun: pickle.dumps})  # it holds a topology
 def load_worth(run: MeasuredRun) -> pd.DataFrame:
     """What each point of this run buys.
 
