@@ -1,8 +1,8 @@
 """A rank program in a notebook: the verdict, the lanes of its ranks and the player of its schedule, and the cell magic
-`%%program` that runs what stands in its cell.
+`%%program` that runs what stands in its cell:
 
->>> # %load_ext collsim
->>> # %%program run --ranks 4 --collective allreduce
+    %load_ext collsim
+    %%program run --ranks 4 --collective allreduce
 """
 
 from __future__ import annotations
