@@ -19,6 +19,7 @@ INSIDE = {
     "Catalog.to_frame": "columns differ: what exists, by name",
     "Schedule.to_frame": "the columns of Schedule.transfers",
     "read_nccl_tests": "cs.load",
+    "parse_nccl_tests": "cs.load",
     "read_nccl_tests_json": "cs.load",
     "read_osu": "cs.load",
     "count_crossing_bytes": "StepTrace.count_crossing_bytes",

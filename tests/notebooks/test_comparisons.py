@@ -141,7 +141,7 @@ def test_the_first_page_crosses_two_dgx_a100_as_the_readme_says():
     from collsim.app.scenario.choice import Choice
 
     first = Choice()
-    assert (first.nbytes, first.place, first.nodes) == ("256MiB", "dgx-a100", 2)
+    assert (first.nbytes, first.machine, first.nodes) == ("256MiB", "dgx-a100", 2)
 
 
 def test_where_the_switch_reduces_busbw_is_beyond_the_link():

@@ -44,7 +44,7 @@ def test_every_number_is_what_the_linked_run_says(lang):
 def test_links_that_ask_or_break_open_with_their_panel(lang):
     opened = [panels_of(url) for url in links(lang)]
     assert Panels(seed=1) in opened
-    assert {panels.way for panels in opened} >= {"lose", "cut"}
+    assert {panels.fault for panels in opened} >= {"lose", "cut"}
 
 
 def test_the_two_guides_are_in_step():

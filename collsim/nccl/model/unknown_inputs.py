@@ -180,8 +180,12 @@ def _list_crowded(call: Call) -> Iterator[tuple[float, Call]]:
 def _list_gpus(call: Call) -> Iterator[tuple[float, Call]]:
     links = call.links
     for ratio, share in GPU_RATIOS.items():
-        slower = _change_links(call, kernel=links.kernel / ratio, kernel_p2p=links.kernel_p2p / ratio)
-        yield share, _change_facts(slower, link_rate=call.facts.link_rate * ratio)
+        scaled = _change_links(call, kernel=links.kernel / ratio, kernel_p2p=links.kernel_p2p / ratio)
+        scaled = _change_facts(scaled, link_rate=call.facts.link_rate * ratio)
+        if call.loads is not None:  # the links of a topology: the GPU's own, and its slot
+            pcie = tuple((direct / ratio, staged / ratio) for direct, staged in call.loads.pcie)
+            scaled = replace(scaled, loads=replace(call.loads, gpu=call.loads.gpu / ratio, pcie=pcie))
+        yield share, scaled
 
 
 def _is_over_trays(call: Call) -> bool:
