@@ -22,6 +22,7 @@ COMMANDS = {
     "train-pipeline": ["2", "--microbatches", "2"],
     "program": ["mine.py", "--ranks", "2"],
     "hang": ["ras.txt"],
+    "diagnose": ["sysctl.txt"],
     "synthesize": ["allgather", "--topology", "ring(4)"],
     "convert": [str(ROOT / "examples" / "algorithm.xml"), "out.json"],
     "accuracy": ["cases.csv", "measured.csv"],
@@ -39,6 +40,7 @@ FILES = {
     "cases.csv": "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
     "one,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n",
     "measured.csv": "case_id,size_bytes,time_us\none,1048576,38\n",
+    "sysctl.txt": "kernel.numa_balancing = 0\n",
     "ras.txt": "Communicators... (0.00s)\n    0         1         1         4         4         4   RUNNING      OK\n",
     "mine.py": "def run(rank, size):\n    return rank\n",
     "handed-in/ada.py": "import collsim as cs\n\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n",

@@ -117,8 +117,8 @@ def seeds(kind):
     if kind == "ras":
         return [RAS]
     if kind == "evidence":
-        sys.path.append(str(HERE.parent / "diagnosis"))
-        from test_diagnosis import STATED
+        sys.path.append(str(HERE.parent / "support"))
+        from stated_causes import STATED
 
         return ["\n".join(texts) for texts in STATED.values()]
     if kind == "flight-recorder":

@@ -48,6 +48,8 @@ Verdict = Literal["agree", "within", "explained", "several", "unexplained"]
 #: A protocol for small calls cannot be told from a slow link by larger calls alone: with LL a ring has half of its rate
 #: and a small call takes as long as ever, so that a run needs calls of at most so many bytes.
 SMALL = 2**20
+#: Bytes from and below which a call is small, middle and large, as docs/accuracy.md has them.
+_SIZE_CLASSES = ((0, 2**16), (2**16, 2**24), (2**24, 2**62))
 #: Links of a GPU that may be down, and B/s of the Ethernet of a host (1, 10 and 25 Gbit/s).
 _LOST_LINKS, _HOST_NETWORKS = (1, 2, 3), (0.125e9, 1.25e9, 3.125e9)
 #: Share of a card's or slot's rate that is left to peers behind the root complex: 9.84 of 24 GB/s (NVIDIA/nccl-tests
@@ -112,7 +114,7 @@ class Gap:
     Attributes:
         distance: of the plain prediction: mean of |ln(predicted / measured)| over the sizes, each weighed by the
             inverse of its interval's width, so that 0.1 is about 10 %.
-        half_widths: the same in half-widths, root mean square.
+        half_widths: the same in half-widths, root mean square over the class of sizes that is farthest off.
         ratio: predicted over measured time, weighed geometric mean: below 1 the measurement is slower than predicted.
         candidates: all hypotheses that change the prediction and contradict nothing stated, the best first.
         best: the one that explains the gap; None where there is no gap, none explains it, or it cannot be told.
@@ -249,7 +251,7 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     tried.sort(key=lambda c: c.half_widths)
     distance, widths = _measure_distance(plain, run, half), _measure_half_widths(plain, run, half)
     ratio = float(np.exp(np.average(np.log(plain / np.array(run.times)), weights=1 / half)))
-    far = float(np.sqrt(np.mean((_compute_log_errors(plain, run) / half) ** 2)))
+    far = _measure_farthest_class(_compute_log_errors(plain, run) / half, run)
     slower = [c for c in tried if float(np.mean(np.log(np.array(c.predicted) / plain))) > 0]
     stated = [c for c in slower if c.key in run.confirmed]
     if stated and ratio < 1 and distance >= NO_GAP:
@@ -313,6 +315,16 @@ def _compute_half_widths(predicted: Sequence[Prediction], run: MeasuredRun) -> F
     fast, slow = np.log([p.time / p.low for p in predicted]), np.log([p.high / p.time for p in predicted])
     half: Floats = np.where(np.array(run.times) > [p.time for p in predicted], slow, fast)
     return half
+
+
+def _measure_farthest_class(half_widths: Floats, run: MeasuredRun) -> float:
+    """Root mean square over the sizes of the class (docs/accuracy.md) that is farthest off: latency is no witness of a
+    slow link, nor is bandwidth of a slow start. A class of a single size is no witness either, unless there is no
+    other."""
+    sizes = np.array(run.nbytes)
+    classes = [half_widths[(sizes >= low) & (sizes < high)] for low, high in _SIZE_CLASSES]
+    witnesses = [widths for widths in classes if len(widths) > 1] or [half_widths]
+    return max(float(np.sqrt(np.mean(widths**2))) for widths in witnesses)
 
 
 def _measure_distance(seconds: Floats, run: MeasuredRun, half: Floats) -> float:

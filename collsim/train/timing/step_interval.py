@@ -74,7 +74,7 @@ class StepInterval:
     @property
     def sentence(self) -> Sentence:
         """The interval and where it comes from."""
-        template = "Measured: {low} to {high}, as {reason}."
+        template = "A measurement should lie between {low} and {high}: {reason}."
         return Sentence(template, low=format_time(self.low), high=format_time(self.high), reason=self.reason)
 
 
@@ -112,8 +112,8 @@ def compute_step_interval(step: TrainingStep, seconds: float) -> StepInterval:
     kind = classify_step(step)
     ratios = load_step_ratios()[kind]
     reason = Sentence(
-        "four in five of {rows} published steps of {kind} from {sources} sources took {low} to {high} of the predicted "
-        "time",
+        "four in five of {rows} published steps of {kind} took {low} to {high} of the predicted time (sources: "
+        "{sources})",
         rows=ratios.rows,
         kind=_LABELS[kind],
         sources=ratios.sources,
