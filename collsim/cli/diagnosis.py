@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 import collsim as cs
-from collsim.errors import CollsimError
-from collsim.files import write_text
+from collsim.diagnosis import Diagnosis
+from collsim.files import require_writable_file, write_text
 
 from .options import Json, Language
 from .shell import command
+from .tables import require_table_file, save_rows
 
 #: Kinds of reports by the end of the name of the file.
 _REPORTS: dict[str, Literal["markdown", "html"]] = {".md": "markdown", ".html": "html"}
@@ -31,19 +32,48 @@ def diagnose(
         bool, typer.Option("--anonymize", help="Replace names of hosts and IP addresses in what is quoted.")
     ] = False,
     lang: Language = "en",
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write the report: x.md or x.html.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Also write the report, x.md or x.html, or its causes: x.csv, x.json or x.tex."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to mend it. Nothing
     leaves this computer. Exit code 1 if there is a cause, or if the job is slow and the evidence does not say why."""
-    if out is not None and out.suffix not in _REPORTS:
-        raise CollsimError("{path}: a report is written as .md or .html", path=out)
+    is_report = out is not None and out.suffix in _REPORTS
+    if out is not None and is_report:
+        require_writable_file(out)
+    else:
+        require_table_file(out)
     diagnosis = cs.diagnose(*_list_files(files), anonymize=anonymize)
-    if out is not None:
+    if out is not None and is_report:
         write_text(out, diagnosis.report(lang, _REPORTS[out.suffix]) + "\n")
-    print(diagnosis.to_json() if as_json else diagnosis.report(lang))
+    else:
+        save_rows(_list_rows(diagnosis, lang), out)
+    if as_json:
+        print(diagnosis.to_json())
+    else:
+        print(diagnosis.report(lang))
     if diagnosis.verdict in ("cause", "undecided"):
         raise typer.Exit(1)
+
+
+def _list_rows(diagnosis: Diagnosis, language: str) -> list[dict[str, object]]:
+    """The causes as a table, the first to mend first."""
+    return [
+        {
+            "cause": cause.key,
+            "explanation": cause.explanation(language),
+            "is_stated": cause.is_stated,
+            "predicted_busbw": cause.predicted,
+            "evidence": "; ".join(f"{Path(fact.piece).name}:{fact.line}" for fact in cause.evidence),
+            "check": cause.check(language),
+            "fix": cause.fix(language),
+        }
+        for cause in diagnosis.causes
+    ]
 
 
 def _list_files(paths: list[Path]) -> list[Path]:

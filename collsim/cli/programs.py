@@ -134,13 +134,19 @@ def _build_comparison(run: ProgramRun, language: str) -> dict[str, object] | Non
 def hang(
     files: _Files,
     lang: Language = "en",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write the findings: x.csv, x.json, x.md or x.tex.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Read what a job wrote that hung, and say which rank is behind, at which call, and who never called. Exit code 1
     if something in it waits."""
+    require_table_file(out)
     report = cs.load_hang(*files)
+    record = _build_hang_record(report, lang)
+    save_rows(record["findings"], out)
     if as_json:
-        print_json(_build_hang_record(report, lang))
+        print_json(record)
     else:
         print(report.explanation(lang))
     if report.findings:

@@ -20,7 +20,7 @@ CALLS = {
     "calibrate": (cs.calibrate, {"here", "out"}),
     "accuracy": (cs.nccl.evaluate_accuracy, set()),
     "synthesize": (cs.synthesize, {"out"}),
-    "program": (cs.program, {"lang", "no_sandbox", "out"}),
+    "program": (cs.program, {"lang", "no_sandbox", "out", "flight_recorder"}),  # it writes, as -o does
     "convert": (cs.io.convert, {"out"}),
     "train-search": (cs.best_parallel, set()),
     "grade": (cs.grade, {"no_sandbox"}),
