@@ -60,6 +60,24 @@ def refuse(path: FilePath, where: Words, reason: Words | Exception, /, **values:
     raise FormatError("{file}, {where}: {reason}", file=file, where=Sentence.from_words(where), reason=sentence)
 
 
+def list_files(paths: Iterable[FilePath]) -> list[Path]:
+    """Return the files that are named, and those of folders that are named, but for hidden ones.
+
+    Args:
+        paths: files and folders.
+
+    Raises:
+        CollsimError: One of them is no path.
+    """
+    files: list[Path] = []
+    for path in map(require_path, paths):
+        if path.is_dir():
+            files += sorted(part for part in path.iterdir() if part.is_file() and not part.name.startswith("."))
+        else:
+            files.append(path)
+    return files
+
+
 def read_bytes(path: FilePath, most: int = MOST_BYTES) -> bytes:
     """Read a file, unzipped if it is gzip.
 

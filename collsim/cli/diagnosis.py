@@ -47,7 +47,7 @@ def diagnose(
         require_writable_file(out)
     else:
         require_table_file(out)
-    diagnosis = cs.diagnose(*_list_files(files), anonymize=anonymize)
+    diagnosis = cs.diagnose(*files, anonymize=anonymize)
     if out is not None and is_report:
         write_text(out, diagnosis.report(lang, _REPORTS[out.suffix]) + "\n")
     else:
@@ -74,13 +74,3 @@ def _list_rows(diagnosis: Diagnosis, language: str) -> list[dict[str, object]]:
         }
         for cause in diagnosis.causes
     ]
-
-
-def _list_files(paths: list[Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            files += sorted(file for file in path.iterdir() if file.is_file())
-        else:
-            files.append(path)
-    return files

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import CollsimError, Sentence
+from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
+from ..nccl.nccl_prediction import Prediction
 from ..programs.job_records.load import is_job_record, load_hang
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
-from .job import ObservedJob, describe_job, list_tested_hosts
+from .job import ObservedJob, describe_job, list_tested_hosts, predict_largest
 
 Verdict = Literal["cause", "healthy", "undecided", "unknown"]
 
@@ -280,8 +282,8 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
     """Say why a job is slow or dies, from what somebody has of it. Nothing leaves this computer.
 
     Args:
-        *pieces: files in any mixture: logs of NCCL or RCCL, tables of nccl-tests, what nvidia-smi, lspci, ibstat,
-            perftest and others printed, topology files; or one mapping of texts by name.
+        *pieces: files, or folders of files, in any mixture: logs of NCCL or RCCL, tables of nccl-tests, what
+            nvidia-smi, lspci, ibstat, perftest and others printed, topology files; or one mapping of texts by name.
         anonymize: replace names of hosts and IP addresses in everything that is quoted.
 
     Returns:
@@ -298,18 +300,18 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
     """
     evidence, records = _read_pieces(pieces)
     job = describe_job(evidence)
-    gap = _explain(job)
-    causes, ruled_out = _weigh_causes(evidence, job, gap)
+    gap, prediction = _explain(job), predict_largest(job.run)
+    causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
     causes = (*_read_hang(records), *causes)
     questions: tuple[OpenQuestion, ...] = ()
     if not causes:
         questions = find_questions(evidence)
         if not questions and gap is not None:
-            causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, job)
+            causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, prediction)
     diagnosis = Diagnosis(
         verdict=_decide_verdict(causes, questions, gap),
         causes=causes,
-        cost=_compute_cost(job),
+        cost=_compute_cost(job, prediction),
         questions=questions,
         ruled_out=ruled_out,
         missing=_list_missing(evidence, job),
@@ -322,13 +324,14 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
     return diagnosis
 
 
-def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]]) -> tuple[Evidence, list[str | Path]]:
+def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]]) -> tuple[Evidence, list[Path]]:
     """The evidence of texts, and the files that are records of a hang."""
     if len(pieces) == 1 and isinstance(pieces[0], Mapping):
         return read_evidence(pieces[0]), []
-    paths = [piece for piece in pieces if not isinstance(piece, Mapping)]
-    if len(paths) < len(pieces):
+    named = [piece for piece in pieces if not isinstance(piece, Mapping)]
+    if len(named) < len(pieces):
         raise CollsimError("diagnose: give files, or one mapping of texts by name")
+    paths = list_files(named)
     records = [path for path in paths if is_job_record(path)]
     texts = [path for path in paths if path not in records]
     if records and not texts:
@@ -336,7 +339,7 @@ def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]]) -> tuple[Evid
     return read_evidence(texts), records
 
 
-def _read_hang(records: Sequence[str | Path]) -> tuple[Cause, ...]:
+def _read_hang(records: Sequence[Path]) -> tuple[Cause, ...]:
     """What Flight Recorder dumps or RAS say; nothing where all ranks have launched the same."""
     if not records:
         return ()
@@ -360,7 +363,7 @@ def _is_slower(gap: Gap | None) -> bool:
 
 
 def _weigh_causes(
-    evidence: Evidence, job: ObservedJob, gap: Gap | None
+    evidence: Evidence, job: ObservedJob, gap: Gap | None, prediction: Prediction | None
 ) -> tuple[tuple[Cause, ...], tuple[tuple[str, Fact], ...]]:
     causes, ruled_out = [], []
     for rule in CAUSES:
@@ -368,20 +371,22 @@ def _weigh_causes(
         against = rule.exclude(evidence)
         if against:
             ruled_out.append((rule.key, against[0]))
-        elif stated and _is_cause_here(rule, stated, job, gap):
-            causes.append(Cause(rule.key, stated, True, _predict_busbw(rule.hypothesis, job, gap), rule.source))
+        elif stated and _is_cause_here(rule, stated, job, gap, prediction):
+            causes.append(Cause(rule.key, stated, True, _predict_busbw(rule.hypothesis, gap, prediction), rule.source))
     ends = [cause for cause in causes if CAUSE_BY_KEY[cause.key].ends_job]
     slows = [cause for cause in causes if not CAUSE_BY_KEY[cause.key].ends_job]
     slows.sort(key=lambda cause: cause.predicted or math.inf)
     return (*ends, *slows), tuple(ruled_out)
 
 
-def _is_cause_here(rule: CauseRule, stated: Sequence[Fact], job: ObservedJob, gap: Gap | None) -> bool:
+def _is_cause_here(
+    rule: CauseRule, stated: Sequence[Fact], job: ObservedJob, gap: Gap | None, prediction: Prediction | None
+) -> bool:
     """Whether a stated cause is one here: not where the job is as fast as the machine is without it."""
     if rule.ends_job:
         return True
     if rule.key == "pinned_algorithm":
-        return _is_slowed_by_settings(job, gap)
+        return _is_slowed_by_settings(job, gap, prediction)
     if gap is not None and not _is_slower(gap):
         return False
     if rule.needs_gap:
@@ -389,29 +394,27 @@ def _is_cause_here(rule: CauseRule, stated: Sequence[Fact], job: ObservedJob, ga
     return True
 
 
-def _is_slowed_by_settings(job: ObservedJob, gap: Gap | None) -> bool:
+def _is_slowed_by_settings(job: ObservedJob, gap: Gap | None, prediction: Prediction | None) -> bool:
     """Whether the measurement is what the settings give, and the machine without them is faster."""
     if job.run is None or gap is None or not gap.is_agreement:
         return False
-    pinned = job.run.predict_sizes()[-1]
     try:
         free = replace(job.run, settings=()).predict_sizes()[-1]
     except CollsimError:
         return False
-    return pinned.time > _PINNED_COST * free.time
+    return prediction is not None and prediction.time > _PINNED_COST * free.time
 
 
-def _predict_busbw(hypothesis: str, job: ObservedJob, gap: Gap | None) -> float | None:
-    if gap is None or job.run is None:
+def _predict_busbw(hypothesis: str, gap: Gap | None, prediction: Prediction | None) -> float | None:
+    if gap is None or prediction is None:
         return None
     seconds = next((c.predicted[-1] for c in gap.candidates if c.key == hypothesis), None)
     if seconds is None:
         return None
-    plain = job.run.predict_sizes()[-1]
-    return plain.busbw * plain.time / seconds
+    return prediction.busbw * prediction.time / seconds
 
 
-def _list_fitting_causes(gap: Gap, ruled_out: set[str], job: ObservedJob) -> tuple[Cause, ...]:
+def _list_fitting_causes(gap: Gap, ruled_out: set[str], prediction: Prediction | None) -> tuple[Cause, ...]:
     """Causes that only the times fit: hypotheses, and named as such."""
     if not _is_slower(gap) or gap.best is None:
         return ()
@@ -419,7 +422,7 @@ def _list_fitting_causes(gap: Gap, ruled_out: set[str], job: ObservedJob) -> tup
     for candidate in (gap.best, *gap.alternatives):
         key = _CAUSE_OF_HYPOTHESIS.get(candidate.key)
         if key is not None and key not in ruled_out and key not in causes:
-            causes[key] = Cause(key, (), False, _predict_busbw(candidate.key, job, gap), _SOURCES.get(key, ""))
+            causes[key] = Cause(key, (), False, _predict_busbw(candidate.key, gap, prediction), _SOURCES.get(key, ""))
     return tuple(causes.values())
 
 
@@ -439,16 +442,12 @@ def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], 
     return "undecided"
 
 
-def _compute_cost(job: ObservedJob) -> JobCost | None:
-    if job.run is None:
+def _compute_cost(job: ObservedJob, prediction: Prediction | None) -> JobCost | None:
+    if job.run is None or prediction is None:
         return None
-    try:
-        predicted = job.run.predict_sizes()[-1]
-    except CollsimError:
-        return None
-    ratio = predicted.time / job.run.times[-1]
-    low, high = (predicted.busbw * predicted.time / bound for bound in (predicted.high, predicted.low))
-    return JobCost(job.run.nbytes[-1], predicted.busbw * ratio, predicted.busbw, low, high)
+    ratio = prediction.time / job.run.times[-1]
+    low, high = (prediction.busbw * prediction.time / bound for bound in (prediction.high, prediction.low))
+    return JobCost(job.run.nbytes[-1], prediction.busbw * ratio, prediction.busbw, low, high)
 
 
 def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:

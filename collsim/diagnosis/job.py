@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ..errors import CollsimError, Sentence, Words
 from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
 from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..nccl.measured.published_runs import MeasuredRun, create_run
+from ..nccl.nccl_prediction import Prediction
 from ..topology import Topology, parse_topology_text
 from ..topology.machines import machine as build_machine
 from .evidence_pieces import Evidence
@@ -44,7 +46,6 @@ class ObservedJob:
 
     Attributes:
         machine: all nodes; None where the evidence does not describe one.
-        machine_source: the piece that it was read from, or the name of the GPU that stands for it.
         nodes: of the job.
         ranks: of the job; 0 where nothing says.
         log: of NCCL, the largest communicator of the first log that has one.
@@ -53,7 +54,6 @@ class ObservedJob:
     """
 
     machine: Topology | None
-    machine_source: str
     nodes: int
     ranks: int
     log: NcclCommunicator | None
@@ -84,7 +84,7 @@ def describe_job(evidence: Evidence) -> ObservedJob:
     run = None
     if machine is not None:
         run = _build_run(evidence, machine, ranks, log, notes)
-    return ObservedJob(machine, source, nodes, ranks, log, run, tuple(notes))
+    return ObservedJob(machine, nodes, ranks, log, run, tuple(notes))
 
 
 def _count_nodes(evidence: Evidence) -> tuple[int, int]:
@@ -95,6 +95,22 @@ def _count_nodes(evidence: Evidence) -> tuple[int, int]:
         return nodes, ranks
     hosts = next(filter(None, map(list_tested_hosts, evidence.texts.values())), [])
     return max(1, len(set(hosts)), len(evidence.list_values("nccl.host"))), len(hosts)
+
+
+def predict_largest(run: MeasuredRun | None) -> Prediction | None:
+    """Predict the largest size of a run.
+
+    Args:
+        run: of a job; None where nothing was measured.
+
+    Returns:
+        The prediction; None where there is none.
+    """
+    if run is None:
+        return None
+    with contextlib.suppress(CollsimError):
+        return run.predict_sizes()[-1]
+    return None
 
 
 def list_tested_hosts(text: str) -> list[str]:

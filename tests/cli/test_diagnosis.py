@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import collsim as cs
 from collsim.cli import app
 
 JOB = Path(__file__).parents[2] / "examples" / "slow-job"
@@ -23,10 +24,9 @@ def test_a_folder_gives_cause_line_and_fix_and_ends_with_1():
 
 
 def test_the_document_is_that_of_python():
-    import collsim as cs
-
     document = json.loads(call(*sorted(JOB.iterdir()), "--json").output)
     assert document == json.loads(cs.diagnose(*sorted(JOB.iterdir())).to_json())
+    assert document == json.loads(cs.diagnose(JOB).to_json())
 
 
 def test_a_healthy_piece_ends_with_0(tmp_path):

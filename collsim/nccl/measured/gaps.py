@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...errors import CollsimError
 from ..machine.facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
+from ..model.relative_error import BANDS
 from ..nccl_prediction import Prediction
 from .log_evidence import JobLog, weigh_log
 from .published_runs import MeasuredRun
@@ -48,8 +49,6 @@ Verdict = Literal["agree", "within", "explained", "several", "unexplained"]
 #: A protocol for small calls cannot be told from a slow link by larger calls alone: with LL a ring has half of its rate
 #: and a small call takes as long as ever, so that a run needs calls of at most so many bytes.
 SMALL = 2**20
-#: Bytes from and below which a call is small, middle and large, as docs/accuracy.md has them.
-_SIZE_CLASSES = ((0, 2**16), (2**16, 2**24), (2**24, 2**62))
 #: Links of a GPU that may be down, and B/s of the Ethernet of a host (1, 10 and 25 Gbit/s).
 _LOST_LINKS, _HOST_NETWORKS = (1, 2, 3), (0.125e9, 1.25e9, 3.125e9)
 #: Share of a card's or slot's rate that is left to peers behind the root complex: 9.84 of 24 GB/s (NVIDIA/nccl-tests
@@ -322,7 +321,7 @@ def _measure_farthest_class(half_widths: Floats, run: MeasuredRun) -> float:
     slow link, nor is bandwidth of a slow start. A class of a single size is no witness either, unless there is no
     other."""
     sizes = np.array(run.nbytes)
-    classes = [half_widths[(sizes >= low) & (sizes < high)] for low, high in _SIZE_CLASSES]
+    classes = [half_widths[(sizes >= low) & (sizes < high)] for _, low, high in BANDS]
     witnesses = [widths for widths in classes if len(widths) > 1] or [half_widths]
     return max(float(np.sqrt(np.mean(widths**2))) for widths in witnesses)
 

@@ -22,7 +22,7 @@ from ...files import format_csv, require_writable_file, write_text
 from ..libraries import mpi
 from ..machine.machine_words import parse_facts
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
-from ..model.relative_error import compute_relative_error
+from ..model.relative_error import BANDS, compute_relative_error
 from ..model.releases import NEWEST, OLDEST
 from ..nccl_prediction import Prediction, parse_collective, predict
 from ..search.constants import ALGORITHMS
@@ -30,8 +30,6 @@ from ..search.constants import ALGORITHMS
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Size bands of the report, bytes: name, from, below.
-BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
 #: Columns that a prediction reads; those that a table may lack, and what they say then.
 _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
 _UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": "", "nccl_version": ""}

@@ -10,6 +10,9 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Bands of sizes, bytes: name, from, below. Latency decides the small ones, bandwidth the large.
+BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
+
 
 @overload
 def compute_relative_error(ratio: float) -> float: ...

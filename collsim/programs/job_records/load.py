@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...errors import CollsimError, FormatError, require_path
-from ...files import FilePath, read_head, read_json, read_text, refuse
+from ...errors import CollsimError, FormatError
+from ...files import FilePath, list_files, read_head, read_json, read_text, refuse
 from .analysis import analyze_record
 from .flight_recorder import RankDump, join_dumps, read_dump
 from .ras import RasCommunicator, build_ras_report, looks_like_ras, read_ras_document, read_ras_text
@@ -70,12 +70,7 @@ def is_job_record(path: FilePath) -> bool:
 
 
 def _list_files(paths: Sequence[FilePath]) -> list[Path]:
-    files: list[Path] = []
-    for path in map(require_path, paths):
-        if path.is_dir():
-            files += sorted(part for part in path.iterdir() if part.is_file() and not part.name.startswith("."))
-        else:
-            files.append(path)
+    files = list_files(paths)
     if not files:
         raise CollsimError("give the files of a job that hangs: Flight Recorder dumps, or the output of ncclras")
     if len(files) > MOST_FILES:

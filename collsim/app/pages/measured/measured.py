@@ -16,6 +16,7 @@ import streamlit as st
 from collsim.display.markup import escape_text
 from collsim.errors import CollsimError
 from collsim.nccl import Gap, MeasuredRun, load_published_runs
+from collsim.nccl.model.relative_error import BANDS
 from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -43,7 +44,7 @@ from .comparison import OWN, Selection
 from .fitting import draw_calibration
 
 PAGE = "measured"
-_BANDS = (("large", 2**24, 2**62), ("middle", 2**16, 2**24), ("small", 0, 2**16))
+_BANDS = tuple((name, low, high) for name, (_, low, high) in zip(("large", "middle", "small"), BANDS, strict=True))
 
 
 @register_page(PAGE, 70, address=comparison.ADDRESS)
