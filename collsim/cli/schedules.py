@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -54,7 +55,12 @@ def list_(
 
 
 def _list_topologies() -> list[dict[str, object]]:
-    return [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()]
+    return [{"name": name, "what": _summarize(build)} for name, build in cs.topology.NETWORKS.items()]
+
+
+def _summarize(function: Callable[..., object]) -> str:
+    """The first paragraph of its docstring in one line."""
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
 _LISTS: dict[str, Callable[[], list[dict[str, object]]]] = {

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, TypeVar
 
+from ..errors import CollsimError, describe_unknown
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -13,6 +15,10 @@ T = TypeVar("T")
 Row = Mapping[str, object]
 
 _WIDEST_CELL = 72  # characters: a sentence that is longer would wrap and hide the columns
+
+
+class UnknownEntryError(CollsimError, KeyError):
+    """A catalog has no entry of that name. It is a KeyError too, so that `in` and `get` work as for any mapping."""
 
 
 class Catalog(Mapping[str, T]):
@@ -38,7 +44,10 @@ class Catalog(Mapping[str, T]):
         self._describe = describe
 
     def __getitem__(self, name: str) -> T:
-        return self._entries[name]
+        try:
+            return self._entries[name]
+        except (KeyError, TypeError):
+            raise UnknownEntryError(describe_unknown("entry", name, self._entries)) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import CollsimError
 from ..topology import Topology
-from ..units import parse_bytes, parse_count
+from ..units import ByteSize, parse_bytes, parse_count
 from .machine.facts import Facts
 from .machine.topology_facts import read_facts
 from .model.calibration_knobs import get_calibration, get_link_parameters, select_pinned_settings
@@ -54,7 +54,7 @@ def grow_facts(machine: Facts | Topology, nodes: int) -> Facts:
 def predict_choices(
     collective: str,
     machine: Facts | Topology,
-    nbytes: Sequence[Any] = SIZES,
+    nbytes: ByteSize | Sequence[ByteSize] = SIZES,
     nodes: Sequence[int] = (1, 2, 4, 8, 16, 32),
     links: LinkParameters | None = None,
     **settings: Any,
@@ -67,7 +67,7 @@ def predict_choices(
     Args:
         collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
         machine: a machine of at least two nodes (what joins them must be known), or one node with `nodes=[1]`.
-        nbytes: nccl-tests' sizes, bytes or text.
+        nbytes: nccl-tests' sizes, bytes or text; one, or several.
         nodes: numbers of nodes.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
         settings: NCCL_ALGO ... as for `predict`.
@@ -88,6 +88,10 @@ def predict_choices(
     """
     import pandas as pd
 
+    if not isinstance(nbytes, Sequence) or isinstance(
+        nbytes, str
+    ):  # one size; the letters of a text would be taken for sizes
+        nbytes = [nbytes]
     rows = []
     for count in nodes:
         facts = grow_facts(machine, parse_count(count, "nodes"))

@@ -117,7 +117,7 @@ class Prediction:
     channels: int
     threads: int
     parts: TimeParts
-    tuner: TunerChoice | None
+    tuner: TunerChoice | None = field(hash=False)  # holds a table of costs, which has no hash
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
     graph_search: GraphSearch | None = field(default=None, compare=False, repr=False)
@@ -128,6 +128,11 @@ class Prediction:
     used_ranks: str = ""
     call: Call | None = field(default=None, compare=False, repr=False)
     file_inputs: tuple[UnknownInput, ...] = ()
+
+    def __repr__(self) -> str:
+        size, time = format_bytes(self.nbytes), format_time(self.time)
+        choice = f"{self.algorithm}, {self.protocol}, {self.channels} channels"
+        return f"<Prediction {self.collective} of {size} on {self.facts.ranks} ranks: {time} ({choice})>"
 
     @property
     def release(self) -> Sentence:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from ..display.catalog import Catalog, Row
 from ..errors import require_word
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
@@ -47,21 +48,26 @@ __all__ = [
 ]
 
 
-def list_exercises(lang: str = "en") -> dict[str, Exercise]:
+def list_exercises(lang: str = "en") -> Catalog[Exercise]:
     """All exercises by name, in the order in which they are met.
 
     Args:
         lang: `en` or `zh`.
 
     Returns:
-        A new dict.
+        A mapping from names to exercises, which prints as a table.
 
     Examples:
         >>> import collsim as cs
         >>> "ring-allreduce" in cs.teach.list_exercises()
         True
     """
-    return {name: Exercise(task, require_language(lang)) for name, task in TASKS.items()}
+    exercises = {name: Exercise(task, require_language(lang)) for name, task in TASKS.items()}
+    return Catalog(exercises, _describe_exercise)
+
+
+def _describe_exercise(entry: Exercise) -> Row:
+    return {"title": entry.title, "collective": entry.task.collective}
 
 
 def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise | ProgramExercise:

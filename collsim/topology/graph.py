@@ -31,6 +31,8 @@ _FEMTO = 1e15
 #: What other tools call the attributes of an edge.
 _ALPHA_NAMES = ("latency", "delay", "lat")
 _BANDWIDTH_NAMES = ("bw", "capacity", "rate", "speed")
+#: What other tools call the attribute of a node that says its kind.
+_KIND_NAMES = ("type", "role", "device_type", "node_type")
 #: How names of devices begin that are no ranks.
 _NO_RANK = ("switch", "sw", "leaf", "spine", "core", "tor", "router", "nvswitch", "nvlink", "nic", "hca", "cpu", "pcie")
 
@@ -303,6 +305,7 @@ def _parse_kinds(nodes: Mapping[object, Mapping[str, object]]) -> npt.NDArray[np
     """Codes of the kinds of all nodes."""
     kinds = [data.get("kind") for data in nodes.values()]
     if all(kind is None for kind in kinds):
+        _refuse_other_kind_names(nodes)
         kinds = ["gpu"] * len(nodes)
     for node, kind in zip(nodes, kinds, strict=True):
         if kind is not None and (not isinstance(kind, str) or kind not in DEVICE_KINDS):
@@ -310,6 +313,15 @@ def _parse_kinds(nodes: Mapping[object, Mapping[str, object]]) -> npt.NDArray[np
                 "node {node!r}: {unknown}", node=node, unknown=describe_unknown("kind", kind, DEVICE_KINDS)
             )
     return np.array([DEVICE_KINDS.index(kind or "switch") for kind in kinds], np.int8)
+
+
+def _refuse_other_kind_names(nodes: Mapping[object, Mapping[str, object]]) -> None:
+    """Raise TopologyError where a node names its kind as other tools do: without it, switches would become ranks."""
+    for node, data in nodes.items():
+        for name in _KIND_NAMES:
+            if str(data.get(name)).lower() in DEVICE_KINDS:
+                message = "node {node!r} has {other}={value}; did you mean kind?"
+                raise TopologyError(message, node=node, other=name, value=format_value(data[name]))
 
 
 def _parse_node_numbers(nodes: Mapping[Any, Mapping[str, Any]]) -> Ints:

@@ -510,9 +510,15 @@ class Topology:
         """The devices in order."""
         return iter(self.devices)
 
-    def __getitem__(self, device: str | int) -> Device:
-        """A device by name or number. Raises TopologyError with the nearest names."""
-        return self.devices[self.device(device)]
+    @overload
+    def __getitem__(self, device: str | int) -> Device: ...
+    @overload
+    def __getitem__(self, device: slice) -> list[Device]: ...
+    def __getitem__(self, device: str | int | slice) -> Device | list[Device]:
+        """A device by name or number, or several by a slice. Raises TopologyError, for a name with the nearest."""
+        if isinstance(device, str):
+            return self.devices[self.device(device)]
+        return self.devices[device]
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same name, devices, links, routes, ranks in the same places, ring orders and facts."""

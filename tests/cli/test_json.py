@@ -79,3 +79,8 @@ def test_whatever_a_command_finds_becomes_plain_values():
     }
     with pytest.raises(TypeError, match="not JSON"):
         plain(object())
+
+
+def test_a_sentence_of_a_list_ends():
+    for row in json.loads(CliRunner().invoke(app, ["list", "topologies", "--json"]).stdout):
+        assert row["what"].endswith("."), row["what"]

@@ -14,6 +14,7 @@ CATALOGS = {
     "models": cs.models,
     "collectives": cs.collectives,
     "formats": lambda: cs.io.formats(),
+    "exercises": lambda: cs.teach.list_exercises(),
 }
 
 
@@ -38,8 +39,16 @@ def test_the_models_are_models():
     assert isinstance(cs.models()["gpt2"], Model)
     assert cs.models()["gpt2"] is cs.model("gpt2")
     assert "gpt-2000" not in cs.models()
-    with pytest.raises(KeyError):
-        cs.models()["gpt-2000"]
+
+
+@pytest.mark.parametrize(
+    ("make", "guess", "name"), [(cs.models, "gpt-2", "gpt2"), (cs.machines, "dgx-h10", "dgx-h100")]
+)
+def test_a_name_that_a_catalog_lacks_is_answered_with_the_nearest(make, guess, name):
+    with pytest.raises(cs.CollsimError, match=f"did you mean '{name}'") as error:
+        make()[guess]
+    assert isinstance(error.value, KeyError)
+    assert make().get(guess) is None
 
 
 def test_a_catalog_travels_to_another_process():

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+import collsim as cs
 from collsim.errors import CollsimError
-from collsim.nccl import Facts, build_communicator, parse_facts, predict
+from collsim.nccl import Facts, build_communicator, parse_facts, predict, predict_choices
 from collsim.nccl.model.links import MEASURED
 from collsim.nccl.model.timing import (
     Call,
@@ -324,3 +325,14 @@ def test_no_bytes_take_the_time_of_a_call(machine):
         nothing, little = (predict(collective, machine, size, NCCL_PROTO=protocol) for size in (0, 8))
         assert 0 < nothing.time <= little.time
         assert nothing.busbw == nothing.algbw == 0
+
+
+def test_a_prediction_says_what_it_is_in_a_line_and_can_be_in_a_set():
+    first, same = (predict("allreduce", "dgx-a100", "64MiB") for _ in range(2))
+    assert re.fullmatch(r"<Prediction allreduce of 64 MiB on 8 ranks: .* \(Ring, .*, \d+ channels\)>", repr(first))
+    assert len({first, same}) == 1
+
+
+def test_one_size_is_a_size_and_not_its_letters():
+    choices = predict_choices("allreduce", cs.machine("dgx-a100", nodes=2), "64MiB", nodes=[2])
+    assert list(choices["nbytes"]) == [64 * 2**20]

@@ -270,6 +270,16 @@ def test_an_attribute_of_another_tool_is_answered_with_ours(attributes, name):
         cs.Topology.from_networkx(graph)
 
 
+@pytest.mark.parametrize("name", ["type", "role", "device_type"])
+def test_a_node_whose_kind_has_another_name_is_no_rank_by_mistake(name):
+    graph = nx.Graph()
+    graph.add_node("a", **{name: "gpu"})
+    graph.add_node("b", **{name: "switch"})
+    graph.add_edge("a", "b", bandwidth="25GB/s")
+    with pytest.raises(cs.TopologyError, match=rf"node 'a' has {name}='gpu'; did you mean kind\?"):
+        cs.Topology.from_networkx(graph)
+
+
 def test_attributes_that_mean_nothing_here_are_left_alone():
     graph = nx.Graph()
     graph.add_edge(0, 1, bandwidth="25GB/s", alpha="1us", latency=9.0, color="red", weight=3)

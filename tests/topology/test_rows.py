@@ -98,6 +98,8 @@ def test_a_row_that_does_not_exist_is_answered():
             topology.links[index]
     with pytest.raises(cs.TopologyError, match="unknown device 'gpu9'"):
         topology["gpu9"]
+    assert topology[-1] == topology.devices[-1]
+    assert topology[:2] == topology.devices[:2]
 
 
 def test_tables_say_what_they_are():

@@ -14,6 +14,7 @@ from os import PathLike
 from ...errors import FormatError, require_path
 from ...limits import FILE_MEMORY, find_memory_limit, within
 from ..facts import FromText
+from ..machines import machines
 from ..network import Topology, views
 from .unread import find_unread_format
 
@@ -63,6 +64,10 @@ def load_topology(path: str | PathLike[str], **options: object) -> Topology:
             raise FormatError(message, name=file.name, size=size, most=_LARGEST)
         text = _decode(file.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
+        if str(path) in machines():
+            raise FormatError(
+                "there is no file {path}; cs.machine({path!r}) is the machine of that name", path=str(path)
+            ) from None
         raise FormatError("{path} cannot be read: {error}", path=file, error=error) from None
     return parse_topology_text(text, file.name, **options)
 

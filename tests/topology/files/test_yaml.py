@@ -242,3 +242,8 @@ def test_bad_networks_of_astra_sim_are_refused_in_a_short_sentence(change, says)
     with pytest.raises(cs.FormatError, match=says) as caught:
         parse_topology_text(EIGHT.replace(*change))
     assert len(str(caught.value)) < 200
+
+
+def test_the_name_of_a_machine_is_no_file_and_the_error_says_what_makes_it():
+    with pytest.raises(cs.FormatError, match=r"cs\.machine\('dgx-a100'\)"):
+        cs.load_topology("dgx-a100")
