@@ -104,60 +104,60 @@ def format_difference(n: int, usual: int) -> str:
     return "" if n == usual else f" (n = {n})"
 
 
-def format_formula(entry: cs.Algorithm, lang: int) -> str:
+def format_formula(entry: cs.Algorithm, language: int) -> str:
     """The cost in words of that language."""
     text = entry.formula + ("" if entry.network == "switch" else f" (on a {entry.network})")
-    for english, chinese in WORDS if lang else ():
+    for english, chinese in WORDS if language else ():
         text = re.sub(english, chinese, text)
     return text
 
 
-def measure_sent(entry: cs.Algorithm, n: int, lang: int) -> str:
+def measure_sent(entry: cs.Algorithm, n: int, language: int) -> str:
     """Buffers sent by the busiest endpoint, and by the busiest rank where that is another one."""
     s = entry(n)
     t = s.transfers[s.transfers["src"] != s.transfers["dst"]]
     busy = [sum(t["src"] == e) / s.chunks for e in range(s.endpoints)]
     text = f"{max(busy):.4g}"
-    return text if max(busy) == max(busy[:n]) else f"{text}{LABELS[lang][-1]}{max(busy[:n]):.4g}"
+    return text if max(busy) == max(busy[:n]) else f"{text}{LABELS[language][-1]}{max(busy[:n]):.4g}"
 
 
-def build_row(entry: cs.Algorithm, lang: int) -> str:
+def build_row(entry: cs.Algorithm, language: int) -> str:
     """One line of a collective's table."""
     n = count_channels(entry, 8)
     cells = [
         f"[`{entry.name}`](#{entry.name})",
         f"{entry(n).steps}{format_difference(n, 8)}",
-        measure_sent(entry, n, lang),
-        format_formula(entry, lang),
-        entry.when[lang],
+        measure_sent(entry, n, language),
+        format_formula(entry, language),
+        entry.when[language],
     ]
     return "| " + " | ".join(cells) + " |"
 
 
-def build_section(entry: cs.Algorithm, lang: int) -> str:
+def build_section(entry: cs.Algorithm, language: int) -> str:
     """What one algorithm does, when to use it, its options, its source and its picture for n = 4. What its docstring
     says is English."""
-    step, best, choices, none, source, colon, _ = LABELS[lang]
+    step, best, choices, none, source, colon, _ = LABELS[language]
     options = ", ".join(f"`{o.name}={o.default!r}`" for o in entry.options.values()) or none
     lines = [
-        *([] if lang else [entry.doc, ""]),
-        f"- {step}{colon}{entry.summary[lang]}",
-        f"- {best}{colon}{entry.when[lang]}",
+        *([] if language else [entry.doc, ""]),
+        f"- {step}{colon}{entry.summary[language]}",
+        f"- {best}{colon}{entry.when[language]}",
         f"- {choices}{colon}{options}",
         f"- {source}{colon}{entry.source}",
     ]
     return "\n".join([f"### {entry.name}", "", *lines, "", "```text", str(entry(count_channels(entry, 4))), "```", ""])
 
 
-def build_page(lang: int = 0) -> str:
+def build_page(language: int = 0) -> str:
     """The whole page, in English (0) or Chinese (1)."""
-    parts = [INTRODUCTIONS[lang]]
+    parts = [INTRODUCTIONS[language]]
     for name in cs.collectives():
         entries = list(cs.algorithms(name).values())
         if entries:
-            head = [f"| {' | '.join(HEADS[lang])} |", "|" + " --- |" * len(HEADS[lang])]
-            parts.append("\n".join([f"## {name}", "", *head, *(build_row(entry, lang) for entry in entries), ""]))
-            parts += [build_section(entry, lang) for entry in entries]
+            head = [f"| {' | '.join(HEADS[language])} |", "|" + " --- |" * len(HEADS[language])]
+            parts.append("\n".join([f"## {name}", "", *head, *(build_row(entry, language) for entry in entries), ""]))
+            parts += [build_section(entry, language) for entry in entries]
     return "\n".join(parts)
 
 

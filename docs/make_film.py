@@ -22,5 +22,5 @@ def trace() -> cs.Trace:
 
 
 if __name__ == "__main__":
-    for lang, file in FILES.items():
-        trace().save(file, lang=lang, frames=FRAMES)
+    for language, file in FILES.items():
+        trace().save(file, language=language, frames=FRAMES)

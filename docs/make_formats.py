@@ -17,21 +17,21 @@ HEADS = (
 HOLDS = {"schedule": "调度", "table": "表", "log": "日志", "trace": "运行记录", "topology": "拓扑"}
 
 
-def row(entry: Format, lang: int) -> str:
+def row(entry: Format, language: int) -> str:
     """One line of the table; what a format says of itself is English where it has no Chinese."""
     suffixes, options = (" ".join(f"`{word}`" for word in words) for words in (entry.suffixes, dict(entry.options)))
     able = ("✓" if function else "" for function in (entry.read, entry.write))
-    holds, about = (HOLDS[entry.holds], entry.chinese or entry.about) if lang else (entry.holds, entry.about)
+    holds, about = (HOLDS[entry.holds], entry.chinese or entry.about) if language else (entry.holds, entry.about)
     cells = [f"`{entry.name}`", suffixes, holds, *able, about.replace("*", "\\*"), options]
     return "| " + " | ".join(cells) + " |"
 
 
-def page(lang: int = 0) -> str:
+def page(language: int = 0) -> str:
     """The page, in English (0) or Chinese (1), with the table made anew."""
-    before, rest = PAGES[lang].read_text(encoding="utf-8").split(FIRST)
+    before, rest = PAGES[language].read_text(encoding="utf-8").split(FIRST)
     entries = sorted(cs.io.formats().values(), key=lambda entry: list(HOLDS).index(entry.holds))
-    rows = "\n".join(row(entry, lang) for entry in entries)
-    return before + FIRST + HEADS[lang] + rows + LAST + rest.split(LAST)[1]
+    rows = "\n".join(row(entry, language) for entry in entries)
+    return before + FIRST + HEADS[language] + rows + LAST + rest.split(LAST)[1]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collsim.programs import Hang, ProgramRun, list_hangs
 from collsim.programs.hangs.stacks import format_logs, format_stacks
 
 #: A page for each language.
-PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "hangs.md"), ("zh", "hangs.zh.md"))}
+PAGES = {language: Path(__file__).with_name(name) for language, name in (("en", "hangs.md"), ("zh", "hangs.zh.md"))}
 #: What follows is generated; its programs run on ranks, and not where examples of pages do.
 MARK = "<!-- catalogue -->\n<!--- skip: start -->\n"
 WORDS = {
@@ -39,36 +39,36 @@ def diff(hang: Hang) -> str:
     return "\n".join(line for line in list(lines)[2:])
 
 
-def section(number: int, hang: Hang, lang: str) -> str:
+def section(number: int, hang: Hang, language: str) -> str:
     """All that the page says of one hang."""
-    k, more = (0, "") if lang == "en" else (1, "&lang=zh")
-    happens, signs, difference, mend, app, result = WORDS[lang]
+    k, more = (0, "") if language == "en" else (1, "&lang=zh")
+    happens, signs, difference, mend, app, result = WORDS[language]
     hanging, mended = run(hang.name)
     return "\n\n".join(
         [
             f"## {number}. {hang.title[k]}",
             f"```python\n{hang.source.strip()}\n```",
             f"**{happens}.** {hang.cause[k]}",
-            "> " + result.format(n=hanging.ranks, text=hanging.explanation(lang)),
+            "> " + result.format(n=hanging.ranks, text=hanging.explanation(language)),
             f"**{signs}.** {hang.signs[k]}",
             f"```text\n{format_stacks(hanging, f'{hang.name}.py')}\n```",
             f"```text\n{format_logs(hanging)}\n```",
             f"**{difference}.** {hang.difference[k]}",
             f"**{mend}.** {hang.mend[k]}",
             f"```diff\n{diff(hang)}\n```",
-            "> " + result.format(n=mended.ranks, text=mended.explanation(lang)),
+            "> " + result.format(n=mended.ranks, text=mended.explanation(language)),
             f"[{app}]({APP}{hang.name}{more})",
         ]
     )
 
 
-def page(lang: str = "en") -> str:
+def page(language: str = "en") -> str:
     """The page, in English (`en`) or Chinese (`zh`), with the catalogue made anew."""
-    before = PAGES[lang].read_text(encoding="utf-8").split(MARK)[0]
-    sections = [section(number, hang, lang) for number, hang in enumerate(list_hangs().values(), 1)]
+    before = PAGES[language].read_text(encoding="utf-8").split(MARK)[0]
+    sections = [section(number, hang, language) for number, hang in enumerate(list_hangs().values(), 1)]
     return f"{before}{MARK}\n" + "\n\n".join(sections) + "\n"
 
 
 if __name__ == "__main__":
-    for lang, path in PAGES.items():
-        path.write_text(page(lang), encoding="utf-8")
+    for language, path in PAGES.items():
+        path.write_text(page(language), encoding="utf-8")

@@ -11,10 +11,10 @@ HEADS = {"en": "| lesson | in the app | notebook | exercises |", "zh": "| 课 | 
 APP = "http://localhost:8501/lessons?lesson="
 
 
-def table(lang: str) -> str:
+def table(language: str) -> str:
     """A row for every lesson."""
-    more, k = ("", 0) if lang == "en" else ("&lang=zh", 1)
-    rows = [HEADS[lang], "|---|---|---|---|"]
+    more, k = ("", 0) if language == "en" else ("&lang=zh", 1)
+    rows = [HEADS[language], "|---|---|---|---|"]
     for number, lesson in LESSONS.items():
         book = f"`{lesson.notebook}`" if lesson.notebook else ""
         exercises = ", ".join(f"`{name}`" for name in lesson.exercises)
@@ -22,12 +22,12 @@ def table(lang: str) -> str:
     return "\n".join(rows)
 
 
-def page(lang: str) -> str:
+def page(language: str) -> str:
     """The guide, with its table made anew."""
-    before, rest = GUIDES[lang].read_text(encoding="utf-8").split(FIRST)
-    return before + FIRST + table(lang) + LAST + rest.split(LAST)[1]
+    before, rest = GUIDES[language].read_text(encoding="utf-8").split(FIRST)
+    return before + FIRST + table(language) + LAST + rest.split(LAST)[1]
 
 
 if __name__ == "__main__":
-    for lang, path in GUIDES.items():
-        path.write_text(page(lang), encoding="utf-8")
+    for language, path in GUIDES.items():
+        path.write_text(page(language), encoding="utf-8")

@@ -6,16 +6,18 @@ from pathlib import Path
 from collsim.topology.files.tables import build_machine_tables
 
 #: A page for each language.
-PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "machines.md"), ("zh", "machines.zh.md"))}
+PAGES = {
+    language: Path(__file__).with_name(name) for language, name in (("en", "machines.md"), ("zh", "machines.zh.md"))
+}
 MARK = "<!-- catalogue -->\n"
 
 
-def page(lang: str = "en") -> str:
+def page(language: str = "en") -> str:
     """The page, in English (`en`) or Chinese (`zh`), with the tables made anew."""
-    before = PAGES[lang].read_text(encoding="utf-8").split(MARK)[0]
-    return f"{before}{MARK}{build_machine_tables(lang).strip()}\n"
+    before = PAGES[language].read_text(encoding="utf-8").split(MARK)[0]
+    return f"{before}{MARK}{build_machine_tables(language).strip()}\n"
 
 
 if __name__ == "__main__":
-    for lang, path in PAGES.items():
-        path.write_text(page(lang), encoding="utf-8")
+    for language, path in PAGES.items():
+        path.write_text(page(language), encoding="utf-8")

@@ -21,38 +21,38 @@ LAST = {
 }
 
 
-def notebooks(lang: str) -> list[Path]:
+def notebooks(language: str) -> list[Path]:
     """The notebooks of the lessons, in order."""
-    return [FOLDERS[lang] / f"{lesson.notebook}.ipynb" for lesson in LESSONS.values() if lesson.notebook]
+    return [FOLDERS[language] / f"{lesson.notebook}.ipynb" for lesson in LESSONS.values() if lesson.notebook]
 
 
-def task(name: str, lang: str) -> str:
+def task(name: str, language: str) -> str:
     """The text of a cell that says what an exercise asks."""
-    return f"<!-- task: {name} -->\n{exercise(name, lang)._repr_markdown_()}"
+    return f"<!-- task: {name} -->\n{exercise(name, language)._repr_markdown_()}"
 
 
-def onward(book: Path, lang: str) -> str:
+def onward(book: Path, language: str) -> str:
     """Which notebook comes after one."""
     books = [lesson for lesson in LESSONS.values() if lesson.notebook]
     position = [lesson.notebook for lesson in books].index(book.stem)
     if position + 1 == len(books):
-        return LAST[lang]
-    title = books[position + 1].title[list(FOLDERS).index(lang)]
-    return NEXT[lang].format(title=title, file=f"{books[position + 1].notebook}.ipynb")
+        return LAST[language]
+    title = books[position + 1].title[list(FOLDERS).index(language)]
+    return NEXT[language].format(title=title, file=f"{books[position + 1].notebook}.ipynb")
 
 
-def page(book: Path, lang: str) -> str:
+def page(book: Path, language: str) -> str:
     """A notebook, with its tasks and its last cell made anew."""
     read = json.loads(book.read_text(encoding="utf-8"))
     for cell in read["cells"]:
         if task_match := TASK.match("".join(cell["source"])):
-            cell["source"] = task(task_match[1], lang).splitlines(keepends=True)
+            cell["source"] = task(task_match[1], language).splitlines(keepends=True)
     head, _, *rest = "".join(read["cells"][-1]["source"]).split("\n\n")
-    read["cells"][-1]["source"] = "\n\n".join([head, onward(book, lang), *rest]).splitlines(keepends=True)
+    read["cells"][-1]["source"] = "\n\n".join([head, onward(book, language), *rest]).splitlines(keepends=True)
     return json.dumps(read, indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    for lang in FOLDERS:
-        for book in notebooks(lang):
-            book.write_text(page(book, lang), encoding="utf-8")
+    for language in FOLDERS:
+        for book in notebooks(language):
+            book.write_text(page(book, language), encoding="utf-8")

@@ -48,7 +48,7 @@ def page(name, tab="", **query):
 
 print(json.dumps({
     "menu": list(PAGES),
-    "hello": [page("hello", lang=lang)["words"] for lang in ("en", "zh")],
+    "hello": [page("hello", lang=language)["words"] for language in ("en", "zh")],
     "lesson": page("lessons", lesson=sys.argv[1]),
     "explore": page("explore", tab="Files", algorithm="allreduce_paired_ring", machine="two-a100", nodes="1", nbytes="1MiB"),
     "lists": {what: said("list", what, "--json") for what in ("algorithms", "machines", "formats")},

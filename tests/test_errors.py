@@ -287,11 +287,11 @@ HOSTILE = st.one_of(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a computer that others use, too
 @given(st.sampled_from(sorted(CATALOGUE)), st.data(), st.sampled_from(["en", "zh"]))
-def test_saying_never_fails_whatever_the_values(key, data, lang):
+def test_saying_never_fails_whatever_the_values(key, data, language):
     names = [name for _, name, _, _ in Formatter().parse(key) if name] if "{...}" not in key else []
     values = {name: data.draw(HOSTILE) for name in names}
     error = CollsimError(key, **values)
-    text = error.text(lang)
+    text = error.text(language)
     assert isinstance(text, str)
     assert len(text) <= 4000
     for name, value in values.items() if " … " not in text else ():  # a value is never read as a template

@@ -150,12 +150,12 @@ def test_the_chinese_readme_links_the_chinese_page_where_there_is_one():
     assert [name for name in targets if ".zh." not in name and (ROOT / name).with_suffix(".zh.md").exists()] == []
 
 
-@pytest.mark.parametrize("lang", make_film.FILES)
-def test_the_animated_picture_is_what_the_film_writer_makes(lang):
-    file = make_film.FILES[lang]
-    assert f"](docs/{file.name})" in {"en": README, "zh": CHINESE}[lang]
+@pytest.mark.parametrize("language", make_film.FILES)
+def test_the_animated_picture_is_what_the_film_writer_makes(language):
+    file = make_film.FILES[language]
+    assert f"](docs/{file.name})" in {"en": README, "zh": CHINESE}[language]
     assert file.stat().st_size < 1.5e6
-    film = Film.from_timeline(build_timeline(make_film.trace(), inside=False), lang)
+    film = Film.from_timeline(build_timeline(make_film.trace(), inside=False), language)
     with Image.open(file) as kept:
         assert kept.n_frames == make_film.FRAMES
         for number in (0, make_film.FRAMES // 2, make_film.FRAMES - 1):

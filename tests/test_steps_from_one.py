@@ -63,10 +63,10 @@ def test_no_text_of_the_app_the_lessons_and_the_player_counts_steps_from_nought(
     assert not wrong
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_no_exercise_counts_steps_from_nought(lang):
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_exercise_counts_steps_from_nought(language):
     for name in list_exercises():
-        task = exercise(name, lang)
+        task = exercise(name, language)
         assert not find_steps("\n".join([str(task), *map(task.hint, (1, 2, 3)), task.starter])), name
 
 
@@ -105,8 +105,8 @@ def test_whatever_is_broken_is_told_in_steps_from_one_by_all_that_tell_it(how):
     trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")
     first = 0
     for seed in range(12):
-        for lang in ("en", "zh"):
-            made = break_it(trace, how, seed, lang)
+        for language in ("en", "zh"):
+            made = break_it(trace, how, seed, language)
             assert find_steps(str(made)) == []
             assert made.trace is None or find_steps(json.dumps(build_timeline(made.trace), ensure_ascii=False)) == []
             first += made.error is not None and getattr(made.error, "step", None) == 0 and "tep 1" in str(made.error)

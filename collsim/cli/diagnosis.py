@@ -31,7 +31,7 @@ def diagnose(
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace names of hosts and IP addresses in what is quoted.")
     ] = False,
-    lang: Language = "en",
+    language: Language = "en",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -49,13 +49,13 @@ def diagnose(
         require_table_file(out)
     diagnosis = cs.diagnose(*files, anonymize=anonymize)
     if out is not None and is_report:
-        write_text(out, diagnosis.report(lang, _REPORTS[out.suffix]) + "\n")
+        write_text(out, diagnosis.report(language, _REPORTS[out.suffix]) + "\n")
     else:
-        save_rows(_list_rows(diagnosis, lang), out)
+        save_rows(_list_rows(diagnosis, language), out)
     if as_json:
         print(diagnosis.to_json())
     else:
-        print(diagnosis.report(lang))
+        print(diagnosis.report(language))
     if diagnosis.verdict in ("cause", "undecided"):
         raise typer.Exit(1)
 

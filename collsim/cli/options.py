@@ -46,7 +46,7 @@ Ranks = Annotated[
 ]
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
-Language = Annotated[str, typer.Option(help="en or zh.")]
+Language = Annotated[str, typer.Option("--language", "--lang", help="en or zh.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 TableFile = Annotated[
     Path | None, typer.Option("-o", "--out", help="Also write the table: x.csv, x.json, x.md or x.tex.")

@@ -64,7 +64,7 @@ def program(
     late: Annotated[list[str] | None, typer.Option(help="rank=time after which it begins, as '3=50ms'.")] = None,
     timeout: _Timeout = None,
     flight_recorder: _FlightRecorder = None,
-    lang: Language = "en",
+    language: Language = "en",
     allow_unsandboxed: _NoSandbox = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the messages: x.csv, x.json, x.md or x.tex.")
@@ -91,14 +91,14 @@ def program(
     if flight_recorder is not None:
         save_dumps(run.flight_recorder(), flight_recorder)
     if as_json:
-        print_json(_build_record(run, lang))
+        print_json(_build_record(run, language))
     else:
-        print(f"{run.verdict}: {run.explanation(lang)}")
+        print(f"{run.verdict}: {run.explanation(language)}")
         if any(run.sent):
             sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
             print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
         if run.library_comparison is not None and any(run.sent):
-            print(run.library_comparison.sentence.text(lang))
+            print(run.library_comparison.sentence.text(language))
         if timeout is not None:
             for log in run.timeout_logs:
                 print(f"\nWhat {log.library} prints after {timeout}:\n{log}")
@@ -133,7 +133,7 @@ def _build_comparison(run: ProgramRun, language: str) -> dict[str, object] | Non
 @command()
 def hang(
     files: _Files,
-    lang: Language = "en",
+    language: Language = "en",
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the findings: x.csv, x.json, x.md or x.tex.")
     ] = None,
@@ -143,12 +143,12 @@ def hang(
     if something in it waits."""
     require_table_file(out)
     report = cs.load_hang(*files)
-    record = _build_hang_record(report, lang)
+    record = _build_hang_record(report, language)
     save_rows(record["findings"], out)
     if as_json:
         print_json(record)
     else:
-        print(report.explanation(lang))
+        print(report.explanation(language))
     if report.findings:
         raise typer.Exit(1)
 

@@ -94,7 +94,7 @@ def real(
     ] = False,
     time_limit: TimeLimit = "60s",
     load: Load = None,
-    lang: Language = "en",
+    language: Language = "en",
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write x.html, x.png, x.json, x.gif ...")] = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -104,7 +104,7 @@ def real(
     plan = cs.schedule(find_algorithm(algorithm, load), ranks=ranks, **parse_algorithm_options(context))
     cs.verify(plan)
     if other_computers.hosts is not None:
-        _write_program(plan, nbytes, other_computers, repeat, lang)
+        _write_program(plan, nbytes, other_computers, repeat, language)
         return
     if other_computers.read:
         trace = _read_traces(plan, nbytes, other_computers, imitated)
@@ -126,17 +126,17 @@ def real(
     if as_json:
         print_json(_build_record(trace))
         return
-    print(trace.text(lang))
+    print(trace.text(language))
     show(_build_step_rows(trace), "step by step")
 
 
-def _write_program(plan: cs.Schedule, nbytes: str, other_computers: OtherComputers, repeat: int, lang: str) -> None:
+def _write_program(plan: cs.Schedule, nbytes: str, other_computers: OtherComputers, repeat: int, language: str) -> None:
     """The program for other computers, and what to do with it."""
     from collsim.lab.hosts import write_program
 
     hosts = (other_computers.hosts or "").split(",")
     job = write_program(plan, nbytes, other_computers.folder, hosts, other_computers.starter, repeat)
-    print(job.text(lang))
+    print(job.text(language))
 
 
 def _read_traces(
@@ -203,7 +203,7 @@ def real_step(
     first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
     repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
     time_limit: TimeLimit = "60s",
-    lang: Language = "en",
+    language: Language = "en",
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write what was measured: x.html, x.trace.json, x.csv ...")
     ] = None,
@@ -239,7 +239,7 @@ def real_step(
     if as_json:
         print_json(_build_step_record(real))
         return
-    print(real.text(lang))
+    print(real.text(language))
     show(_build_collective_rows(real), "what was sent")
 
 

@@ -146,7 +146,7 @@ def _run_command(function: Callable[..., None], arguments: dict[str, Any]) -> No
             require_writable_file(arguments["out"])
         function(**arguments)
     except CollsimError as error:
-        print_note(f"collsim: {error.text(str(arguments.get('lang', 'en')))}")
+        print_note(f"collsim: {error.text(str(arguments.get('language', 'en')))}")
         raise typer.Exit(MISTAKE) from None
     except OSError as error:
         print_note(f"collsim: {_describe_os_error(error)}")

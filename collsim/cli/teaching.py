@@ -45,7 +45,7 @@ def worksheet(
     nbytes: Size = "64MiB",
     seed: Annotated[int, typer.Option(help="Another seed, other questions.")] = 0,
     count: Annotated[int, typer.Option(help="How many questions.")] = 8,
-    lang: Language = "en",
+    language: Language = "en",
     as_json: Json = False,
 ) -> None:
     """Questions made from a run, with the machine, its rings and the schedule, and their answer key; or for Moodle."""
@@ -57,7 +57,7 @@ def worksheet(
     plan = cs.schedule(
         find_algorithm(algorithm, None), ranks=ranks, topology=network, **parse_algorithm_options(context)
     )
-    sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), file, seed=seed, count=count, lang=lang)
+    sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), file, seed=seed, count=count, language=language)
     if as_json:
         print_json({"sheet": sheet, "key": key})
     else:
@@ -74,13 +74,13 @@ def slides(
         list[int] | None,
         typer.Option("--lessons", "--lesson", help="Only these lessons, by number, in this order."),
     ] = None,
-    lang: Language = "en",
+    language: Language = "en",
     as_json: Json = False,
 ) -> None:
     """Slides of the lessons, as one HTML file to show or to print: what is said, the question, the answer, the run."""
     from collsim.site import write_slides
 
-    slides = write_slides(choose_out(file, out, "collsim slides slides.html"), lessons or (), lang)
+    slides = write_slides(choose_out(file, out, "collsim slides slides.html"), lessons or (), language)
     if as_json:
         print_json(slides)
         return
@@ -98,7 +98,7 @@ def grade(
     ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
-    lang: Language = "en",
+    language: Language = "en",
     allow_unsandboxed: Annotated[
         bool,
         typer.Option(
@@ -116,7 +116,12 @@ def grade(
     if allow_unsandboxed and detect_isolation() is Isolation.NONE:
         print_note("No sandbox here: the hand-ins run with all that you may do.")
     frame = cs.grade(
-        folder, only=only, out=out, lang=lang, allow_unsandboxed=allow_unsandboxed, progress=is_progress_shown(progress)
+        folder,
+        only=only,
+        out=out,
+        language=language,
+        allow_unsandboxed=allow_unsandboxed,
+        progress=is_progress_shown(progress),
     )
     if as_json:
         print_json(records(frame))
@@ -128,7 +133,9 @@ def grade(
 def site(
     folder: Annotated[Path | None, typer.Argument(help="A folder, new or made by an earlier build.")] = None,
     out: OutFile = None,
-    lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
+    languages: Annotated[
+        list[str] | None, typer.Option("--languages", "--lang", help="en, zh; both unless given.")
+    ] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -137,7 +144,7 @@ def site(
     from collsim.site import build_site
 
     website = build_site(
-        choose_out(folder, out, "collsim site FOLDER"), lang or ("en", "zh"), progress=is_progress_shown(progress)
+        choose_out(folder, out, "collsim site FOLDER"), languages or ("en", "zh"), progress=is_progress_shown(progress)
     )
     if as_json:
         print_json(website)

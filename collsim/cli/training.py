@@ -172,7 +172,7 @@ def train(
         typer.Option(help="What a change would do: network=2, overlap=false, bucket=1MiB, hook=fp16, accumulate=8 ..."),
     ] = None,
     first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
-    lang: Language = "en",
+    language: Language = "en",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -212,10 +212,10 @@ def train(
         print_json(record)
         return
     print(trace)
-    print(trace.explain(lang))
-    print(trace.interval.sentence.text(lang))
+    print(trace.explain(language))
+    print(trace.interval.sentence.text(language))
     for word, other in changes.items():
-        print(f"{word}: {describe_change(other, lang)}")
+        print(f"{word}: {describe_change(other, language)}")
     show(_list_collectives(trace), "collectives")
     show(_list_exposed_parts(trace), "what the network costs")
 

@@ -23,7 +23,7 @@ def write_picture(trace: Trace, path: FilePath, **options: object) -> None:
 
 
 _picture = partial(Format, holds="trace", write=write_picture)
-_LANG, _DPI, _FRAMES = ("lang", "en or zh"), ("dpi", "dots per inch"), ("frames", "pictures in the film")
+_LANGUAGE, _DPI, _FRAMES = ("language", "en or zh"), ("dpi", "dots per inch"), ("frames", "pictures in the film")
 
 register(
     _picture(
@@ -31,7 +31,7 @@ register(
         (".html",),
         about="the player with the run in it, one file that needs no network",
         options=(
-            _LANG,
+            _LANGUAGE,
             ("theme", "light or dark"),
             ("view", "physical or logical"),
             ("t", "the moment to open at, in seconds"),
@@ -39,14 +39,14 @@ register(
         chinese="内含这次运行的播放器，一个文件，无需联网",
     )
 )
-register(_picture("gif", (".gif",), about="a film of the run", chinese="运行的动画", options=(_LANG, _FRAMES)))
+register(_picture("gif", (".gif",), about="a film of the run", chinese="运行的动画", options=(_LANGUAGE, _FRAMES)))
 register(
     _picture(
         "mp4",
         (".mp4",),
         about="a film of the run (needs ffmpeg)",
         chinese="运行的影片（需要 ffmpeg）",
-        options=(_LANG, _FRAMES),
+        options=(_LANGUAGE, _FRAMES),
     )
 )
 register(
@@ -55,7 +55,7 @@ register(
         (".png",),
         about="the machine with the bytes on every link",
         chinese="机器图，标出每条链路的字节",
-        options=(_LANG, _DPI),
+        options=(_LANGUAGE, _DPI),
     )
 )
 register(
@@ -64,9 +64,9 @@ register(
         (".svg",),
         about="the machine with the bytes on every link, to scale",
         chinese="机器图，标出每条链路的字节，矢量图",
-        options=(_LANG, _DPI),
+        options=(_LANGUAGE, _DPI),
     )
 )
 register(
-    _picture("timeline", (".json",), about="what the player plays", chinese="播放器所播放的内容", options=(_LANG,))
+    _picture("timeline", (".json",), about="what the player plays", chinese="播放器所播放的内容", options=(_LANGUAGE,))
 )

@@ -115,20 +115,20 @@ def predict_calibrated(trace: RealTrace) -> Trace | None:
     )
 
 
-def explain(trace: RealTrace, lang: str = "en") -> str:
+def explain(trace: RealTrace, language: str = "en") -> str:
     """What is late, where and why: one rank or run that was held up, one step, or all steps by the same."""
-    language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
     return (" ", "")[language_number].join(pair[language_number] for pair in write_sentences(trace))
 
 
-def format_summary(trace: RealTrace, lang: str = "en") -> str:
+def format_summary(trace: RealTrace, language: str = "en") -> str:
     """What was run where, the prediction, the measurement, what was checked, and why they differ, a line each.
 
     Args:
         trace: Of `run_for_real`.
-        lang: "en" or "zh".
+        language: "en" or "zh".
     """
-    language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
     low, high = map(format_time, trace.middle)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
@@ -149,7 +149,7 @@ def format_summary(trace: RealTrace, lang: str = "en") -> str:
             f"已检查  {trace.measured.checked:,} 个元素，与 replay 逐位相同",
         ),
     )
-    return "\n".join([*(line[language_number] for line in lines), explain(trace, lang)])
+    return "\n".join([*(line[language_number] for line in lines), explain(trace, language)])
 
 
 def write_sentences(trace: RealTrace) -> list[Text]:

@@ -99,9 +99,9 @@ class RealStep(RepeatedRuns):
         """Write the measured step, as `StepTrace.save`. Raises CollsimError."""
         return self.measured.save(path)
 
-    def explain(self, lang: str = "en") -> str:
+    def explain(self, language: str = "en") -> str:
         """How far from the prediction it is, and which task loses or wins most."""
-        language_number = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+        language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
         return (" ", "")[language_number].join(pair[language_number] for pair in write_sentences(self))
 
     def text(self, language: str = "en") -> str:

@@ -149,11 +149,11 @@ class RealTrace(RepeatedRuns, Trace):
         """The prediction on other links: what was measured cannot be measured again on them."""
         return self.predicted.run_again(topology, no_bytes)
 
-    def explain(self, lang: str = "en") -> str:
+    def explain(self, language: str = "en") -> str:
         """How far from the prediction it is, and the likely cause."""
         from .lateness import explain
 
-        return explain(self, lang)
+        return explain(self, language)
 
     def __repr__(self) -> str:
         return (

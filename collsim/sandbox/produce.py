@@ -254,7 +254,7 @@ def build_failure(n: int, error: BaseException) -> bytes:
     else:
         sentence = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_shorten(error))
     position = [_read_position(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    words, chinese = (sentence.text(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
+    words, chinese = (sentence.text(language)[:MOST_PRINTED].encode("utf-8", "replace") for language in ("en", "zh"))
     return build_frame(Kind.FAILED, (n, *position, len(words)), words + chinese)
 
 

@@ -522,7 +522,7 @@ class Trace:
     # ---- showing
 
     def questions(self, seed: int = 0, **options: Any) -> Any:
-        """Questions about this very run, with worked answers (`count`, `lang`)."""
+        """Questions about this very run, with worked answers (`count`, `language`)."""
         return views["questions"](self, seed, **options)
 
     def animate(self, **options: Any) -> Any:

@@ -61,7 +61,7 @@ class Site:
 
 def build_site(
     out: Path | str,
-    lang: Sequence[str] = LANGUAGES,
+    languages: Sequence[str] = LANGUAGES,
     *,
     places: Sequence[GalleryPlace] = PLACES,
     only: Sequence[str] | None = None,
@@ -71,7 +71,7 @@ def build_site(
 
     Args:
         out: the folder; one that holds anything else than a site is refused.
-        lang: languages of the pages, `en` and `zh`.
+        languages: languages of the pages, `en` and `zh`.
         places: the part of the gallery that is built.
         only: names of the algorithms that are built; all unless given.
         progress: True for a bar, or a function of (runs done, name of the run).
@@ -84,15 +84,15 @@ def build_site(
         raise CollsimError(
             "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
         )
-    wrong = [language for language in lang if language not in LANGUAGES]
-    if wrong or not lang:
+    wrong = [language for language in languages if language not in LANGUAGES]
+    if wrong or not languages:
         raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
     with name_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as folder:
             work = Path(folder) / "site"
             with open_progress(progress, "runs", "runs done", "name of the run") as report_progress:
-                runs = _write(work, lang, places, only, report_progress)
+                runs = _write(work, languages, places, only, report_progress)
             if target.exists():
                 shutil.rmtree(target)
             shutil.move(work, target)
@@ -103,12 +103,12 @@ def build_site(
 
 def _write(
     work: Path,
-    lang: Sequence[str],
+    languages: Sequence[str],
     places: Sequence[GalleryPlace],
     only: Sequence[str] | None,
     report_progress: Callable[..., None] | None,
 ) -> int:
-    for folder in ("assets", "runs", *lang):
+    for folder in ("assets", "runs", *languages):
         (work / folder).mkdir(parents=True, exist_ok=True)
     (work / "assets" / "site.js").write_text(read_bundle("site"), encoding="utf-8")
     (work / "assets" / "site.css").write_text(pages.read_style("site.css"), encoding="utf-8")
@@ -127,7 +127,7 @@ def _write(
     lessons = {key: section.fill_texts() for key, (_, section) in SECTIONS.items()}
     for key, telling in lessons.items():
         _write_run(work, f"lesson--{key}", telling.trace, SECTIONS[key][0].number, (telling.question,))
-    for language in lang:
+    for language in languages:
         _write_pages(work / language, language, entries, lessons, places)
     return len(entries) + len(lessons)
 
@@ -141,39 +141,43 @@ def _write_run(work: Path, key: str, trace: Trace, seed: int, own_questions: Seq
 
 
 def _write_pages(
-    folder: Path, lang: str, entries: Sequence[Entry], lessons: Mapping[str, Telling], places: Sequence[GalleryPlace]
+    folder: Path,
+    language: str,
+    entries: Sequence[Entry],
+    lessons: Mapping[str, Telling],
+    places: Sequence[GalleryPlace],
 ) -> None:
     version = _read_version()
 
     def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
-        (folder / name).write_text(pages.build_page(name, lang, title, body, data, version), encoding="utf-8")
+        (folder / name).write_text(pages.build_page(name, language, title, body, data, version), encoding="utf-8")
 
-    _write_lessons(write, lang, entries, lessons)
-    _write_gallery(write, lang, entries, places)
+    _write_lessons(write, language, entries, lessons)
+    _write_gallery(write, language, entries, places)
     story_data = {"kind": "story", "story": json.loads(encode_story())}
     (folder / "story.html").write_text(
         pages.build_page(
-            "story.html", lang, pages.get_text("story", lang), '<div id="story"></div>', story_data, version
+            "story.html", language, pages.get_text("story", language), '<div id="story"></div>', story_data, version
         ),
         encoding="utf-8",
     )
     keys = [{"key": f"lesson--{key}", "href": pages.name_lesson_file(key)} for key in lessons]
     write(
         "questions.html",
-        pages.get_text("questions", lang),
-        pages.build_questions_body(lang),
+        pages.get_text("questions", language),
+        pages.build_questions_body(language),
         {"kind": "questions", "keys": keys},
     )
 
 
-def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: Mapping[str, Telling]) -> None:
+def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lessons: Mapping[str, Telling]) -> None:
     """A page for every section, and the list of lessons."""
     for key, telling in lessons.items():
         data = {"kind": "lesson", "run": f"lesson--{key}", "view": telling.view}
         write(
             pages.name_lesson_file(key),
-            pages.format_lesson_title(key, lang),
-            pages.build_lesson_body(key, telling, lang),
+            pages.format_lesson_title(key, language),
+            pages.build_lesson_body(key, telling, language),
             data,
         )
     counts = {
@@ -181,30 +185,35 @@ def _write_lessons(write: Write, lang: str, entries: Sequence[Entry], lessons: M
         "algorithms": len({e.algorithm for e in entries}),
         "places": len({e.network for e in entries}),
     }
-    write("index.html", pages.get_text("lessons", lang), pages.build_contents_body(lang, counts), {"kind": "contents"})
+    write(
+        "index.html",
+        pages.get_text("lessons", language),
+        pages.build_contents_body(language, counts),
+        {"kind": "contents"},
+    )
 
 
-def _write_gallery(write: Write, lang: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
+def _write_gallery(write: Write, language: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
     """All runs to choose from, and those that race."""
-    names = {gallery_place.key: gallery_place.name[LANGUAGES.index(lang)] for gallery_place in places}
+    names = {gallery_place.key: gallery_place.name[LANGUAGES.index(language)] for gallery_place in places}
     listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.network, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
     write(
         "gallery.html",
-        pages.get_text("gallery", lang),
-        pages.build_gallery_body(lang),
+        pages.get_text("gallery", language),
+        pages.build_gallery_body(language),
         {"kind": "gallery", "runs": listed, "places": names, "first": first},
     )
     races = list_races(entries)
     race_names = {
-        key: pages.get_text("course", lang, place=names[gallery_place], ranks=n)
+        key: pages.get_text("course", language, place=names[gallery_place], ranks=n)
         for key in races
         for gallery_place, _, n in [key.rpartition("/")]
     }
     write(
         "race.html",
-        pages.get_text("race", lang),
-        pages.build_race_body(lang, race_names),
+        pages.get_text("race", language),
+        pages.build_race_body(language, race_names),
         {"kind": "race", "races": races},
     )
 

@@ -46,44 +46,45 @@ def read_style(name: str) -> str:
     return f":root{{{variables}}}\n{(Path(__file__).parent / name).read_text(encoding='utf-8')}"
 
 
-def get_text(key: str, lang: str, **values: object) -> str:
+def get_text(key: str, language: str, **values: object) -> str:
     """One of the site's texts, in one language, its values filled in."""
-    return translate(lang, "site", key, **values)
+    return translate(language, "site", key, **values)
 
 
-def build_page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str) -> str:
+def build_page(name: str, language: str, title: str, body: str, data: Mapping[str, Any], version: str) -> str:
     """One page of one language.
 
     Args:
         name: Of its file, the same in both languages.
-        lang: "en" or "zh".
+        language: "en" or "zh".
         title: Of the page.
         body: HTML.
         data: For its scripts, as JSON.
         version: Of collsim, for the footer.
     """
-    other = "zh" if lang == "en" else "en"
+    other = "zh" if language == "en" else "en"
     current = name if not name.startswith("lesson") else "index.html"
     links = "".join(
-        f'<a href="{file}"{" aria-current=page" if file == current else ""}>{escape_text(get_text(key, lang))}</a>'
+        f'<a href="{file}"{" aria-current=page" if file == current else ""}>{escape_text(get_text(key, language))}</a>'
         for file, key in _MENU
     )
     words = {
-        key: get_text(key, lang) for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show")
+        key: get_text(key, language)
+        for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show")
     }
     filled = _BODY.format(
         root="../",
-        name=escape_text(get_text("name", lang)),
+        name=escape_text(get_text("name", language)),
         links=links,
         other=f"../{other}/{name}",
         othercode=other,
-        othername=escape_text(get_text("other", lang)),
+        othername=escape_text(get_text("other", language)),
         body=body,
-        made=escape_text(get_text("made", lang, version=version)),
-        script=escape_text(get_text("script", lang)),
+        made=escape_text(get_text("made", language, version=version)),
+        script=escape_text(get_text("script", language)),
         data=encode_inline_json({"root": "../", "words": words, **data}),
     )
-    return build_html_document(lang, f"{title}, collsim", _POLICY, _HEAD.format(root="../"), filled)
+    return build_html_document(language, f"{title}, collsim", _POLICY, _HEAD.format(root="../"), filled)
 
 
 def name_lesson_file(key: str) -> str:
@@ -93,25 +94,25 @@ def name_lesson_file(key: str) -> str:
     return f"lesson-{lesson.number}.html" if number == 1 else f"lesson-{lesson.number}-{number}.html"
 
 
-def format_lesson_title(key: str, lang: str) -> str:
+def format_lesson_title(key: str, language: str) -> str:
     """`3. The ring, step by step`."""
     lesson, _ = SECTIONS[key]
-    return f"{lesson.number}. {lesson.title[LANGUAGES.index(lang)]}"
+    return f"{lesson.number}. {lesson.title[LANGUAGES.index(language)]}"
 
 
-def build_lesson_body(key: str, telling: Telling, lang: str) -> str:
+def build_lesson_body(key: str, telling: Telling, language: str) -> str:
     """What is said before the run, the run, the questions, and, folded, what would give the answer away."""
-    k = LANGUAGES.index(lang)
+    k = LANGUAGES.index(language)
     title = SECTIONS[key][1].title
     return (
-        f"<h1>{escape_text(format_lesson_title(key, lang))}</h1>\n"
+        f"<h1>{escape_text(format_lesson_title(key, language))}</h1>\n"
         + (f"<h2>{escape_text(title[k])}</h2>\n" if title else "")
         + _build_paragraphs(telling.before, k, "lead")
         + draw_lanes(telling.lanes, k)
-        + f'<div id="player" class="player"></div>\n<h2>{escape_text(get_text("questions", lang))}</h2>'
+        + f'<div id="player" class="player"></div>\n<h2>{escape_text(get_text("questions", language))}</h2>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
-        + _build_conclusion(key, telling, lang)
-        + f"<nav>{_link_neighbours(key, lang)}</nav>"
+        + _build_conclusion(key, telling, language)
+        + f"<nav>{_link_neighbours(key, language)}</nav>"
     )
 
 
@@ -124,21 +125,25 @@ def draw_lanes(pictures: Sequence[LanePicture], k: int, narrow: bool = True) -> 
     return "".join(f'<div class="lanes">{picture.html(k, narrow=narrow)}</div>\n' for picture in pictures)
 
 
-def _build_conclusion(key: str, telling: Telling, lang: str) -> str:
+def _build_conclusion(key: str, telling: Telling, language: str) -> str:
     """What follows from the answer, to unfold; after the last section, the notebook."""
-    k, (lesson, section) = LANGUAGES.index(lang), SECTIONS[key]
+    k, (lesson, section) = LANGUAGES.index(language), SECTIONS[key]
     body = _build_paragraphs(telling.after, k, "after") + draw_lanes(telling.lanes_after, k)
     if telling.table:
         rows = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in telling.table]
         body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
-    folded = f"<details><summary>{escape_text(get_text('following', lang))}</summary>{body}</details>" if body else ""
+    folded = (
+        f"<details><summary>{escape_text(get_text('following', language))}</summary>{body}</details>" if body else ""
+    )
     if section is not lesson.sections[-1] or not lesson.notebook:
         return folded
     exercises = ", ".join(lesson.exercises)
-    return f"{folded}<p>{escape_text(get_text('notebook', lang, notebook=lesson.notebook, exercises=exercises))}</p>"
+    return (
+        f"{folded}<p>{escape_text(get_text('notebook', language, notebook=lesson.notebook, exercises=exercises))}</p>"
+    )
 
 
-def _link_neighbours(key: str, lang: str) -> str:
+def _link_neighbours(key: str, language: str) -> str:
     """Links to the section before and the one after."""
     keys = list(SECTIONS)
     position = keys.index(key)
@@ -147,22 +152,22 @@ def _link_neighbours(key: str, lang: str) -> str:
         (keys[position + 1] if position + 1 < len(keys) else None, "next"),
     )
     return " · ".join(
-        f'<a href="{name_lesson_file(other)}">{escape_text(get_text(text_key, lang))}</a>'
+        f'<a href="{name_lesson_file(other)}">{escape_text(get_text(text_key, language))}</a>'
         for other, text_key in neighbours
         if other
     )
 
 
-def build_contents_body(lang: str, counts: Mapping[str, int]) -> str:
+def build_contents_body(language: str, counts: Mapping[str, int]) -> str:
     """The lessons by number, each with its sections."""
-    about, heading = escape_text(get_text("about", lang, **counts)), escape_text(get_text("lessons", lang))
-    items = "".join(f"<li>{_link_lesson(number, lang)}</li>" for number in LESSONS)
+    about, heading = escape_text(get_text("about", language, **counts)), escape_text(get_text("lessons", language))
+    items = "".join(f"<li>{_link_lesson(number, language)}</li>" for number in LESSONS)
     return f'<h1>{heading}</h1><p class="lead">{about}</p><ol class="lessons">{items}</ol>'
 
 
-def _link_lesson(number: int, lang: str) -> str:
+def _link_lesson(number: int, language: str) -> str:
     """The title of a lesson as a link, and links to its further sections."""
-    k, sections = LANGUAGES.index(lang), LESSONS[number].sections
+    k, sections = LANGUAGES.index(language), LESSONS[number].sections
     first = f'<a href="{name_lesson_file(sections[0].key)}">{escape_text(LESSONS[number].title[k])}</a>'
     titled = [(section.key, section.title or LESSONS[number].title) for section in sections[1:]]
     further = [
@@ -171,52 +176,53 @@ def _link_lesson(number: int, lang: str) -> str:
     return " · ".join([first, *further])
 
 
-def build_gallery_body(lang: str) -> str:
+def build_gallery_body(language: str) -> str:
     """The gallery: any run of the site in the player, and questions about it.
 
     Args:
-        lang: "en" or "zh".
+        language: "en" or "zh".
     """
-    controls = "".join(_select(name, lang) for name in ("algorithm", "place", "ranks"))
+    controls = "".join(_select(name, language) for name in ("algorithm", "place", "ranks"))
     return (
-        f'<h1>{escape_text(get_text("gallery", lang))}</h1><div class="controls">{controls}</div><div id="player" '
+        f'<h1>{escape_text(get_text("gallery", language))}</h1><div class="controls">{controls}</div><div id="player" '
         'class="player"></div>'
-        f'<h2>{escape_text(get_text("questions", lang))}</h2><p class="tally" aria-live="polite"></p><div '
+        f'<h2>{escape_text(get_text("questions", language))}</h2><p class="tally" aria-live="polite"></p><div '
         'id="questions"></div>'
     )
 
 
-def build_race_body(lang: str, places: Mapping[str, str]) -> str:
+def build_race_body(language: str, places: Mapping[str, str]) -> str:
     """The page on which runs race.
 
     Args:
-        lang: "en" or "zh".
+        language: "en" or "zh".
         places: Text by key of each place and number of ranks that has a race.
     """
     options = "".join(
         f'<option value="{html.escape(key)}">{escape_text(name)}</option>' for key, name in places.items()
     )
     return (
-        f'<h1>{escape_text(get_text("race", lang))}</h1><p class="lead">{escape_text(get_text("racing", lang))}</p>'
-        f'<div class="controls">{_select("place", lang, options)}</div><div id="racers" class="racers"></div>'
+        f"<h1>{escape_text(get_text('race', language))}</h1>"
+        f'<p class="lead">{escape_text(get_text("racing", language))}</p>'
+        f'<div class="controls">{_select("place", language, options)}</div><div id="racers" class="racers"></div>'
     )
 
 
-def build_questions_body(lang: str) -> str:
+def build_questions_body(language: str) -> str:
     """The page of questions.
 
     Args:
-        lang: "en" or "zh".
+        language: "en" or "zh".
     """
     return (
-        f"<h1>{escape_text(get_text('questions', lang))}</h1>"
-        f'<p class="lead">{escape_text(get_text("asking", lang))}</p>'
+        f"<h1>{escape_text(get_text('questions', language))}</h1>"
+        f'<p class="lead">{escape_text(get_text("asking", language))}</p>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
     )
 
 
-def _select(name: str, lang: str, options: str = "") -> str:
-    return f'<label>{escape_text(get_text(name, lang))}<select id="{name}">{options}</select></label>'
+def _select(name: str, language: str, options: str = "") -> str:
+    return f'<label>{escape_text(get_text(name, language))}<select id="{name}">{options}</select></label>'
 
 
 def build_entrance() -> str:

@@ -21,7 +21,7 @@ Write = Callable[[Path, str, bool], None]
 
 
 def write_worksheet(
-    trace: Trace, out: Path | str, *, seed: int = 0, count: int = 8, lang: str = "en"
+    trace: Trace, out: Path | str, *, seed: int = 0, count: int = 8, language: str = "en"
 ) -> tuple[Path, Path]:
     """Write `sheet.md` (or `.pdf`) and beside it `sheet-key.md` (or `.pdf`); both paths. Each begins with the machine's
     picture (of Markdown in `sheet.svg` beside it), the rings and the schedule. `sheet.xml` is questions for Moodle with
@@ -32,7 +32,7 @@ def write_worksheet(
         out: the worksheet's file; its suffix says what is written.
         seed: another seed, other questions.
         count: how many questions, at most 60; fewer where the run has no more.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Raises:
         CollsimError: For another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
@@ -44,32 +44,34 @@ def write_worksheet(
         template = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"
         raise CollsimError(template, sheet=str(sheet))
     require_writable_file(sheet)
-    question_list = questions(trace, seed, count, lang)
+    question_list = questions(trace, seed, count, language)
     if suffix == ".xml":
-        return _write_moodle(trace, sheet, question_list, seed, lang)
+        return _write_moodle(trace, sheet, question_list, seed, language)
     key = sheet.with_name(f"{sheet.stem}-key{sheet.suffix}")
-    write = (_prepare_markdown if suffix == ".md" else _prepare_pdf)(trace, sheet, question_list, lang)
+    write = (_prepare_markdown if suffix == ".md" else _prepare_pdf)(trace, sheet, question_list, language)
     for path, is_key in ((sheet, False), (key, True)):
-        write(path, format_title(trace, seed, lang, is_key), is_key)
+        write(path, format_title(trace, seed, language, is_key), is_key)
     return sheet, key
 
 
-def _write_moodle(trace: Trace, sheet: Path, question_list: list[Question], seed: int, lang: str) -> tuple[Path, Path]:
-    drawn = render_machine(trace.topology, "png", lang)
+def _write_moodle(
+    trace: Trace, sheet: Path, question_list: list[Question], seed: int, language: str
+) -> tuple[Path, Path]:
+    drawn = render_machine(trace.topology, "png", language)
     pictures = {"machine.png": drawn} if drawn else {}
-    category = "collsim/" + format_title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
-    text = write_moodle_xml(question_list, category, list_facts(trace, lang), draw_plan(trace.schedule), pictures)
+    category = "collsim/" + format_title(trace, seed, language).replace("/", "//")  # a slash in a name is doubled
+    text = write_moodle_xml(question_list, category, list_facts(trace, language), draw_plan(trace.schedule), pictures)
     write_text(sheet, text)
     return sheet, sheet
 
 
-def _prepare_markdown(trace: Trace, sheet: Path, question_list: list[Question], lang: str) -> Write:
+def _prepare_markdown(trace: Trace, sheet: Path, question_list: list[Question], language: str) -> Write:
     """What writes the sheet and its key; both show the picture, which is drawn now."""
-    picture, drawn = sheet.with_suffix(".svg"), render_machine(trace.topology, "svg", lang)
+    picture, drawn = sheet.with_suffix(".svg"), render_machine(trace.topology, "svg", language)
     if drawn:
         with create_file(picture) as file:
             file.write(drawn)
-    fact_list, plan = list_facts(trace, lang), draw_plan(trace.schedule)
+    fact_list, plan = list_facts(trace, language), draw_plan(trace.schedule)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
         text = write_markdown(question_list, heading, fact_list, is_key, plan, picture.name if drawn else "")
@@ -78,10 +80,10 @@ def _prepare_markdown(trace: Trace, sheet: Path, question_list: list[Question], 
     return write
 
 
-def _prepare_pdf(trace: Trace, _: Path, question_list: list[Question], lang: str) -> Write:
+def _prepare_pdf(trace: Trace, _: Path, question_list: list[Question], language: str) -> Write:
     """What writes the sheet and its key."""
-    fact_list, plan = list_facts(trace, lang), draw_plan(trace.schedule)
-    drawing = create_machine_drawing(trace.topology, lang)
+    fact_list, plan = list_facts(trace, language), draw_plan(trace.schedule)
+    drawing = create_machine_drawing(trace.topology, language)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
         data = draw_pdf(heading, fact_list, [_build_item(q, is_key) for q in question_list], plan, drawing)

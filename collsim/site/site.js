@@ -5,7 +5,7 @@ import { createClock } from "../viz/player/model/clock.js";
 import { createPlayer } from "../viz/player/ui/player.js";
 import { createStory } from "../viz/story/story.js";
 
-const lang = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
+const language = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
 const page = JSON.parse(document.getElementById("page").textContent);
 const waiting = new Map();
 
@@ -61,7 +61,7 @@ function ask(box, questions) {
 function card(q, k) {
   const box = element("div", null, { className: "question" });
   box.dataset.topic = q.topic;
-  box.append(element("p", `${k + 1}. ${q.text[lang]}`));
+  box.append(element("p", `${k + 1}. ${q.text[language]}`));
   const reply = element("p", "", { className: "reply" });
   reply.setAttribute("aria-live", "polite");
   return { box, reply };
@@ -72,12 +72,12 @@ function choice(q, k) {
     list = element("div", null, { className: "choices" });
   let open = true;
   q.choices.forEach((alternative, position) => {
-    const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[lang]}`);
+    const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[language]}`);
     button.onclick = () => {
       const right = position === q.answer;
       button.className = right ? "right" : "wrong";
       const head = right ? page.words.right : page.words.wrong;
-      reply.textContent = [head, alternative.why[lang], ...(right ? [q.why[lang]] : [])].join(" ");
+      reply.textContent = [head, alternative.why[language], ...(right ? [q.why[language]] : [])].join(" ");
       if (open) counted(right);
       open = false;
     };
@@ -133,7 +133,7 @@ function number(q, k) {
       return;
     }
     const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
-    reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[lang] : ""}`;
+    reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[language] : ""}`;
     if (open) counted(right);
     open = false;
   };
@@ -155,7 +155,7 @@ function reveal(q, reply, mark) {
   const button = element("button", page.words.reveal, { className: "reveal" });
   button.onclick = () => {
     mark();
-    reply.textContent = q.why[lang];
+    reply.textContent = q.why[language];
   };
   return button;
 }
@@ -169,7 +169,7 @@ async function show(key, options = {}) {
   const run = await load(key),
     host = document.getElementById("player"),
     before = player;
-  player = createPlayer(host, { timeline: run.timeline, lang, header: true, ...options });
+  player = createPlayer(host, { timeline: run.timeline, language, header: true, ...options });
   before?.destroy();
   await player.ready;
   const box = document.getElementById("questions");
@@ -228,7 +228,7 @@ async function race() {
     const runs = await Promise.all(keys.map(load));
     const hosts = runs.map(() => element("div", null, { className: "player" }));
     box.replaceChildren(...hosts);
-    const look = { lang, header: true, view: "logical", clock };
+    const look = { language, header: true, view: "logical", clock };
     players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
     await Promise.all(players.map((p) => p.ready));
     globalThis.raceClock = clock;
@@ -245,7 +245,7 @@ async function questions() {
     const run = await load(key),
       part = element("section"),
       inner = element("div");
-    const head = element("h2", run.timeline.meta.title[lang]),
+    const head = element("h2", run.timeline.meta.title[language]),
       link = element("a", page.words.show, { href });
     part.append(head, link, inner);
     ask(inner, run.questions);
@@ -258,7 +258,7 @@ async function questions() {
 function story() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const links = { explore: "gallery.html", lessons: "index.html" };
-  const data = () => ({ story: page.story, lang, theme: dark.matches ? "dark" : "light", links });
+  const data = () => ({ story: page.story, language, theme: dark.matches ? "dark" : "light", links });
   const story = createStory(document.getElementById("story"), data());
   dark.addEventListener("change", () => story.update(data()));
   document.body.dataset.run = "story";

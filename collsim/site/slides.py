@@ -39,18 +39,18 @@ class SlideDeck:
     slides: int
 
 
-def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en") -> SlideDeck:
+def write_slides(out: Path | str, lessons: Sequence[int] = (), language: str = "en") -> SlideDeck:
     """Write the slides of some lessons (all unless given) as one HTML file, whole or not at all.
 
     Args:
         out: the HTML file; its suffix is .html.
         lessons: their numbers, in the order of the slides.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Raises:
         CollsimError: For a lesson that there is not, another language, or another suffix than .html.
     """
-    target, k = require_path(out), LANGUAGES.index(require_language(lang))
+    target, k = require_path(out), LANGUAGES.index(require_language(language))
     if target.suffix.lower() not in (".html", ".htm"):
         raise CollsimError("cannot write slides to {target!r}: the suffix must be .html", target=str(target))
     if isinstance(lessons, str) or not isinstance(lessons, Sequence):
@@ -61,33 +61,39 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
             template = "there is no lesson {number}; there are {first} to {last}"
             raise CollsimError(template, number=number, first=min(LESSONS), last=max(LESSONS))
     require_writable_file(target)  # first: all lessons take a minute
-    slides = [slide for number in chosen for slide in _build_lesson(LESSONS[number], lang)]
-    title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else get_text("name", lang)
+    slides = [slide for number in chosen for slide in _build_lesson(LESSONS[number], language)]
+    title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else get_text("name", language)
     style = read_style("slides.css")
-    write_text(target, build_html_document(lang, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
+    write_text(target, build_html_document(language, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
     return SlideDeck(target, len(chosen), len(slides))
 
 
-def _build_lesson(lesson: Lesson, lang: str) -> Iterator[str]:
+def _build_lesson(lesson: Lesson, language: str) -> Iterator[str]:
     """The title, the slides of every section, and what to do next."""
-    k = LANGUAGES.index(lang)
+    k = LANGUAGES.index(language)
     name = f"{lesson.number}. {lesson.title[k]}"
     sections = [section.title[k] for section in lesson.sections if section.title]
     yield _build_slide(name, f"<h1>{escape_text(name)}</h1><p>{escape_text(' · '.join(sections))}</p>")
     for section in lesson.sections:
-        yield from (_build_slide(name, *body) for body in _build_section(lesson, section, section.fill_texts(), lang))
+        yield from (
+            _build_slide(name, *body) for body in _build_section(lesson, section, section.fill_texts(), language)
+        )
     if lesson.notebook:
-        notebook_text = get_text("notebook", lang, notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
-        yield _build_slide(name, f"<h2>{escape_text(get_text('now', lang))}</h2><p>{escape_text(notebook_text)}</p>")
+        notebook_text = get_text("notebook", language, notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
+        yield _build_slide(
+            name, f"<h2>{escape_text(get_text('now', language))}</h2><p>{escape_text(notebook_text)}</p>"
+        )
 
 
-def _build_section(lesson: Lesson, section: Section, telling: Telling, lang: str) -> Iterator[tuple[str, ...]]:
+def _build_section(lesson: Lesson, section: Section, telling: Telling, language: str) -> Iterator[tuple[str, ...]]:
     """The slides of a section: what stands on each, and what kind it is where that matters."""
-    k = LANGUAGES.index(lang)
+    k = LANGUAGES.index(language)
     head = f"<h2>{escape_text((section.title or lesson.title)[k])}</h2>"
-    played = f"<p class=played>{escape_text(get_text('played', lang, number=lesson.number))}</p>"
+    played = f"<p class=played>{escape_text(get_text('played', language, number=lesson.number))}</p>"
     yield (head + _build_paragraphs(telling.before, k) + played,)
-    yield from _build_large_slide(head, _build_picture(_draw_machine(telling.trace, lang), telling.trace.topology.name))
+    yield from _build_large_slide(
+        head, _build_picture(_draw_machine(telling.trace, language), telling.trace.topology.name)
+    )
     yield from _build_large_slide(head, draw_lanes(telling.lanes, k, narrow=False))
     ask = f"<h2>{escape_text(telling.question.ask[k])}</h2>"
     yield (
@@ -96,7 +102,9 @@ def _build_section(lesson: Lesson, section: Section, telling: Telling, lang: str
     )
     yield (ask + _build_answers(telling, k) + f"<p>{escape_text(telling.question.explanation[k])}</p>",)
     yield from _build_large_slide(head, _build_paragraphs(telling.after, k))
-    yield from _build_large_slide(head, _build_picture(_run(telling.trace, lang), str(telling.trace.schedule.label)))
+    yield from _build_large_slide(
+        head, _build_picture(_run(telling.trace, language), str(telling.trace.schedule.label))
+    )
     yield from _build_large_slide(head, draw_lanes(telling.lanes_after, k, narrow=False))
     yield from _build_large_slide(head, _build_table(telling.table, k) if telling.table else "")
 
@@ -130,17 +138,17 @@ def _build_slide(name: str, body: str, kind: str = "") -> str:
     return f'<section class="{f"slide {kind}".strip()}" data-lesson="{escape(name)}">{body}</section>'
 
 
-def _draw_machine(trace: Trace, lang: str) -> Any:
+def _draw_machine(trace: Trace, language: str) -> Any:
     """The machine alone, without what the run made of it; None where it is too large to be drawn."""
     try:
-        return trace.topology.draw(lang=lang).figure
+        return trace.topology.draw(language=language).figure
     except CollsimError:
         return None
 
 
-def _run(trace: Trace, lang: str) -> Any:
+def _run(trace: Trace, language: str) -> Any:
     try:
-        return draw_machine_figure(trace, lang)
+        return draw_machine_figure(trace, language)
     except CollsimError:
         return None
 

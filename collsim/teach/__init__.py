@@ -48,11 +48,11 @@ __all__ = [
 ]
 
 
-def list_exercises(lang: str = "en") -> Catalog[Exercise]:
+def list_exercises(language: str = "en") -> Catalog[Exercise]:
     """All exercises by name, in the order in which they are met.
 
     Args:
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Returns:
         A mapping from names to exercises, which prints as a table.
@@ -62,7 +62,7 @@ def list_exercises(lang: str = "en") -> Catalog[Exercise]:
         >>> "ring-allreduce" in cs.teach.list_exercises()
         True
     """
-    exercises = {name: Exercise(task, require_language(lang)) for name, task in TASKS.items()}
+    exercises = {name: Exercise(task, require_language(language)) for name, task in TASKS.items()}
     return Catalog(exercises, _describe_exercise)
 
 
@@ -70,12 +70,12 @@ def _describe_exercise(entry: Exercise) -> Row:
     return {"title": entry.title, "collective": entry.task.collective}
 
 
-def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise | ProgramExercise:
+def exercise(name: str, language: str = "en") -> Exercise | SettingExercise | ProgramExercise:
     """One exercise by name: about an algorithm, a setting of a training step (`settings`), or a rank program.
 
     Args:
         name: `ring-allreduce`, `small-bubble` ...
-        lang: `en` or `zh`, the language of its texts.
+        language: `en` or `zh`, the language of its texts.
 
     Returns:
         The exercise, whose `check` tries an answer.
@@ -89,17 +89,17 @@ def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise | Progra
         'Ring allreduce'
     """
     if name in SETTINGS:
-        return settings(lang)[name]
+        return settings(language)[name]
     if name in PROGRAMS:
-        return ProgramExercise(PROGRAMS[name], require_language(lang))
-    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS, *PROGRAMS])], require_language(lang))
+        return ProgramExercise(PROGRAMS[name], require_language(language))
+    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS, *PROGRAMS])], require_language(language))
 
 
-def settings(lang: str = "en") -> dict[str, SettingExercise]:
+def settings(language: str = "en") -> dict[str, SettingExercise]:
     """The exercises that are answered by a value: what to set in a step of training.
 
     Args:
-        lang: `en` or `zh`, the language of their texts.
+        language: `en` or `zh`, the language of their texts.
 
     Returns:
         The exercises by name.
@@ -112,4 +112,4 @@ def settings(lang: str = "en") -> dict[str, SettingExercise]:
         >>> cs.teach.settings()["small-bubble"].check(4).passed
         False
     """
-    return {name: SettingExercise(task, require_language(lang)) for name, task in SETTINGS.items()}
+    return {name: SettingExercise(task, require_language(language)) for name, task in SETTINGS.items()}

@@ -52,7 +52,7 @@ class Broken:
         return f"{self.what}\n{self.says}"
 
 
-def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -> Broken:
+def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> Broken:
     """Break one thing of a run.
 
     Args:
@@ -60,7 +60,7 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
         how: `lose` a send, `swap` two chunks, `oversize` a chunk, `repeat` a send, `cut` the busiest cable, `slow` a
             rank by half.
         seed: which send, cable or rank.
-        lang: `en` or `zh`, the language of the sentences.
+        language: `en` or `zh`, the language of the sentences.
 
     Returns:
         What was done, and what came of it.
@@ -78,12 +78,12 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
     breakages = {**_SCHEDULES, **_MACHINES}
     if how not in breakages:
         raise CollsimError(describe_unknown("way to break a run", how, breakages))
-    require_language(lang)
+    require_language(language)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
         template = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"
         raise CollsimError(template, trace=trace, most=_MOST_TRANSFERS)
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
-    k = LANGUAGES.index(lang)
+    k = LANGUAGES.index(language)
     if how in _MACHINES:
         what, says, after, error = _MACHINES[how](trace, random)
         return Broken(how, what[k], says[k], after, error)

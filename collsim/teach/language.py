@@ -6,8 +6,8 @@ from ..errors import CollsimError, describe_unknown
 from ..locale import LANGUAGES
 
 
-def require_language(lang: str) -> str:
+def require_language(language: str) -> str:
     """The language itself. Raises CollsimError for one that is not spoken here."""
-    if lang not in LANGUAGES:
-        raise CollsimError(describe_unknown("language", lang, LANGUAGES))
-    return lang
+    if language not in LANGUAGES:
+        raise CollsimError(describe_unknown("language", language, LANGUAGES))
+    return language

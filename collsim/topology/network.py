@@ -859,18 +859,18 @@ class Topology:
 
     # ---- showing
 
-    def draw(self, ax: Any = None, lang: str = "en") -> Any:
+    def draw(self, ax: Any = None, language: str = "en") -> Any:
         """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each.
         Returns the Axes.
 
         Args:
             ax: matplotlib's Axes to draw in; None makes a figure that fits.
-            lang: `en` or `zh`.
+            language: `en` or `zh`.
 
         Raises:
             CollsimError: For another language, and where even a box per node is too much to draw.
         """
-        return views["draw"](self, ax, lang)
+        return views["draw"](self, ax, language)
 
     def _repr_html_(self) -> str | None:
         if "html" in views:

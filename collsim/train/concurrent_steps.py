@@ -72,12 +72,12 @@ class ConcurrentSteps:
             return int(np.argmax(seconds))
         return None
 
-    def explain(self, lang: str = "en") -> str:
+    def explain(self, language: str = "en") -> str:
         """Say how much longer each step takes, over which link they meet, and what twice as fast links of its kind
         would change.
 
         Args:
-            lang: `en` or `zh`.
+            language: `en` or `zh`.
 
         Returns:
             The sentences.
@@ -85,7 +85,7 @@ class ConcurrentSteps:
         Raises:
             CollsimError: The language is unknown.
         """
-        word = ("en", "zh").index(require_word("lang", lang, ("en", "zh")))
+        word = ("en", "zh").index(require_word("language", language, ("en", "zh")))
         parts = [
             f"{t.step.model.name} {format_time(a.time)} → {format_time(t.time)} (× {s:.3g})"
             for t, a, s in zip(self.traces, self.alone, self.slowdown, strict=True)

@@ -51,18 +51,18 @@ class StepComparison:
         )
         return table.assign(difference=table.b - table.a)
 
-    def explain(self, lang: str = "en") -> str:
+    def explain(self, language: str = "en") -> str:
         """Explain which step is faster, by how much, and which part of the time that is.
 
         Args:
-            lang: `en` or `zh`.
+            language: `en` or `zh`.
 
         Returns:
             The sentence.
         """
-        names = f"{_describe_step(self.b)} {'against' if lang == 'en' else '与'} {_describe_step(self.a)}"
-        change = describe_change(replace(self.b, previous=self.a), lang)
-        if lang == "en":
+        names = f"{_describe_step(self.b)} {'against' if language == 'en' else '与'} {_describe_step(self.a)}"
+        change = describe_change(replace(self.b, previous=self.a), language)
+        if language == "en":
             return f"{names}: {change}"
         return f"{names} 相比：{change}"
 

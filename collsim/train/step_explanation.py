@@ -29,9 +29,9 @@ _PART_NAMES = {
 }
 
 
-def explain_step(trace: StepTrace, lang: str = "en") -> str:
+def explain_step(trace: StepTrace, language: str = "en") -> str:
     """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
-    column = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    column = LANGUAGES.index(require_word("language", language, LANGUAGES))
     return (" ", "")[column].join(pair[column] for pair in write_sentences(trace).values())
 
 
@@ -85,12 +85,12 @@ def explain_change(trace: StepTrace) -> Text:
     return f"{en}; {waits[0]}.", f"{zh}；{waits[1]}。"
 
 
-def describe_change(trace: StepTrace, lang: str = "en") -> str:
+def describe_change(trace: StepTrace, language: str = "en") -> str:
     """Describe a change in one sentence: old and new time of a step, by how much, and which part of it changed.
 
     Args:
         trace: A step that `what_if` made.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Returns:
         The sentence; empty for a step that no `what_if` made.
@@ -98,7 +98,7 @@ def describe_change(trace: StepTrace, lang: str = "en") -> str:
     Raises:
         CollsimError: The language is unknown.
     """
-    column = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    column = LANGUAGES.index(require_word("language", language, LANGUAGES))
     pair = _describe_change(trace)
     if pair:
         return pair[column]

@@ -269,11 +269,11 @@ class StepTrace:
             chain.append(latest)
         return tuple(reversed(chain))
 
-    def explain(self, lang: str = "en") -> str:
-        """Why the step takes as long as it does, in a few sentences; `lang` is en or zh."""
+    def explain(self, language: str = "en") -> str:
+        """Why the step takes as long as it does, in a few sentences; `language` is en or zh."""
         from .step_explanation import explain_step
 
-        return explain_step(self, lang)
+        return explain_step(self, language)
 
     def what_if(self, **changes: Any) -> StepTrace:
         """The same step with something changed; its `explain()` says what that does, and `was` is this one.
@@ -338,17 +338,17 @@ class StepTrace:
         """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes."""
         return views["step_plot"](self, ax, **options)
 
-    def animate(self, lang: str = "en", **options: Any) -> Any:
+    def animate(self, language: str = "en", **options: Any) -> Any:
         """Show the timeline to be played, for a notebook cell; the player opens inside its collectives.
 
         Args:
-            lang: `en` or `zh`.
+            language: `en` or `zh`.
             **options: theme (`light` or `dark`), t (s at which it stands) and height (pixels).
 
         Returns:
             What the notebook displays.
         """
-        return views["step_animate"](self, lang, **options)
+        return views["step_animate"](self, language, **options)
 
     def _repr_html_(self) -> str | None:
         if "step_html" not in views:

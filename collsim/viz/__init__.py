@@ -38,12 +38,12 @@ def __getattr__(name: str) -> Any:
     return import_module(f"collsim.viz.pictures.{name}")
 
 
-def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
+def animate(trace: Trace, language: str = "en", **options: Any) -> Animation:
     """The player, for a notebook cell: shows itself, also in exported notebooks without a network.
 
     Args:
         trace: The run.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         **options: Of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t`
             (seconds).
 
@@ -57,10 +57,10 @@ def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
         >>> import collsim as cs
         >>> from collsim import viz
         >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=8), "dgx-a100", "1MiB")
-        >>> viz.animate(trace, lang="zh").timeline["meta"]["ranks"]
+        >>> viz.animate(trace, language="zh").timeline["meta"]["ranks"]
         8
     """
-    return Animation(trace, lang, options)
+    return Animation(trace, language, options)
 
 
 def html(trace: Trace) -> str:

@@ -27,14 +27,14 @@ class Table:
     head: list[str]
     rows: list[list[Any]]
 
-    def markdown(self, lang: Language) -> str:
+    def markdown(self, language: Language) -> str:
         """The table, its cells in the language, but for names and quotations."""
         is_quoted = [name in QUOTED for name in self.head]
         rows = [
-            [str(cell) if as_is else translate(str(cell), lang) for cell, as_is in zip(row, is_quoted, strict=True)]
+            [str(cell) if as_is else translate(str(cell), language) for cell, as_is in zip(row, is_quoted, strict=True)]
             for row in self.rows
         ]
-        head = [translate(name, lang) for name in self.head]
+        head = [translate(name, language) for name in self.head]
         body = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
         return "\n".join([body[0], "|" + "---|" * len(head), *body[1:]])
 
@@ -46,10 +46,10 @@ class Text:
     name: str
     blocks: Mapping[str, Block]
 
-    def markdown(self, lang: Language) -> str:
+    def markdown(self, language: Language) -> str:
         """The text with every block in the language."""
-        return template(self.name, lang).format(
-            **{key: render_markdown(block, lang) for key, block in self.blocks.items()}
+        return template(self.name, language).format(
+            **{key: render_markdown(block, language) for key, block in self.blocks.items()}
         )
 
 
@@ -57,31 +57,31 @@ class Text:
 Block = int | str | Table | Text | list["Block"]
 
 
-def render_markdown(block: Block, lang: Language) -> str | int:
+def render_markdown(block: Block, language: Language) -> str | int:
     """A block in the language; a number stays one, so that the text says how it is written."""
     if isinstance(block, int):
         return block
     if isinstance(block, str):
-        return translate(block, lang)
+        return translate(block, language)
     if isinstance(block, list):
-        return "\n\n".join(str(render_markdown(part, lang)) for part in block)
-    return block.markdown(lang)
+        return "\n\n".join(str(render_markdown(part, language)) for part in block)
+    return block.markdown(language)
 
 
-def template(name: str, lang: Language) -> str:
+def template(name: str, language: Language) -> str:
     """A text as it stands in `pages/`."""
-    return (PAGES / f"{name}{'' if lang == 'en' else f'.{lang}'}.md").read_text(encoding="utf-8")
+    return (PAGES / f"{name}{'' if language == 'en' else f'.{language}'}.md").read_text(encoding="utf-8")
 
 
-def translate(english: str, lang: Language) -> str:
+def translate(english: str, language: Language) -> str:
     """A sentence or cell in the language: what `words.csv` has for it, else as it is (a figure, a name)."""
-    if lang == "en":
+    if language == "en":
         return english
     if english in (exact := words()):
         return exact[english]
     for pattern, chinese in _patterns():
         if match := pattern.fullmatch(english):
-            return chinese.format(*(translate(part, lang) for part in match.groups()))
+            return chinese.format(*(translate(part, language) for part in match.groups()))
     return english
 
 

@@ -40,10 +40,10 @@ def page(
     described: pd.DataFrame,
     blind: Mapping[str, Accuracy] | None = None,
     mpi_blind: Mapping[str, Accuracy] | None = None,
-    lang: Language = "en",
+    language: Language = "en",
 ) -> str:
     """The page as Markdown in one language, see `blocks`."""
-    return Text("accuracy", blocks(result, predicted, described, blind, mpi_blind)).markdown(lang)
+    return Text("accuracy", blocks(result, predicted, described, blind, mpi_blind)).markdown(language)
 
 
 def blocks(
@@ -290,9 +290,9 @@ def write_page(folder: str | Path, path: str | Path, every: bool = False) -> Acc
             unseen |= {by: run.result() for by, run in runs.items()}
             mpi_unseen |= {by: run.result() for by, run in over_mpi.items()}
     whole = Text("accuracy", blocks(result, predicted, described, unseen, mpi_unseen))
-    for lang in LANGUAGES:
-        target = Path(path) if lang == "en" else Path(path).with_suffix(f".{lang}.md")
-        target.write_text(whole.markdown(lang), encoding="utf-8")
+    for language in LANGUAGES:
+        target = Path(path) if language == "en" else Path(path).with_suffix(f".{language}.md")
+        target.write_text(whole.markdown(language), encoding="utf-8")
     return result
 
 

@@ -48,13 +48,13 @@ def played(at):
     )
 
 
-@pytest.mark.parametrize(("name", "lang"), cross(NAMES, LANGUAGES))
-def test_every_lesson_opens_asks_and_answers(name, lang):
-    at = opened(lesson=name, lang=lang)
+@pytest.mark.parametrize(("name", "language"), cross(NAMES, LANGUAGES))
+def test_every_lesson_opens_asks_and_answers(name, language):
+    at = opened(lesson=name, lang=language)
     assert not at.exception
     assert messages(at) == []
     told = fill_section(name)
-    zh = lang == "zh"
+    zh = language == "zh"
     assert played(at)["timeline"]["schema"] == "collsim.timeline/1"
 
     escaped = words(at)
@@ -74,13 +74,13 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question_has_one_right_answer_and_a_reason_for_each(name):
-    for lang in (0, 1):
+    for language in (0, 1):
         question = fill_section(name).question
-        texts = [c.text[lang] for c in question.choices]
+        texts = [c.text[language] for c in question.choices]
         assert len(set(texts)) == len(texts) >= 3
         assert 0 <= question.answer < len(texts)
-        assert all(c.reason[lang].strip() for c in question.choices)
-        assert all(p[lang].strip() for p in (*fill_section(name).before, *fill_section(name).after))
+        assert all(c.reason[language].strip() for c in question.choices)
+        assert all(p[language].strip() for p in (*fill_section(name).before, *fill_section(name).after))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,19 +131,19 @@ def test_the_story_is_read_in_order_and_answers_are_remembered():
     "query",
     [{"lesson": "<script>"}, {"lesson": "rings"}, {"lesson": "ring", "answer": "0"}, {"answer": "99"}, {"answer": "x"}],
 )
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_hostile_address_gets_one_sentence_and_a_lesson(query, lang):
-    at = opened(lang=lang, **query)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_hostile_address_gets_one_sentence_and_a_lesson(query, language):
+    at = opened(lang=language, **query)
     assert not at.exception
     assert len(messages(at)) == 1
     assert not any("<script>" in e.proto.body for e in at.get("html"))
     assert played(at)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_number_in_the_address_opens_that_lesson(lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_number_in_the_address_opens_that_lesson(language):
     for number, lesson in CHAPTERS.items():
-        at = opened(lesson=str(number), lang=lang)
+        at = opened(lesson=str(number), lang=language)
         assert messages(at) == []
         assert address(at).get("lesson", NAMES[0]) == lesson.sections[0].key
     assert len(messages(opened(lesson=str(len(CHAPTERS) + 1)))) == 1
@@ -174,14 +174,14 @@ def test_words_of_the_page_stand_in_both_languages():
     assert not [key for key, pair in LESSONS.items() if len(pair) != 2 or not all(text.strip() for text in pair)]
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_with_it(lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_with_it(language):
     def open_lesson(**query):
-        bodies = "".join(e.proto.body for e in opened(lesson="orders", lang=lang, **query).get("html"))
+        bodies = "".join(e.proto.body for e in opened(lesson="orders", lang=language, **query).get("html"))
         wide, narrow = (re.findall('<img alt="([^"]+)"', bodies)[k::2] for k in (0, 1))
         assert wide == narrow
         return wide
 
-    told, k = fill_section("orders"), int(lang == "zh")
+    told, k = fill_section("orders"), int(language == "zh")
     assert open_lesson() == [one.describe(k) for one in told.lanes]
     assert open_lesson(answer="1") == [one.describe(k) for one in (*told.lanes, *told.lanes_after)]

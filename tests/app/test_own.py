@@ -91,7 +91,7 @@ def test_a_text_pasted_on_explore_is_run_and_stays_through_the_language_and_is_d
     assert address(at)["machine"] == "own"
     assert address(at)["nodes"] == "1"
     fine(at.segmented_control(key="w_nodes").set_value(2).run())
-    fine(at.segmented_control(key="w_lang").set_value("zh").run())
+    fine(at.segmented_control(key="w_language").set_value("zh").run())
     assert players(at)
     again = fine(opened(**address(at)))
     assert json.loads(players(again)[0].proto.json)["id"] == json.loads(players(at)[0].proto.json)["id"]

@@ -63,7 +63,7 @@ def address(at):
 
 def unfolded(at, name, tab=""):
     """The page with a folded part open, or with this tab of a row; what is closed is not drawn."""
-    at.session_state[f"w_{name}"] = say(at.session_state["lang"], tab) if tab else True
+    at.session_state[f"w_{name}"] = say(at.session_state["language"], tab) if tab else True
     return at.run()
 
 
@@ -80,7 +80,7 @@ def test_every_algorithm_runs_on_a_machine_and_in_the_other_language_on_a_networ
     at = fine(opened(algorithm=name, **place))
     assert players(at)
     assert set(address(at)) <= {"collective", "algorithm", *MACHINE}, "an option at its default is not part of the run"
-    at.segmented_control(key="w_lang").set_value("zh")
+    at.segmented_control(key="w_language").set_value("zh")
     at.selectbox(key="w_place").set_value("switch").run()
     if helped_by == "host":
         fine(at)
@@ -123,7 +123,7 @@ def test_the_full_page_opens_on_two_dgx_a100_and_all_their_channels():
     assert "8 channels; one alone would take 20.2\N{NO-BREAK SPACE}ms" in text
     assert address(at) == {"mode": "full"}
     sent = json.loads(players(at)[0].proto.json)
-    assert {"id", "timeline", "lang", "theme"} <= set(sent)
+    assert {"id", "timeline", "language", "theme"} <= set(sent)
     assert sent["timeline"]["schema"] == "collsim.timeline/1"
 
 

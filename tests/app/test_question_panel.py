@@ -68,13 +68,13 @@ def join_class(code, **query):
 # --------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("number", range(MOST_QUESTIONS))
-def test_every_question_hides_its_answer_and_the_run_until_it_is_revealed(number, lang):
-    at = opened(**RUN, ask="1", question=str(number + 1), lang=lang)
+def test_every_question_hides_its_answer_and_the_run_until_it_is_revealed(number, language):
+    at = opened(**RUN, ask="1", question=str(number + 1), lang=language)
     assert not at.exception
     assert messages(at) == []
-    question, zh = QUESTIONS[number], lang == "zh"
+    question, zh = QUESTIONS[number], language == "zh"
     hidden = [question.explanation[zh], *(c.reason[zh] for c in question.choices)]
     assert question.ask[zh] in words(at)
     assert not [text for text in hidden if text in words(at)]
@@ -146,9 +146,9 @@ def test_another_seed_asks_otherwise_and_another_run_asks_about_itself():
         {"ask": "1" * 60},
     ],
 )
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_hostile_address_gets_one_sentence(query, lang):
-    at = opened(**RUN, **query, lang=lang)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_hostile_address_gets_one_sentence(query, language):
+    at = opened(**RUN, **query, lang=language)
     assert not at.exception
     assert len(messages(at)) == 1
     assert not any("<b>" in e.proto.body for e in at.get("html") if 'role="alert"' in e.proto.body)
@@ -250,18 +250,18 @@ def test_a_page_on_another_device_leads_no_class_even_with_the_teachers_key(sit_
     get_class_sessions().close(room, LOCAL)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_third_class_of_a_device_is_refused_with_a_sentence(sit_at, lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_third_class_of_a_device_is_refused_with_a_sentence(sit_at, language):
     sit_at("192.168.1.7")
     keys = []
     for _ in range(2):
-        at = opened(**RUN, ask="1", lang=lang)
+        at = opened(**RUN, ask="1", lang=language)
         at.button(key="ask_class").click().run()
         keys.append(address(at)["class"])
-    at = opened(**RUN, ask="1", lang=lang)
+    at = opened(**RUN, ask="1", lang=language)
     at.button(key="ask_class").click().run()
     assert "class" not in address(at)
-    assert [toast.value for toast in at.toast] == [say(lang, "class.yours", most=2, minutes=45)]
+    assert [toast.value for toast in at.toast] == [say(language, "class.yours", most=2, minutes=45)]
     for key in keys:
         get_class_sessions().close(key, "192.168.1.7")
 
@@ -280,13 +280,13 @@ def test_an_invitation_opens_the_students_page():
 # -------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("way", BREAKAGES)
-def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, lang):
-    at = opened(**RUN, **{"break": f"{way}-1"}, lang=lang)
+def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, language):
+    at = opened(**RUN, **{"break": f"{way}-1"}, lang=language)
     assert not at.exception
     assert messages(at) == []
-    shown = break_run(CHOICE, way, 1, lang)
+    shown = break_run(CHOICE, way, 1, language)
     assert shown.what in words(at)
     assert shown.says in words(at)
     assert not figures(at)
@@ -295,7 +295,7 @@ def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, lang):
         assert sent == json.loads(json.dumps(shown.timeline))
         assert (sent["mistake"] is None) == shown.right
     if sent.get("mistake"):
-        assert sent["mistake"]["text"][lang] in words(at)
+        assert sent["mistake"]["text"][language] in words(at)
     at.button(key="break_mend").click().run()
     assert "break" not in address(at)
     assert figures(at)
@@ -316,18 +316,18 @@ def test_another_way_and_another_place_are_in_the_address():
     assert "break" not in address(at)
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_steps_are_counted_from_one_in_both_languages(lang):
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_steps_are_counted_from_one_in_both_languages(language):
     trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")
     for seed in range(8):
-        found = break_it(trace, "lose", seed=seed, lang=lang)
+        found = break_it(trace, "lose", seed=seed, language=language)
         steps = cs.schedule("allreduce_ring", ranks=4).each_step()
         rows = [
             (number, int(c), int(a), int(b))
             for number, s in enumerate(steps, 1)
             for c, a, b in zip(s.chunk, s.src, s.dst, strict=True)
         ]
-        lost = [row for row in rows if _lost(*row)[lang == "zh"] == found.what]
+        lost = [row for row in rows if _lost(*row)[language == "zh"] == found.what]
         assert len(lost) == 1
         assert f"{found.error.step + 1}" in re.findall(r"(?<=step )\d+|(?<=第 )\d+(?= 步)", found.says)
 

@@ -35,9 +35,9 @@ def address(at):
     return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_bare_address_is_one_ring_and_a_button_for_all_cards(lang):
-    data = sent(opened(lang=lang))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_bare_address_is_one_ring_and_a_button_for_all_cards(language):
+    data = sent(opened(lang=language))
     one, all_ = data["runs"]
     assert one["time"] == pytest.approx(30 * (2**24 / 25e9 + 3.2e-6))  # 20.2 ms
     assert all_["time"] == pytest.approx(30 * (2**21 / 25e9 + 3.2e-6))  # 2.61 ms
@@ -136,11 +136,11 @@ def test_a_word_that_cannot_be_used_gets_a_sentence_and_a_picture(query):
 
 
 def test_the_story_opens_in_both_languages():
-    for lang in LANGUAGES:
+    for language in LANGUAGES:
         at = AppTest.from_string("from collsim.app.main import main\nmain(first='story')", default_timeout=120)
-        at.query_params["lang"] = lang
+        at.query_params["lang"] = language
         at.run()
         assert not at.exception
         data = sent(at, "collsim_story")
-        assert data["lang"] == lang
+        assert data["language"] == language
         assert len(data["story"]["training"]["steps"]) == 5

@@ -149,7 +149,7 @@ def test_data_parallel_is_started_by_one_line_and_a_parameter_server_has_a_reaso
 def test_both_views_speak_both_languages(language, show):
     at = opened(lang=language, show=show, **SMALL)
     data = sent(at, "collsim_step" if show == "step" else "collsim_rivals")
-    assert data["lang"] == language
+    assert data["language"] == language
     said = [row["why"] for row in data["rows" if show == "step" else "runners"]]
     assert all(bool(re.search("[\u4e00-\u9fff]", one)) == (language == "zh") for one in said)
     assert messages(at) == []
@@ -460,18 +460,18 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     assert above[-1]["encoding"]["text"]["field"] == "name"
 
 
-@pytest.mark.parametrize("lang", [0, 1])
-def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(lang, monkeypatch):
+@pytest.mark.parametrize("language", [0, 1])
+def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(language, monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     monkeypatch.setattr(growth, "NODES", (1,))
     place = {"model": "resnet18", "machine": "pcie-8gpu", "nodes": "2", "samples": "8"}
-    at = fine(opened(**place, show="scaling", lang=("en", "zh")[lang]))
+    at = fine(opened(**place, show="scaling", lang=("en", "zh")[language]))
     table = at.dataframe[1].value
     (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
     choice = TrainingChoice(model="resnet18", machine="pcie-8gpu", nodes=2, samples=8)
     lost = cs.train.time_faults(steps.run(steps.strip_switches(choice)))
     assert lost["lost"].tolist()[row] == 0
-    assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][lang]
+    assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][language]
     assert not any("infiniband" in name or "pcie," in name for name in table["name"])
 
 

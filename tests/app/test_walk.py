@@ -14,7 +14,7 @@ OURS = ("collsim itself", "自身出错")
 #: Segmented controls show texts of their values; these are the values.
 SEGMENTS = {
     "w_nodes": [1, 2, 4],
-    "w_lang": ["en", "zh"],
+    "w_language": ["en", "zh"],
     "w_engine": ["lockstep", "event"],
     "w_sharing": ["fair", "fifo", "none"],
     "w_channels": [1, 2],

@@ -68,11 +68,11 @@ def sent(at, name):
 def test_every_starting_point_opens_and_is_judged_in_both_languages(name):
     at = opened(start=name, lang="en")
     wrong = name in ("short", "double")
-    for lang in (0, 1):
+    for language in (0, 1):
         assert not at.exception
         assert messages(at) == []
-        assert WRITE["write.wrong" if wrong else "write.right"][lang].split("{")[0] in words(at)
-        at.segmented_control(key="w_lang").set_value("zh").run()
+        assert WRITE["write.wrong" if wrong else "write.right"][language].split("{")[0] in words(at)
+        at.segmented_control(key="w_language").set_value("zh").run()
     assert sent(at, "collsim_player")["timeline"]["schema"] == "collsim.timeline/1"
     assert (sent(at, "collsim_player")["timeline"]["mistake"] is not None) == wrong
 

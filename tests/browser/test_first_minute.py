@@ -19,15 +19,15 @@ def opened(chromium, tmp_path):
     """A function that opens the story from a file: its page, and all that went wrong in it."""
     contexts = []
 
-    def open_(lang="en", width=1366, anchor="", **more):
+    def open_(language="en", width=1366, anchor="", **more):
         context = chromium.new_context(viewport={"width": width, "height": 800}, **more)
         contexts.append(context)
         page, wrong = context.new_page(), []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
         page.on("request", lambda r: None if r.url.startswith("file:") else wrong.append(r.url))
-        path = tmp_path / f"story-{lang}.html"
-        path.write_text(build_story_page(lang), encoding="utf-8")
+        path = tmp_path / f"story-{language}.html"
+        path.write_text(build_story_page(language), encoding="utf-8")
         page.goto(path.as_uri() + anchor)
         page.locator(".st section").first.wait_for()
         return page, wrong
@@ -57,9 +57,9 @@ def chapter(page, key):
     return page.locator(f".st section[data-chapter={key}]")
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_number_turned_by_keyboard_changes_text_and_formula_as_the_engine_has_it(opened, lang):
-    page, wrong = opened(lang)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_number_turned_by_keyboard_changes_text_and_formula_as_the_engine_has_it(opened, language):
+    page, wrong = opened(language)
     ring = chapter(page, "ring")
     for n in (8, 16):
         network = cs.topology.switch(n, bandwidth="25GB/s", alpha="1us")

@@ -59,8 +59,8 @@ def _answers(port):
 
 
 @pytest.mark.skipif(not list_addresses(), reason="this machine has no address but its own loopback")
-@pytest.mark.parametrize(("locale", "lang"), sample([("en-US", 0), ("zh-CN", 1)], 1))
-def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale, lang):
+@pytest.mark.parametrize(("locale", "language"), sample([("en-US", 0), ("zh-CN", 1)], 1))
+def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale, language):
     contexts = [chromium.new_context(locale=locale, viewport={"width": w, "height": 900}) for w in (1280, 400)]
     for context in contexts:
         context.add_init_script(STILL)
@@ -76,10 +76,10 @@ def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale
     assert picture.get_attribute("src") == render_qr_svg(f"http://{shown}&join={code.lower()}")
 
     phone.goto(f"http://{shown}")
-    phone.get_by_text(translate(LANGUAGES[lang], "classroom", "ask")).wait_for()
+    phone.get_by_text(translate(LANGUAGES[language], "classroom", "ask")).wait_for()
     phone.locator("#join").fill("wrong1")
     phone.keyboard.press("Enter")
-    phone.get_by_text(translate(LANGUAGES[lang], "classroom", "wrong")).wait_for()
+    phone.get_by_text(translate(LANGUAGES[language], "classroom", "wrong")).wait_for()
     phone.locator("#join").fill(code)
     phone.keyboard.press("Enter")
     phone.wait_for_url(re.compile(r"/class\?class=[a-z]{4}"))

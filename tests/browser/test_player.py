@@ -26,13 +26,13 @@ def opened(chromium, tmp_path):
     """Opens a run in a tab of its own; closes with no error in it."""
     contexts, errors = [], []
 
-    def open_(trace, lang="en", html=None, **screen):
+    def open_(trace, language="en", html=None, **screen):
         context = chromium.new_context(viewport={"width": 1500, "height": 1200}, color_scheme="light", **screen)
         contexts.append(context)
         tab = context.new_page()
         tab.on("pageerror", lambda e: errors.append(str(e)))
         page = tmp_path / f"{len(contexts)}.html"
-        page.write_text(html or build_standalone_page(encode(build_timeline(trace)), lang), encoding="utf-8")
+        page.write_text(html or build_standalone_page(encode(build_timeline(trace)), language), encoding="utf-8")
         tab.goto(page.as_uri())
         box = tab.locator(".cs[data-transfers][data-t]")
         box.wait_for(timeout=20_000)
@@ -246,7 +246,7 @@ def test_a_notebook_widget_plays_reports_and_obeys(opened):
     data = json.dumps(encode(build_timeline(ring(4)))).replace("</", "<\\/")
     html = f"""<!doctype html><body><div id="out"></div><script type="module">
       const {{ default: make, ...named }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
-      const values = {{ timeline: {data}, lang: "en", theme: null, view: null, t: null, state: {{}} }}, heard = new Map();
+      const values = {{ timeline: {data}, language: "en", theme: null, view: null, t: null, state: {{}} }}, heard = new Map();
       globalThis.model = {{ get: k => values[k], on: (k, f) => heard.set(k, f),
         off: k => heard.delete(k), save_changes() {{ globalThis.saved = values.state; }},
         set(k, v) {{ values[k] = v; heard.get("change:" + k)?.(); }} }};
@@ -260,7 +260,7 @@ def test_a_notebook_widget_plays_reports_and_obeys(opened):
     box.get_by_role("button", name="Pause").click()
     tab.wait_for_timeout(200)
     assert tab.evaluate("saved.t") > 0
-    tab.evaluate("model.set('t', 0.0002); model.set('lang', 'zh'); model.set('view', 'logical')")
+    tab.evaluate("model.set('t', 0.0002); model.set('language', 'zh'); model.set('view', 'logical')")
     tab.wait_for_timeout(200)
     assert (box.get_attribute("data-t"), box.get_attribute("data-lang"), box.get_attribute("data-view")) == (
         "0.0002",
@@ -278,7 +278,7 @@ def test_another_run_under_the_same_mount_begins_at_the_moment_that_comes_with_i
     html = f"""<!doctype html><body><div id="out"></div><script type="module">
       const {{ default: mount }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
       const runs = {runs}, parentElement = document.getElementById("out");
-      const given = (n, t) => ({{ id: String(n), timeline: runs[n], lang: "en", t }});
+      const given = (n, t) => ({{ id: String(n), timeline: runs[n], language: "en", t }});
       globalThis.show = (n, t) => {{ mount({{ data: given(n, t), parentElement, setStateValue() {{}} }}); }};
       show(0, null);
     </script></body>"""

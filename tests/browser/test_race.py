@@ -106,10 +106,10 @@ def _click(canvas, drawn, rank):
     canvas.click(position={"x": x, "y": y})
 
 
-@pytest.mark.parametrize("lang", sample(["en", "zh"], 1))
-def test_a_race_fits_a_phone_and_its_bars_and_buttons_are_in_sight(page, app_url, lang):
+@pytest.mark.parametrize("language", sample(["en", "zh"], 1))
+def test_a_race_fits_a_phone_and_its_bars_and_buttons_are_in_sight(page, app_url, language):
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/race?lang={lang}")
+    page.goto(f"{app_url}/race?lang={language}")
     box = raced(page, 3)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     parts = [one.bounding_box() for one in box.locator(":is(canvas, button, .lane)").all() if one.is_visible()]

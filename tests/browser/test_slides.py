@@ -24,7 +24,7 @@ EMPTY = """() => Promise.all([...document.querySelectorAll(".slide img")].map((i
 @pytest.fixture(scope="module", params=sample(["en", "zh"], 1))
 def slides_tab(request, tmp_path_factory, chromium):
     """A tab with all slides, and how many there are."""
-    deck = write_slides(tmp_path_factory.mktemp("slides") / "slides.html", lang=request.param)
+    deck = write_slides(tmp_path_factory.mktemp("slides") / "slides.html", language=request.param)
     tab = chromium.new_page()
     tab.goto(deck.path.as_uri())
     yield tab, deck.slides

@@ -20,7 +20,7 @@ CALLS = {
     "calibrate": (cs.calibrate, {"here", "out"}),
     "accuracy": (cs.nccl.evaluate_accuracy, set()),
     "synthesize": (cs.synthesize, {"out"}),
-    "program": (cs.program, {"lang", "no_sandbox", "out", "flight_recorder"}),  # it writes, as -o does
+    "program": (cs.program, {"language", "no_sandbox", "out", "flight_recorder"}),  # it writes, as -o does
     "convert": (cs.io.convert, {"out"}),
     "train-search": (cs.best_parallel, set()),
     "grade": (cs.grade, {"no_sandbox"}),
@@ -39,6 +39,7 @@ SPELLINGS = [
     ("train-search", "--expert-sizes", "--expert"),
     ("slides", "--lessons", "--lesson"),
     ("program", "--machine", "--topology"),
+    ("program", "--language", "--lang"),
     ("real", "--no-eager", "--waiting"),
 ]
 

@@ -525,10 +525,10 @@ def maker():
     return made
 
 
-@pytest.mark.parametrize(("lang", "page"), [(0, "formats.md"), (1, "formats.zh.md")])
-def test_the_documentation_names_every_format_and_is_current(maker, lang, page):
+@pytest.mark.parametrize(("language", "page"), [(0, "formats.md"), (1, "formats.zh.md")])
+def test_the_documentation_names_every_format_and_is_current(maker, language, page):
     text = (DOCS / page).read_text(encoding="utf-8")
-    assert text == maker.page(lang), "run: make docs"
+    assert text == maker.page(language), "run: make docs"
     for name, entry in formats().items():
         assert f"`{name}`" in text, name
         assert all(f"`{s}`" in text for s in entry.suffixes[:1]), entry.suffixes

@@ -367,7 +367,7 @@ def test_one_door_for_every_file_of_a_trace(tmp_path, name):
 
 
 def test_a_picture_takes_the_name_of_its_format_and_its_options(tmp_path):
-    save(trace(), tmp_path / "a.svg", format="svg", lang="zh")
+    save(trace(), tmp_path / "a.svg", format="svg", language="zh")
     assert (tmp_path / "a.svg").read_text().count("<svg") == 1
     with pytest.raises(cs.CollsimError, match="has no option 'title'"):
         save(trace(), tmp_path / "b.html", title="x")

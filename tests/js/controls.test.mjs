@@ -47,12 +47,12 @@ test("an axis begins with 0 and the unit, and its marks are round and inside the
 test("a root takes the colours of its theme, those of a picture beside them, and the language", () => {
   const colors = {},
     root = { style: { setProperty: (name, value) => (colors[name] = value) } };
-  const taken = dressRoot(root, { theme: "dark", lang: "zh" }, { dark: { extra: "#123456" } });
+  const taken = dressRoot(root, { theme: "dark", language: "zh" }, { dark: { extra: "#123456" } });
   assert.equal(root.lang, "zh-CN");
   assert.equal(colors["--card"], TOKENS.dark.card);
   assert.equal(colors["--extra"], "#123456");
   assert.equal(taken, TOKENS.dark);
-  dressRoot(root, { theme: undefined, lang: "en" });
+  dressRoot(root, { theme: undefined, language: "en" });
   assert.equal(root.lang, "en");
   assert.equal(colors["--card"], TOKENS.light.card);
 });

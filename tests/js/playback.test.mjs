@@ -116,8 +116,8 @@ test("data that arrive late are resumed when they are there, and only the last o
   (await leaveAt(3, { id: "ring" })).destroy();
   const arrivals = [];
   const next = mount("run", { update: () => new Promise((arrive) => arrivals.push(arrive)) });
-  const first = next.update({ id: "ring", lang: "en" }),
-    second = next.update({ id: "ring", lang: "zh" });
+  const first = next.update({ id: "ring", language: "en" }),
+    second = next.update({ id: "ring", language: "zh" });
   arrivals[0]();
   await first;
   assert.equal(next.clock.t, 0);

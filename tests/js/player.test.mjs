@@ -129,7 +129,7 @@ test("numbers of steps under the scrubber do not touch, however uneven the steps
   tl.steps.t0 = [0, 2, 2.01, 2.02, 2.03, 5];
   tl.phases = [];
   const g = scribe(),
-    view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, lang: "en", t: 0, s: 0 };
+    view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, language: "en", t: 0, s: 0 };
   drawScrub(g, view, { x0: 0, tw: 600, zoom: 1 });
   const places = g.texts.map(([, x]) => x).sort((a, b) => a - b);
   assert.ok(places.length >= 3, String(g.texts));
@@ -470,7 +470,7 @@ test("names of chunks over the matrix are measured once, not at every frame", ()
     model: m,
     colors: TOKENS.light,
     words: WORDS.en,
-    lang: "en",
+    language: "en",
     t: 0,
     slots: [0, 1, 2, 3],
     sends: none,
@@ -726,7 +726,7 @@ test("cards too small for a name each have one together, under the lowest; a ran
   });
   const g = { ...scribe(), ...Object.fromEntries(["stroke", "strokeText"].map((f) => [f, () => {}])) },
     facts = { live: new Set([0]), turns: new Map(), share: [] };
-  drawDevices(g, { model: index(tl), colors: TOKENS.light, facts, k: 1, lang: "en", act: [] });
+  drawDevices(g, { model: index(tl), colors: TOKENS.light, facts, k: 1, language: "en", act: [] });
   assert.deepEqual(g.texts.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
 });
 

@@ -49,8 +49,8 @@ const DATA = {
 };
 
 test("every number that a text names is computed, in both languages", () => {
-  for (const lang of ["en", "zh"]) {
-    const words = STORY_WORDS[lang],
+  for (const language of ["en", "zh"]) {
+    const words = STORY_WORDS[language],
       values = startValues(),
       texts = spoken(values, reckon(DATA, values), words),
       all = words.chapters.flatMap(({ text }) => text.flatMap(([, one]) => marks(one)));

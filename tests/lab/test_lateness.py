@@ -128,7 +128,7 @@ def test_the_lines_are_there_in_both_languages():
     trace = build_trace([1e-3] * 6)
     assert "predicted" in trace.text()
     assert "预测" in trace.text("zh")
-    with pytest.raises(cs.CollsimError, match="lang"):
+    with pytest.raises(cs.CollsimError, match="language"):
         trace.explain("fr")
 
 

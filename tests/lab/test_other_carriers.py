@@ -122,9 +122,9 @@ HOSTS = ["real", "allreduce_ring", "--ranks", "2", "--nbytes", "4KiB", "--hosts"
 
 def test_the_line_names_the_hosts_and_strange_names_are_refused(tmp_path):
     job = write_program(PLAN, "4KiB", tmp_path, ["a", "b"])
-    for lang, word in (("en", "copy it to the computers"), ("zh", "把它复制到各台计算机")):
-        said = CliRunner().invoke(commands, [*HOSTS, "--folder", str(tmp_path), "--lang", lang]).output
-        assert said == job.text(lang) + "\n"
+    for language, word in (("en", "copy it to the computers"), ("zh", "把它复制到各台计算机")):
+        said = CliRunner().invoke(commands, [*HOSTS, "--folder", str(tmp_path), "--lang", language]).output
+        assert said == job.text(language) + "\n"
         assert word in said
         assert f"  {job.lines[0]}\n" in said
     assert job.lines == (f"mpiexec -n 2 --host a,b python3 {PROGRAM}",)

@@ -24,13 +24,13 @@ def maker():
     return module
 
 
-def titles(lang):
+def titles(language):
     """What every door must say: number and title of each lesson."""
-    return {number: lesson.title[LANGUAGES.index(lang)] for number, lesson in LESSONS.items()}
+    return {number: lesson.title[LANGUAGES.index(language)] for number, lesson in LESSONS.items()}
 
 
-def notebooks(lang):
-    folder = ROOT / "notebooks" if lang == "en" else ROOT / "notebooks" / lang
+def notebooks(language):
+    folder = ROOT / "notebooks" if language == "en" else ROOT / "notebooks" / language
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.ipynb"))}
 
 
@@ -38,19 +38,19 @@ def source(cell):
     return "".join(cell["source"])
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_notebooks_are_named_numbered_and_titled_as_the_lessons(lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_notebooks_are_named_numbered_and_titled_as_the_lessons(language):
     with_notebook = {number: lesson.notebook for number, lesson in LESSONS.items() if lesson.notebook}
-    assert list(notebooks(lang)) == list(with_notebook.values())
-    heads = [source(book["cells"][0]).splitlines()[0] for book in notebooks(lang).values()]
-    assert heads == [f"# {number:02} {titles(lang)[number]}" for number in with_notebook]
-    assert [name[:3] for name in notebooks(lang)] == [f"{number:02}-" for number in with_notebook]
+    assert list(notebooks(language)) == list(with_notebook.values())
+    heads = [source(book["cells"][0]).splitlines()[0] for book in notebooks(language).values()]
+    assert heads == [f"# {number:02} {titles(language)[number]}" for number in with_notebook]
+    assert [name[:3] for name in notebooks(language)] == [f"{number:02}-" for number in with_notebook]
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_exercises_of_a_lesson_are_those_of_its_notebook(lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_exercises_of_a_lesson_are_those_of_its_notebook(language):
     for lesson in (one for one in LESSONS.values() if one.notebook):
-        cells = notebooks(lang)[lesson.notebook]["cells"]
+        cells = notebooks(language)[lesson.notebook]["cells"]
         code = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "code")
         assert tuple(dict.fromkeys(re.findall(r'exercise\("([\w-]+)"', code))) == lesson.exercises
 
@@ -61,41 +61,41 @@ def app():
     main(first="lessons")
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_app_lists_and_opens_them_under_their_numbers(lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_app_lists_and_opens_them_under_their_numbers(language):
     at = AppTest.from_function(app, default_timeout=60)
-    at.query_params["lang"], at.query_params["lesson"] = lang, "3"
+    at.query_params["lang"], at.query_params["lesson"] = language, "3"
     at.run()
     firsts = [f"lesson_{lesson.sections[0].key}" for lesson in LESSONS.values()]
     listed = {b.key: b.label for b in at.button if b.key in firsts}
-    assert list(listed.values()) == list(titles(lang).values())
+    assert list(listed.values()) == list(titles(language).values())
     shown = html.unescape(" ".join(e.proto.body for e in at.get("html")))
-    count = re.search(r"Lesson (\d+) of (\d+)" if lang == "en" else r"第 (\d+) 课，共 (\d+) 课", shown)
+    count = re.search(r"Lesson (\d+) of (\d+)" if language == "en" else r"第 (\d+) 课，共 (\d+) 课", shown)
     assert count.groups() == ("3", str(len(LESSONS)))
-    assert titles(lang)[3] in shown
+    assert titles(language)[3] in shown
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_site_lists_and_opens_them_under_their_numbers(lang):
-    body = pages.build_contents_body(lang, {"runs": 0, "algorithms": 0, "places": 0})
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_site_lists_and_opens_them_under_their_numbers(language):
+    body = pages.build_contents_body(language, {"runs": 0, "algorithms": 0, "places": 0})
     items = re.findall(r'<li><a href="([^"]+)">([^<]*)</a>', body)
-    assert [(f"lesson-{n}.html", title) for n, title in titles(lang).items()] == [
+    assert [(f"lesson-{n}.html", title) for n, title in titles(language).items()] == [
         (file, html.unescape(text)) for file, text in items
     ]
     for number, lesson in LESSONS.items():
         for section in lesson.sections:
-            assert pages.format_lesson_title(section.key, lang) == f"{number}. {titles(lang)[number]}"
+            assert pages.format_lesson_title(section.key, language) == f"{number}. {titles(language)[number]}"
             assert pages.name_lesson_file(section.key).startswith(f"lesson-{number}")
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_guide_lists_them_with_notebook_and_exercises(lang):
-    text = GUIDES[lang].read_text(encoding="utf-8")
-    assert text == maker().page(lang), "run: make docs"
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_guide_lists_them_with_notebook_and_exercises(language):
+    text = GUIDES[language].read_text(encoding="utf-8")
+    assert text == maker().page(language), "run: make docs"
     rows = re.findall(r"^\| \d+ \| \[.*/lessons\?.*$", text, re.MULTILINE)
-    more = "" if lang == "en" else "&lang=zh"
+    more = "" if language == "en" else "&lang=zh"
     assert rows == [
-        f"| {n} | [{titles(lang)[n]}](http://localhost:8501/lessons?lesson={n}{more}) | "
+        f"| {n} | [{titles(language)[n]}](http://localhost:8501/lessons?lesson={n}{more}) | "
         + (f"`{lesson.notebook}` | " if lesson.notebook else " | ")
         + ", ".join(f"`{name}`" for name in lesson.exercises)
         + " |"

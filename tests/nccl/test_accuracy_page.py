@@ -36,8 +36,8 @@ def published(tmp_path_factory):
     return SimpleNamespace(described=described, rows=rows, found=found, failed={**failed, **unread})
 
 
-def committed(lang):
-    return PAGE[lang].read_text(encoding="utf-8")
+def committed(language):
+    return PAGE[language].read_text(encoding="utf-8")
 
 
 def cells(line):
@@ -91,16 +91,16 @@ def test_the_chinese_page_has_no_english_but_names_code_and_quotations():
         assert len(list(left_in_english(english, chinese.replace(ours, theirs, 1)))) == 1, ours
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_committed_page_has_every_text_and_every_constant_as_they_are_now(lang):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_committed_page_has_every_text_and_every_constant_as_they_are_now(language):
     """Between what is filled in, the files of `pages/`; of each constant all but the runs behind it."""
-    page = committed(lang)
-    texts = [template(name, lang) for name in ("accuracy", "left_out", "intervals", "mpi_left_out")]
+    page = committed(language)
+    texts = [template(name, language) for name in ("accuracy", "left_out", "intervals", "mpi_left_out")]
     fixed = [part for text in texts for part in re.split(r"(?<!{){[a-z_:,]+}(?!})", text) if part.strip()]
     assert len(fixed) >= 20
     assert [part for part in fixed if part.format() not in page] == []
     rows = [(f"`{one.name}`", one.value, one.kind, one.source) for one in origins.table()]
-    made = ["| " + " | ".join(translate(cell, lang) for cell in row) + " |" for row in rows]
+    made = ["| " + " | ".join(translate(cell, language) for cell in row) + " |" for row in rows]
     assert len(made) > 100
     assert [row for row in made if row not in page] == [], "run make docs"
 
@@ -141,7 +141,7 @@ def test_every_word_of_the_list_keeps_what_is_put_into_it():
 def test_texts_are_filled_in_both_languages_from_the_same_blocks():
     tables = [f"Without their {name}:" for name in ("systems", "GPUs", "sources")]
     text = Text("mpi_left_out", {"systems": 12, "gpus": 3, "sources": 1059, "tables": tables})
-    english, chinese = (str(render_markdown(text, lang)) for lang in LANGUAGES)
+    english, chinese = (str(render_markdown(text, language)) for language in LANGUAGES)
     assert "(12 systems, 3 kinds of buffer, 1059 files" in english
     assert "（12 个系统，3 种缓冲区，1059 个结果文件" in chinese
     assert english.endswith("Without their GPUs:\n\nWithout their sources:\n")
@@ -153,10 +153,10 @@ def test_texts_are_filled_in_both_languages_from_the_same_blocks():
 def test_both_pages_are_current(published):
     """All that the accuracy alone says; systems left out, intervals and constants take minutes: `make docs`."""
     result = summarize_accuracy(published.found, published.described, published.rows, published.failed)
-    for lang in LANGUAGES:
-        text = committed(lang)
+    for language in LANGUAGES:
+        text = committed(language)
         for name, block in of_result(result, published.described).items():
-            made = render_markdown(block, lang)
+            made = render_markdown(block, language)
             assert (f"{made:,}" if isinstance(made, int) else made) in text, f"{name}: run make docs"
 
 

@@ -8,16 +8,16 @@ from make_notebooks import FOLDERS
 ROOT = FOLDERS["en"]
 NAMES = sorted(p.name for p in ROOT.glob("*.ipynb"))
 #: Where an exercise is checked: its name, and what is given.
-CHECKED = re.compile(r'exercise\("([\w-]+)", lang\)\.check\((.*)\)')
+CHECKED = re.compile(r'exercise\("([\w-]+)", language\)\.check\((.*)\)')
 
 
-def cells(name, lang="en"):
-    return json.loads((FOLDERS[lang] / name).read_text(encoding="utf-8"))["cells"]
+def cells(name, language="en"):
+    return json.loads((FOLDERS[language] / name).read_text(encoding="utf-8"))["cells"]
 
 
 def text(cell):
     return "".join(cell["source"])
 
 
-def code(name, lang="en"):
-    return "\n".join(text(cell) for cell in cells(name, lang) if cell["cell_type"] == "code")
+def code(name, language="en"):
+    return "\n".join(text(cell) for cell in cells(name, language) if cell["cell_type"] == "code")

@@ -61,9 +61,9 @@ def test_fewer_steps_are_better_for_a_kibibyte_only():
     assert few["64MiB"].time > many["64MiB"].time
 
 
-@pytest.mark.parametrize("lang", GUIDES)
-def test_the_send_that_the_guide_loses_is_missed_by_every_rank_and_the_player_opens_where_nothing_arrives(lang):
-    (url,) = {u for u in links(lang) if "break=lose" in u}
+@pytest.mark.parametrize("language", GUIDES)
+def test_the_send_that_the_guide_loses_is_missed_by_every_rank_and_the_player_opens_where_nothing_arrives(language):
+    (url,) = {u for u in links(language) if "break=lose" in u}
     seed = int(re.search(r"break=lose-(\d+)", url)[1])
     made = cs.teach.break_it(on_switch("allreduce_ring"), "lose", seed)
     data = np.arange(8 * 64).reshape(8, 64)

@@ -10,7 +10,7 @@ from make_notebooks import page
 from collsim.lessons.chapters import LESSONS
 from collsim.teach import Exercise, exercise
 
-BOTH = pytest.mark.parametrize("lang", ["en", "zh"])
+BOTH = pytest.mark.parametrize("language", ["en", "zh"])
 EACH = pytest.mark.parametrize("name", NAMES)
 
 
@@ -21,26 +21,26 @@ def list_exercises_of(name):
 
 @BOTH
 @EACH
-def test_every_exercise_cell_is_preceded_by_its_task(name, lang):
-    all_cells, found = cells(name, lang), []
+def test_every_exercise_cell_is_preceded_by_its_task(name, language):
+    all_cells, found = cells(name, language), []
     for before, cell in pairwise(all_cells):
         if cell["cell_type"] == "code" and (wanted := CHECKED.search(text(cell))):
-            task = exercise(wanted[1], lang)
+            task = exercise(wanted[1], language)
             assert before["cell_type"] == "markdown"
             assert task.title in text(before)
             assert task.ask in text(before)
             found.append(wanted[1])
     assert found, "no exercise"
     assert tuple(found) == next(one.exercises for one in LESSONS.values() if f"{one.notebook}.ipynb" == name)
-    bare = re.findall(r'^exercise\("[\w-]+", lang\)$', code(name, lang), re.MULTILINE)
+    bare = re.findall(r'^exercise\("[\w-]+", language\)$', code(name, language), re.MULTILINE)
     assert not bare, "a task that is seen only after its cell has run"
 
 
 @BOTH
 @EACH
-def test_tasks_and_the_way_on_are_those_of_the_registries(name, lang):
-    book = ROOT / name if lang == "en" else ROOT / lang / name
-    assert book.read_text(encoding="utf-8") == page(book, lang), "run: make docs"
+def test_tasks_and_the_way_on_are_those_of_the_registries(name, language):
+    book = ROOT / name if language == "en" else ROOT / language / name
+    assert book.read_text(encoding="utf-8") == page(book, language), "run: make docs"
 
 
 def bare(said):
@@ -49,14 +49,14 @@ def bare(said):
 
 @BOTH
 @EACH
-def test_no_notebook_holds_a_line_that_is_the_solution(name, lang):
+def test_no_notebook_holds_a_line_that_is_the_solution(name, language):
     """The lines of a right answer that yield steps, and the third hint, which says them."""
     import inspect
 
     from solutions import solution
 
-    said = bare("\n".join(text(cell) for cell in cells(name, lang)))
-    assert ".hint(3)" not in code(name, lang)
+    said = bare("\n".join(text(cell) for cell in cells(name, language)))
+    assert ".hint(3)" not in code(name, language)
     for task in (one for one in list_exercises_of(name) if isinstance(exercise(one), Exercise)):
         lines = re.findall(r"^ *(yield cs\..*|yield \[.*)$", inspect.getsource(solution(task)), re.MULTILINE)
         assert [line for line in lines if bare(line) in said] == [], task
@@ -64,18 +64,18 @@ def test_no_notebook_holds_a_line_that_is_the_solution(name, lang):
 
 @BOTH
 @EACH
-def test_a_notebook_ends_with_what_now(name, lang):
-    last = cells(name, lang)[-1]
+def test_a_notebook_ends_with_what_now(name, language):
+    last = cells(name, language)[-1]
     head, onward, trying = text(last).split("\n\n")
     assert last["cell_type"] == "markdown"
-    assert head == ("## What now" if lang == "en" else "## 接下来")
-    assert trying.startswith("Try: " if lang == "en" else "试一试：")
+    assert head == ("## What now" if language == "en" else "## 接下来")
+    assert trying.startswith("Try: " if language == "en" else "试一试：")
     books = [f"{lesson.notebook}.ipynb" for lesson in LESSONS.values() if lesson.notebook]
     following = books[books.index(name) + 1 :][:1]
     assert re.findall(r"\]\((.*?)\)", onward) == following
-    assert all((ROOT / lang.replace("en", "") / book).is_file() for book in following)
+    assert all((ROOT / language.replace("en", "") / book).is_file() for book in following)
 
 
 @EACH
 def test_a_notebook_has_a_picture_of_its_wiring(name):
-    assert re.search(r"\.(draw|animate)\(lang=lang\)$", code(name), re.MULTILINE)
+    assert re.search(r"\.(draw|animate)\(language=language\)$", code(name), re.MULTILINE)

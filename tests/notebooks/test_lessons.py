@@ -34,7 +34,7 @@ def test_the_two_languages_are_in_step(name):
     assert [c["cell_type"] for c in one] == [c["cell_type"] for c in other]
     for a, b in zip(one, other, strict=True):
         if a["cell_type"] == "code":
-            assert text(a).replace('lang = "en"', 'lang = "zh"') == text(b)
+            assert text(a).replace('language = "en"', 'language = "zh"') == text(b)
             continue
         assert sorted(MARK.findall(text(a))) == sorted(MARK.findall(text(b))), "the same numbers in both languages"
         levels = [re.findall(r"^#+", t, re.MULTILINE) for t in (text(a), text(b))]
@@ -44,9 +44,9 @@ def test_the_two_languages_are_in_step(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_cells_are_short_prose_comes_first_and_nothing_is_stored(name, lang):
-    all_cells = cells(name, lang)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_cells_are_short_prose_comes_first_and_nothing_is_stored(name, language):
+    all_cells = cells(name, language)
     assert all_cells[0]["cell_type"] == "markdown"
     assert text(all_cells[0]).startswith(f"# {name[:2]} ")
     for cell in all_cells:
@@ -68,10 +68,10 @@ def test_each_lesson_ends_in_exercises_that_check_themselves(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
-    inputs = code(name, lang).replace(" ", "")
-    for cell in cells(name, lang):
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, language):
+    inputs = code(name, language).replace(" ", "")
+    for cell in cells(name, language):
         if is_prose(cell):
             bare = re.sub(r"\S* ?\S*" + MARK.pattern, " ", text(cell))
             for number, unit in QUANTITY.findall(bare):
@@ -89,10 +89,10 @@ def prose_numbers(prose):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_other_number_in_the_prose_is_an_input_of_the_code(name, lang):
-    inputs = set(re.findall(r"\d+(?:\.\d+)?", code(name, lang)))
-    typed = [n for c in cells(name, lang) if is_prose(c) for n in prose_numbers(text(c)) if n not in inputs]
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_other_number_in_the_prose_is_an_input_of_the_code(name, language):
+    inputs = set(re.findall(r"\d+(?:\.\d+)?", code(name, language)))
+    typed = [n for c in cells(name, language) if is_prose(c) for n in prose_numbers(text(c)) if n not in inputs]
     assert not typed, f"write the expression behind each: 4.73 ms<!--= cs.format_time(t.time) -->; typed: {typed}"
 
 

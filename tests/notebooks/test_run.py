@@ -52,9 +52,9 @@ def test_in_jupyters_kernel_a_notebook_has_the_same_numbers_and_solves_nothing(n
 
 def check_numbers(name, numbers):
     """The numbers in the prose of both languages are those of the run."""
-    for lang in ("en", "zh"):
-        proses = zip(map(text, cells(name, lang)), numbers, strict=True)
-        assert [f"{lang}: {wrong}" for prose, values in proses for wrong in unlike(prose, values)] == []
+    for language in ("en", "zh"):
+        proses = zip(map(text, cells(name, language)), numbers, strict=True)
+        assert [f"{language}: {wrong}" for prose, values in proses for wrong in unlike(prose, values)] == []
     assert sum(map(len, numbers)) >= 2, "a lesson without a number from its runs"
 
 

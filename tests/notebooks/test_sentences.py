@@ -31,25 +31,25 @@ def hops_through_memory(topology):
     return sum(any(kind(link) == "memory" for link in route) for route in around)
 
 
-@pytest.mark.parametrize("lang", GUIDES)
-def test_which_links_appear_has_an_answer_on_the_machine_that_the_guide_opens(lang):
-    (row,) = [line for line in GUIDES[lang].read_text(encoding="utf-8").splitlines() if line.startswith("| 32–40")]
+@pytest.mark.parametrize("language", GUIDES)
+def test_which_links_appear_has_an_answer_on_the_machine_that_the_guide_opens(language):
+    (row,) = [line for line in GUIDES[language].read_text(encoding="utf-8").splitlines() if line.startswith("| 32–40")]
     on, off = (trace_of(url) for url in re.findall(r"\]\((http[^)]*)\)", row))
     assert carrying(on, "memory") == 0
     assert carrying(off, "memory") == 2  # into it and out of it
     assert set(off.links.link[off.links.bytes > 0]) > set(on.links.link[on.links.bytes > 0])
 
 
-@pytest.mark.parametrize("lang", GUIDES)
-def test_that_gpus_talk_directly_is_answered_by_a_run_with_p2p_on_that_is_staged(lang):
-    text = GUIDES[lang].read_text(encoding="utf-8")
+@pytest.mark.parametrize("language", GUIDES)
+def test_that_gpus_talk_directly_is_answered_by_a_run_with_p2p_on_that_is_staged(language):
+    text = GUIDES[language].read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if line.startswith(('| "GPUs of one', "| “同一台服务器"))]
     url = re.findall(r"\]\((http[^)]*)\)", row)[0]
     assert "p2p=off" not in url
     trace = trace_of(url)
     assert hops_through_memory(trace.topology) == 4
     assert carrying(trace, "memory") > 0
-    assert url in links(lang)
+    assert url in links(language)
 
 
 def fill_section(key):

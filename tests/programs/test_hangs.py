@@ -67,9 +67,11 @@ def test_stacks_name_the_line_of_every_rank_that_waits(run_program):
     assert "in <module>" in format_stacks(run_program(HANGS["other_tag"].source))
 
 
-@pytest.mark.parametrize("lang", make_hangs.PAGES)
-def test_the_page_of_hangs_is_what_the_programs_do(lang):
-    assert make_hangs.PAGES[lang].read_text(encoding="utf-8") == make_hangs.page(lang), "run: python docs/make_hangs.py"
+@pytest.mark.parametrize("language", make_hangs.PAGES)
+def test_the_page_of_hangs_is_what_the_programs_do(language):
+    assert make_hangs.PAGES[language].read_text(encoding="utf-8") == make_hangs.page(language), (
+        "run: python docs/make_hangs.py"
+    )
 
 
 @pytest.mark.parametrize("name", HANGS)

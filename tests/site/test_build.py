@@ -17,8 +17,8 @@ RING = [place for place in gallery.PLACES if place.key == "ring"]
 
 
 def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):
-    for lang in ("en", "zh"):
-        for page in (site.path / lang).glob("*.html"):
+    for language in ("en", "zh"):
+        for page in (site.path / language).glob("*.html"):
             text = page.read_text(encoding="utf-8")
             for target in re.findall(r'(?:href|src)="([^"#]+)', text):
                 inside = target.startswith("data:image/")  # a picture that is in the page itself
@@ -93,10 +93,10 @@ def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
         record = json.loads(gzip.decompress(base64.b64decode(packed)))
         assert len(record["questions"]) == 6
         told = section.fill_texts()
-        for k, lang in enumerate(("en", "zh")):
-            text = (site.path / lang / pages.name_lesson_file(key)).read_text(encoding="utf-8")
+        for k, language in enumerate(("en", "zh")):
+            text = (site.path / language / pages.name_lesson_file(key)).read_text(encoding="utf-8")
             text = html.unescape(text).replace("\N{NO-BREAK SPACE}", " ")
-            assert record["questions"][0]["text"][lang] == told.question.ask[k]
+            assert record["questions"][0]["text"][language] == told.question.ask[k]
             assert [p[k] for p in (*told.before, *told.after) if p[k] not in text] == []
             assert [cell[k] for row in told.table for cell in row if f"<td>{cell[k]}</td>" not in text] == []
             hidden = text[text.index("<details>") : text.index("</details>")] if "<details>" in text else ""

@@ -49,11 +49,11 @@ def player(page, box="#player"):
     return page.locator(f"{box} [role=group][data-t]").first
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_lesson_plays_from_a_file(visit, lang):
-    page = visit(f"{lang}/lesson-3.html").page
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_lesson_plays_from_a_file(visit, language):
+    page = visit(f"{language}/lesson-3.html").page
     shown = player(page)
-    assert shown.get_attribute("data-lang") == lang
+    assert shown.get_attribute("data-lang") == language
     before = float(shown.get_attribute("data-t"))
     shown.focus()
     later = "t => Number(document.querySelector('#player [role=group][data-t]').dataset.t) > t"
@@ -65,7 +65,7 @@ def test_a_lesson_plays_from_a_file(visit, lang):
     page.wait_for_function(later, arg=here)
     assert page.locator("p.lead").count() == len(SECTIONS["ring"][1].before)
     card = page.locator(".question").first
-    assert card.inner_text().startswith("1. " + SECTIONS["ring"][1].ask[lang == "zh"])
+    assert card.inner_text().startswith("1. " + SECTIONS["ring"][1].ask[language == "zh"])
     assert not page.locator("details p").first.is_visible()
     page.locator("summary").click()
     assert page.locator("details p").first.is_visible()
@@ -156,9 +156,9 @@ def test_the_first_page_goes_on_in_the_readers_language(visit):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_story_is_told_from_a_file(visit, lang):
-    page = visit(f"{lang}/story.html").page
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_story_is_told_from_a_file(visit, language):
+    page = visit(f"{language}/story.html").page
     page.wait_for_selector(".st section.now")
     assert page.locator(".st section").count() == 7
     page.locator("#ring .chip.n input").focus()

@@ -23,16 +23,16 @@ def has_chinese():
 def test_without_a_chinese_font_the_way_out_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(worksheet, "CHINESE", ("No Such Font",))
     with pytest.raises(cs.CollsimError, match="Markdown"):
-        write_worksheet(TRACE, tmp_path / "x.pdf", lang="zh")
+        write_worksheet(TRACE, tmp_path / "x.pdf", language="zh")
 
 
-@pytest.mark.parametrize(("suffix", "lang"), cross([".md", ".pdf"], ["en", "zh"]))
-def test_a_sheet_and_its_key_are_written(tmp_path, suffix, lang):
-    if (suffix, lang) == (".pdf", "zh") and not has_chinese():
+@pytest.mark.parametrize(("suffix", "language"), cross([".md", ".pdf"], ["en", "zh"]))
+def test_a_sheet_and_its_key_are_written(tmp_path, suffix, language):
+    if (suffix, language) == (".pdf", "zh") and not has_chinese():
         with pytest.raises(cs.CollsimError, match="no font on this machine has Chinese"):
-            write_worksheet(TRACE, tmp_path / "monday.pdf", seed=3, lang="zh")
+            write_worksheet(TRACE, tmp_path / "monday.pdf", seed=3, language="zh")
         return
-    sheet, key = write_worksheet(TRACE, tmp_path / f"monday{suffix}", seed=3, lang=lang)
+    sheet, key = write_worksheet(TRACE, tmp_path / f"monday{suffix}", seed=3, language=language)
     assert key.name == f"monday-key{suffix}"
     assert sheet.stat().st_size > 500
     assert key.stat().st_size > sheet.stat().st_size

@@ -49,8 +49,8 @@ def deck(request, tmp_path_factory):
 
 
 def test_every_text_of_a_lesson_is_on_a_slide_and_the_answer_comes_after_its_question(deck):
-    lang, made, text = deck
-    k, lesson = ("en", "zh").index(lang), LESSONS[3]
+    language, made, text = deck
+    k, lesson = ("en", "zh").index(language), LESSONS[3]
     slides = Read(text).slides
     assert len(slides) == made.slides == text.count('class="slide')
     assert lesson.title[k] in slides[0]
@@ -72,8 +72,8 @@ def test_every_text_of_a_lesson_is_on_a_slide_and_the_answer_comes_after_its_que
 
 
 def test_the_right_choice_alone_is_marked_and_only_after_the_question(deck):
-    lang, _, text = deck
-    k = ("en", "zh").index(lang)
+    language, _, text = deck
+    k = ("en", "zh").index(language)
     for section in LESSONS[3].sections:
         question = section.fill_texts().question
         right = escape_text(question.choices[int(question.answer)].text[k])
@@ -117,7 +117,7 @@ def test_a_folder_that_is_not_there_is_said_before_any_lesson_is_told(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("out", "lessons", "lang", "why"),
+    ("out", "lessons", "language", "why"),
     [
         ("x.pdf", [1], "en", r"suffix must be \.html"),
         ("x.html", [99], "en", "no lesson 99; there are 1 to"),
@@ -129,9 +129,9 @@ def test_a_folder_that_is_not_there_is_said_before_any_lesson_is_told(tmp_path, 
         ("x.html", [1], "de", "unknown language 'de'"),
     ],
 )
-def test_mistakes_are_sentences_and_nothing_is_written(tmp_path, out, lessons, lang, why):
+def test_mistakes_are_sentences_and_nothing_is_written(tmp_path, out, lessons, language, why):
     with pytest.raises(cs.CollsimError, match=why):
-        write_slides(tmp_path / out, lessons, lang)
+        write_slides(tmp_path / out, lessons, language)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -54,8 +54,8 @@ def test_a_schedule_that_waits_for_no_chunk_is_not_said_to_wait_for_parts_of_a_n
     """64 MiB in nine blocks are no whole bytes: what its busiest link idles for is less than the time of a hundred."""
     race = cs.close_gap("allgather", cs.topology.torus(3, 3, bandwidth="25GB/s", alpha="1us"), "64MiB")
     assert 0 < race.parts[SYNTHESIZED].chunks < 4e-9
-    for lang, none in (("en", "and that of the synthesized schedule for none"), ("zh", "而合成的调度不用等待")):
-        told = " ".join(said.text(lang) for said in race.says)
+    for language, none in (("en", "and that of the synthesized schedule for none"), ("zh", "而合成的调度不用等待")):
+        told = " ".join(said.text(language) for said in race.says)
         assert none in told
         assert " ns" not in told
 

@@ -159,7 +159,7 @@ def test_what_cannot_be_broken_is_said():
 
 def test_a_break_that_costs_nothing_says_so():
     push = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=4), cs.topology.switch(4), "64MiB")
-    for lang, words in (("en", "still takes"), ("zh", "耗时仍是")):
-        made = break_it(push, "slow", 2, lang)  # four share the server's cable, so each needs a quarter of its own
+    for language, words in (("en", "still takes"), ("zh", "耗时仍是")):
+        made = break_it(push, "slow", 2, language)  # four share the server's cable, so each needs a quarter of its own
         assert made.trace.time == pytest.approx(push.time)
         assert words in made.says

@@ -25,14 +25,14 @@ def test_every_exercise_can_be_solved_and_the_solution_is_what_the_third_hint_sa
 
 
 @pytest.mark.parametrize("name", list_exercises())
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_exercise_says_its_task_and_three_hints_that_grow(name, lang):
-    e = exercise(name, lang)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_exercise_says_its_task_and_three_hints_that_grow(name, language):
+    e = exercise(name, language)
     assert len({e.hint(k) for k in (1, 2, 3)}) == 3
     assert e.title
     assert e.ask
     assert e.hint(3) != e.hint(1)
-    if lang == "zh":
+    if language == "zh":
         assert any("\u4e00" <= c <= "\u9fff" for c in e.ask + e.title)
     with pytest.raises(cs.CollsimError, match="three hints"):
         e.hint(4)

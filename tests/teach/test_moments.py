@@ -47,7 +47,7 @@ def test_every_question_has_one_right_answer_and_reasons_in_both_languages(name)
         texts = [choice["text"]["en"] for choice in record["choices"]]
         assert len(set(texts)) == len(texts) >= 3
         assert 0 <= record["answer"] < len(texts)
-        assert all(choice["why"][lang] for choice in record["choices"] for lang in ("en", "zh"))
+        assert all(choice["why"][language] for choice in record["choices"] for language in ("en", "zh"))
         assert record["text"]["en"].startswith(f"Step {moment.step + 1}")
         assert record["text"]["zh"].startswith(f"第 {moment.step + 1} 步")
 

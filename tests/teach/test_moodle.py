@@ -33,7 +33,7 @@ def parse_questions(text):
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def bank(request):
-    asked = cs.teach.questions(TRACE, seed=1, count=14, lang=request.param)
+    asked = cs.teach.questions(TRACE, seed=1, count=14, language=request.param)
     return asked, parse_questions(
         write_moodle_xml(asked, "collsim", ["a fact"], "rank 0  +1←1", {"machine.png": b"\x89PNG"})
     )

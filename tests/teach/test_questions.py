@@ -46,9 +46,9 @@ def ask_by_topic(trace, topic, seeds=range(40)):
 
 
 @pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, lang):
-    made = questions(RUNS[name], seed=1, count=14, lang=lang)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, language):
+    made = questions(RUNS[name], seed=1, count=14, language=language)
     assert len(made) >= 10
     assert len({q.text for q in made}) == len(made)
     for q in made:
@@ -62,7 +62,7 @@ def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, la
                 reply = q.check(place)
                 assert reply.right == (place == q.answer)
                 assert len(reply.reason) > 10
-        assert any("\u4e00" <= c <= "\u9fff" for c in q.text) == (lang == "zh")
+        assert any("\u4e00" <= c <= "\u9fff" for c in q.text) == (language == "zh")
 
 
 def test_the_first_three_are_a_link_a_choice_and_a_number():
@@ -211,12 +211,12 @@ def test_a_run_without_movement_has_no_questions():
     with pytest.raises(cs.CollsimError, match="at most 60"):
         questions(RUNS["ring"], count=1000)
     with pytest.raises(cs.CollsimError, match="unknown language"):
-        questions(RUNS["ring"], lang="xx")
+        questions(RUNS["ring"], language="xx")
 
 
 def test_the_key_has_the_answers_and_the_sheet_has_not():
-    sheet, key = worksheet(RUNS["server"], seed=4, lang="zh")
-    for q in questions(RUNS["server"], seed=4, lang="zh"):
+    sheet, key = worksheet(RUNS["server"], seed=4, language="zh")
+    for q in questions(RUNS["server"], seed=4, language="zh"):
         assert q.text in sheet
         assert q.why in key
         assert q.why not in sheet

@@ -14,12 +14,12 @@ def resnet(bucket):
 
 
 @pytest.mark.parametrize("name", settings())
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_exercise_says_its_task_and_three_hints(name, lang):
-    e = exercise(name, lang)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_exercise_says_its_task_and_three_hints(name, language):
+    e = exercise(name, language)
     assert len({e.hint(k) for k in (1, 2, 3)}) == 3
     assert e.title in str(e)
-    assert any("\u4e00" <= c <= "\u9fff" for c in e.ask + e.title + e.hint(1)) == (lang == "zh")
+    assert any("\u4e00" <= c <= "\u9fff" for c in e.ask + e.title + e.hint(1)) == (language == "zh")
     with pytest.raises(cs.CollsimError, match="three hints"):
         e.hint(0)
 

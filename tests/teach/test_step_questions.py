@@ -56,9 +56,9 @@ def ask_by_topic(name, topic):
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, lang):
-    made = questions(get_step(name), seed=3, count=20, lang=lang)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, language):
+    made = questions(get_step(name), seed=3, count=20, language=language)
     assert len(made) >= 3
     assert len({q.topic for q in made}) == len(made)
     for q in made:
@@ -67,7 +67,7 @@ def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, la
         assert len(set(q.options)) == len(q.options)
         for place in range(len(q.options)):
             assert q.check(place).right == (place == q.answer)
-        assert any("\u4e00" <= c <= "\u9fff" for c in q.text) == (lang == "zh")
+        assert any("\u4e00" <= c <= "\u9fff" for c in q.text) == (language == "zh")
 
 
 def test_every_kind_is_asked_of_some_step():

@@ -13,19 +13,21 @@ from collsim.topology.files import tables
 from collsim.topology.files.tables import build_machine_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {lang: (DOCS / name).read_text("utf-8") for lang, name in (("en", "machines.md"), ("zh", "machines.zh.md"))}
+PAGES = {
+    language: (DOCS / name).read_text("utf-8") for language, name in (("en", "machines.md"), ("zh", "machines.zh.md"))
+}
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
-@pytest.mark.parametrize("lang", PAGES)
-def test_the_tables_are_those_of_the_catalogue(lang):
-    assert PAGES[lang].split("<!-- catalogue -->\n")[1].strip() == build_machine_tables(lang).strip(), (
+@pytest.mark.parametrize("language", PAGES)
+def test_the_tables_are_those_of_the_catalogue(language):
+    assert PAGES[language].split("<!-- catalogue -->\n")[1].strip() == build_machine_tables(language).strip(), (
         "run: python docs/make_machines.py"
     )
 
 
 def test_both_languages_have_the_same_rows_of_which_only_the_words_differ():
-    rows = [[cells(line) for line in build_machine_tables(lang).splitlines()] for lang in PAGES]
+    rows = [[cells(line) for line in build_machine_tables(language).splitlines()] for language in PAGES]
     assert len(rows[0]) == len(rows[1]) > 100
     for english, chinese in zip(*rows, strict=True):
         assert len(english) == len(chinese)
@@ -53,9 +55,9 @@ def cells(line):
     return [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
-@pytest.mark.parametrize("lang", PAGES)
-def test_the_yaml_on_the_page_is_read(lang):
-    blocks = re.findall(r"```yaml\n(.*?)```", PAGES[lang], re.DOTALL)
+@pytest.mark.parametrize("language", PAGES)
+def test_the_yaml_on_the_page_is_read(language):
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGES[language], re.DOTALL)
     assert [parse_topology_text(block).ranks for block in blocks] == [2, 8, 16, 2]
 
 

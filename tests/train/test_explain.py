@@ -17,8 +17,8 @@ def trace():
 def test_the_sentences_together_are_the_explanation(trace):
     said = write_sentences(trace.what_if(network=2))
     assert list(said) == ["change", "network", "overlap", "memory"]
-    for at, (lang, comma) in enumerate((("en", " "), ("zh", ""))):
-        assert comma.join(pair[at] for pair in said.values()) == trace.what_if(network=2).explain(lang)
+    for at, (language, comma) in enumerate((("en", " "), ("zh", ""))):
+        assert comma.join(pair[at] for pair in said.values()) == trace.what_if(network=2).explain(language)
     assert "change" not in write_sentences(trace)
 
 

@@ -94,7 +94,7 @@ def test_beyond_a_few_nodes_a_box_stands_for_each():
 
 
 def test_chinese_words():
-    cards = cs.machine("dgx-a100", nodes=2).draw(lang="zh")
+    cards = cs.machine("dgx-a100", nodes=2).draw(language="zh")
     from collsim.viz.pictures.still import CHINESE, find_fonts
 
     if any(name in CHINESE for name in find_fonts("zh")):
@@ -119,7 +119,7 @@ def test_a_font_that_was_installed_after_matplotlib_wrote_its_list_is_found(monk
 
 def test_another_language_is_refused():
     with pytest.raises(CollsimError, match="language"):
-        cs.topology.switch(4).draw(lang="fr")
+        cs.topology.switch(4).draw(language="fr")
 
 
 def test_too_many_boxes_are_refused_with_a_sentence():

@@ -47,7 +47,7 @@ def test_files_of_16_ranks_are_under_a_megabyte_and_open(trace, tmp_path, suffix
 
 def test_pictures_in_chinese(trace, tmp_path):
     for suffix, options in (("png", {}), ("gif", {"frames": 6}), ("html", {})):
-        assert trace.save(tmp_path / f"run.{suffix}", lang="zh", **options).stat().st_size < _MEGABYTE
+        assert trace.save(tmp_path / f"run.{suffix}", language="zh", **options).stat().st_size < _MEGABYTE
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_pictures_in_chinese(trace, tmp_path):
         ("run.bmp", {}, "no format writes a trace to 'run.bmp'; its suffixes: .gif, .html, .json"),
         ("run", {}, "no format writes a trace to 'run'"),
         ("nowhere/run.html", {}, "no folder"),
-        ("run.html", {"lang": "fr"}, "unknown language 'fr'"),
+        ("run.html", {"language": "fr"}, "unknown language 'fr'"),
         ("run.html", {"theme": "pink"}, "theme"),
-        ("run.png", {"size": 3}, "has no option 'size'; it has lang, dpi"),
+        ("run.png", {"size": 3}, "has no option 'size'; it has language, dpi"),
         ("run.gif", {"frames": 1}, "frames=1"),
     ],
 )
@@ -103,12 +103,12 @@ def test_an_mp4_is_h264_with_every_frame(trace, tmp_path):
 
 
 def test_a_notebook_shows_the_player_in_a_frame(trace):
-    html = animate(trace, lang="zh", height=700)._repr_html_()
+    html = animate(trace, language="zh", height=700)._repr_html_()
     assert html.startswith("<iframe srcdoc=")
     assert 'height="700"' in html
     assert "<iframe srcdoc=" in trace._repr_html_()
     with pytest.raises(CollsimError, match="language"):
-        animate(trace, lang="de")
+        animate(trace, language="de")
     with pytest.raises(CollsimError):
         animate(trace, colour="pink")._repr_html_()
 

@@ -57,7 +57,7 @@ def words_of(ax):
 def test_every_picture_is_in_the_language_asked_for(name, tables):
     draw, english, chinese = DRAWN[name]
     assert english in words_of(draw(tables))
-    assert (chinese if choose_language("zh") == "zh" else english) in words_of(draw(tables, lang="zh"))
+    assert (chinese if choose_language("zh") == "zh" else english) in words_of(draw(tables, language="zh"))
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -69,12 +69,12 @@ def test_a_comparison_draws_both_runs(trace):
 @pytest.mark.parametrize(
     ("draw", "english", "chinese"),
     [
-        (lambda t, f, lang: plots.winner_map(f, lang=lang), "ranks", "rank 数"),
-        (lambda t, f, lang: plots.tornado(sensitivity(t), lang=lang), "time saved", "节省"),
-        (lambda t, f, lang: plots.time_over_size(f, lang=lang), "size", "数据量"),
-        (lambda t, f, lang: plots.gantt(t, lang=lang), "who sends when", "谁在何时发送"),
-        (lambda t, f, lang: plots.link_utilisation(t, lang=lang), "busy", "忙碌"),
-        (lambda t, f, lang: plots.volume_over_time(t, lang=lang), "bytes so far", "已传字节"),
+        (lambda t, f, language: plots.winner_map(f, language=language), "ranks", "rank 数"),
+        (lambda t, f, language: plots.tornado(sensitivity(t), language=language), "time saved", "节省"),
+        (lambda t, f, language: plots.time_over_size(f, language=language), "size", "数据量"),
+        (lambda t, f, language: plots.gantt(t, language=language), "who sends when", "谁在何时发送"),
+        (lambda t, f, language: plots.link_utilisation(t, language=language), "busy", "忙碌"),
+        (lambda t, f, language: plots.volume_over_time(t, language=language), "bytes so far", "已传字节"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:no Chinese font")

@@ -88,8 +88,8 @@ def test_the_document_is_made_of_runs_and_not_kept(story):
 
 
 def test_the_page_is_one_file_in_two_languages_and_no_third():
-    for lang, title in (("en", "How GPUs agree"), ("zh", "多个 GPU 怎样")):
-        page = build_story_page(lang)
+    for language, title in (("en", "How GPUs agree"), ("zh", "多个 GPU 怎样")):
+        page = build_story_page(language)
         assert f"<title>{title}" in page
         assert "default-src 'none'" in page.replace("&#x27;", "'")
     with pytest.raises(CollsimError, match="unknown language"):

@@ -94,7 +94,7 @@ def _draw_question(choice: Choice, panels: Panels, seed: int, questions: list[Qu
     label = t("ask.count", number=number + 1, all=count)
     if is_leader and (custom := get_custom_question()) is not None:
         posed, label = PosedQuestion(choice, seed, -custom[0], count, custom[1]), t("own.question.head")
-    question = replace(posed.question, lang=get_language())
+    question = replace(posed.question, language=get_language())
     st.html(question_html.render_question(label, question, is_large=is_leader))
     if is_leader:
         return _draw_with_class(panels.class_key, posed, question)

@@ -136,7 +136,7 @@ def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
     if posed is None:
         draw_status(t("class.wait"))
         return
-    question = replace(posed.question, lang=get_language())
+    question = replace(posed.question, language=get_language())
     if posed.number >= 0:
         label = t("ask.count", number=posed.number + 1, all=posed.count)
     else:

@@ -73,8 +73,8 @@ def make() -> None:
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
     names = [run_name(use_single_channel(choice)), run_name(choice)]
     run = {"id": run_name(choice), "names": names, "runs": runs, "questions": list(simple_run.questions)}
-    for lang in ("en", "zh"):
-        data = {**run, "title": _build_title(choice, simple_run.ranks, lang), "lang": lang}
+    for language in ("en", "zh"):
+        data = {**run, "title": _build_title(choice, simple_run.ranks, language), "language": language}
         page = {
             "font": FONT,
             "light": draw_logo(False),
@@ -82,10 +82,10 @@ def make() -> None:
             "module": read_bundle("first_frame"),
             **pairs,
         }
-        _FRAMES[lang] = _PAGE.format(run=encode_inline_json(data), **page)
+        _FRAMES[language] = _PAGE.format(run=encode_inline_json(data), **page)
 
 
-def _build_title(choice: Any, ranks: int, lang: Any) -> str:
+def _build_title(choice: Any, ranks: int, language: Any) -> str:
     """As the page has it."""
     from collsim.topology.machines import machines
 
@@ -93,7 +93,7 @@ def _build_title(choice: Any, ranks: int, lang: Any) -> str:
 
     machine_title = machines()[choice.machine].title
     if choice.copies != 1:
-        machine_title = say(lang, "race.nodes", machine=machine_title, count=choice.nodes)
+        machine_title = say(language, "race.nodes", machine=machine_title, count=choice.nodes)
     algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
     words = {"collective": choice.collective, "algorithm": algorithm, "machine": machine_title, "ranks": ranks}
-    return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)
+    return say(language, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)

@@ -181,7 +181,7 @@ def _on_answer(lesson: str, choice: int | None) -> None:
 
 def _draw_question(reading: Reading, content: Content) -> None:
     """The question and its choices; once answered, every choice with its reason, and what follows."""
-    question = replace(content.question, lang=get_language())
+    question = replace(content.question, language=get_language())
     st.html(question_html.render_question(t("lessons.predict"), question))
     answer = reading.answers.get(reading.lesson)
     if answer is None:

@@ -29,6 +29,6 @@ def draw() -> None:
     st.html(_STYLE)
     complain(get_session().complaints)
     mount = st.components.v2.component("collsim_story", js=read_bundle("story"))
-    links = {name: f"{path}?lang={look()['lang']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
+    links = {name: f"{path}?lang={look()['language']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):
         mount(key="story_page", data={"story": json.loads(encode_story()), "links": links, **look()})

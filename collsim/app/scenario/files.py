@@ -143,7 +143,7 @@ def build_file(
         else:
             thing = trace.schedule
     report_progress("run", 0.3)
-    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
+    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language}
     return write_file(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 
@@ -384,7 +384,7 @@ def convert_upload(
     """
     entry = formats()[name]
     thing = _select_held(entry, read_schedule(upload), choice)
-    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
+    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language}
     return write_file(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 

@@ -62,7 +62,7 @@ def estimate_questions(choice: Choice, seed: int) -> float:
 
 
 def break_run(
-    choice: Choice, way: str, position: int, lang: str, report_progress: ReportProgress = ignore_progress
+    choice: Choice, way: str, position: int, language: str, report_progress: ReportProgress = ignore_progress
 ) -> BrokenRun:
     """A run with one thing broken.
 
@@ -70,31 +70,31 @@ def break_run(
         choice: The run that is chosen.
         way: Name of what is broken.
         position: Number of the variant: which transfer or rank is meant.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for one that cannot be taken apart
     """
     report_progress("run", 0.0)
-    broken_run = break_it(simulate(choice), way, position, lang)
+    broken_run = break_it(simulate(choice), way, position, language)
     report_progress("run", 0.6)
     says = broken_run.says
     if broken_run.trace is None:
         return BrokenRun(broken_run.what, says, None, broken_run.error is None)
     document = build_timeline(broken_run.trace)
     if document["mistake"] is not None:
-        says = document["mistake"]["text"][lang]
+        says = document["mistake"]["text"][language]
     return BrokenRun(broken_run.what, says, encode(document), broken_run.error is None)
 
 
-def estimate_broken(choice: Choice, way: str, position: int, lang: str) -> float:
+def estimate_broken(choice: Choice, way: str, position: int, language: str) -> float:
     """Seconds that `break_run` should take.
 
     Args:
         choice: The run that is chosen.
         way: Name of what is broken.
         position: Number of the variant: which transfer or rank is meant.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     return _RUNS_OF_BROKEN * estimate_outcome(choice)

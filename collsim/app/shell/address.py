@@ -51,7 +51,7 @@ def _change_page(page: Page) -> None:
 def _read(page: Page, query: dict[str, str], shared: bool) -> None:
     """Take over an address; `shared`: also the run in it that pages share."""
     now = get_session()
-    lang = query.pop("lang", None)
+    language = query.pop("lang", None)
     now.complaints = []
     if page.choice and shared:
         now.choice, now.complaints = read_choice(query)
@@ -59,10 +59,10 @@ def _read(page: Page, query: dict[str, str], shared: bool) -> None:
     begins, unreadable = read_words((word for word in MOMENT if word.name in page.moment), query)
     now.start = now.moments[page.name] = begins
     now.complaints += unread + unreadable
-    if lang is not None and lang not in LANGUAGES:
-        now.complaints.append(Complaint("lang", shorten(lang), "unknown", get_language()))
-    elif lang is not None:
-        st.session_state["lang"] = lang
+    if language is not None and language not in LANGUAGES:
+        now.complaints.append(Complaint("lang", shorten(language), "unknown", get_language()))
+    elif language is not None:
+        st.session_state["language"] = language
 
 
 def _run(page: Page, value: Any) -> tuple[Choice | None, Any]:

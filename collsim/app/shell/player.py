@@ -16,7 +16,7 @@ from .session import choose_text, get_language, is_dark
 
 def look() -> dict[str, str]:
     """The language and the theme, as every component takes them."""
-    return {"lang": get_language(), "theme": "dark" if is_dark() else "light"}
+    return {"language": get_language(), "theme": "dark" if is_dark() else "light"}
 
 
 def mount_player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: str = "player") -> None:

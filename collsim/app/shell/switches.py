@@ -47,13 +47,13 @@ def draw_switches(pages: list[str]) -> None:
     with st.container(key="switches", horizontal=True, width="content"):
         if get_session().page == "explore":
             _draw_mode()
-        if "w_lang" not in st.session_state:
-            st.session_state["w_lang"] = get_language()
+        if "w_language" not in st.session_state:
+            st.session_state["w_language"] = get_language()
         st.segmented_control(
             t("language"),
             list(LANGUAGES),
             format_func=_LABELS.__getitem__,
-            key="w_lang",
+            key="w_language",
             required=True,
             label_visibility="collapsed",
         )

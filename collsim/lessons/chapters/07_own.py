@@ -27,7 +27,9 @@ def _build_own_facts() -> RunFacts:
 
 def _build_broken_facts() -> RunFacts:
     good = simulate_algorithm("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
-    lost, twice = ([break_it(good, how, seed=3, lang=lang) for lang in ("en", "zh")] for how in ("lose", "repeat"))
+    lost, twice = (
+        [break_it(good, how, seed=3, language=language) for language in ("en", "zh")] for how in ("lose", "repeat")
+    )
     trace = lost[0].trace
     assert trace is not None  # a schedule without one of its sends is still a schedule
     n = good.schedule.ranks

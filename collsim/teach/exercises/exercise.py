@@ -141,7 +141,7 @@ class Result(CheckedAnswer):
             return ""
         drawn = draw_failure(self.schedule, self.step, self.rank)
         if self.rank is not None and self.chunk is not None:
-            drawn += "\n" + format_history(self.schedule, self.rank, self.chunk, self.exercise.lang)
+            drawn += "\n" + format_history(self.schedule, self.rank, self.chunk, self.exercise.language)
         return drawn
 
     def animate(self) -> Any:
@@ -149,7 +149,7 @@ class Result(CheckedAnswer):
         if (trace := self._trace_to_show) is None:
             template = "{name}: there is no schedule to show; {reason}"
             raise CollsimError(template, name=self.exercise.name, reason=self.reason)
-        return trace.animate(lang=self.exercise.lang)
+        return trace.animate(language=self.exercise.language)
 
     @property
     def _trace_to_show(self) -> Trace | None:
@@ -216,7 +216,7 @@ def _report_failure(
     return Result(
         exercise,
         False,
-        f"{head}{error.text(exercise.lang)}{location}",
+        f"{head}{error.text(exercise.language)}{location}",
         ranks=n,
         schedule=schedule,
         printed=attempt.printed,

@@ -34,14 +34,14 @@ def _mark_cell(cell: str, here: bool) -> str:
     return f"[{cell}]" if here else f" {cell} "
 
 
-def format_history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
+def format_history(schedule: Schedule, rank: int, chunk: int, language: str = "en") -> str:
     """What one slot of one rank held at the start and after every step that wrote it.
 
     Args:
         schedule: The wrong one.
         rank: Or a helper beyond the ranks.
         chunk: Slot of its buffer.
-        lang: "en" or "zh".
+        language: "en" or "zh".
 
     Returns:
         A line for each moment; empty for a slot that does not exist.
@@ -51,11 +51,11 @@ def format_history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") 
     except (CollsimError, IndexError):
         return ""
     who = schedule.who(rank)
-    head = f"{who}, chunk {chunk} over time:" if lang == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
+    head = f"{who}, chunk {chunk} over time:" if language == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
     lines = [head]
     for step, terms in moments[:_COLUMNS]:
         when = {"en": f"after step {step + 1}", "zh": f"第 {step + 1} 步后"}
         if step < 0:
             when = {"en": "at the start", "zh": "开始时"}
-        lines.append(f"  {when[lang]}: {Sentence.from_words(format_terms(terms, chunk)).text(lang)}")
+        lines.append(f"  {when[language]}: {Sentence.from_words(format_terms(terms, chunk)).text(language)}")
     return "\n".join(lines)

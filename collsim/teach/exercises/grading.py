@@ -40,7 +40,7 @@ def grade(
     *,
     only: str | Sequence[str] | None = None,
     out: Path | str | None = None,
-    lang: str = "en",
+    language: str = "en",
     limits: Limits | None = None,
     allow_unsandboxed: bool = False,
     progress: Callable[[int, int, str], None] | bool | None = None,
@@ -57,7 +57,7 @@ def grade(
         out: a CSV file that is complete after every student; students whose code has not changed since are not run
             again for the exercises that an earlier call with the same file graded. Its results of other exercises stay
             in the file.
-        lang: `en` or `zh`, the language of the reasons.
+        language: `en` or `zh`, the language of the reasons.
         limits: seconds and bytes for each function.
         allow_unsandboxed: run the code also where this system cannot isolate it (see SECURITY.md).
         progress: True for a bar, or a function of (students done, in all, student).
@@ -84,7 +84,7 @@ def grade(
     for name in only or ():
         if name not in GRADED:
             raise CollsimError(describe_unknown("exercise", name, GRADED))
-    require_language(lang)
+    require_language(language)
     if detect_isolation() is Isolation.NONE and not allow_unsandboxed:
         raise NoIsolation
     target = None if out is None else Path(out)
@@ -92,7 +92,7 @@ def grade(
         require_writable_file(target)
     with open_progress(progress, "students", "students done", "in all", "student") as report_progress:
         return _build_frame(
-            _grade_all(list_submissions(folder), only, target, lang, limits or Limits(), report_progress)
+            _grade_all(list_submissions(folder), only, target, language, limits or Limits(), report_progress)
         )
 
 
@@ -100,7 +100,7 @@ def _grade_all(
     submitted: Sequence[Submission],
     only: Sequence[str] | None,
     target: Path | None,
-    lang: str,
+    language: str,
     limits: Limits,
     report_progress: Callable[..., None] | None,
 ) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ def _grade_all(
                 target, [*rows, _build_row(submission, only, "", False, _DID_NOT_RETURN, None), *retained, *not_yet]
             )
             try:
-                graded = _grade_submission(submission, only, lang, limits)
+                graded = _grade_submission(submission, only, language, limits)
             except BaseException:  # Ctrl-C: this student is not done, and not to blame
                 _write_table(target, [*rows, *retained, *not_yet])
                 raise
@@ -160,7 +160,7 @@ def summarize(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _grade_submission(
-    submission: Submission, only: Sequence[str] | None, lang: str, limits: Limits
+    submission: Submission, only: Sequence[str] | None, language: str, limits: Limits
 ) -> list[dict[str, Any]]:
     problems = [submission.problem] if submission.problem else []
     rows: list[dict[str, Any]] = []
@@ -168,7 +168,7 @@ def _grade_submission(
     while names:
         answered, unreadable, endings = _run_submission(submission, names, limits)
         problems += [problem for problem in unreadable if problem not in problems]
-        rows += [_judge_exercise(submission, only, name, lang, ended, limits) for name, ended in endings.items()]
+        rows += [_judge_exercise(submission, only, name, language, ended, limits) for name, ended in endings.items()]
         stuck = [name for name in answered if name not in endings]
         if stuck:  # its process ended with work left: the next in line did it
             rows.append(_build_row(submission, only, stuck[0], False, "its code ended the process that ran it", None))
@@ -226,15 +226,15 @@ def _read_search(
 
 
 def _judge_exercise(
-    submission: Submission, only: Sequence[str] | None, name: str, lang: str, ended: Ended, limits: Limits
+    submission: Submission, only: Sequence[str] | None, name: str, language: str, ended: Ended, limits: Limits
 ) -> dict[str, Any]:
     task = GRADED[name]
     result: Result | ProgramResult
     try:
         if isinstance(task, ProgramTask):
-            result = judge_ended(ProgramExercise(task, lang), ended, limits)
+            result = judge_ended(ProgramExercise(task, language), ended, limits)
         else:
-            result = judge_attempt(Exercise(task, lang), read_attempt(ended, task.wanted, limits))
+            result = judge_attempt(Exercise(task, language), read_attempt(ended, task.wanted, limits))
     except Exception as error:  # the border again: one table that nobody thought of does not stop the others
         return _build_row(
             submission,

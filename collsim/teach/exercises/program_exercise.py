@@ -79,7 +79,7 @@ class ProgramExercise(LocalizedTask):
                     break
             result = judge_runs(self, runs)
         except CollsimError as error:
-            result = ProgramResult(self, False, error.text(self.lang))
+            result = ProgramResult(self, False, error.text(self.language))
         if record:
             from .progress import record_result
 
@@ -113,7 +113,7 @@ class ProgramResult(CheckedAnswer):
 
         text = f"<pre>{html.escape(str(self))}</pre>"
         if self.run is not None and not self.passed:
-            text += views["program_html"](self.run, self.exercise.lang)
+            text += views["program_html"](self.run, self.exercise.language)
         return text
 
 
@@ -162,8 +162,8 @@ def judge_ended(exercise: ProgramExercise, ended: Ended, limits: Limits) -> Prog
     numbers = iter(task.ranks)
     for kind, body in split(ended.data):
         if kind == Kind.FAILED:
-            reason = CollsimError(read_failure(body)).text(exercise.lang)
-            return ProgramResult(exercise, False, reason or CollsimError(_NO_RESULT).text(exercise.lang))
+            reason = CollsimError(read_failure(body)).text(exercise.language)
+            return ProgramResult(exercise, False, reason or CollsimError(_NO_RESULT).text(exercise.language))
         n = next(numbers, None)
         if kind != Kind.EXECUTIONS or n is None:
             break
@@ -175,7 +175,7 @@ def judge_ended(exercise: ProgramExercise, ended: Ended, limits: Limits) -> Prog
         except (CollsimError, ValueError, TypeError, LookupError, ArithmeticError) as error:
             return ProgramResult(exercise, False, str(error)[:_MOST_REASON])
     if len(runs) < len(task.ranks):
-        return ProgramResult(exercise, False, describe_ending(ended.how, limits).text(exercise.lang))
+        return ProgramResult(exercise, False, describe_ending(ended.how, limits).text(exercise.language))
     return judge_runs(exercise, runs)
 
 

@@ -85,7 +85,7 @@ def _add_question(
 def _write_hint(question: Question) -> str:
     if question.unit not in UNITS or question.kind != "number":
         return ""
-    return _HINT[question.lang].format(example=_EXAMPLE[question.unit], unit=next(iter(UNITS[question.unit])))
+    return _HINT[question.language].format(example=_EXAMPLE[question.unit], unit=next(iter(UNITS[question.unit])))
 
 
 def _add_choices(element: ElementTree.Element, question: Question) -> None:

@@ -80,7 +80,7 @@ class Question:
     tolerance: float = 0.02
     choices: tuple[Alternative, ...] = ()
     links: tuple[int, ...] = ()
-    lang: str = "en"
+    language: str = "en"
 
     def say(self, text: Text) -> str:
         """The text in the language of the question.
@@ -88,7 +88,7 @@ class Question:
         Args:
             text: English and Chinese.
         """
-        return text[LANGUAGES.index(self.lang)]
+        return text[LANGUAGES.index(self.language)]
 
     @property
     def text(self) -> str:

@@ -21,14 +21,14 @@ from .steps import STEP_ASKERS, QuestionStep
 _MOST = 60
 
 
-def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str = "en") -> list[Question]:
+def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language: str = "en") -> list[Question]:
     """Questions about this very run, or step of training, with their answers.
 
     Args:
         trace: of `simulate` or `training_step`.
         seed: the same seed and run give the same questions.
         count: how many; fewer come back where a run has no more to ask about.
-        lang: `en` or `zh`; each question holds both.
+        language: `en` or `zh`; each question holds both.
 
     Returns:
         The questions, in an order that the seed says.
@@ -43,11 +43,11 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
         3
     """
     count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
-    require_language(lang)
+    require_language(language)
     if count > _MOST:
         raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MOST)
     if isinstance(trace, StepTrace):
-        return _ask_about_step(trace, seed, count, lang)
+        return _ask_about_step(trace, seed, count, language)
     if not trace.time or not trace.link_bytes.any():
         template = "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size"
         raise CollsimError(template, trace=trace)
@@ -62,11 +62,11 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
             if question is not None:
                 questions_by_text.setdefault(question.ask[0], question)
             if len(questions_by_text) == count:
-                return [replace(q, lang=lang) for q in questions_by_text.values()]
-    return [replace(q, lang=lang) for q in questions_by_text.values()]
+                return [replace(q, language=language) for q in questions_by_text.values()]
+    return [replace(q, language=language) for q in questions_by_text.values()]
 
 
-def _ask_about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Question]:
+def _ask_about_step(trace: StepTrace, seed: int, count: int, language: str) -> list[Question]:
     """One question of each kind that makes sense for the step."""
     if trace.step.ranks < 2 or not trace.communication:
         raise CollsimError("nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs", trace=trace)
@@ -76,7 +76,7 @@ def _ask_about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[
     askers = (*STEP_ASKERS, *SPLIT_ASKERS)
     for k in random.permutation(len(askers)):
         if len(step_questions) < count and (question := askers[int(k)](run, random)) is not None:
-            step_questions.append(replace(question, lang=lang))
+            step_questions.append(replace(question, language=language))
     return step_questions
 
 

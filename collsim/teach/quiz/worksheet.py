@@ -16,27 +16,27 @@ from .questions import questions
 _MOST_RINGS, _WIDEST = 8, 128  # lines, and columns of a diagram that A4 holds
 
 
-def format_title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
+def format_title(trace: Trace, seed: int, language: str = "en", key: bool = False) -> str:
     """The headline of a sheet.
 
     Args:
         trace: Of the run that is asked about.
         seed: Of the questions; it is printed so that a sheet can be made again.
-        lang: "en" or "zh".
+        language: "en" or "zh".
         key: Whether it is the sheet with answers.
     """
     s = trace.schedule
     what = f"{s.label}, {format_bytes(trace.nbytes)}, {trace.topology.name}"
     words: Text = (("Answer key: " if key else "Worksheet: ") + what, ("答案：" if key else "练习：") + what)
-    return words[LANGUAGES.index(lang)] + _choose_text(lang, f" (seed {seed})", f"（种子 {seed}）")
+    return words[LANGUAGES.index(language)] + _choose_text(language, f" (seed {seed})", f"（种子 {seed}）")
 
 
-def list_facts(trace: Trace, lang: str = "en") -> list[str]:
+def list_facts(trace: Trace, language: str = "en") -> list[str]:
     """What a student is given: the machine's links in use, the schedule's shape and rings, without a result.
 
     Args:
         trace: Of the run that is asked about.
-        lang: "en" or "zh".
+        language: "en" or "zh".
     """
     links = trace.topology.links
     rows = []
@@ -46,24 +46,24 @@ def list_facts(trace: Trace, lang: str = "en") -> list[str]:
         if cable.label not in seen and trace.link_bytes[k]:
             seen.add(cable.label)
             rows.append(
-                f"{cable.label} ({cable.kind}): {_format_rate(links.bandwidth[k], lang)}, "
+                f"{cable.label} ({cable.kind}): {_format_rate(links.bandwidth[k], language)}, "
                 f"alpha {_format_time(links.alpha[k])}"
             )
-    ranks = _choose_text(lang, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
-    chunks = _choose_text(lang, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
+    ranks = _choose_text(language, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
+    chunks = _choose_text(language, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
     return [
         f"{ranks}, {chunks}, {format_bytes(trace.nbytes)}, {trace.dtype}, engine {trace.engine}",
         *rows,
-        *_list_rings(trace, lang),
+        *_list_rings(trace, language),
     ]
 
 
-def _list_rings(trace: Trace, lang: str) -> list[str]:
+def _list_rings(trace: Trace, language: str) -> list[str]:
     orders = find_ring_orders(trace.schedule)
     whole = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
     if len(orders) == 1:
-        return [_choose_text(lang, "Ring: ", "环：") + ring for ring in whole]
-    return [_choose_text(lang, f"Ring of channel {k}: ", f"通道 {k} 的环：") + ring for k, ring in enumerate(whole)]
+        return [_choose_text(language, "Ring: ", "环：") + ring for ring in whole]
+    return [_choose_text(language, f"Ring of channel {k}: ", f"通道 {k} 的环：") + ring for k, ring in enumerate(whole)]
 
 
 def find_ring_orders(plan: Schedule) -> list[list[int]]:
@@ -132,7 +132,7 @@ def write_markdown(
                 f"   > {chr(65 + k)}: {q.say(c.reason)}" for k, c in enumerate(q.choices) if k != int(q.answer)
             ] + ([""] if q.choices else [])
         else:
-            lines += ["   " + _choose_text(q.lang, "Answer: ", "答：") + "____________________", ""]
+            lines += ["   " + _choose_text(q.language, "Answer: ", "答：") + "____________________", ""]
     return "\n".join(lines)
 
 
@@ -143,14 +143,14 @@ def format_answer(q: Question) -> str:
     return f"{q.answer_text}" + ("." if q.unit == "count" else f" (± {100 * q.tolerance:g} %).")
 
 
-def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> tuple[str, str]:
+def worksheet(trace: Trace, seed: int = 0, count: int = 8, language: str = "en") -> tuple[str, str]:
     """The worksheet and the answer key of a run.
 
     Args:
         trace: of `simulate`.
         seed: the same seed and run give the same questions.
         count: how many questions, at most.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Returns:
         Both as Markdown.
@@ -165,20 +165,22 @@ def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
         >>> sheet.splitlines()[0]
         '# Worksheet: allreduce_ring(4), 1 MiB, switch(4) (seed 0)'
     """
-    question_list = questions(trace, seed, count, lang)
-    facts_given, plan = list_facts(trace, lang), draw_plan(trace.schedule)
-    sheet = write_markdown(question_list, format_title(trace, seed, lang), facts_given, plan=plan)
-    return sheet, write_markdown(question_list, format_title(trace, seed, lang, True), facts_given, key=True, plan=plan)
+    question_list = questions(trace, seed, count, language)
+    facts_given, plan = list_facts(trace, language), draw_plan(trace.schedule)
+    sheet = write_markdown(question_list, format_title(trace, seed, language), facts_given, plan=plan)
+    return sheet, write_markdown(
+        question_list, format_title(trace, seed, language, True), facts_given, key=True, plan=plan
+    )
 
 
-def _choose_text(lang: str, en: str, zh: str) -> str:
-    return zh if lang == "zh" else en
+def _choose_text(language: str, en: str, zh: str) -> str:
+    return zh if language == "zh" else en
 
 
-def _format_rate(rate: float, lang: str) -> str:
+def _format_rate(rate: float, language: str) -> str:
     from ...units import format_bandwidth
 
-    return format_bandwidth(rate) + _choose_text(lang, " per direction", "（单向）")
+    return format_bandwidth(rate) + _choose_text(language, " per direction", "（单向）")
 
 
 def _format_time(seconds: float) -> str:

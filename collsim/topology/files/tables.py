@@ -31,19 +31,19 @@ _FABRICS = (("Fabrics", "name", "what"), ("网络结构", "名称", "是什么")
 _NO_YES = (("no", "yes"), ("否", "是"))
 
 
-def build_machine_tables(lang: str = "en") -> str:
-    """Tables of machines, of the links in them, of network cards, and of fabrics; `lang` is `en` or `zh`. Sources stand
-    as they are written, in English.
+def build_machine_tables(language: str = "en") -> str:
+    """Tables of machines, of the links in them, of network cards, and of fabrics. Sources stand as they are written, in
+    English.
 
     Args:
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Returns:
         Markdown.
     """
-    chinese = lang == "zh"
+    chinese = language == "zh"
     cards = [[f"`{n.name}`", *_list_figures(n.cable), _NO_YES[chinese][n.rdma], n.cable.source] for n in NICS.values()]
-    fabrics = [[f"`{name}`", Sentence(about).text(lang)] for name, about in FABRICS.items()]
+    fabrics = [[f"`{name}`", Sentence(about).text(language)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
             _format_table(_MACHINES[chinese], [_describe_machine(machine, chinese) for machine in machines().values()]),

@@ -9,7 +9,7 @@ globalThis.player = createPlayer(document.getElementById("player"), {
   timeline: read("timeline"),
   header: true,
   link: "hash",
-  lang: at.get("lang") ?? options.lang,
+  language: at.get("lang") ?? options.language,
   theme: options.theme,
   view: at.get("view") ?? options.view,
   t: at.has("t") ? Number(at.get("t")) : options.t,

@@ -51,17 +51,17 @@ BODY = """<main id="player"></main>
 LIGHT, DARK = TOKENS["bg"]
 
 
-def build_html_document(lang: str, title: str, policy: str, head: str, body: str) -> str:
+def build_html_document(language: str, title: str, policy: str, head: str, body: str) -> str:
     """Return one HTML page, with the content security policy that its caller needs; ``head`` and ``body`` are HTML.
 
     Args:
-        lang: Language of the page: `en` or `zh`.
+        language: Language of the page: `en` or `zh`.
         title: The title, a short text.
         policy: The content security policy.
         head: HTML of the head.
         body: HTML of the body.
     """
-    if lang == "zh":
+    if language == "zh":
         code = "zh-CN"
     else:
         code = "en"
@@ -79,13 +79,13 @@ def encode_inline_json(value: object) -> str:
     return bind_units(text).replace("<", "\\u003c")
 
 
-def _build_title(timeline: Mapping[str, Any], lang: str) -> str:
+def _build_title(timeline: Mapping[str, Any], language: str) -> str:
     if isinstance(timeline.get("meta"), Mapping):
         title = timeline.get("meta", {}).get("title", {})
     else:
         title = {}
     if isinstance(title, Mapping):
-        text = title.get(lang) or title.get("en")
+        text = title.get(language) or title.get("en")
     else:
         text = title
     if text:
@@ -102,7 +102,7 @@ def _build_background_css(theme: str | None) -> str:
 
 def build_standalone_page(
     timeline: Mapping[str, object] | str,
-    lang: str = "en",
+    language: str = "en",
     theme: str | None = None,
     *,
     view: str | None = None,
@@ -112,7 +112,7 @@ def build_standalone_page(
 
     Args:
         timeline: a timeline (``docs/timeline.md``) as a dict, or as JSON text; the packed form ``{"schema", "z"}`` too.
-        lang: language of the controls, ``"en"`` or ``"zh"``.
+        language: language of the controls, ``"en"`` or ``"zh"``.
         theme: ``"light"``, ``"dark"``, or None for the reader's own setting.
         view: ``"physical"`` or ``"logical"`` to begin with; None lets the player choose.
         t: moment to begin at, in seconds of the run.
@@ -120,14 +120,14 @@ def build_standalone_page(
     Raises:
         ValueError: For an unknown language or theme, text that is not JSON, or a number that JSON cannot hold (NaN).
     """
-    if lang not in LANGUAGES:
-        raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
+    if language not in LANGUAGES:
+        raise ValueError(f"unknown language {language!r}; use one of {', '.join(LANGUAGES)}")
     if isinstance(timeline, str):
         data: Mapping[str, object] = json.loads(timeline)
     else:
         data = timeline
-    options = {"lang": lang, "theme": theme, "view": view, "t": t}
-    return build_offline_page(read_bundle("player_page"), data, _build_title(data, lang), options)
+    options = {"language": language, "theme": theme, "view": view, "t": t}
+    return build_offline_page(read_bundle("player_page"), data, _build_title(data, language), options)
 
 
 def build_offline_page(
@@ -139,13 +139,13 @@ def build_offline_page(
         script: An ES module, which reads the elements ``timeline`` (the data) and ``options``.
         data: What the script draws, as JSON can hold it.
         title: Title of the page.
-        options: At least ``lang`` and ``theme``.
+        options: At least ``language`` and ``theme``.
         style: More CSS.
 
     Raises:
         ValueError: For an unknown theme, or a number that JSON cannot hold (NaN).
     """
-    lang, theme = options["lang"], options["theme"]
+    language, theme = options["language"], options["theme"]
     if theme not in THEMES:
         raise CollsimError("unknown theme {theme!r}; use 'light', 'dark' or None", theme=theme)
     if "</script" in script:
@@ -156,12 +156,12 @@ def build_offline_page(
         "'none'; form-action 'none'"
     )
     body = BODY.format(timeline=encode_inline_json(data), options=encode_inline_json(dict(options)), script=script)
-    return build_html_document(lang, title, policy, f"<style>{_build_background_css(theme)}{style}</style>", body)
+    return build_html_document(language, title, policy, f"<style>{_build_background_css(theme)}{style}</style>", body)
 
 
 def build_notebook_frame(
     timeline: Mapping[str, object] | str,
-    lang: str = "en",
+    language: str = "en",
     theme: str | None = None,
     *,
     view: str | None = None,
@@ -175,7 +175,7 @@ def build_notebook_frame(
 
     Args:
         timeline: A timeline, as for `build_standalone_page`.
-        lang: Language of the controls, ``"en"`` or ``"zh"``.
+        language: Language of the controls, ``"en"`` or ``"zh"``.
         theme: ``"light"``, ``"dark"``, or None for the reader's own setting.
         view: ``"physical"`` or ``"logical"`` to begin with; None lets the player choose.
         t: Moment to begin at, in seconds of the run.
@@ -184,7 +184,7 @@ def build_notebook_frame(
     Raises:
         ValueError: as `build_standalone_page`.
     """
-    return wrap_in_frame(build_standalone_page(timeline, lang, theme, view=view, t=t), height)
+    return wrap_in_frame(build_standalone_page(timeline, language, theme, view=view, t=t), height)
 
 
 def wrap_in_frame(page: str, height: int, title: str = "collsim player") -> str:

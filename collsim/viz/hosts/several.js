@@ -60,7 +60,7 @@ async function setSeveral(many, next) {
 /** Language and colours of the root and of the players. */
 function dressSeveral({ root, data, cards }) {
   dressRoot(root, data);
-  for (const { player } of cards) player.set({ lang: data.lang, theme: data.theme });
+  for (const { player } of cards) player.set({ language: data.language, theme: data.theme });
 }
 
 function destroySeveral(many) {
@@ -74,7 +74,7 @@ function destroySeveral(many) {
 
 /** A player without controls on the clock of all. */
 export function playerOf({ clock, data }, stage, timeline, options) {
-  return createPlayer(stage, { timeline, clock, lang: data.lang, theme: data.theme, compact: 300, ...options });
+  return createPlayer(stage, { timeline, clock, language: data.language, theme: data.theme, compact: 300, ...options });
 }
 
 /** Cards in so many columns; the width in pixels that a stage has in one of them. */

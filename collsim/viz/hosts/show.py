@@ -25,18 +25,18 @@ class Animation:
     """The player with one run in it. In a notebook it shows itself; `save` writes it to a file."""
 
     trace: Trace
-    lang: str = "en"
+    language: str = "en"
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require_language(self.lang)
+        require_language(self.language)
 
     @cached_property
     def timeline(self) -> Timeline:
         return build_timeline(self.trace)
 
     def _repr_html_(self) -> str:
-        return _convert_errors(lambda: build_notebook_frame(encode(self.timeline), self.lang, **self.options))
+        return _convert_errors(lambda: build_notebook_frame(encode(self.timeline), self.language, **self.options))
 
     def widget(self) -> Any:
         """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays
@@ -48,7 +48,7 @@ class Animation:
         from .widget import create_widget_class
 
         options = {key: value for key, value in self.options.items() if key != "height"}
-        return create_widget_class()(timeline=encode(self.timeline), lang=self.lang, **options)
+        return create_widget_class()(timeline=encode(self.timeline), language=self.language, **options)
 
     def save(self, path: str | PathLike[str], **options: Any) -> Path:
         """As `save(trace, path)`, in the language of this animation.
@@ -57,20 +57,20 @@ class Animation:
             path: The file to write.
             **options: Options of the format, as for `save`.
         """
-        return save(self.trace, path, **{"lang": self.lang, **options})
+        return save(self.trace, path, **{"language": self.language, **options})
 
     def __repr__(self) -> str:
         return f"<Animation of {self.trace!r}>"
 
 
-def require_language(lang: str) -> None:
+def require_language(language: str) -> None:
     """Raise CollsimError for a language that is not known.
 
     Args:
-        lang: The language that was asked for; only `en` and `zh` are known.
+        language: The language that was asked for; only `en` and `zh` are known.
     """
-    if not isinstance(lang, str) or lang not in LANGUAGES:
-        raise CollsimError("unknown language {lang!r}; use 'en' or 'zh'", lang=lang)
+    if not isinstance(language, str) or language not in LANGUAGES:
+        raise CollsimError("unknown language {language!r}; use 'en' or 'zh'", language=language)
 
 
 def _convert_errors(call: Callable[[], str]) -> str:
@@ -89,8 +89,8 @@ def _convert_errors(call: Callable[[], str]) -> str:
 def save(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 
-    `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a
-    film (`lang`, `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`, `dpi`).
+    `.html`: the player in one offline file (`language`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a
+    film (`language`, `frames`). `.png`, `.svg`: the machine with the bytes on every link (`language`, `dpi`).
 
     Args:
         trace: The run.
@@ -112,7 +112,7 @@ def save(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
         if name not in option_names:
             message = "{suffix} has no option {name!r}; it has {known}"
             raise CollsimError(message, suffix=target.suffix, name=name, known=", ".join(option_names))
-    require_language(options.get("lang", "en"))
+    require_language(options.get("language", "en"))
     with replace_file(target) as temporary:
         _write_file(writer, trace, temporary, options)
     return target
@@ -135,24 +135,24 @@ def _write_file(writer: Callable[..., None], trace: Trace, path: Path, options: 
         raise CollsimError("cannot save {suffix}: {error}", suffix=path.suffix, error=error) from error
 
 
-def _write_html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
-    path.write_text(build_standalone_page(build_encoded_timeline(trace), lang, **options), encoding="utf-8")
+def _write_html(trace: Trace, path: Path, language: str = "en", **options: Any) -> None:
+    path.write_text(build_standalone_page(build_encoded_timeline(trace), language, **options), encoding="utf-8")
 
 
-def _write_json(trace: Trace, path: Path, lang: str = "en") -> None:
+def _write_json(trace: Trace, path: Path, language: str = "en") -> None:
     path.write_text(dump_json(build_timeline(trace)), encoding="utf-8")
 
 
-def _write_film(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+def _write_film(trace: Trace, path: Path, language: str = "en", **options: Any) -> None:
     from ..pictures import film
 
-    (film.write_mp4 if path.suffix.lower() == ".mp4" else film.write_gif)(trace, path, lang, **options)
+    (film.write_mp4 if path.suffix.lower() == ".mp4" else film.write_gif)(trace, path, language, **options)
 
 
-def _write_still(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+def _write_still(trace: Trace, path: Path, language: str = "en", **options: Any) -> None:
     from ..pictures.still import write_machine_picture
 
-    write_machine_picture(trace, path, lang, **options)
+    write_machine_picture(trace, path, language, **options)
 
 
 WRITERS: dict[str, Callable[..., None]] = {

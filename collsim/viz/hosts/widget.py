@@ -12,7 +12,7 @@ from .bundle import read_bundle
 
 @cache
 def create_widget_class() -> Any:
-    """The widget class: traits `timeline`, `lang`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the
+    """The widget class: traits `timeline`, `language`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the
     player reports).
 
     Raises:
@@ -33,7 +33,7 @@ def create_widget_class() -> Any:
 
         _esm = read_bundle("player")
         timeline = traitlets.Dict().tag(sync=True)
-        lang = traitlets.Enum(["en", "zh"], "en").tag(sync=True)
+        language = traitlets.Enum(["en", "zh"], "en").tag(sync=True)
         theme = traitlets.Enum([None, "light", "dark"], None).tag(sync=True)
         view = traitlets.Enum([None, "physical", "logical"], None).tag(sync=True)
         t = traitlets.Float(None, allow_none=True).tag(sync=True)

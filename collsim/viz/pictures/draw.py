@@ -42,20 +42,20 @@ _KEY = 22.0
 _HEAD = 30.0
 
 
-def draw_topology(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
+def draw_topology(topology: Topology, ax: Axes | None = None, language: str = "en") -> Axes:
     """Draw a topology; see `Topology.draw`.
 
     Args:
         topology: The machine or network.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    if lang not in ("en", "zh"):
-        raise CollsimError(describe_unknown("language", lang, ("en", "zh")))
-    lang = choose_language(lang)
+    if language not in ("en", "zh"):
+        raise CollsimError(describe_unknown("language", language, ("en", "zh")))
+    language = choose_language(language)
     stage = lay_out(topology, select_links(topology))
-    family = find_fonts(lang)
-    entries = _list_kinds(topology, stage, lang)
+    family = find_fonts(language)
+    entries = _list_kinds(topology, stage, language)
     wide, tall = max(stage.w, 420.0), _HEAD + stage.h + 10 + _KEY * len(entries)
     if ax is None:
         ax = _create_axes(wide, tall)
@@ -66,9 +66,9 @@ def draw_topology(topology: Topology, ax: Axes | None = None, lang: str = "en") 
     ax.axis("off")
     dx = (wide - stage.w) / 2
     ax.text(16, 20, topology.name, fontsize=11 * scale, fontweight="bold", family=family, color=palette.INK)
-    _draw_panels(ax, stage, lang, family, scale, dx)
+    _draw_panels(ax, stage, language, family, scale, dx)
     _draw_links(ax, stage, scale, dx)
-    _draw_devices(ax, stage, lang, family, scale, dx)
+    _draw_devices(ax, stage, language, family, scale, dx)
     _draw_key(ax, entries, _HEAD + stage.h + 10, family, scale)
     return ax
 
@@ -115,7 +115,7 @@ def _get_line_width(stage: StageLayout, bandwidth: float) -> float:
     return max(0.8, stage.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
 
 
-def _list_kinds(topology: Topology, stage: StageLayout, lang: str) -> list[tuple[str, str, float]]:
+def _list_kinds(topology: Topology, stage: StageLayout, language: str) -> list[tuple[str, str, float]]:
     """A line of the key per kind and product: kind, text, width of its widest link."""
     picture, links = stage.picture, topology.links
     widest: dict[tuple[str, str], float] = {}
@@ -128,16 +128,16 @@ def _list_kinds(topology: Topology, stage: StageLayout, lang: str) -> list[tuple
         entries.append(
             (
                 kind,
-                _describe_kind(kind, label, rate, float(links.bandwidth[is_member].max()), lang),
+                _describe_kind(kind, label, rate, float(links.bandwidth[is_member].max()), language),
                 _get_line_width(stage, rate),
             )
         )
     return entries
 
 
-def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, lang: str) -> str:
+def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, language: str) -> str:
     """`IB NDR, 50 GB/s each way`; `4 × IB NDR, ...` where a drawn link stands for several."""
-    if lang == "zh":
+    if language == "zh":
         rated = f"{format_bandwidth(rate)} 每个方向"
     else:
         rated = f"{format_bandwidth(rate)} each way"
@@ -147,17 +147,17 @@ def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, lang: 
         several = f"{rate / cable_rate:.3g} × "
     else:
         several = ""
-    return f"{several}{label or words.capitalise(words.name_kind(kind)[lang == 'zh'])}, {rated}"
+    return f"{several}{label or words.capitalise(words.name_kind(kind)[language == 'zh'])}, {rated}"
 
 
 def _get_colour(kind: str) -> str:
     return KINDS.get(kind, KINDS["cable"])
 
 
-def _draw_panels(ax: Axes, stage: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
+def _draw_panels(ax: Axes, stage: StageLayout, language: str, family: list[str], scale: float, dx: float) -> None:
     for panel in stage.panels:
         _draw_box(ax, panel.box.shift(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
-        text, note = get_text(panel.label, lang), get_text(panel.note, lang)
+        text, note = get_text(panel.label, language), get_text(panel.note, language)
         if note.startswith("×"):
             text += f" {note}"
         elif note:
@@ -194,7 +194,7 @@ def _draw_links(ax: Axes, stage: StageLayout, scale: float, dx: float) -> None:
     ax.add_collection(LineCollection(paths, linewidths=widths, colors=colours, zorder=2))
 
 
-def _draw_devices(ax: Axes, stage: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
+def _draw_devices(ax: Axes, stage: StageLayout, language: str, family: list[str], scale: float, dx: float) -> None:
     picture = stage.picture
     for device, box in enumerate(stage.boxes):
         rank = picture.endpoint[device] >= 0 or picture.kind[device] == "gpu"
@@ -206,7 +206,7 @@ def _draw_devices(ax: Axes, stage: StageLayout, lang: str, family: list[str], sc
         device_box = box.shift(dx, _HEAD)
         _draw_box(ax, device_box, fill, edge, 4, line * scale, 4)
         draw_box_label(
-            ax, device_box, get_text(stage.labels[device], lang), family, rank=rank, strong=rank, scale=scale
+            ax, device_box, get_text(stage.labels[device], language), family, rank=rank, strong=rank, scale=scale
         )
 
 

@@ -43,20 +43,20 @@ _MOST_TOKENS = 400
 _FACES = ("NotoSansCJK-Regular.ttc", "LiberationSans-Regular.ttf", "Arial.ttf", "DejaVuSans.ttf")
 
 
-def write_gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
+def write_gif(trace: Trace, path: Path, language: str = "en", frames: int = 60) -> None:
     """An animated GIF of about nine seconds that repeats for ever.
 
     Args:
         trace: The run.
         path: The file to write.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         frames: Number of pictures, 2 to 1000.
     """
     from PIL.Image import Dither, Quantize
 
     pictures = [
         picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE)
-        for picture in _render_frames(trace, lang, frames)
+        for picture in _render_frames(trace, language, frames)
     ]
     pause = max(20, int(1000 * _SECONDS / len(pictures)))
     durations = [*([pause] * (len(pictures) - 1)), 1600]
@@ -87,20 +87,20 @@ def _find_ffmpeg() -> str:
         raise CollsimError("{reason}; or save as .gif or .html", reason=message) from error
 
 
-def write_mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
+def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240) -> None:
     """An H.264 film.
 
     Args:
         trace: The run.
         path: The file to write.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         frames: Number of pictures, 2 to 1000.
 
     Raises:
         CollsimError: Where there is no ffmpeg to write it.
     """
     ffmpeg = _find_ffmpeg()
-    pictures = _render_frames(trace, lang, frames)
+    pictures = _render_frames(trace, language, frames)
     first = next(pictures).convert("RGB")
     command = [
         ffmpeg,
@@ -139,10 +139,10 @@ def write_mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> 
             )
 
 
-def _render_frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
+def _render_frames(trace: Trace, language: str, frames: int) -> Iterator[Image]:
     if not 2 <= frames <= 1000:
         raise CollsimError("frames={frames!r} must be 2 to 1000", frames=frames)
-    film = Film.from_timeline(build_timeline(trace, inside=False), lang)
+    film = Film.from_timeline(build_timeline(trace, inside=False), language)
     return (film.render_frame(t) for t in np.linspace(0.0, film.time, frames))
 
 
@@ -151,7 +151,7 @@ class Film:
     """A timeline, ready to be drawn at any moment. `scale` is drawn pixels per pixel of the stage."""
 
     document: Timeline
-    lang: str
+    language: str
     time: float
     scale: float
     size: tuple[int, int]
@@ -163,22 +163,22 @@ class Film:
     still: dict[int, Image] = field(default_factory=dict)  # what does not move, of the step drawn last
 
     @classmethod
-    def from_timeline(cls, document: Timeline, lang: str) -> Film:
+    def from_timeline(cls, document: Timeline, language: str) -> Film:
         """A film of a run.
 
         Args:
             document: The timeline of the run (docs/timeline.md).
-            lang: "en" or "zh"; English where no font has Chinese characters.
+            language: "en" or "zh"; English where no font has Chinese characters.
         """
         stage, t = document["stage"], document["transfers"]
         scale = min(1.3, _WIDTH / stage["w"])
         size = (int(max(420.0, stage["w"] * scale)), int(stage["h"] * scale) + _HEAD + _FOOT)
         font = next((name for name in _FACES if _can_load_font(name)), None)
-        if font != _FACES[0] and lang == "zh":
-            lang = "en"
+        if font != _FACES[0] and language == "zh":
+            language = "en"
         return cls(
             document,
-            lang,
+            language,
             float(document["figures"]["time"]),
             scale * _FINE,
             size,
@@ -292,7 +292,7 @@ class Film:
             text_y = y + 4 * _FINE
             if p["foot"]:
                 text_y = bottom - 15 * _FINE
-            label, font = get_text(p["label"], self.lang), self._get_font(10)
+            label, font = get_text(p["label"], self.language), self._get_font(10)
             pen.text((x + 10 * _FINE, text_y), label, fill=palette.INK2, font=font)
 
     def _draw_links(self, pen: ImageDraw, use: dict[int, float]) -> None:
@@ -338,7 +338,7 @@ class Film:
             if d["endpoint"][i] >= 0:
                 ink, largest = palette.INK, 14.0
             pen.rounded_rectangle((x, y, right, bottom), 3 * _FINE, fill=palette.CARD, outline=outline, width=width)
-            label = get_text(d["label"][i], self.lang)
+            label = get_text(d["label"][i], self.language)
             if not label:
                 continue
             if bottom - y > 1.7 * (right - x):
@@ -377,18 +377,18 @@ class Film:
         document, wide = self.document, self.size[0] * _FINE
         pen.text(
             (12 * _FINE, 9 * _FINE),
-            get_text(document["meta"]["title"], self.lang),
+            get_text(document["meta"]["title"], self.language),
             fill=palette.INK,
             font=self._get_font(15),
         )
         base = (self.size[1] - _FOOT) * _FINE
         count = len(document["steps"]["t0"])
         phase = next(
-            (get_text(p["label"], self.lang) for p in document["phases"] if p["first"] <= step <= p["last"]), ""
+            (get_text(p["label"], self.language) for p in document["phases"] if p["first"] <= step <= p["last"]), ""
         )
         if not count:
             step_text = ""
-        elif self.lang == "en":
+        elif self.language == "en":
             step_text = f"step {step + 1} of {count}, {phase}"
         else:
             step_text = f"第 {step + 1} 步，共 {count} 步，{phase}"

@@ -1,7 +1,7 @@
 """Pictures of predictions: the curve beside what was measured, residuals by machine, what NCCL chooses, where ring and
 tree cross.
 
-Like `plots`: each draws into `ax` or a figure of its own and returns the Axes; `lang` is `en` or `zh`. Measured is
+Like `plots`: each draws into `ax` or a figure of its own and returns the Axes; `language` is `en` or `zh`. Measured is
 always ink dots, the prediction a blue line, NCCL's tuner grey dashes.
 """
 
@@ -35,7 +35,7 @@ _HUES = dict(
 _SCALES = {"time": 1.0, "busbw": 1e-9}
 
 
-def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang: str = "en") -> Axes:
+def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, language: str = "en") -> Axes:
     """Measured, predicted, and what NCCL's tuner believes, over size, both axes logarithmic. `table` is what
     `nccl.compare_run` returns.
 
@@ -45,7 +45,7 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
         table: A table as `nccl.compare_run` returns it, a row for each size.
         what: `time` (seconds) or `busbw` (GB/s).
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
@@ -61,34 +61,34 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
         ours, believed = ("predicted_busbw", "tuner_busbw")
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
     y = line[ours].to_numpy() * scale
-    within = _choose_text(lang, f"within {NEAR:g}×", f"{NEAR:g} 倍以内")
+    within = _choose_text(language, f"within {NEAR:g}×", f"{NEAR:g} 倍以内")
     ax.fill_between(x, y / NEAR, y * NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0, label=within)
     if line[believed].notna().any():
-        tuner = _choose_text(lang, "what NCCL's tuner believes", "NCCL tuner 的估计")
+        tuner = _choose_text(language, "what NCCL's tuner believes", "NCCL tuner 的估计")
         ax.plot(x, line[believed].to_numpy() * scale, "--", color=palette.EDGE, linewidth=1.4, label=tuner)
-    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=_choose_text(lang, "predicted", "预测"))
+    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=_choose_text(language, "predicted", "预测"))
     ax.plot(
         x,
         line[what].to_numpy() * scale,
         "o",
         color=palette.INK,
         markersize=5,
-        label=_choose_text(lang, "measured", "实测"),
+        label=_choose_text(language, "measured", "实测"),
     )
-    _format_size_axis(ax, lang)
+    _format_size_axis(ax, language)
     ax.set_yscale("log")
     if what == "time":
         ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
-        ax.set_ylabel(_choose_text(lang, "time", "时间"))
+        ax.set_ylabel(_choose_text(language, "time", "时间"))
     else:
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylabel("busbw, GB/s")
     ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "both", lang)
+    return _clean_axes(ax, "both", language)
 
 
 def predicted_against_measured(
-    table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, lang: str = "en"
+    table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, language: str = "en"
 ) -> Axes:
     """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
     `nccl.compare_runs` returns.
@@ -97,7 +97,7 @@ def predicted_against_measured(
         table: A table as `nccl.compare_runs` returns it.
         what: `time` (seconds) or `busbw` (GB/s).
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
@@ -113,7 +113,7 @@ def predicted_against_measured(
     for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
         inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
         label = _choose_text(
-            lang,
+            language,
             f"within {factor:g}×: {words.format_percent(inside)}",
             f"{factor:g} 倍以内：{words.format_percent(inside)}",
         )
@@ -124,7 +124,7 @@ def predicted_against_measured(
     for (low, high, en, zh), color, marker in zip(_list_bands(), palette.SERIES, "o^s", strict=False):
         band = (table["nbytes"] >= low) & (table["nbytes"] < high)
         if band.any():
-            ax.plot(x[band], y[band], marker, color=color, markersize=4, label=_choose_text(lang, en, zh))
+            ax.plot(x[band], y[band], marker, color=color, markersize=4, label=_choose_text(language, en, zh))
     ax.set_xscale("log")
     ax.set_yscale("log")
     unit = ""
@@ -136,20 +136,20 @@ def predicted_against_measured(
             unit = " busbw, GB/s"
     ax.set_xlim(*ends)
     ax.set_ylim(*ends)
-    ax.set_xlabel(_choose_text(lang, f"measured{unit or ' time'}", f"实测{unit or '时间'}"))
-    ax.set_ylabel(_choose_text(lang, f"predicted{unit or ' time'}", f"预测{unit or '时间'}"))
+    ax.set_xlabel(_choose_text(language, f"measured{unit or ' time'}", f"实测{unit or '时间'}"))
+    ax.set_ylabel(_choose_text(language, f"predicted{unit or ' time'}", f"预测{unit or '时间'}"))
     ax.legend(frameon=False, fontsize=8, loc="upper left")
-    return _clean_axes(ax, "both", lang)
+    return _clean_axes(ax, "both", language)
 
 
-def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what
     `nccl.compare_runs` returns.
 
     Args:
         table: A table as `nccl.compare_runs` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     _require_columns(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_runs")
     runs = list(dict.fromkeys(table["run"]))
@@ -164,7 +164,7 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> 
     titles = []
     for row, run in enumerate(runs):
         part = table[table["run"] == run]
-        titles.append(_choose_text(lang, part["title"].iloc[0], part["title_zh"].iloc[0]))
+        titles.append(_choose_text(language, part["title"].iloc[0], part["title_zh"].iloc[0]))
         grown = 6 + 2.4 * np.clip(np.log2(part["nbytes"].to_numpy(float)) - 6, 0, 26)
         ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=palette.INK, alpha=0.45, linewidths=0)
         large = part[part["nbytes"] >= 2**24]["ratio"]
@@ -180,11 +180,11 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> 
     ax.set_xticks(ticks, [f"{t:g}×" for t in ticks])
     ax.minorticks_off()
     en = "predicted ÷ measured time\nbar: median from 16 MiB on; larger dots: larger sizes"
-    ax.set_xlabel(_choose_text(lang, en, "预测时间 ÷ 实测时间\n竖线：16 MiB 以上的中位数；点越大，数据量越大"))
-    return _clean_axes(ax, "x", lang)
+    ax.set_xlabel(_choose_text(language, en, "预测时间 ÷ 实测时间\n竖线：16 MiB 以上的中位数；点越大，数据量越大"))
+    return _clean_axes(ax, "x", language)
 
 
-def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """What NCCL runs over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol.
 
     `table` is what `nccl.predict_choices` returns.
@@ -192,7 +192,7 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     Args:
         table: A table as `nccl.predict_choices` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     _require_columns(table, {"nodes", "nbytes", "algorithm", "protocol"}, "predict_choices")
     ax = _get_axes(ax, 8.6, 1.6 + 0.46 * table["nodes"].nunique())
@@ -213,22 +213,22 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     every = max(1, -(-len(sizes) // 12))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(int(s)) for s in sizes[::every]])
     ax.set_yticks(range(len(nodes)), [str(n) for n in nodes])
-    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
-    ax.set_ylabel(_choose_text(lang, "nodes", "节点数"))
+    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_ylabel(_choose_text(language, "nodes", "节点数"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
-    _clean_axes(ax, "both", lang)
+    _clean_axes(ax, "both", language)
     ax.grid(visible=False)
     return ax
 
 
-def crossover(result: Crossover, ax: Axes | None = None, lang: str = "en") -> Axes:
+def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -> Axes:
     """Ring and tree over size, and the size from which on the ring is faster. `found` is what
     `nccl.compare_ring_and_tree` returns.
 
     Args:
         result: What `nccl.compare_ring_and_tree` returns.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     ax = _get_axes(ax, 7.2, 4.4)
     table = result.table
@@ -241,15 +241,15 @@ def crossover(result: Crossover, ax: Axes | None = None, lang: str = "en") -> Ax
             marker=marker,
             markersize=4,
             linewidth=2,
-            label=_choose_text(lang, f"{name}, predicted", f"{name}，预测"),
+            label=_choose_text(language, f"{name}, predicted", f"{name}，预测"),
         )
-        believed = _choose_text(lang, f"{name}, NCCL's tuner", f"{name}，NCCL tuner")
+        believed = _choose_text(language, f"{name}, NCCL's tuner", f"{name}，NCCL tuner")
         ax.plot(x, table[f"{name}_tuner"], "--", color=color, linewidth=1.2, alpha=0.8, label=believed)
-    _format_size_axis(ax, lang)
+    _format_size_axis(ax, language)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(lambda v, _: words.format_duration(v))
-    ax.set_ylabel(_choose_text(lang, "time", "时间"))
-    who = (_choose_text(lang, "predicted", "预测"), _choose_text(lang, "NCCL's tuner", "NCCL tuner"))
+    ax.set_ylabel(_choose_text(language, "time", "时间"))
+    who = (_choose_text(language, "predicted", "预测"), _choose_text(language, "NCCL's tuner", "NCCL tuner"))
     lines = []
     for crossing, style, source, column in (
         (result.crossing, "-", who[0], ""),
@@ -259,21 +259,25 @@ def crossover(result: Crossover, ax: Axes | None = None, lang: str = "en") -> Ax
             ax.axvline(crossing, color=palette.INK, linewidth=1.2, linestyle=style)
             size = format_bytes(_round_bytes(crossing))
             lines.append(
-                _choose_text(lang, f"{source}: the ring is ahead from {size} on", f"{source}：从 {size} 起 ring 更快")
+                _choose_text(
+                    language, f"{source}: the ring is ahead from {size} on", f"{source}：从 {size} 起 ring 更快"
+                )
             )
         else:
             last = table.iloc[-1]
             if last[f"ring{column}"] <= last[f"tree{column}"]:
                 lines.append(
-                    _choose_text(lang, f"{source}: the ring is ahead at every size", f"{source}：ring 始终更快")
+                    _choose_text(language, f"{source}: the ring is ahead at every size", f"{source}：ring 始终更快")
                 )
             else:
                 lines.append(
-                    _choose_text(lang, f"{source}: the ring never overtakes the tree", f"{source}：ring 没有反超 tree")
+                    _choose_text(
+                        language, f"{source}: the ring never overtakes the tree", f"{source}：ring 没有反超 tree"
+                    )
                 )
     ax.set_title("\n".join(lines), fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "both", lang)
+    return _clean_axes(ax, "both", language)
 
 
 # ---- parts
@@ -287,10 +291,10 @@ def _require_columns(table: pd.DataFrame, columns: set[str], maker: str) -> None
         raise CollsimError("{what}; give what collsim.nccl.{maker}(...) returns", what=what, maker=maker)
 
 
-def _format_size_axis(ax: Axes, lang: str) -> None:
+def _format_size_axis(ax: Axes, language: str) -> None:
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(_format_tick)
-    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
 
 
 def _round_bytes(nbytes: float) -> int:

@@ -1,7 +1,7 @@
 """Plots that are good without touching anything. Each draws into `ax` or a figure of its own, and returns the Axes.
 
-`lang` is `en` or `zh`. Lines differ in marker and dash, bars in length and print, cells in number: all read the same in
-grey. matplotlib's object-oriented interface only: no global state, safe in a server's threads.
+`language` is `en` or `zh`. Lines differ in marker and dash, bars in length and print, cells in number: all read the
+same in grey. matplotlib's object-oriented interface only: no global state, safe in a server's threads.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LONGEST_LINE = 66  # characters of a title
 _DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # lines that lie on each other show through
 
 
-def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Time against message size, a line per algorithm and topology, both axes logarithmic. `frame` is what `sweep`
     returns.
 
@@ -66,31 +66,31 @@ def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en"
     Args:
         frame: A table as `sweep` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    return _plot_over_size(frame, "time", _choose_text(lang, "time", "时间"), ax, lang, logarithmic=True)
+    return _plot_over_size(frame, "time", _choose_text(language, "time", "时间"), ax, language, logarithmic=True)
 
 
-def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology; of many the six foremost are
     named, as in `time_over_size`.
 
     Args:
         frame: A table as `sweep` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    return _plot_over_size(frame, "busbw", "busbw, GB/s", ax, lang, logarithmic=False)
+    return _plot_over_size(frame, "busbw", "busbw, GB/s", ax, language, logarithmic=False)
 
 
-def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
+def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its
     bytes.
 
     Args:
         trace: The run.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     ax = _get_axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
@@ -110,7 +110,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     ax.set_xticks(range(0, 101, 20))
     ax.set_xlabel(
         _choose_text(
-            lang,
+            language,
             "busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)",
             "忙碌时间占全程的百分比（字节 ÷ 带宽 ÷ 时间，单向）",
         )
@@ -119,28 +119,28 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     if left_out := len(used) - len(order):
         top = words.format_percent(float(share[order[-1]]))
         more = "\n" + _choose_text(
-            lang, f"{left_out} more links, none above {top}", f"另外 {left_out} 条链路，都不超过 {top}"
+            language, f"{left_out} more links, none above {top}", f"另外 {left_out} 条链路，都不超过 {top}"
         )
-    ax.set_title(_build_title(trace, lang) + more, fontsize=10, loc="left")
-    return _clean_axes(ax, "x", lang)
+    ax.set_title(_build_title(trace, language) + more, fontsize=10, loc="left")
+    return _clean_axes(ax, "x", language)
 
 
-def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
+def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     """Bytes that have crossed each class of links so far (one link of it), against time.
 
     Args:
         trace: The run.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     ax = _get_axes(ax, 7.2, 4.2)
     unit, factor = _choose_time_unit(trace.time)
     drawing = build_drawing(lay_out(trace.topology, trace.link_bytes), trace, inside=True)
     for number, row in enumerate(build_rows(trace, drawing)):
-        if row["note"][lang]:
-            label = f"{row['label'][lang]} ({row['note'][lang]})"
+        if row["note"][language]:
+            label = f"{row['label'][language]} ({row['note'][language]})"
         else:
-            label = row["label"][lang]
+            label = row["label"][language]
         seconds, carried = _sum_carried_bytes(trace, np.flatnonzero(np.isin(drawing.link_of, row["links"])))
         ax.plot(
             seconds * factor,
@@ -150,23 +150,25 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
             linewidth=2.4 if row["hot"] else 1.6,
             linestyle=_DASHES[number % len(_DASHES)],
         )
-    ax.set_xlabel(_choose_text(lang, f"time, {unit}", f"时间，{unit}"))
-    ax.set_ylabel(_choose_text(lang, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB"))
+    ax.set_xlabel(_choose_text(language, f"time, {unit}", f"时间，{unit}"))
+    ax.set_ylabel(
+        _choose_text(language, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB")
+    )
     ax.set_ylim(bottom=0)
     ax.set_xlim(0, max(trace.time * factor, 1e-12))
-    ax.set_title(_build_title(trace, lang), fontsize=10, loc="left")
+    ax.set_title(_build_title(trace, language), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "y", lang)
+    return _clean_axes(ax, "y", language)
 
 
-def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
+def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     """When each rank sends: a lane per endpoint; reduces in blue, copies in green.
 
     Args:
         trace: The run.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     ax = _get_axes(ax, 8.0, 4.2)
     s, t = trace.schedule, trace.schedule.transfers
@@ -200,24 +202,24 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     ax.set_ylim(lanes - 0.4, -0.6)
     hidden = s.endpoints - lanes
     if hidden:
-        more = _choose_text(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示")
+        more = _choose_text(language, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示")
     else:
         more = ""
-    ax.set_xlabel(_choose_text(lang, f"time, {unit}", f"时间，{unit}") + more)
-    ax.set_title(_build_title(trace, lang, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
+    ax.set_xlabel(_choose_text(language, f"time, {unit}", f"时间，{unit}") + more)
+    ax.set_title(_build_title(trace, language, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.06))
-    return _clean_axes(ax, "x", lang)
+    return _clean_axes(ax, "x", language)
 
 
-def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep`
     returns for one collective.
 
     Args:
         frame: A table as `sweep` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     _require_columns(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     _require_one_collective(frame)
@@ -239,30 +241,30 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     every = max(1, math.ceil(len(sizes) / 6))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(s) for s in sizes[::every]])
     ax.set_yticks(range(len(ranks)), [str(r) for r in ranks])
-    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
-    ax.set_ylabel(_choose_text(lang, "ranks", "rank 数"))
-    ax.set_title(_choose_text(lang, "The fastest algorithm", "最快的算法"), fontsize=10, loc="left")
+    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_ylabel(_choose_text(language, "ranks", "rank 数"))
+    ax.set_title(_choose_text(language, "The fastest algorithm", "最快的算法"), fontsize=10, loc="left")
     if names:
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    _clean_axes(ax, "both", lang)
+    _clean_axes(ax, "both", language)
     ax.grid(visible=False)
     return ax
 
 
-def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """What doubling each link would save, the largest on top. `frame` is what `sensitivity` returns.
 
     Args:
         frame: A table as `sensitivity` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     _require_columns(frame, {"what", "name", "doubled"}, "sensitivity")
     ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
     y = np.arange(len(top))
     # a bar for all links of a kind is full and red, one for a single link blue and hatched
-    looks = {"kind": (palette.USE["full"], "", _choose_text(lang, "all {}", "全部 {}"))}
+    looks = {"kind": (palette.USE["full"], "", _choose_text(language, "all {}", "全部 {}"))}
     bars = [looks.get(what, (palette.USE["room"], "//", "{}")) for what in top["what"]]
     ax.barh(
         y,
@@ -285,11 +287,11 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
         )
     ax.invert_yaxis()
     ax.set_xlim(0, max([10.0, *(115 * top["doubled"])]))
-    ax.set_xlabel(_choose_text(lang, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
-    return _clean_axes(ax, "x", lang)
+    ax.set_xlabel(_choose_text(language, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
+    return _clean_axes(ax, "x", language)
 
 
-def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too
     many pay alpha.
 
@@ -298,7 +300,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     Args:
         frame: `best(...).tried`, or a sweep over `chunks`.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     _require_columns(frame, {"algorithm", "options", "time"}, "best")
     from matplotlib.ticker import LogLocator, NullFormatter
@@ -326,20 +328,20 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.2, 1.5, 2, 3, 5, 7)))  # the curve rarely spans a power of ten
     ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(_choose_text(lang, "chunks", "chunk 数"))
-    ax.set_ylabel(_choose_text(lang, "time", "时间"))
+    ax.set_xlabel(_choose_text(language, "chunks", "chunk 数"))
+    ax.set_ylabel(_choose_text(language, "time", "时间"))
     if len(chunked):
         ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "both", lang)
+    return _clean_axes(ax, "both", language)
 
 
-def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en") -> Axes:
+def differences(comparison: Comparison, ax: Axes | None = None, language: str = "en") -> Axes:
     """Bytes over every kind of link in two runs, and the times. `comparison` is what `compare` returns.
 
     Args:
         comparison: What `compare` returns.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     ax = _get_axes(ax, 7.2, 3.6)
     kinds = comparison.kinds
@@ -354,9 +356,9 @@ def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en"
         )
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()
-    ax.set_xlabel(_choose_text(lang, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
+    ax.set_xlabel(_choose_text(language, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
-    return _clean_axes(ax, "x", lang)
+    return _clean_axes(ax, "x", language)
 
 
 # ---- parts
@@ -394,19 +396,19 @@ def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     return created
 
 
-def _choose_text(lang: str, en: str, zh: str) -> str:
+def _choose_text(language: str, en: str, zh: str) -> str:
     """The text in the language that was asked for (in English where no font has the characters)."""
-    if lang == "zh" and choose_language(lang) == "zh":
+    if language == "zh" and choose_language(language) == "zh":
         return zh
     return en
 
 
-def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
-    if lang == "zh":
+def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], language: str) -> Axes:
+    if language == "zh":
         from matplotlib.text import Text
 
         for text in ax.findobj(Text):
-            text.set_fontfamily(find_fonts(lang))  # type: ignore[attr-defined]
+            text.set_fontfamily(find_fonts(language))  # type: ignore[attr-defined]
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -417,12 +419,12 @@ def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
     return ax
 
 
-def _build_title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
+def _build_title(trace: Trace, language: str, more: tuple[str, str] = ("", "")) -> str:
     """What ran where, in as many lines as it needs."""
     what, where = trace.schedule.label, trace.topology.name
     size, took = format_bytes(trace.nbytes), words.format_duration(trace.time)
     title = _choose_text(
-        lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}"
+        language, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}"
     )
     return textwrap.fill(bind_units(title), _LONGEST_LINE)
 
@@ -444,7 +446,7 @@ def _sum_carried_bytes(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Floa
 
 
 def _plot_over_size(
-    frame: pd.DataFrame, column: str, label: str, ax: Axes | None, lang: str, *, logarithmic: bool
+    frame: pd.DataFrame, column: str, label: str, ax: Axes | None, language: str, *, logarithmic: bool
 ) -> Axes:
     _require_columns(frame, {"nbytes", "algorithm", column}, "sweep")
     ax = _get_axes(ax, 7.2, 4.4)
@@ -453,7 +455,7 @@ def _plot_over_size(
     if "topology" in good.columns and good["topology"].nunique() > 1:
         by.append("topology")
     lines = _build_lines(good, by, column, {"busbw": 1e-9}.get(column, 1.0))
-    drawn = draw_lines(ax, lines, logarithmic, _choose_text(lang, "{count} more", "另外 {count} 条"))
+    drawn = draw_lines(ax, lines, logarithmic, _choose_text(language, "{count} more", "另外 {count} 条"))
     ax.set_xscale("log", base=2)
     if logarithmic:
         ax.set_yscale("log")
@@ -461,14 +463,14 @@ def _plot_over_size(
     else:
         ax.set_ylim(bottom=0)
     ax.xaxis.set_major_formatter(_format_tick)
-    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
     ax.set_ylabel(label)
     if ax.get_figure(root=True).get_layout_engine() is not None:  # type: ignore[union-attr]
         name_ends(ax, lines, drawn)
         _count_grey_lines(ax)
     elif lines:
         ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "both", lang)
+    return _clean_axes(ax, "both", language)
 
 
 def _format_tick(value: float, position: object) -> str:

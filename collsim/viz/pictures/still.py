@@ -44,17 +44,17 @@ _HEAD = 64.0
 _LETTER = 1.25  # points of a font whose letters are a pixel wide on average
 
 
-def find_fonts(lang: str = "en") -> list[str]:
+def find_fonts(language: str = "en") -> list[str]:
     """Families that are installed, for a text in this language.
 
     Args:
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     have = _list_families()
-    if lang == "zh" and not have & set(CHINESE):
+    if language == "zh" and not have & set(CHINESE):
         _register_new_fonts()
         have = _list_families()
-    return [name for name in (LATIN + CHINESE if lang == "zh" else LATIN) if name in have] or ["DejaVu Sans"]
+    return [name for name in (LATIN + CHINESE if language == "zh" else LATIN) if name in have] or ["DejaVu Sans"]
 
 
 def _list_families() -> set[str]:
@@ -75,52 +75,52 @@ def _register_new_fonts() -> None:
                 font_manager.fontManager.addfont(path)
 
 
-def choose_language(lang: str) -> str:
+def choose_language(language: str) -> str:
     """The language in which labels can be written here: English where no font has the characters, and says so.
 
     Args:
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    if lang == "zh" and not any(name in CHINESE for name in find_fonts("zh")):
+    if language == "zh" and not any(name in CHINESE for name in find_fonts("zh")):
         warnings.warn(
             "no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English",
             stacklevel=3,
         )
         return "en"
-    return lang
+    return language
 
 
-def write_machine_picture(trace: Trace, path: Path, lang: str = "en", dpi: int = 144) -> None:
+def write_machine_picture(trace: Trace, path: Path, language: str = "en", dpi: int = 144) -> None:
     """Write the picture as PNG or SVG by the path's suffix; text in an SVG stays text.
 
     Args:
         trace: The run.
         path: The file to write.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         dpi: Dots per inch.
     """
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}):
-        figure = draw_machine_figure(trace, lang)
+        figure = draw_machine_figure(trace, language)
         metadata: dict[str, str | None] = {"Software": "collsim"}
         if path.suffix.lower() == ".svg":
             metadata = {"Date": None}
         figure.savefig(path, format=path.suffix[1:].lower(), dpi=dpi, metadata=metadata)
 
 
-def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
+def draw_machine_figure(trace: Trace, language: str = "en") -> Figure:
     """The machine with its title, figures and the table of links that are alike, as a matplotlib Figure.
 
     Args:
         trace: The run.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     from matplotlib.figure import Figure
 
-    lang = choose_language(lang)
+    language = choose_language(language)
     document = build_timeline(trace, inside=False)
-    family = find_fonts(lang)
+    family = find_fonts(language)
     wide, tall = max(640.0, document["stage"]["w"]), document["stage"]["h"]
     lines = len(document["rows"])
     height = _HEAD + tall + 14 + _ROW * (lines + 1) * bool(lines) + 12
@@ -130,30 +130,30 @@ def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
     ax.set_ylim(height, 0)
     ax.axis("off")
     left = (wide - document["stage"]["w"]) / 2
-    _draw_head(ax, document, lang, family, wide)
-    _draw_stage(ax, document, lang, family, left, _HEAD)
-    _draw_table(ax, document, lang, family, _HEAD + tall + 14, wide)
+    _draw_head(ax, document, language, family, wide)
+    _draw_stage(ax, document, language, family, left, _HEAD)
+    _draw_table(ax, document, language, family, _HEAD + tall + 14, wide)
     return figure
 
 
-def get_text(value: str | Mapping[str, str], lang: str) -> str:
+def get_text(value: str | Mapping[str, str], language: str) -> str:
     """A text of the timeline in one language; plain strings are the same in both.
 
     Args:
         value: A text, or `{"en": ..., "zh": ...}`.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     if isinstance(value, dict):
-        return str(value.get(lang, value.get("en", "")))
+        return str(value.get(language, value.get("en", "")))
     return str(value)
 
 
-def _draw_head(ax: Axes, document: Timeline, lang: str, family: list[str], wide: float) -> None:
+def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], wide: float) -> None:
     figures = document["figures"]
     ax.text(
         16,
         26,
-        get_text(document["meta"]["title"], lang),
+        get_text(document["meta"]["title"], language),
         fontsize=12,
         fontweight="bold",
         family=family,
@@ -165,7 +165,7 @@ def _draw_head(ax: Axes, document: Timeline, lang: str, family: list[str], wide:
         f"busbw {words.format_rate(figures['busbw'])}",
     ]
     if document["bottleneck"]:
-        parts.append(get_text(document["bottleneck"]["text"], lang))
+        parts.append(get_text(document["bottleneck"]["text"], language))
     figures_text = " · ".join(parts)
     size = max(8.5, min(11.0, _LETTER * (wide - 32) / len(figures_text)))  # as large as it fits
     ax.text(16, 48, figures_text, fontsize=size, family=family, color=palette.INK2)
@@ -184,16 +184,16 @@ def compute_shares(document: Timeline) -> list[float]:
     return [nbytes / (rate * duration) for nbytes, rate in zip(link_bytes, rates, strict=True)]
 
 
-def _draw_stage(ax: Axes, document: Timeline, lang: str, family: list[str], dx: float, dy: float) -> None:
+def _draw_stage(ax: Axes, document: Timeline, language: str, family: list[str], dx: float, dy: float) -> None:
     for p in document["panels"]:
-        _draw_panel(ax, p, lang, family, dx, dy)
+        _draw_panel(ax, p, language, family, dx, dy)
     _draw_links(ax, document, dx, dy)
     used = _find_used_devices(document)
     for i in range(len(document["devices"]["kind"])):
-        _draw_device(ax, document["devices"], i, i in used, lang, family, dx, dy)
+        _draw_device(ax, document["devices"], i, i in used, language, family, dx, dy)
 
 
-def _draw_panel(ax: Axes, p: TimelinePanel, lang: str, family: list[str], dx: float, dy: float) -> None:
+def _draw_panel(ax: Axes, p: TimelinePanel, language: str, family: list[str], dx: float, dy: float) -> None:
     """What stands around the devices of a node, with its name."""
     _draw_box(
         ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
@@ -203,11 +203,11 @@ def _draw_panel(ax: Axes, p: TimelinePanel, lang: str, family: list[str], dx: fl
     else:
         down = 19
     look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "family": family, "color": palette.INK, "zorder": 5}
-    ax.text(p["x"] + 14 + dx, p["y"] + down + dy, get_text(p["label"], lang), **look)
+    ax.text(p["x"] + 14 + dx, p["y"] + down + dy, get_text(p["label"], language), **look)
 
 
 def _draw_device(
-    ax: Axes, d: TimelineDevices, i: int, is_used: bool, lang: str, family: list[str], dx: float, dy: float
+    ax: Axes, d: TimelineDevices, i: int, is_used: bool, language: str, family: list[str], dx: float, dy: float
 ) -> None:
     """One device; on: does it carry anything?"""
     host = d["kind"][i] in ("cpu", "memory")
@@ -224,7 +224,7 @@ def _draw_device(
         edge, line = (palette.EDGE, 0.7)
     _draw_box(ax, box, fill, edge, radius=4, line=line, zorder=4)
     rank = d["endpoint"][i] >= 0
-    draw_box_label(ax, box, get_text(d["label"][i], lang), family, rank=rank, strong=rank or is_used)
+    draw_box_label(ax, box, get_text(d["label"][i], language), family, rank=rank, strong=rank or is_used)
 
 
 def _draw_box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:
@@ -340,7 +340,7 @@ def _find_middle(path: Floats) -> tuple[float, float]:
     return float(np.interp(half, distances, path[:, 0])), float(np.interp(half, distances, path[:, 1]))
 
 
-def _draw_table(ax: Axes, document: Timeline, lang: str, family: list[str], top: float, wide: float) -> None:
+def _draw_table(ax: Axes, document: Timeline, language: str, family: list[str], top: float, wide: float) -> None:
     """A line for each number on the machine: what the links are, the bytes of the busiest of them, how busy it is."""
     if not document["rows"]:
         return
@@ -354,7 +354,7 @@ def _draw_table(ax: Axes, document: Timeline, lang: str, family: list[str], top:
             weight = "normal"
         ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
 
-    if lang == "en":
+    if language == "en":
         head = ("bytes, busiest link", "busy")
     else:
         head = ("字节（最忙的一条）", "占用")
@@ -365,7 +365,7 @@ def _draw_table(ax: Axes, document: Timeline, lang: str, family: list[str], top:
         busiest = max(row["links"], key=lambda i: part[i])
         color = palette.USE[palette.classify_use(part[busiest])]
         _draw_number(ax, number, (24, y - 4), color)
-        put(42, y, get_text(row["label"], lang), 11, palette.INK, bold=row["hot"])
-        put(300, y, get_text(row["note"], lang), 10, palette.INK3)
+        put(42, y, get_text(row["label"], language), 11, palette.INK, bold=row["hot"])
+        put(300, y, get_text(row["note"], language), 10, palette.INK3)
         put(right - 90, y, words.format_size(link_bytes[busiest]), 11, palette.INK, side="right")
         put(right, y, words.format_percent(part[busiest]), 11, color, bold=True, side="right")

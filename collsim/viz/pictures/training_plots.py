@@ -48,18 +48,18 @@ _LOSSES = {
 _FORWARD, _BACKWARD, _OTHER = palette.TINT["room"], palette.USE["room"], palette.IDLE
 
 
-def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
+def plot(trace: StepTrace, ax: Axes | None = None, language: str = "en") -> Axes:
     """Draw a step into `ax` or a figure of its own; the Axes.
 
     A bucket has one colour on the network lane, waits for the network are hatched, the critical chain has a dark edge.
-    Computing is light forward and dark backward. `lang` is en or zh.
+    Computing is light forward and dark backward. `language` is en or zh.
 
     Args:
         trace: The step of training.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    if choose_language(lang) == "zh":
+    if choose_language(language) == "zh":
         word = 1
     else:
         word = 0
@@ -83,7 +83,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     ax.set_xlim(0, max(1e3 * trace.time, 1e-9))
     ax.set_xlabel(_WORDS["time"][word])
     ax.set_title(f"{trace.step.model.name}, {trace.step.label}", loc="left")
-    return _clean_axes(ax, "x", lang)
+    return _clean_axes(ax, "x", language)
 
 
 def _get_colour(task: StepTask) -> str:
@@ -116,19 +116,19 @@ def _draw_waits(trace: StepTrace, ax: Axes) -> None:
             )
 
 
-def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: str = "en") -> Axes:
+def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language: str = "en") -> Axes:
     """Draw tables of `train.measure_scaling` by their kind, {"weak": ..., "strong": ...}: efficiency over GPUs, solid
     against the nodes of the first row, dashed against one GPU by itself. Rows that cannot be are left out.
 
     Args:
         tables: Tables of `train.measure_scaling` by their kind: `weak`, `strong`.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
 
     Raises:
         CollsimError: For a kind that is neither.
     """
-    if choose_language(lang) == "zh":
+    if choose_language(language) == "zh":
         word = 1
     else:
         word = 0
@@ -150,19 +150,19 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
     ax.set_xlabel(_SCALING["gpus"][word])
     ax.set_ylabel(f"{_SCALING['efficiency'][word]}, %")
     ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "both", lang)
+    return _clean_axes(ax, "both", language)
 
 
-def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Draw a table of `train.time_faults`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so.
 
     Args:
         table: A table as `train.time_faults` returns it.
         ax: Axes to draw into; None for a figure of its own.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    if choose_language(lang) == "zh":
+    if choose_language(language) == "zh":
         word = 1
     else:
         word = 0
@@ -183,18 +183,18 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axe
     ax.set_ylim(len(table) - 0.4, -0.6)
     ax.set_xlabel(_LOSSES["seconds"][word])
     ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "x", lang)
+    return _clean_axes(ax, "x", language)
 
 
-def write_step_picture(trace: StepTrace, path: Path, lang: str = "en") -> Path:
+def write_step_picture(trace: StepTrace, path: Path, language: str = "en") -> Path:
     """Write the timeline as .png, .svg or .pdf.
 
     Args:
         trace: The step of training.
         path: The file to write.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
-    figure: Any = plot(trace, lang=lang).figure
+    figure: Any = plot(trace, language=language).figure
     with replace_file(path) as temporary:
         figure.savefig(temporary, dpi=150)
     return path

@@ -199,17 +199,17 @@ def _split_words(text: str) -> Iterator[str]:
         yield word
 
 
-def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Axes], Axes] | None:
+def create_machine_drawing(topology: Topology, language: str) -> Callable[[Axes], Axes] | None:
     """A function that draws the machine in given Axes; None where it is too large to be drawn.
 
     Args:
         topology: The machine or network.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     from matplotlib.figure import Figure
 
     def draw(ax: Axes) -> Axes:
-        drawn: Axes = topology.draw(ax=ax, lang=lang)
+        drawn: Axes = topology.draw(ax=ax, language=language)
         return drawn
 
     try:
@@ -219,20 +219,20 @@ def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Axes], Ax
     return draw
 
 
-def render_machine(topology: Topology, form: str, lang: str) -> bytes:
+def render_machine(topology: Topology, form: str, language: str) -> bytes:
     """The machine's picture; empty where it is too large to be drawn.
 
     Args:
         topology: The machine or network.
         form: Suffix of the format without the dot: `png`, `svg`, ...
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     import matplotlib as mpl
 
     out = BytesIO()
     try:
         with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
-            figure = topology.draw(lang=lang).figure
+            figure = topology.draw(language=language).figure
             metadata = {"svg": {"Date": None}}.get(form)
             figure.savefig(out, format=form, dpi=110, metadata=metadata)
     except CollsimError:

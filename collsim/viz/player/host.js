@@ -5,11 +5,11 @@ import { withPlayback } from "./playback.js";
 import { createPlayer } from "./ui/player.js";
 
 /**
- * Streamlit: data = {id, timeline, lang, theme, t, view, node, header}. A call with the same id changes neither the
+ * Streamlit: data = {id, timeline, language, theme, t, view, node, header}. A call with the same id changes neither the
  * moment nor whether it plays.
  */
-const streamlit = component((box, { lang, theme, view, t, node, header }) => {
-  const player = createPlayer(box, { lang, theme, view, t, node, header });
+const streamlit = component((box, { language, theme, view, t, node, header }) => {
+  const player = createPlayer(box, { language, theme, view, t, node, header });
   let data = null,
     ready = Promise.resolve();
   return withPlayback("run", {
@@ -18,7 +18,12 @@ const streamlit = component((box, { lang, theme, view, t, node, header }) => {
       if (data?.id !== next.id) ready = player.setTimeline(next.timeline, true, next.t);
       else if (next.t != null && next.t !== data.t) player.seek(next.t);
       const isOtherView = data && next.view !== data.view;
-      player.set({ lang: next.lang, theme: next.theme, header: next.header, ...(isOtherView && { view: next.view }) });
+      player.set({
+        language: next.language,
+        theme: next.theme,
+        header: next.header,
+        ...(isOtherView && { view: next.view }),
+      });
       data = next;
       return ready;
     },
@@ -32,11 +37,11 @@ const streamlit = component((box, { lang, theme, view, t, node, header }) => {
 });
 
 /**
- * anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back.
+ * anywidget: a model with `timeline`, `language`, `theme`, `view` and `t` (a change of it seeks); `state` is written back.
  */
 function jupyter({ model, el: box }) {
   const player = createPlayer(box, {
-    lang: model.get("lang"),
+    language: model.get("language"),
     theme: model.get("theme"),
     view: model.get("view"),
     t: model.get("t"),
@@ -50,7 +55,8 @@ function jupyter({ model, el: box }) {
     "change:timeline": () => player.setTimeline(model.get("timeline"), true),
     "change:t": () => model.get("t") != null && player.seek(model.get("t")),
   };
-  for (const name of ["lang", "theme", "view"]) heard[`change:${name}`] = () => player.set({ [name]: model.get(name) });
+  for (const name of ["language", "theme", "view"])
+    heard[`change:${name}`] = () => player.set({ [name]: model.get(name) });
   heard["change:timeline"]();
   for (const name in heard) model.on(name, heard[name]);
   return () => {

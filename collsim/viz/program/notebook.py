@@ -69,7 +69,7 @@ def format_run_html(run: ProgramRun, language: str = "en") -> str:
         f"{picture}</div>"
     )
     if isinstance(run.schedule, Schedule) and len(run.schedule):
-        card += str(getattr(run.animate(lang=language), "_repr_html_")())  # noqa: B009
+        card += str(getattr(run.animate(language=language), "_repr_html_")())  # noqa: B009
     return card
 
 
@@ -102,7 +102,7 @@ def _build_options() -> _Options:
     options.add_argument("--eager-limit")
     options.add_argument("--machine")
     options.add_argument("--late", action="append", default=[])
-    options.add_argument("--lang", default="en", choices=("en", "zh"))
+    options.add_argument("--language", "--lang", default="en", choices=("en", "zh"))
     return options
 
 
@@ -110,7 +110,7 @@ def register_program_magic(shell: Shell) -> None:
     """Make `%%program` known to a notebook: `%load_ext collsim` does so.
 
     The cell is run as `cs.program` runs it. Options: `--ranks --collective --entry --nbytes --eager-limit --machine
-    --late RANK=TIME --lang`; a name before them is the variable that gets the `ProgramRun`.
+    --late RANK=TIME --language`; a name before them is the variable that gets the `ProgramRun`.
 
     Args:
         shell: of IPython.
@@ -130,7 +130,7 @@ def register_program_magic(shell: Shell) -> None:
         )
         if options.name:
             shell.user_ns[options.name] = run
-        return _ShownRun(run, options.lang)
+        return _ShownRun(run, options.language)
 
     shell.register_magic_function(run_cell, "cell", "program")
 

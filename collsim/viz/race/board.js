@@ -75,7 +75,7 @@ export function drawRace(race) {
     unit = timeUnit(clock.total),
     t = clock.t,
     home = cards.filter(({ player: { model } }) => model && t >= model.total);
-  for (const run of cards) if (run.player.model) drawRunner(run, t, data.lang, words);
+  for (const run of cards) if (run.player.model) drawRunner(run, t, data.language, words);
   drawTransport(parts, clock, words, words.of(unit.num(t), unit.fmt(clock.total)));
   moveKnob(race);
   Object.assign(root.dataset, {
@@ -88,8 +88,8 @@ export function drawRace(race) {
   sayWhoIsHome(race, home, words, unit);
 }
 
-function drawRunner({ player: { model }, parts, bar: b }, t, lang, w) {
-  const at = pace(model, t, lang),
+function drawRunner({ player: { model }, parts, bar: b }, t, language, w) {
+  const at = pace(model, t, language),
     f = progress(model, t),
     over = t >= model.total,
     words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${model.nsteps ? w.step(at.s, model.nsteps) : ""}`;

@@ -24,13 +24,13 @@ export function progress(model, t) {
 }
 
 /** What the current step of a runner does: its number, its phase, and whether it adds up or copies. */
-export function pace(model, t, lang) {
+export function pace(model, t, language) {
   const s = stepAt(model, Math.min(t, model.total));
   if (s < 0) return { s: 0, phase: "", reduce: false };
   const first = model.byStep.id[model.byStep.start[s]];
   return {
     s: s + 1,
-    phase: textAt(phaseOf(model, s)?.label, 0, lang),
+    phase: textAt(phaseOf(model, s)?.label, 0, language),
     reduce: first !== undefined && model.reduce[first] === 1,
   };
 }

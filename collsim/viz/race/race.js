@@ -20,7 +20,7 @@ const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 
 /**
  * Mount a race into `host`. Its data are {id, runners: [{name, note, why, place, time, busbw, busiest, load, hot,
- * timeline}], lang, theme, view, t}.
+ * timeline}], language, theme, view, t}.
  */
 export function createRace(host) {
   return createSeveral(host, {

@@ -48,4 +48,4 @@ export const RACE_WORDS = {
   },
 };
 
-export const raceWords = (race) => RACE_WORDS[race.data?.lang === "zh" ? "zh" : "en"];
+export const raceWords = (race) => RACE_WORDS[race.data?.language === "zh" ? "zh" : "en"];

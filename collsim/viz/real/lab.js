@@ -17,7 +17,7 @@ const LABELS = 150, // px of the names of rows
   ROW = 34,
   NARROW = 13; // px below which a box carries no number
 
-/** Mount a lab into `host`. Its data are {id, document, lang, theme}. */
+/** Mount a lab into `host`. Its data are {id, document, language, theme}. */
 export function createLab(host) {
   const lab = { isFocusable: true, data: null, each: true, at: null, step: null, wide: 0 };
   lab.says = el("p", { className: "says" });
@@ -241,7 +241,7 @@ function sayLab(lab, t) {
       late = measured.ends[last] - predicted.ends[last];
     rest =
       (j < 0 ? words.ended : words.slow(j + 1)) + (late < 0 ? words.ahead : words.behind)(labSpan(lab, Math.abs(late)));
-  } else rest = `. ${words.waits}`.replace(". ", lab.data.lang === "zh" ? "。" : ". ");
+  } else rest = `. ${words.waits}`.replace(". ", lab.data.language === "zh" ? "。" : ". ");
   const head = el("b", { textContent: words.stepOf(over ? steps : k + 1, steps) });
   if (lab.says.textContent !== `${head.textContent} ${first}${rest}`)
     lab.says.replaceChildren(head, ` ${first}${rest}`);

@@ -16,7 +16,7 @@ export function mountLab(host, lab, cards, set, draw) {
 export function dressLab(lab, data, words, hues) {
   lab.data = data;
   dressRoot(lab.root, data, hues);
-  lab.words = words[data.lang === "zh" ? "zh" : "en"];
+  lab.words = words[data.language === "zh" ? "zh" : "en"];
   lab.root.setAttribute("aria-label", lab.words.label);
 }
 

@@ -16,7 +16,7 @@ const LABELS = 132, // px of the names of rows
   SIZES = 190, // px of the picture of bucket sizes
   NARROW = 11; // px below which a box carries no number
 
-/** Mount a step of the lab into `host`. Its data are {id, document, lang, theme}. */
+/** Mount a step of the lab into `host`. Its data are {id, document, language, theme}. */
 export function createLabStep(host) {
   const lab = { data: null, wide: 0, stage: el("div", {}), sizes: el("div", {}) };
   lab.legend = el("div", { className: "legend" });

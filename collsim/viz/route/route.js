@@ -13,7 +13,7 @@ const ROUTE_SECONDS = 5;
 
 /**
  * Mount the cards into `host`. Their data are {id, cards: [{title, word, says, foot, rows: [[number, hop, cable, rate,
- * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, lang, theme}; `onPick(endpoint)` when
+ * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, language, theme}; `onPick(endpoint)` when
  * a rank is clicked.
  */
 export function createRoutes(host, { onPick = undefined } = {}) {
@@ -100,8 +100,8 @@ function playRoutes(clock) {
 
 function drawRoutesButton({ root, clock, data, button }) {
   const on = String(clock.playing);
-  if (button && button.dataset.on !== on + data.lang) {
-    button.dataset.on = on + data.lang;
+  if (button && button.dataset.on !== on + data.language) {
+    button.dataset.on = on + data.language;
     button.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? data.pause : data.play);
   }
   Object.assign(root.dataset, { playing: on, t: String(Number(clock.t.toPrecision(9))) });

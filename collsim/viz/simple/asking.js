@@ -12,11 +12,11 @@ export function buildSide(simple) {
 
 /** Over both columns: the question that is open, or when the next one comes. */
 export function askedHead(simple) {
-  const { words, asked: question, lang, questions } = simple;
+  const { words, asked: question, language, questions } = simple;
   if (!question) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
   const which = el("b", { textContent: words.question(questions.indexOf(question) + 1, questions.length) });
   return [
-    el("h2", { className: "asks", textContent: question.text[lang] }),
+    el("h2", { className: "asks", textContent: question.text[language] }),
     el("p", { className: "which" }, which, question.shown ? "" : words.waits),
   ];
 }
@@ -37,7 +37,7 @@ function openAnswers(simple) {
 }
 
 function answerButton(simple, choice, q) {
-  const { asked: question, lang } = simple,
+  const { asked: question, language } = simple,
     { shown: isShown, given: answered } = question,
     state = isShown
       ? q === question.answer
@@ -48,8 +48,8 @@ function answerButton(simple, choice, q) {
       : answered === q
         ? " given"
         : "";
-  const words = el("span", { className: "text" }, el("b", { textContent: choice.text[lang] }));
-  if (isShown) words.append(el("small", { textContent: choice.why[lang] }));
+  const words = el("span", { className: "text" }, el("b", { textContent: choice.text[language] }));
+  if (isShown) words.append(el("small", { textContent: choice.why[language] }));
   const button = el("button", { type: "button", className: `answer${state}`, disabled: !!isShown });
   button.append(
     el("i", { textContent: String.fromCharCode(65 + q) }),
@@ -61,11 +61,11 @@ function answerButton(simple, choice, q) {
   return button;
 }
 
-function verdict({ words, asked: question, lang }) {
+function verdict({ words, asked: question, language }) {
   const { given: answered, answer } = question,
     head = answered == null || answered < 0 ? words.none : answered === answer ? words.right : words.wrong;
   const box = el("p", { className: "verdict", role: "status" }, el("b", { textContent: head }));
-  box.append(` ${question.why[lang]}`);
+  box.append(` ${question.why[language]}`);
   return box;
 }
 

@@ -6,18 +6,18 @@ import { fmtBytes, fmtSpan } from "../player/model/units.js";
 
 /** The sentence at a moment, as nodes. */
 export function simpleSentence(simple, t, s) {
-  const { model, words, lang, track, asked: question } = simple;
+  const { model, words, language, track, asked: question } = simple;
   if (s < 0) return [];
   if (t >= model.total && model.total > 0) return [words.done(model.ranks, fmtSpan(model.total))];
   const number = el("b", { textContent: words.step(s + 1, model.nsteps) }),
-    gap = lang === "zh" ? "" : " ";
+    gap = language === "zh" ? "" : " ";
   if (question && !question.shown) return [number, gap, words.hidden];
-  const sentence = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, lang);
+  const sentence = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, language);
   return [number, gap, sentence];
 }
 
 /** A step of a ring: the same for every rank, over cables that differ. */
-function ringStep({ model, words, lang, pairs }, s) {
+function ringStep({ model, words, language, pairs }, s) {
   const ids = model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]),
     perRank = Math.round(ids.length / model.ranks),
     first = ids[0];
@@ -30,13 +30,14 @@ function ringStep({ model, words, lang, pairs }, s) {
     known.ways.add(model.src[i] * model.endpoints + model.dst[i]);
     kinds.set(name, known);
   }
-  const what = `${words.passes(perRank, fmtBytes(model.bytes[first]))}${lang === "zh" ? "" : " "}`,
+  const what = `${words.passes(perRank, fmtBytes(model.bytes[first]))}${language === "zh" ? "" : " "}`,
     does = model.reduce[first] ? words.adds : words.copies,
     [fast, ...slow] = [...kinds].sort((a, b) => a[1].time - b[1].time),
     last = slow.at(-1),
-    gap = lang === "zh" ? "" : " ";
-  if (!last) return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${lang === "zh" ? "。" : "."}`;
+    gap = language === "zh" ? "" : " ";
+  if (!last)
+    return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${language === "zh" ? "。" : "."}`;
   const slower = words.slower(last[1].ways.size, last[0], fmtSpan(last[1].time)),
-    join = lang === "zh" ? ["；", "，"] : ["; ", ", "];
+    join = language === "zh" ? ["；", "，"] : ["; ", ", "];
   return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${join[0]}${slower}${join[1]}${words.wait}`;
 }

@@ -24,7 +24,7 @@ import { SIMPLE_WORDS } from "./words.js";
 const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
 
 /**
- * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, lang, theme,
+ * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language, theme,
  * t, names}; a run is what `collsim.viz.simple.simple.SimpleRun` holds, and is called by one of the `names`. `on` =
  * {cards(all), predict(on)} hears what a reader chooses.
  */
@@ -108,7 +108,7 @@ async function setSimple(simple, data) {
   if (mine !== simple.ticket || simple.dead) return;
   const bad = problem(timelines[0]);
   if (bad) {
-    setText(simple.error, bad[data.lang === "zh" ? "zh" : "en"]);
+    setText(simple.error, bad[data.language === "zh" ? "zh" : "en"]);
     return;
   }
   setText(simple.error, "");
@@ -152,7 +152,7 @@ function begin0(simple, t) {
 /** A run that is no ring: its stage as the player draws it, on this clock. */
 function showPlayer(simple, model) {
   const { data, clock, stage } = simple;
-  const look = { lang: data.lang, theme: data.theme, compact: 420, clock };
+  const look = { language: data.language, theme: data.theme, compact: 420, clock };
   simple.player = createPlayer(stage, { timeline: model.tl, ...look });
 }
 
@@ -161,11 +161,11 @@ function showPlayer(simple, model) {
 function dress0(simple) {
   const { data, root } = simple;
   if (!data) return;
-  simple.lang = data.lang === "zh" ? "zh" : "en";
-  simple.words = SIMPLE_WORDS[simple.lang];
+  simple.language = data.language === "zh" ? "zh" : "en";
+  simple.words = SIMPLE_WORDS[simple.language];
   simple.colors = dressRoot(root, data);
   root.setAttribute("aria-label", simple.words.label);
-  simple.player?.set({ lang: data.lang, theme: data.theme });
+  simple.player?.set({ language: data.language, theme: data.theme });
   const { words } = simple;
   for (const [button, name] of [
     [simple.back, words.backward],
@@ -231,8 +231,8 @@ function render0(simple) {
   if (simple.track && layout) {
     const ctx = sizeCanvas(simple.canvas, size[0], size[1]);
     ctx.clearRect(0, 0, size[0], size[1]);
-    const { colors, words, lang, pairs, lit } = simple;
-    drawTrack(ctx, { model, colors, words, lang, t, s, place: layout, pairs, asked: hidden, lit });
+    const { colors, words, language, pairs, lit } = simple;
+    drawTrack(ctx, { model, colors, words, language, t, s, place: layout, pairs, asked: hidden, lit });
   }
   drawTimebar(simple, t, s);
   drawCount(simple, sentAt(model, t));
@@ -241,7 +241,7 @@ function render0(simple) {
 }
 
 function sayStep(simple, t, s) {
-  const key = [s, t >= simple.model.total, simple.lang, simple.all, simple.asked && !simple.asked.shown].join();
+  const key = [s, t >= simple.model.total, simple.language, simple.all, simple.asked && !simple.asked.shown].join();
   simple.root.dataset.step = String(s + 1);
   if (key === simple.said) return;
   simple.said = key;

@@ -22,7 +22,7 @@ export function buildTimebar(simple) {
 }
 
 export function drawTimebar(simple, t, s) {
-  const { bar, model, colors, words, lang, root } = simple,
+  const { bar, model, colors, words, language, root } = simple,
     w = Math.floor(bar.box.clientWidth),
     marked = simple.predict && simple.questions.length > 0,
     h = marked ? 96 : 74;
@@ -35,7 +35,7 @@ export function drawTimebar(simple, t, s) {
       b = x(model.step1[p.last]);
     ctx.fillStyle = p.reduce ? colors.rs : colors.ag;
     ctx.fillRect(a, 0, b - a - 1, 22);
-    const name = textAt(p.label, 0, lang);
+    const name = textAt(p.label, 0, language);
     if (b - a > 70) put(ctx, name, a + 9, 16, 13, colors.ink2, { bold: true });
   }
   drawSteps(ctx, simple, { x, t, s });

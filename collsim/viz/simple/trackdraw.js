@@ -20,7 +20,7 @@ const pipeWidth = (capacity, lane) =>
   Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9), lane ? lane * 0.5 : 24));
 
 /**
- * What is drawn: {m, C, W (words), lang, t, s, place, pairs, asked (the question that is open, or null), lit (how many
+ * What is drawn: {m, C, W (words), language, t, s, place, pairs, asked (the question that is open, or null), lit (how many
  * of the cables between nodes are shown, all unless given)}.
  */
 export function drawTrack(ctx, view) {
@@ -43,11 +43,11 @@ function visiblePairs({ pairs, place: layout, lit }) {
   return all.filter((key) => !layout.lines.get(key).across || pairs.get(key).channel < lit);
 }
 
-function drawPanel(ctx, { colors, lang, place: layout }, panel) {
+function drawPanel(ctx, { colors, language, place: layout }, panel) {
   if (layout.panels.length < 2) return;
   box(ctx, panel.x + 0.5, panel.y + 0.5, panel.w - 1, panel.h - 1, 10, colors.sunk, colors.line);
-  const title = textAt(panel.label, 0, lang),
-    note = textAt(panel.note, 0, lang);
+  const title = textAt(panel.label, 0, language),
+    note = textAt(panel.note, 0, language);
   if (layout.slim) return;
   put(ctx, title, panel.x + 22, panel.y + 34, 20, colors.ink, { bold: true });
   const from = panel.x + 22 + ctx.measureText(title).width + 10,
@@ -282,7 +282,7 @@ function sayInside(ctx, view, panel) {
     since = waits && waited > 0 ? words.waited(waits, fmtSpan(waited), layout.slim) : "";
   const lines = layout.slim
     ? [
-        textAt(panel.label, 0, view.lang),
+        textAt(panel.label, 0, view.language),
         `${words.kinds[pair.kind] ?? pair.label}${words.colon}${fmtSpan(longest)}`,
         since,
       ]

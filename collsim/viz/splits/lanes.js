@@ -18,7 +18,7 @@ const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
 
 /**
  * Mount runners into `host`. Their data are {id, kind, runners: [{way, name, note, time, share, most, rows | compute,
- * network, level, figures}], said, held, whole, lang, theme, t}.
+ * network, level, figures}], said, held, whole, language, theme, t}.
  */
 export function createLanes(host) {
   const ui = { clock: createClock(), data: null, views: [], alone: -1, focus: null };

@@ -145,4 +145,4 @@ export const LANE_WORDS = {
   },
 };
 
-export const laneWords = (ui) => LANE_WORDS[ui.data?.lang === "zh" ? "zh" : "en"];
+export const laneWords = (ui) => LANE_WORDS[ui.data?.language === "zh" ? "zh" : "en"];

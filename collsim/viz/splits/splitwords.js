@@ -107,4 +107,4 @@ export const SPLIT_WORDS = {
   },
 };
 
-export const splitWords = (ui) => SPLIT_WORDS[ui.data?.lang === "zh" ? "zh" : "en"];
+export const splitWords = (ui) => SPLIT_WORDS[ui.data?.language === "zh" ? "zh" : "en"];

@@ -129,18 +129,18 @@ def _list_boxes(step_trace: StepTrace) -> list[list[str | int | float]]:
 # ---- the module, and the page as a file ------------------------------------------------------------------------------
 
 
-def build_story_page(lang: str = "en", theme: str | None = None) -> str:
+def build_story_page(language: str = "en", theme: str | None = None) -> str:
     """The story as one HTML file that loads nothing.
 
     Args:
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         theme: `light`, `dark`, or None for the reader's own setting.
 
     Raises:
         CollsimError: For an unknown language or theme.
     """
-    require_language(lang)
-    title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[lang == "zh"]
+    require_language(language)
+    title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[language == "zh"]
     return build_offline_page(
-        read_bundle("story_page"), json.loads(encode_story()), title, {"lang": lang, "theme": theme}
+        read_bundle("story_page"), json.loads(encode_story()), title, {"language": language, "theme": theme}
     )

@@ -7,6 +7,6 @@ const options = read("options");
 const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
 globalThis.story = createStory(document.getElementById("player"), {
   story: read("timeline"),
-  lang: options.lang,
+  language: options.language,
   theme: options.theme ?? (isDark ? "dark" : "light"),
 });

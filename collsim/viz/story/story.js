@@ -16,7 +16,7 @@ import { STORY_WORDS } from "./words.js";
 const MOVING = new Set(["server", "hot-link", "ring", "training"]);
 
 /**
- * Mount the story into `host`. Data: {story, lang, theme, links: {explore, lessons}}, `story` as
+ * Mount the story into `host`. Data: {story, language, theme, links: {explore, lessons}}, `story` as
  * `collsim.viz.story.document.build_story_document` has it. Its state stands in the root: data-chapter, data-values.
  */
 export function createStory(host, data) {
@@ -37,7 +37,7 @@ export function createStory(host, data) {
   return {
     root,
     update(next) {
-      if (next.lang !== story.lang || JSON.stringify(next.links) !== JSON.stringify(story.links))
+      if (next.language !== story.language || JSON.stringify(next.links) !== JSON.stringify(story.links))
         writeStory(story, next);
       else dressStory(story, next);
     },
@@ -60,9 +60,9 @@ function writeStory(story, data) {
   const followers = [];
   Object.assign(story, {
     data: data.story,
-    lang: data.lang === "zh" ? "zh" : "en",
+    language: data.language === "zh" ? "zh" : "en",
     links: data.links,
-    words: STORY_WORDS[data.lang === "zh" ? "zh" : "en"],
+    words: STORY_WORDS[data.language === "zh" ? "zh" : "en"],
     follow: (fn) => followers.push(fn),
     followers,
     choose(name, value) {
@@ -122,7 +122,7 @@ function links({ links: addresses = {}, words }) {
 
 function dressStory(story, { theme }) {
   story.theme = theme === "dark" ? "dark" : "light";
-  story.colors = dressRoot(story.root, { theme, lang: story.lang });
+  story.colors = dressRoot(story.root, { theme, language: story.language });
   story.root.dataset.theme = story.theme;
   arrangeStory(story);
 }

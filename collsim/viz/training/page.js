@@ -6,7 +6,7 @@ const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const stored = read("timeline");
 const options = read("options");
 const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-const look = { lang: options.lang, theme: options.theme ?? (isDark ? "dark" : "light") };
+const look = { language: options.language, theme: options.theme ?? (isDark ? "dark" : "light") };
 const empty = { ghost: [], rows: [], curve: [], usual: 0, asked: false, every: false };
 let data = { id: "step", ...empty, ...look, ...stored };
 const step = createStep(document.getElementById("player"), {

@@ -36,14 +36,14 @@ class StepAnimation:
     """The timeline of a step, to be played. In a notebook it shows itself; `save` writes it to a file."""
 
     trace: StepTrace
-    lang: str = "en"
+    language: str = "en"
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require_language(self.lang)
+        require_language(self.language)
         for name in self.options:
             if name not in ("theme", "t", "height"):
-                message = "animate of a step has no option {name!r}; it has lang, theme, t and height"
+                message = "animate of a step has no option {name!r}; it has language, theme, t and height"
                 raise CollsimError(message, name=name)
 
     @cached_property
@@ -58,7 +58,7 @@ class StepAnimation:
         """One HTML file. Raises CollsimError for an unknown theme."""
         trace = self.trace
         title = f"{trace.step.model.name}, {trace.step.label}, collsim"
-        options = {"lang": self.lang, "theme": self.options.get("theme"), "t": self.options.get("t")}
+        options = {"language": self.language, "theme": self.options.get("theme"), "t": self.options.get("t")}
         return build_offline_page(read_bundle("step_page"), self.data, title, options, _STYLE)
 
     def _repr_html_(self) -> str:
@@ -113,13 +113,13 @@ def _build_player(trace: StepTrace, plan: Schedule, nbytes: int, group: tuple[in
         return {**summary, "timeline": None, "trouble": str(error)}
 
 
-def animate(trace: StepTrace, lang: str = "en", **options: Any) -> StepAnimation:
+def animate(trace: StepTrace, language: str = "en", **options: Any) -> StepAnimation:
     """The timeline of a step, for a notebook cell: two lanes for each kind of GPU, the buckets, and the player inside
     them.
 
     Args:
         trace: The step of training.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         **options: `theme` (`light`, `dark`), `t` (seconds to begin at), `height` (pixels).
 
     Returns:
@@ -128,19 +128,19 @@ def animate(trace: StepTrace, lang: str = "en", **options: Any) -> StepAnimation
     Raises:
         CollsimError: The language or an option is not known.
     """
-    return StepAnimation(trace, lang, options)
+    return StepAnimation(trace, language, options)
 
 
-def save_step_page(trace: StepTrace, path: Path, lang: str = "en", **options: Any) -> Path:
+def save_step_page(trace: StepTrace, path: Path, language: str = "en", **options: Any) -> Path:
     """Write the step as one offline file.
 
     Args:
         trace: The step of training.
         path: The file to write.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         **options: `theme` (`light`, `dark`), `t` (seconds to begin at), `height` (CSS pixels).
     """
-    return StepAnimation(trace, lang, options).save(path)
+    return StepAnimation(trace, language, options).save(path)
 
 
 def format_notebook_html(trace: StepTrace) -> str:

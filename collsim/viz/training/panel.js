@@ -121,7 +121,7 @@ function stageOf(ui) {
     forgetPlayer(ui);
     const stage = el("div", { className: "stage0" }),
       clock = createClock(),
-      options = { timeline: opened.timeline, clock, lang: ui.data.lang, theme: ui.data.theme, compact: STAGE };
+      options = { timeline: opened.timeline, clock, language: ui.data.language, theme: ui.data.theme, compact: STAGE };
     const inner = { key, clock, stage, player: createPlayer(stage, { ...options, view: viewOf(ui) }) };
     ui.inner = inner;
     inner.player.ready.then(() => {
@@ -145,7 +145,7 @@ function sizeStage(ui) {
     tall =
       model && viewOf(ui) === "physical" ? names + model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : STAGE;
   const compact = Math.round(Math.min(STAGE, Math.max(160, tall)));
-  inner.player.set({ lang: data.lang, theme: data.theme, view: viewOf(ui), compact });
+  inner.player.set({ language: data.language, theme: data.theme, view: viewOf(ui), compact });
 }
 
 export function forgetPlayer(ui) {
@@ -188,7 +188,7 @@ function paceOf(ui, model, collective, t) {
   if (ui.clock.t < collective.begin) return `${name}${words.comma}${words.before}`;
   if (ui.clock.t >= collective.end) return `${name}${words.comma}${words.over}`;
   const s = stepAt(model, t),
-    phase = textAt(phaseOf(model, s)?.label, 0, ui.data.lang);
+    phase = textAt(phaseOf(model, s)?.label, 0, ui.data.language);
   return [name, ...(phase ? [phase] : []), ...(model.nsteps ? [words.step(s + 1, model.nsteps)] : [])].join(
     words.comma,
   );

@@ -22,7 +22,7 @@ const ROUNDS = 6; // how often a token runs along its arc while a collective las
 
 /**
  * Mount a race of steps into `host`. Its data are {id, runners: [{way, name, why, time, exposed, bubble, sent, memory,
- * document, patterns}], lang, theme, t}.
+ * document, patterns}], language, theme, t}.
  */
 export function createRivals(host) {
   const race = { root: null, moments: [], clock: createClock(), data: null, cards: [], copies: false, cursors: [] };

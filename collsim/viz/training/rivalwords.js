@@ -63,4 +63,4 @@ export const RIVAL_WORDS = {
   },
 };
 
-export const rivalWords = (race) => RIVAL_WORDS[race.data?.lang === "zh" ? "zh" : "en"];
+export const rivalWords = (race) => RIVAL_WORDS[race.data?.language === "zh" ? "zh" : "en"];

@@ -19,7 +19,7 @@ import { stepWords } from "./words.js";
 const STEP_SECONDS = 24; // on screen at speed 1
 
 /**
- * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, usual, asked, open, opened, every, lang, theme,
+ * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, usual, asked, open, opened, every, language, theme,
  * t}; `act(what)` is told what somebody wants: {what: "open", name}, {what: "switch", name}, {what: "bucket", nbytes},
  * {what: "usual"}, {what: "every", on}.
  *
@@ -160,8 +160,8 @@ function drawStep(ui) {
   const unit = timeUnit(data.step.time),
     [bold, rest] = stepWords(ui).narrate(data.step, clock.t, unit.fmt),
     now = happening(data.step, clock.t);
-  if (ui.said !== bold + rest + data.lang) {
-    ui.said = bold + rest + data.lang;
+  if (ui.said !== bold + rest + data.language) {
+    ui.said = bold + rest + data.language;
     ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
   }
   drawTransport(ui.parts, clock, stepWords(ui), `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);

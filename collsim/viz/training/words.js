@@ -146,7 +146,7 @@ export const STEP_WORDS = {
   },
 };
 
-export const stepWords = (ui) => STEP_WORDS[ui.data?.lang === "zh" ? "zh" : "en"];
+export const stepWords = (ui) => STEP_WORDS[ui.data?.language === "zh" ? "zh" : "en"];
 
 const nameZh = (name) => name.replace(/^bucket /, `桶${NB}`);
 

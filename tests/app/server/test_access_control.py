@@ -134,17 +134,17 @@ def test_the_way_on_after_the_code_never_leads_to_another_host(guarded_server, p
     assert re.match(r"/[^/\\]", knocked(guarded_server, PHONE, path, join="bcdfgh")[1]["location"])
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, lang):
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, language):
     door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(wrong_codes=3)))
-    headers = {"accept-language": f"{lang}-CN,de;q=0.5"}
+    headers = {"accept-language": f"{language}-CN,de;q=0.5"}
     for _ in range(3):
         status, _, body = knocked(door, PHONE, join="bcdfgx", headers=headers)
         assert status == 401
-        assert TEXTS["wrong"][lang == "zh"] in body
+        assert TEXTS["wrong"][language == "zh"] in body
     status, _, body = knocked(door, PHONE, join="bcdfgh", headers=headers)
     assert status == 429
-    assert TEXTS["often"][lang == "zh"] in body
+    assert TEXTS["often"][language == "zh"] in body
     assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "the tries of one are not those of another"
 
 

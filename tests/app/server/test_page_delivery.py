@@ -148,9 +148,9 @@ def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):
     monkeypatch.setattr(first_frame, "_FRAMES", {})
     first_frame.make()
     shown = run_simple(use_all_channels(Choice()))
-    for lang, frame in first_frame._FRAMES.items():
+    for language, frame in first_frame._FRAMES.items():
         run = re.search(r'id="collsim-first-run">(.*?)</script>', frame, re.DOTALL)
         said = json.loads(run[1])
-        assert said["lang"] == lang
+        assert said["language"] == language
         assert [one["time"] for one in said["runs"]] == [one.time for one in shown.runs]
     assert set(first_frame._FRAMES) == {"en", "zh"}

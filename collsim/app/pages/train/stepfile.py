@@ -26,26 +26,26 @@ def draw(choice: TrainingChoice) -> None:
     filebox.draw_offer(labels, lambda suffix: (build_file, estimate_file, (choice, suffix, get_language())))
 
 
-def estimate_file(choice: TrainingChoice, suffix: str, lang: str) -> float:
+def estimate_file(choice: TrainingChoice, suffix: str, language: str) -> float:
     """Seconds that `build_file` should take.
 
     Args:
         choice: The step of training that is chosen.
         suffix: Suffix of the file, for example `.json`.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
     """
     return SUFFIXES[suffix] + steps.estimate_step(choice)
 
 
 def build_file(
-    choice: TrainingChoice, suffix: str, lang: str, report_progress: ReportProgress = ignore_progress
+    choice: TrainingChoice, suffix: str, language: str, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, bytes]:
     """The name and the bytes of a file of the step, with the switches that are on.
 
     Args:
         choice: The step of training that is chosen.
         suffix: Suffix of the file, for example `.json`.
-        lang: `en` or `zh`.
+        language: `en` or `zh`.
         report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
@@ -54,5 +54,5 @@ def build_file(
     now: cs.train.StepTrace = steps.apply_switches(choice, steps.run(steps.strip_switches(choice)))
     report_progress("run", 0.5)
     if suffix == "html":
-        return gather_files("collsim-step.html", lambda path: now.animate(lang).save(path))
+        return gather_files("collsim-step.html", lambda path: now.animate(language).save(path))
     return gather_files(f"collsim-step.{suffix}", now.save)

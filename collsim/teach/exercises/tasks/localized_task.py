@@ -14,7 +14,7 @@ class LocalizedTask:
     """A task (`name`, `title`, `ask`, three `hints`) in one language."""
 
     task: Any
-    lang: str = "en"
+    language: str = "en"
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class LocalizedTask:
         Args:
             text: English and Chinese.
         """
-        return text[LANGUAGES.index(self.lang)]
+        return text[LANGUAGES.index(self.language)]
 
     def hint(self, level: int = 1) -> str:
         """Hint 1, 2 or 3; each gives more away than the one before."""

@@ -67,7 +67,7 @@ class SettingExercise(LocalizedTask):
         try:
             passed, reason, trace = self.task.judge(value)
         except CollsimError as error:
-            return SettingResult(self, False, error.text(self.lang))
+            return SettingResult(self, False, error.text(self.language))
         return SettingResult(self, passed, self.say(reason), trace)
 
 

@@ -93,18 +93,18 @@ export function endpointGroups(model) {
 }
 
 export const endpointChart = {
-  lines: (model, words, lang) =>
+  lines: (model, words, language) =>
     endpointGroups(model).map(({ members, panel }) => {
       const [first, last] = [members[0], members.at(-1)];
       if (members.length === 1)
         return {
           members,
           endpoint: first,
-          label: first < model.ranks ? `${words.rank} ${first}` : nameOf(model, first, lang),
+          label: first < model.ranks ? `${words.rank} ${first}` : nameOf(model, first, language),
         };
       return {
         members,
-        label: panel >= 0 ? textAt(model.panels.label, panel, lang) : words.ranksTo(first, last),
+        label: panel >= 0 ? textAt(model.panels.label, panel, language) : words.ranksTo(first, last),
         note: words.folded(members.length),
       };
     }),

@@ -9,13 +9,13 @@ import { textAt } from "../model/read.js";
  * Entries of the legend: colour, letter, name and slow-down of each collective, as long as they have colours of their
  * own.
  */
-export const groupKeys = (model, colors, lang, item) =>
+export const groupKeys = (model, colors, language, item) =>
   model.groups
     .slice(0, HUES.light.length + 1)
     .map((group, q) =>
       item(
         symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(colors, q).done })),
-        `${group.name} ${textAt(group.label, 0, lang)}${lang === "zh" ? "：" : ": "}${textAt(group.note, 0, lang)}`,
+        `${group.name} ${textAt(group.label, 0, language)}${language === "zh" ? "：" : ": "}${textAt(group.note, 0, language)}`,
       ),
     );
 
@@ -37,8 +37,8 @@ function drawAlone(ctx, view, geo, group, y) {
  * A row per collective: how long it would run alone (full colour), and what it waits for the others beside it (faint).
  */
 export const groupChart = {
-  lines: (model, _, lang) =>
-    model.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, lang)}` })),
+  lines: (model, _, language) =>
+    model.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, language)}` })),
   bars(ctx, view, geo, lines) {
     const { tw, rh, bh, top, off } = geo,
       X = (t) => (t / (view.model.total || 1)) * tw;
@@ -54,7 +54,7 @@ export const groupChart = {
   },
   figure(ctx, view, geo, { group, q }, mid, ly) {
     drawAlone(ctx, view, geo, group, geo.top + q * geo.rh + geo.off);
-    const text = textAt(group.note, 0, view.lang),
+    const text = textAt(group.note, 0, view.language),
       slow = group.slowdown > 1.005;
     put(
       ctx,

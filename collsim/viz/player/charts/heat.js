@@ -47,10 +47,10 @@ export function drawHeat(ctx, view, w, h) {
       done = range(members.map((e) => view.finished[e]));
     const name =
         panel >= 0
-          ? textAt(model.panels.label, panel, view.lang)
+          ? textAt(model.panels.label, panel, view.language)
           : members.length > 1
             ? `${members[0]}–${members.at(-1)}`
-            : nameOf(model, members[0], view.lang),
+            : nameOf(model, members[0], view.language),
       wrong = view.wrong != null && members.includes(model.mistake.rank);
     if (ch >= 12 || q % Math.ceil(13 / ch) === 0) {
       put(ctx, name, x0 - 8, y + ch / 2 + 4.5, 12, wrong ? colors.fulltext : colors.ink2, {

@@ -29,11 +29,11 @@ function rowData(model, ncol) {
 
 /** Classes of cables that are alike, and below them the ranks that wait. */
 export const linkChart = {
-  lines: (model, words, lang) => [
+  lines: (model, words, language) => [
     ...model.rows.links.map((links, q) => ({
       links,
-      label: textAt(model.rows.label, q, lang),
-      note: textAt(model.rows.note, q, lang),
+      label: textAt(model.rows.label, q, language),
+      note: textAt(model.rows.note, q, language),
       hot: model.rows.hot[q],
     })),
     {
@@ -63,12 +63,12 @@ const MOST_EACH = 16;
 
 /** Every cable by itself, the busiest first: when it carries something, and how much of its capacity that is. */
 export const eachChart = {
-  lines(model, words, lang) {
+  lines(model, words, language) {
     const all = usedLinks(model),
       lines = all.slice(0, all.length > MOST_EACH ? MOST_EACH - 1 : MOST_EACH).map((l) => ({
         links: [l],
-        label: linkName(model, l, words, lang),
-        note: textAt(model.tl.links.label, l, lang),
+        label: linkName(model, l, words, language),
+        note: textAt(model.tl.links.label, l, language),
         hot: model.hot.has(l),
       }));
     const rest = all.slice(lines.length);

@@ -70,7 +70,7 @@ export function drawMatrix(ctx, view, w, h) {
   for (let e = 0; e < model.endpoints; e++) {
     const y = layout.y(e);
     if (e % every === 0) {
-      const name = nameOf(model, e, view.lang),
+      const name = nameOf(model, e, view.language),
         size = fitFont(ctx, name, 12.5, layout.x0 - 8, false, 8) || 8;
       put(ctx, name, layout.x0 - 7, y + cs / 2 + 4.5, size, colors.ink2, {
         align: "right",

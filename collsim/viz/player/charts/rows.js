@@ -28,10 +28,10 @@ export const chartsOf = (model) =>
   model.groups.length ? ["groups", "links", "endpoints", "use"] : ["links", "each", "endpoints", "use"];
 
 /** The lines of the chart in sight; they depend on the run and the language only. */
-export function linesOf(model, chart, words, lang) {
+export function linesOf(model, chart, words, language) {
   model.lines ??= new Map();
-  const key = `${chart},${lang}`;
-  if (!model.lines.has(key)) model.lines.set(key, CHARTS[chart].lines(model, words, lang));
+  const key = `${chart},${language}`;
+  if (!model.lines.has(key)) model.lines.set(key, CHARTS[chart].lines(model, words, language));
   return model.lines.get(key);
 }
 
@@ -52,13 +52,13 @@ export function rowSize(n, narrow, chart) {
 }
 
 export function drawBars(ctx, view, geo) {
-  CHARTS[geo.chart].bars(ctx, view, geo, linesOf(view.model, geo.chart, view.words, view.lang));
+  CHARTS[geo.chart].bars(ctx, view, geo, linesOf(view.model, geo.chart, view.words, view.language));
 }
 
 export function drawRows(ctx, view, geo, bars) {
   const { model, colors } = view,
     { x0, tw, rh, top } = geo,
-    lines = linesOf(model, geo.chart, view.words, view.lang),
+    lines = linesOf(model, geo.chart, view.words, view.language),
     n = lines.length;
   const X = (t) => x0 + (model.total > 0 ? t / model.total : 0) * tw,
     bottom = top + n * rh,

@@ -31,7 +31,7 @@ function drawPhase(ctx, view, { x0, tw, zoom: z }, p, at) {
     bar = 24 * z,
     a = at(model.step0[p.first] ?? 0),
     b = p.last + 1 < model.nsteps ? at(model.step0[p.last + 1]) : x0 + tw,
-    name = textAt(p.label, 0, view.lang);
+    name = textAt(p.label, 0, view.language);
   ctx.fillStyle = p.reduce ? colors.rs : colors.ag;
   ctx.fillRect(a, 4, b - a, bar);
   const full = name + words.stepsSep + words.steps(p.first + 1, p.last + 1),

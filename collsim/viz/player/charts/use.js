@@ -21,17 +21,17 @@ export function useOver(model, links) {
 }
 
 export const useChart = {
-  lines(model, words, lang) {
+  lines(model, words, language) {
     const kinds = new Map();
     for (const l of new Set(model.tl.routes.link)) {
-      const name = `${model.tl.links.kind[l]} ${textAt(model.tl.links.label, l, lang)}`;
+      const name = `${model.tl.links.kind[l]} ${textAt(model.tl.links.label, l, language)}`;
       if (!kinds.has(name)) kinds.set(name, []);
       kinds.get(name).push(l);
     }
     const all = [...kinds.values()].map((links) => ({
       links,
       use: useOver(model, links),
-      label: textAt(model.tl.links.label, links[0], lang),
+      label: textAt(model.tl.links.label, links[0], language),
       note: words.cables(links.length),
       hot: links.some((l) => model.hot.has(l)),
     }));

@@ -36,7 +36,7 @@ export function drawNodeBars(ctx, view, bars, x, y, w, h) {
     if (!words) return;
     const look = cls === "full" ? view.colors.fulltext : share > 1e-9 ? view.colors.ink : view.colors.ink3,
       text = share > 1e-9 ? fmtShare(share) : view.words.idleBar;
-    put(ctx, textAt(label, 0, view.lang), x + 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9 });
+    put(ctx, textAt(label, 0, view.language), x + 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9 });
     put(ctx, text, x + w - 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9, align: "right" });
   });
 }

@@ -78,7 +78,7 @@ function deviceAt(view, d) {
     big = kind === "switch" || kind === "nvswitch",
     host = kind === "cpu" || kind === "memory",
     helper = rank && devices.endpoint[d] >= model.ranks && !big,
-    label = textAt(devices.label, d, view.lang);
+    label = textAt(devices.label, d, view.language);
   return {
     ...{
       d,
@@ -196,10 +196,10 @@ function columnName(view, column) {
   const { model, colors } = view,
     devices = model.tl.devices,
     size = onScreen(view, LEAST),
-    number = (d) => Number(/\d+$/.exec(textAt(devices.label, d, view.lang))?.[0] ?? 0),
+    number = (d) => Number(/\d+$/.exec(textAt(devices.label, d, view.language))?.[0] ?? 0),
     sorted = [...column].sort((a, b) => number(a) - number(b)),
     lowest = column.reduce((a, d) => (devices.y[d] > devices.y[a] ? d : a));
-  const text = `${textAt(devices.label, sorted[0], view.lang)}–${number(sorted.at(-1))}`;
+  const text = `${textAt(devices.label, sorted[0], view.language)}–${number(sorted.at(-1))}`;
   return [
     text,
     devices.x[lowest] + devices.w[lowest] / 2,

@@ -48,7 +48,7 @@ export function drawKey(ctx, view) {
       stroke(ctx, bar, d + 1.6, colors.idle);
       stroke(ctx, bar, d, colors.sunk);
     }
-    const label = textAt(e.label, 0, view.lang),
+    const label = textAt(e.label, 0, view.language),
       used = widthOf(ctx, fmtShare(share), hot ? 19 : 15, true),
       size = fitFont(ctx, label, 14, K.w - 45 - used, true) || 10;
     put(ctx, label, K.x + 39, y - 3, size, hot ? colors.fulltext : colors.ink, { bold: true });

@@ -289,7 +289,7 @@ function drawCard(ctx, view, e) {
   box(ctx, x, y, cw, ch, 10, colors.card, colors.ink, 2.2);
   put(
     ctx,
-    e < model.ranks ? `${view.words.rank} ${e}` : nameOf(model, e, view.lang),
+    e < model.ranks ? `${view.words.rank} ${e}` : nameOf(model, e, view.language),
     x + 16,
     y + (big ? 27 : 19),
     big ? 19 : 14,
@@ -335,7 +335,7 @@ function drawRankCircle(ctx, view, e) {
     ctx.lineWidth = 3;
     ctx.stroke();
   }
-  const name = nameOf(model, e, view.lang),
+  const name = nameOf(model, e, view.language),
     size = fitFont(ctx, name, Math.min(19, r * 0.85), 2 * r - 6, true, 7);
   if (size)
     put(ctx, name, x, y + size * 0.36, size, f >= 1 ? colors.ontext : colors.ink, { bold: true, align: "center" });

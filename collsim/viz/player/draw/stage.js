@@ -73,8 +73,8 @@ function drawPanelNames(ctx, view) {
     mid = model.tl.stage.w / 2,
     halo = colors.sunk;
   for (let p = 0; p < panels.x.length; p++) {
-    const label = textAt(panels.label, p, view.lang),
-      note = textAt(panels.note, p, view.lang),
+    const label = textAt(panels.label, p, view.language),
+      note = textAt(panels.note, p, view.language),
       small = Math.max(13, onScreen(view, LEAST)),
       size = Math.max(panels.w[p] < 320 ? 14 : 16, onScreen(view, LEAST + 1));
     const wl = widthOf(ctx, label, size, true),

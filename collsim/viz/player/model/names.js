@@ -18,23 +18,24 @@ export function deviceOf(model, e) {
 }
 
 /** The number of a rank, the name of a helper. */
-export const nameOf = (model, e, lang) => {
+export const nameOf = (model, e, language) => {
   const d = deviceOf(model, e);
-  return e < model.ranks || d == null ? String(e) : textAt(model.tl.devices.label, d, lang) || String(e);
+  return e < model.ranks || d == null ? String(e) : textAt(model.tl.devices.label, d, language) || String(e);
 };
 
 /** `rank 3 → NVSwitch, node 0`: its two ends as the picture names them, and the node where there are several. */
-export function linkName(model, l, words, lang) {
-  const [a, b] = linkEnds(model, l).map((end) => endName(end, words, lang)),
-    nodes = new Set(linkEnds(model, l).flatMap(({ node }) => (node ? [textAt(node, 0, lang)] : [])));
-  return nodes.size === 1 ? `${a} → ${b}${NODE[lang]}${lowered([...nodes][0], lang)}` : `${a} → ${b}`;
+export function linkName(model, l, words, language) {
+  const [a, b] = linkEnds(model, l).map((end) => endName(end, words, language)),
+    nodes = new Set(linkEnds(model, l).flatMap(({ node }) => (node ? [textAt(node, 0, language)] : [])));
+  return nodes.size === 1 ? `${a} → ${b}${NODE[language]}${lowered([...nodes][0], language)}` : `${a} → ${b}`;
 }
 
 const NODE = { en: ", ", zh: "，" };
 
-const lowered = (text, lang) => (lang === "en" ? text.toLowerCase() : text);
+const lowered = (text, language) => (language === "en" ? text.toLowerCase() : text);
 
-const endName = ({ endpoint: e, label }, words, lang) => (e ? `${words.rank} ${e.rank}` : textAt(label, 0, lang));
+const endName = ({ endpoint: e, label }, words, language) =>
+  e ? `${words.rank} ${e.rank}` : textAt(label, 0, language);
 
 /** The two ends of a link: a rank or a label, and the name of the node, where there are several nodes. */
 function linkEnds(model, l) {
@@ -70,12 +71,12 @@ function insideLink(model, l) {
 }
 
 /** `rank 3`, `PCIe (Node 1)`: with its node where there are several. */
-export function deviceName(model, q, words, lang) {
+export function deviceName(model, q, words, language) {
   const devices = model.tl.devices,
-    label = textAt(devices.label, q, lang),
+    label = textAt(devices.label, q, language),
     e = devices.endpoint[q];
   const name = e >= 0 && e < model.ranks ? `${words.rank} ${e}` : label;
   return devices.panel[q] >= 0 && model.panels.x.length > 1 && !(e >= 0)
-    ? `${name} (${textAt(model.panels.label, devices.panel[q], lang)})`
+    ? `${name} (${textAt(model.panels.label, devices.panel[q], language)})`
     : name;
 }

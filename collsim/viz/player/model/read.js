@@ -49,13 +49,13 @@ export function problem(tl) {
 }
 
 /** A text of a column of texts, written as [{en, zh}, ...] or as {en: [...], zh: [...]}. */
-export function textAt(column, i, lang) {
+export function textAt(column, i, language) {
   if (column == null) return "";
   if (typeof column === "string") return column;
-  const text = Array.isArray(column) ? column[i] : (column[lang] ?? column.en);
+  const text = Array.isArray(column) ? column[i] : (column[language] ?? column.en);
   if (text == null) return "";
   if (Array.isArray(text)) return String(text[i] ?? "");
-  return typeof text === "object" ? String(text[lang] ?? text.en ?? "") : String(text);
+  return typeof text === "object" ? String(text[language] ?? text.en ?? "") : String(text);
 }
 
 // Tables may come as columns or as a list of rows; inside they are columns.

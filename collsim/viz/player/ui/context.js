@@ -19,7 +19,7 @@ export function createContext(parts, opts, render) {
     dark: media("(prefers-color-scheme: dark)"),
     still: media("(prefers-reduced-motion: reduce)"),
     state: {
-      lang: opts.lang === "zh" ? "zh" : "en",
+      language: opts.language === "zh" ? "zh" : "en",
       theme: opts.theme ?? null,
       view: opts.view ?? null,
       chart: "links",
@@ -50,7 +50,7 @@ export function createContext(parts, opts, render) {
   };
 }
 
-export const wordsOf = (ui) => WORDS[ui.state.lang];
+export const wordsOf = (ui) => WORDS[ui.state.language];
 
 export const themeOf = (ui) =>
   ui.state.theme === "dark" || (ui.state.theme !== "light" && ui.dark.matches) ? "dark" : "light";

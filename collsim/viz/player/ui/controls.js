@@ -83,7 +83,7 @@ export async function shareLink(ui) {
     const u = new URL(location.href),
       node = st.node == null ? "" : `&node=${st.node}`;
     if (opts.link === "hash" || u.protocol === "file:")
-      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${state.lang}${node}`;
+      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${state.language}${node}`;
     else {
       u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
       u.searchParams.set("view", st.view);

@@ -22,7 +22,9 @@ export function buildCrumbs(ui) {
     return;
   }
   if (state.node == null) {
-    const note = el("span", { textContent: joinedNotes(state.lang, [words.clusterNote(all.length), ofChannels(ui)]) });
+    const note = el("span", {
+      textContent: joinedNotes(state.language, [words.clusterNote(all.length), ofChannels(ui)]),
+    });
     parts.crumbs.replaceChildren(el("b", { textContent: words.cluster }), note);
     return;
   }
@@ -36,7 +38,7 @@ export function buildCrumbs(ui) {
       out,
       "›",
       beside("back", -1, words.nodeBefore, "by"),
-      el("b", { textContent: textAt(ownNode.label, 0, state.lang) }),
+      el("b", { textContent: textAt(ownNode.label, 0, state.language) }),
     ],
     ...[beside("next", 1, words.nodeAfter, "by"), note, el("span", { className: "end", textContent: words.closes })],
   );
@@ -54,12 +56,12 @@ function beside(name, by, label, of) {
 export function showNode(ui) {
   const { parts, state, model, view } = ui;
   if (state.node == null || state.view === "logical" || !parts.crumbNote) return;
-  const note = textAt(insideOf(model, state.node).own.note, 0, state.lang),
+  const note = textAt(insideOf(model, state.node).own.note, 0, state.language),
     alike = view.s >= 0 && nodesAlike(model, view.facts.share) ? wordsOf(ui).allAlike(nodesOf(model).length) : "";
-  setText(parts.crumbNote, joinedNotes(state.lang, [note, alike, ofChannels(ui)]));
+  setText(parts.crumbNote, joinedNotes(state.language, [note, alike, ofChannels(ui)]));
 }
 
-const joinedNotes = (lang, notes) => notes.filter(Boolean).join(lang === "zh" ? "；" : "; ");
+const joinedNotes = (language, notes) => notes.filter(Boolean).join(language === "zh" ? "；" : "; ");
 
 /** What a number of chunks counts, where a rank sends on several channels at once. */
 const ofChannels = (ui) =>

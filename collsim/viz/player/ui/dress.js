@@ -17,9 +17,9 @@ export function dress(ui) {
   const { parts, state, model } = ui;
   const words = wordsOf(ui);
   applyTheme(ui);
-  parts.root.dataset.lang = state.lang;
+  parts.root.dataset.lang = state.language;
   if (!model) {
-    if (state.problem) parts.error.textContent = `${words.wrong} ${state.problem[state.lang]}`;
+    if (state.problem) parts.error.textContent = `${words.wrong} ${state.problem[state.language]}`;
     return;
   }
   delete parts.root.dataset.error;
@@ -64,7 +64,7 @@ function buildChoices(ui, w) {
 export function applyTheme(ui) {
   const { parts } = ui;
   parts.root.dataset.theme = themeOf(ui);
-  dressRoot(parts.root, { theme: themeOf(ui), lang: ui.state.lang });
+  dressRoot(parts.root, { theme: themeOf(ui), language: ui.state.language });
   forgetDrawn(ui);
 }
 
@@ -127,7 +127,7 @@ function buildHead(ui) {
       el("i", { textContent: c ?? "" }),
     );
   const kids = [
-    el("h2", { textContent: textAt(model.tl.meta.title, 0, state.lang) }),
+    el("h2", { textContent: textAt(model.tl.meta.title, 0, state.language) }),
     fig(words.time, unit.fmt(model.total), words.ranksSteps(model.ranks, model.nsteps)),
   ];
   if (F.algbw) kids.push(fig(words.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
@@ -139,8 +139,8 @@ function buildHead(ui) {
         "div",
         { className: "bn" },
         el("small", { textContent: words.bottleneck }),
-        el("b", { textContent: textAt(B.text, 0, state.lang) }),
-        el("i", { textContent: textAt(B.more, 0, state.lang) }),
+        el("b", { textContent: textAt(B.text, 0, state.language) }),
+        el("i", { textContent: textAt(B.more, 0, state.language) }),
       ),
     );
   parts.head.replaceChildren(...kids);
@@ -157,7 +157,7 @@ export function arrange(ui) {
   nameWidth(ui, outer, compact);
   const leftW = state.narrow ? inner : inner - 424,
     st = ui.shown.tl.stage;
-  const n = linesOf(model, state.chart, wordsOf(ui), state.lang).length;
+  const n = linesOf(model, state.chart, wordsOf(ui), state.language).length;
   const roomH = compact
     ? opts.compact
     : state.present

@@ -56,7 +56,7 @@ function sceneAt(ui) {
     model,
     colors: colorsOf(ui),
     words: wordsOf(ui),
-    lang: state.lang,
+    language: state.language,
     patterns: state.patterns,
     k: state.k,
     above: state.oy / state.k,
@@ -146,7 +146,7 @@ function drawStage(ui) {
     state.view,
     state.stageW,
     state.stageH,
-    state.lang,
+    state.language,
     themeOf(ui),
     state.channel,
     logical || model.ranks > 32 ? view.landed : 0,
@@ -194,7 +194,7 @@ function drawStage(ui) {
 function drawKinds(ui) {
   const { parts, state, model, view, keys } = ui;
   if (!state.kinds) return;
-  const key = [view.facts.key, state.lang, themeOf(ui), state.patterns].join();
+  const key = [view.facts.key, state.language, themeOf(ui), state.patterns].join();
   if (key === keys.kinds) return;
   keys.kinds = key;
   const colors = colorsOf(ui);
@@ -209,8 +209,8 @@ function drawKinds(ui) {
         "span",
         { className: cls },
         bar,
-        el("b", { textContent: textAt(e.label, 0, state.lang) }),
-        sameWords(textAt(e.label, 0, state.lang), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth),
+        el("b", { textContent: textAt(e.label, 0, state.language) }),
+        sameWords(textAt(e.label, 0, state.language), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth),
         el("b", { textContent: share > 1e-9 ? fmtShare(share) : "–" }),
       );
     }),
@@ -237,7 +237,7 @@ function drawMatrixView(ui) {
     view.hover?.slot,
     state.matW,
     state.matH,
-    state.lang,
+    state.language,
     themeOf(ui),
     view.now.length,
     model.lockstep ? 0 : view.act.join(),
@@ -287,7 +287,7 @@ function dockings(ui) {
 
 function barsCanvas(ui) {
   const { state, view, keys } = ui;
-  const key = [state.geo.tw, state.rowsH, state.chart, state.mode, state.lang, state.patterns, themeOf(ui)].join();
+  const key = [state.geo.tw, state.rowsH, state.chart, state.mode, state.language, state.patterns, themeOf(ui)].join();
   if (key !== keys.bars) {
     ui.bars ??= el("canvas");
     const ctx = sizeCanvas(ui.bars, state.geo.tw, state.rowsH);

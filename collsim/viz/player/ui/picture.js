@@ -35,7 +35,7 @@ export function pictureOf(ui) {
   drawBars(sizeCanvas(bars, at.geo.tw, at.rows + 40), P, at.geo);
   shifted(ctx, 20, at.timeY, () => drawScrub(ctx, P, at.geo));
   shifted(ctx, 20, at.timeY + 56, () => drawRows(ctx, P, at.geo, bars));
-  const from = /^https?:/.test(location.protocol) ? location.href : textAt(model.tl.meta.title, 0, state.lang);
+  const from = /^https?:/.test(location.protocol) ? location.href : textAt(model.tl.meta.title, 0, state.language);
   put(ctx, `collsim ${model.tl.meta.version ?? ""}   ${from}`, 20, at.h - 14, 12, P.colors.ink3);
   return canvas;
 }
@@ -49,7 +49,7 @@ function measurePicture({ state, model, view, shown: stageModel }) {
   const { h, w } = stageModel.tl.stage,
     fits = Math.round(h * Math.min(LEFT / w, 1.3)),
     stage = state.view === "logical" ? Math.max(470, state.stageH) : fits,
-    lines = linesOf(model, state.chart, view.words, state.lang),
+    lines = linesOf(model, state.chart, view.words, state.language),
     size = rowSize(lines.length, false, state.chart),
     rows = lines.length * size.rh,
     timeY = TOP + Math.max(stage, 470) + 16,

@@ -28,7 +28,7 @@ import { problem, unpack } from "../model/read.js";
 /**
  * Mount a player into `host`. Options (all may be left out):
  *   timeline  object, JSON text or {schema, z}; may come later through setTimeline
- *   lang "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
+ *   language "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
  *   clock     a clock from createClock() shared with other players (a race)
  *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
  *             a machine)
@@ -111,7 +111,7 @@ function setOptions(ui, o) {
     changed ||= current[name] !== value;
     current[name] = value;
   };
-  if (o.lang !== undefined) change(state, "lang", o.lang === "zh" ? "zh" : "en");
+  if (o.language !== undefined) change(state, "language", o.language === "zh" ? "zh" : "en");
   if (o.theme !== undefined) change(state, "theme", o.theme);
   if (o.view != null) change(state, "view", o.view);
   if (o.node !== undefined && ui.model) goInto(ui, o.node, false);
@@ -255,7 +255,7 @@ function fail(ui, text) {
   ui.model = null;
   ui.view = null;
   parts.root.classList.add("bad");
-  parts.error.textContent = `${wordsOf(ui).wrong} ${text[state.lang]}`;
+  parts.error.textContent = `${wordsOf(ui).wrong} ${text[state.language]}`;
   Object.assign(parts.root.dataset, {
     playing: "false",
     transfers: "0",

@@ -61,8 +61,8 @@ function transferLines(ui, { transfer: i, waits, queued }) {
   return [
     words.moveTip(
       slotText(view, slot),
-      nameOf(model, model.src[i], state.lang),
-      nameOf(model, model.dst[i], state.lang),
+      nameOf(model, model.src[i], state.language),
+      nameOf(model, model.dst[i], state.language),
       words.op[model.reduce[i]],
     ),
     model.k[i] >= model.goals[slot] ? words.whole : words.contains(model.k[i], model.goals[slot]),
@@ -82,7 +82,7 @@ function bundleLines(ui, { of, waits }) {
   const { state, model } = ui,
     words = wordsOf(ui),
     pairs = new Set(
-      of.map((i) => `${nameOf(model, model.src[i], state.lang)} → ${nameOf(model, model.dst[i], state.lang)}`),
+      of.map((i) => `${nameOf(model, model.src[i], state.language)} → ${nameOf(model, model.dst[i], state.language)}`),
     ),
     channels = new Set(of.map((i) => model.channel[i]));
   return [
@@ -101,14 +101,14 @@ function linkLines(ui, l) {
     share = view.facts.share[l],
     most = layout.bandwidth[l] * view.t;
   const lines = [
-    linkName(ui.shown, l, words, state.lang),
-    `${textAt(layout.label, l, state.lang)}, ${fmtRate(layout.bandwidth[l])} ${words.perDir}`,
+    linkName(ui.shown, l, words, state.language),
+    `${textAt(layout.label, l, state.language)}, ${fmtRate(layout.bandwidth[l])} ${words.perDir}`,
     words.sofarTip(fmtBytes(carried), fmtShare(most > 0 ? carried / most : 0)),
     share > 1e-9 ? words.usedTip(fmtShare(share), model.lockstep) : words.idleTip(model.lockstep),
   ];
   const now = view.act.filter((i) => routeLinks(model, model.route[i]).includes(l)),
     names = now.slice(0, 6).map((i) => {
-      const ends = `${nameOf(model, model.src[i], state.lang)} → ${nameOf(model, model.dst[i], state.lang)}`;
+      const ends = `${nameOf(model, model.src[i], state.language)} → ${nameOf(model, model.dst[i], state.language)}`;
       return `${words.chunk} ${slotText(view, model.chunk[i])} (${ends})`;
     });
   if (now.length) lines.push(words.nowTip(names.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
@@ -128,7 +128,7 @@ function deviceLines(ui, device) {
   const { state, model, view, shown: stageModel } = ui,
     words = wordsOf(ui),
     e = stageModel.tl.devices.endpoint[device],
-    name = deviceName(stageModel, device, words, state.lang);
+    name = deviceName(stageModel, device, words, state.language);
   return e >= 0 ? [name, words.completeTip(view.finished[e], model.asked[e])] : [name];
 }
 
@@ -137,7 +137,7 @@ function cellLines(ui, { cell, endpoint, slot }) {
     words = wordsOf(ui),
     k = cellAt(model, cell, view.t);
   return [
-    `${words.rank} ${nameOf(model, endpoint, state.lang)}, ${words.chunk} ${slotText(view, slot)}`,
+    `${words.rank} ${nameOf(model, endpoint, state.language)}, ${words.chunk} ${slotText(view, slot)}`,
     k >= model.goals[slot] ? words.whole : k ? words.contains(k, model.goals[slot]) : words.emptyCell,
   ];
 }
@@ -233,7 +233,7 @@ export function onRowsMove(ui, ev) {
   const r = parts.rowsCanvas.getBoundingClientRect(),
     q = Math.floor((ev.clientY - r.top - geo.top) / geo.rh),
     t = ((ev.clientX - r.left - geo.x0) / geo.tw) * model.total;
-  const line = linesOf(model, state.chart, view.words, state.lang)[q];
+  const line = linesOf(model, state.chart, view.words, state.language)[q];
   if (!line || line.idle || t < 0 || t > model.total) {
     showTip(ui, null);
     return;
@@ -262,7 +262,7 @@ function rowLines(ui, { line, at, when, low }) {
     return [
       line.label,
       `${unit.fmt(line.group.t0)} – ${unit.fmt(line.group.t1)}`,
-      textAt(line.group.note, 0, state.lang),
+      textAt(line.group.note, 0, state.language),
     ];
   if (line.members.length > 1) return [line.label, unit.fmt(when)];
   if (!at) return [line.label, unit.fmt(when), words.nothing[low ? 1 : 0]];
@@ -272,8 +272,8 @@ function rowLines(ui, { line, at, when, low }) {
     line.label,
     words.moveTip(
       slotText(view, model.chunk[i]),
-      nameOf(model, model.src[i], state.lang),
-      nameOf(model, model.dst[i], state.lang),
+      nameOf(model, model.src[i], state.language),
+      nameOf(model, model.dst[i], state.language),
       words.op[model.reduce[i]],
     ),
     `${unit.fmt(model.t0[i])} – ${unit.fmt(model.t1[i])}, ${fmtBytes(model.bytes[i])}`,

@@ -32,10 +32,10 @@ export function createShell(host, { className, css, arrange, isFocusable = false
 }
 
 /** Give a root its theme and language; returns the theme's colours. `hues` are more colours, by theme. */
-export function dressRoot(root, { theme, lang }, hues = {}) {
+export function dressRoot(root, { theme, language }, hues = {}) {
   const name = theme === "dark" ? "dark" : "light",
     colors = { ...TOKENS[name], ...hues[name] };
   for (const key in colors) root.style.setProperty(`--${key}`, colors[key]);
-  root.lang = lang === "zh" ? "zh-CN" : "en";
+  root.lang = language === "zh" ? "zh-CN" : "en";
   return TOKENS[name];
 }

@@ -40,10 +40,10 @@ export function buildWords(ui) {
       used.slice(0, 200).map((l) => {
         const b = linkBytes(model, l, model.total);
         return [
-          linkName(model, l, words, state.lang),
+          linkName(model, l, words, state.language),
           fmtShare(model.total > 0 ? b / (links.bandwidth[l] * model.total) : 0),
           fmtBytes(b),
-          `${textAt(links.label, l, state.lang)} ${fmtRate(links.bandwidth[l])}`,
+          `${textAt(links.label, l, state.language)} ${fmtRate(links.bandwidth[l])}`,
         ];
       }),
     ),
@@ -56,7 +56,7 @@ export function buildWords(ui) {
       parts.matrixTitle.textContent,
       [words.rank, ...Array.from({ length: model.slots }, (_, c) => String(c))],
       Array.from({ length: model.endpoints }, (_, e) => [
-        nameOf(model, e, state.lang),
+        nameOf(model, e, state.language),
         ...new Array(model.slots).fill(""),
       ]),
     );
@@ -76,7 +76,7 @@ export function mirror(ui) {
     n = model.nsteps,
     s = view.s,
     ended = view.t >= model.total && model.n > 0,
-    phase = s >= 0 ? textAt(phaseOf(model, s)?.label, 0, state.lang) : "";
+    phase = s >= 0 ? textAt(phaseOf(model, s)?.label, 0, state.language) : "";
   const done = doneNow(ui);
   setText(parts.stepno, n ? words.step(s + 1, n) : "–");
   setText(parts.clock, `${unit.num(view.t)} / ${unit.num(model.total)}${NB}${unit.unit}`);
@@ -152,7 +152,7 @@ function doneNow(ui) {
 /** Once per step: the sentence of the step, spoken too unless steps fly by. */
 function narrate(ui, key, ended, phase) {
   const { parts, state, model, view, clock } = ui;
-  const k = `${key},${state.lang}`;
+  const k = `${key},${state.language}`;
   if (k === ui.narrated) return;
   ui.narrated = k;
   const words = wordsOf(ui);
@@ -164,20 +164,20 @@ function narrate(ui, key, ended, phase) {
   if (!model.n) text = model.ranks === 1 ? words.none : words.idleRun;
   else if (ended && model.mistake) {
     head = words.overWrong;
-    text = textAt(model.mistake.text, 0, state.lang);
+    text = textAt(model.mistake.text, 0, state.language);
   } else if (wrong) {
     head = words.wrongHere(model.mistake.step + 1, model.nsteps);
-    text = textAt(model.mistake.text, 0, state.lang);
+    text = textAt(model.mistake.text, 0, state.language);
   } else if (ended) {
     head = doneNow(ui) && !model.groups.length ? words.finished(model.ranks, model.goal > 1) : words.over;
     text = model.tl.bottleneck
-      ? `${textAt(model.tl.bottleneck.text, 0, state.lang)} ${textAt(model.tl.bottleneck.more, 0, state.lang)}`
+      ? `${textAt(model.tl.bottleneck.text, 0, state.language)} ${textAt(model.tl.bottleneck.more, 0, state.language)}`
       : "";
   } else {
     head = words.head(view.s + 1, model.nsteps, phase);
-    text = textAt(model.tl.steps.text, view.s, state.lang);
+    text = textAt(model.tl.steps.text, view.s, state.language);
   }
-  parts.say.replaceChildren(el("b", { textContent: head }), head && state.lang === "en" ? " " : "", text);
+  parts.say.replaceChildren(el("b", { textContent: head }), head && state.language === "en" ? " " : "", text);
   parts.nar.classList.toggle("wrong", wrong || (ended && !!model.mistake));
   parts.nar.classList.remove("long");
   parts.nar.classList.toggle("long", parts.say.scrollHeight > parts.nar.clientHeight + 2);
