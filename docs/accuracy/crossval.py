@@ -48,7 +48,7 @@ PRIOR = LinkParameters(
         **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
         "bridge": c.NVLINK[80] / NVLINK_GBPS[3],
         "xgmi": XGMI_PER_LINK / XGMI_GBPS,
-        **{f"pcie{g}": c.PCIE_X16[g] / PCIE_GBPS[g] for g in (3, 4, 5, 6)},
+        **{f"pcie{g}": c.PCIE_X16[g] / PCIE_GBPS[g] for g in (1, 2, 3, 4, 5, 6)},
         **dict.fromkeys(_NETWORKS, 0.95),
         "efa": CARRIES["efa"],
     },
@@ -129,7 +129,7 @@ _KIND: Knobs = {
     "sends to one peer": (("net_p2p", ("sendrecv",)),),
     **{
         f"{kinds[0]} carries": (("carries", kinds),)
-        for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie6")), _RDMA)
+        for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie1", "pcie2", "pcie6")), _RDMA)
     },
 }
 KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}

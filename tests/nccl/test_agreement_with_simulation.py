@@ -162,3 +162,24 @@ def test_ranks_are_numbered_node_by_node_whatever_their_placement():
     near, far = (predict_and_simulate("sendrecv", machine, "1GiB") for machine in (by_node, round_robin))
     assert far[0].time > near[0].time
     assert far[1].time > near[1].time
+
+
+def test_channels_of_a_long_chain_do_not_hold_one_another_up():
+    """144 hops and 16 chunks: with barriers the slow hop between nodes lies at another depth for each channel."""
+    _, run = predict_and_simulate("reduce", cs.machine("gb200-nvl72", nodes=2, nic="roce-25"), 2**28)
+    on_links = run.time - sum(measure_simulation_terms(run).values())
+    assert on_links == pytest.approx(2**28 / (32 * 3.125e9), rel=0.05)  # 32 cards of 25 Gbit/s
+
+
+def test_neighbours_that_write_to_one_another_need_no_card():
+    """Without shared memory GPUs count as nodes, but those under one switch still have their switch."""
+    machine = cs.machine("pcie-8gpu", gdr="PIX", pcie=5)
+    for collective in ("allreduce", "sendrecv"):
+        with_cards = predict(collective, machine, "1GiB", ranks=2, NCCL_SHM_DISABLE=1)
+        assert with_cards.time == pytest.approx(predict(collective, machine, "1GiB", ranks=2).time, rel=0.01)
+
+
+def test_the_first_generations_of_pcie_have_a_rate_too():
+    rates = [predict("allreduce", cs.machine("pcie-8gpu", pcie=pcie), "1GiB").busbw for pcie in (1, 2, 3)]
+    assert rates[1] == pytest.approx(2 * rates[0], rel=0.02)
+    assert rates[2] == pytest.approx(2 * rates[1], rel=0.05)

@@ -30,6 +30,8 @@ CARRIES: Final[dict[str, float]] = {
     "nvlink-100": 0.78,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
     "bridge": 0.78,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
     "xgmi": 0.74,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
+    "pcie1": 0.75,  # read off: NCCL's own constants are 3 of 4 and 6 of 8 GB/s (src/graph/topo.h)
+    "pcie2": 0.75,
     "pcie3": 0.74,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
     "pcie4": 0.73,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
     "pcie5": 0.75,  # one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
@@ -196,6 +198,7 @@ RUN_AHEAD = 8192
 
 #: What was not found by that fit, and from what it was read off; `origins` asks here.
 READ_OFF: Final[dict[str, str]] = {
+    **dict.fromkeys(("carries.pcie1", "carries.pcie2"), "NCCL's own constants, 3 of 4 and 6 of 8 GB/s (topo.h)"),
     "carries.efa": "43.8 of 50 GB/s (aws-samples/aws-efa-eks)",
     "carries.tcpx": "one system: 50.2 of 100 GB/s (dstackai/dstack)",
     "nvls_multicast.90": "8 H100, 358 GB/s of busbw (togethercomputer/together-nccl-tests)",

@@ -456,7 +456,7 @@ def _time_loads(call: Call, loads: LinkLoads) -> dict[str, float]:
                 compute_loads(call.collective, call.algorithm, facts)[0] * nbytes / compute_intra_rate(call)
             )
     times[{"host": "host"}.get(facts.wiring, "pcie")] = max(compute_host_times(call).values())
-    if facts.nodes > 1:
+    if loads.card > 0:  # GPUs of a node may count as nodes, and still write to one another
         cards = 1 + (loads.card_spread - 1) * links.card_spread
         bytes_of_card = loads.card * loads.card_rate * nbytes / cards
         times[facts.net] = bytes_of_card / compute_card_rate(call, loads.card_rate)
