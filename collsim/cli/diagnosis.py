@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 import collsim as cs
-from collsim.diagnosis import Diagnosis
+from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes
+from collsim.diagnosis.fleet_nodes import is_fleet
 from collsim.files import require_writable_file, write_text
 
 from .options import Json, Language
@@ -38,39 +39,37 @@ def diagnose(
             "-o", "--out", help="Also write the report, x.md or x.html, or its causes: x.csv, x.json or x.tex."
         ),
     ] = None,
+    fleet: Annotated[
+        bool | None,
+        typer.Option(
+            "--fleet/--job",
+            help="Compare the nodes of a folder with one another; of itself where three nodes or more have a subfolder "
+            "each or files named after them.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to mend it. Nothing
-    leaves this computer. Exit code 1 if there is a cause, or if the job is slow and the evidence does not say why."""
+    """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to mend it; of a folder
+    with the files of many nodes, which node, card or cable is the odd one. Nothing leaves this computer. Exit code 1 if
+    there is a cause or an odd node, or if the job is slow and the evidence does not say why."""
     is_report = out is not None and out.suffix in _REPORTS
     if out is not None and is_report:
         require_writable_file(out)
     else:
         require_table_file(out)
-    diagnosis = cs.diagnose(*files, anonymize=anonymize)
+    if fleet or (fleet is None and is_fleet(files)):
+        if len(files) != 1:
+            raise cs.CollsimError("--fleet takes one folder, with a subfolder for each node")
+        diagnosis: Diagnosis | FleetDiagnosis = compare_nodes(files[0], anonymize=anonymize)
+    else:
+        diagnosis = cs.diagnose(*files, anonymize=anonymize)
     if out is not None and is_report:
         write_text(out, diagnosis.report(language, _REPORTS[out.suffix]) + "\n")
     else:
-        save_rows(_list_rows(diagnosis, language), out)
+        save_rows(diagnosis.list_rows(language), out)
     if as_json:
         print(diagnosis.to_json())
     else:
         print(diagnosis.report(language))
-    if diagnosis.verdict in ("cause", "undecided"):
+    if diagnosis.verdict in ("cause", "undecided", "odd"):
         raise typer.Exit(1)
-
-
-def _list_rows(diagnosis: Diagnosis, language: str) -> list[dict[str, object]]:
-    """The causes as a table, the first to mend first."""
-    return [
-        {
-            "cause": cause.key,
-            "explanation": cause.explanation(language),
-            "is_stated": cause.is_stated,
-            "predicted_busbw": cause.predicted,
-            "evidence": "; ".join(f"{Path(fact.piece).name}:{fact.line}" for fact in cause.evidence),
-            "check": cause.check(language),
-            "fix": cause.fix(language),
-        }
-        for cause in diagnosis.causes
-    ]

@@ -3,5 +3,21 @@
 from .causes import OpenQuestion
 from .diagnosis import Cause, Diagnosis, JobCost, diagnose
 from .evidence_pieces import EvidencePiece, Fact
+from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
+from .fleet_readings import NodeReading, OddReading
 
-__all__ = ["Cause", "Diagnosis", "EvidencePiece", "Fact", "JobCost", "OpenQuestion", "diagnose"]
+__all__ = [
+    "Cause",
+    "Diagnosis",
+    "EvidencePiece",
+    "Fact",
+    "FleetDiagnosis",
+    "JobCost",
+    "NodeCause",
+    "NodeReading",
+    "OddReading",
+    "OpenQuestion",
+    "SlowPair",
+    "compare_nodes",
+    "diagnose",
+]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,9 +17,11 @@ from ..nccl.nccl_prediction import Prediction
 from ..programs.job_records.load import is_job_record, load_hang
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes
+from .anonymity import Mask, create_mask, list_hosts, mask_facts
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
-from .job import ObservedJob, describe_job, list_tested_hosts, predict_largest
+from .job import ObservedJob, describe_job, predict_largest
+from .report import Block, ReportFormat, write_document
 
 Verdict = Literal["cause", "healthy", "undecided", "unknown"]
 
@@ -52,10 +52,8 @@ _CAUSE_OF_HYPOTHESIS = {
     "channels": "few_channels",
 }
 _SOURCES = {cause.key: cause.source for cause in CAUSES}
-#: What stands between sentences by language, and before lines and around them by their level in a report.
+#: What stands between sentences by language.
 _SPACES = {"en": " ", "zh": ""}
-_MARKS = {1: "# ", 2: "## ", 0: "", -1: ""}
-_TAGS = {1: "h1", 2: "h2", 0: "p", -1: "pre"}
 
 
 @dataclass(frozen=True)
@@ -177,54 +175,66 @@ class Diagnosis:
     def __str__(self) -> str:
         return self.report()
 
-    def report(self, language: str = "en", format: Literal["markdown", "html"] = "markdown") -> str:
+    def report(self, language: str = "en", format: ReportFormat = "markdown") -> str:
         """Write the whole as a document.
 
         Args:
             language: `en` or `zh`.
             format: `markdown`, or `html` with every character of the evidence escaped.
         """
-        lines = list(self._write_lines(language))
-        if format == "markdown":
-            return "\n".join(f"{_MARKS[level]}{text}" for level, text in lines)
-        return "\n".join(f"<{_TAGS[level]}>{html.escape(text)}</{_TAGS[level]}>" for level, text in lines if text)
+        return write_document(self._write_blocks(language), format)
 
-    def _write_lines(self, language: str) -> list[tuple[int, str]]:
-        """Lines with their level: 1 and 2 of headings, 0 of text, -1 of quoted evidence."""
-
+    def _write_blocks(self, language: str) -> list[Block]:
         def text(key: str, **values: object) -> str:
             return translate(language, "diagnosis", key, **values)
 
-        lines = [(1, text("report.title")), (0, self.explanation(language)), (0, "")]
+        blocks: list[Block] = [("title", text("report.title")), ("text", self.explanation(language)), ("text", "")]
         for number, cause in enumerate(self.causes, 1):
-            lines.append((2, f"{number}. {cause.explanation(language)}"))
-            lines += [(-1, f"    {Path(fact.piece).name}:{fact.line}: {fact.text}") for fact in cause.evidence]
+            blocks.append(("heading", f"{number}. {cause.explanation(language)}"))
+            blocks += [("quote", fact.quote()) for fact in cause.evidence]
             if cause.predicted is not None:
-                lines.append((0, text("report.predicted", busbw=format_bandwidth(cause.predicted))))
-            lines.append((0, text("report.check", command=cause.check(language))))
-            lines.append((0, text("report.fix", fix=cause.fix(language))))
-            lines.append((0, ""))
+                blocks.append(("text", text("report.predicted", busbw=format_bandwidth(cause.predicted))))
+            blocks.append(("text", text("report.check", command=cause.check(language))))
+            blocks += [("text", text("report.fix", fix=cause.fix(language))), ("text", "")]
         for question in self.questions:
-            lines.append((2, text(f"{question.key}.title")))
-            lines += [(-1, f"    {Path(fact.piece).name}:{fact.line}: {fact.text}") for fact in question.facts]
+            blocks.append(("heading", text(f"{question.key}.title")))
+            blocks += [("quote", fact.quote()) for fact in question.facts]
             for key in question.causes:
-                lines.append((0, f"- {text(f'{key}.title')} {text('report.check', command=text(f'{key}.check'))}"))
-            lines.append((0, ""))
+                check = text("report.check", command=text(f"{key}.check"))
+                blocks.append(("text", f"- {text(f'{key}.title')} {check}"))
+            blocks.append(("text", ""))
         if self.ruled_out:
-            lines.append((2, text("report.ruled_out")))
-            for key, fact in self.ruled_out:
-                lines.append((0, f"- {text(f'{key}.title')} ({Path(fact.piece).name}:{fact.line}: {fact.text})"))
-            lines.append((0, ""))
+            blocks.append(("heading", text("report.ruled_out")))
+            blocks += [("text", f"- {text(f'{key}.title')} ({fact.quote()})") for key, fact in self.ruled_out]
+            blocks.append(("text", ""))
         if self.missing:
-            lines.append((2, text("report.missing")))
-            lines += [(0, f"- {text(f'missing.{key}')}") for key in self.missing]
-            lines.append((0, ""))
-        lines.append((2, text("report.pieces")))
+            blocks.append(("heading", text("report.missing")))
+            blocks += [("text", f"- {text(f'missing.{key}')}") for key in self.missing]
+            blocks.append(("text", ""))
+        blocks.append(("heading", text("report.pieces")))
         for piece in self.pieces:
             known = ", ".join(piece.tools) or text("report.unrecognized", line=piece.first_line)
-            lines.append((0, f"- {Path(piece.name).name}: {known}"))
-        lines += [(0, f"- {note}") for note in self.list_notes(language)]
-        return lines
+            blocks.append(("text", f"- {Path(piece.name).name}: {known}"))
+        return [*blocks, *(("text", f"- {note}") for note in self.list_notes(language))]
+
+    def list_rows(self, language: str = "en") -> list[dict[str, object]]:
+        """Return a row for each cause, the first to mend first.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        return [
+            {
+                "cause": cause.key,
+                "explanation": cause.explanation(language),
+                "is_stated": cause.is_stated,
+                "predicted_busbw": cause.predicted,
+                "evidence": "; ".join(f"{Path(fact.piece).name}:{fact.line}" for fact in cause.evidence),
+                "check": cause.check(language),
+                "fix": cause.fix(language),
+            }
+            for cause in self.causes
+        ]
 
     def list_notes(self, language: str = "en") -> list[str]:
         """Return what was taken for granted and what could not be used, in `en` or `zh`."""
@@ -320,7 +330,7 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         job=job,
     )
     if anonymize:
-        return _anonymize(diagnosis, evidence)
+        return _anonymize(diagnosis, create_mask(list_hosts(evidence)))
     return diagnosis
 
 
@@ -464,26 +474,12 @@ def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
     return tuple(missing)
 
 
-def _anonymize(diagnosis: Diagnosis, evidence: Evidence) -> Diagnosis:
+def _anonymize(diagnosis: Diagnosis, mask: Mask) -> Diagnosis:
     """Replace names of hosts and addresses in all that is quoted."""
-    hosts = [str(host) for host in evidence.list_values("nccl.host")]
-    for text in evidence.texts.values():
-        hosts += list_tested_hosts(text)
-    names = {host: f"host{number}" for number, host in enumerate(dict.fromkeys(hosts), 1)}
-
-    def hide(text: str) -> str:
-        """Replace hosts, then addresses."""
-        for host, name in sorted(names.items(), key=lambda item: -len(item[0])):
-            text = re.sub(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", name, text)
-        return re.sub(r"\b\d{1,3}(?:\.\d{1,3}){3}\b", "0.0.0.0", text)
-
-    def hide_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
-        return tuple(replace(fact, text=hide(fact.text), piece=hide(fact.piece)) for fact in facts)
-
     return replace(
         diagnosis,
-        causes=tuple(replace(cause, evidence=hide_facts(cause.evidence)) for cause in diagnosis.causes),
-        questions=tuple(replace(question, facts=hide_facts(question.facts)) for question in diagnosis.questions),
-        ruled_out=tuple((key, hide_facts([fact])[0]) for key, fact in diagnosis.ruled_out),
-        pieces=tuple(replace(p, name=hide(p.name), first_line=hide(p.first_line)) for p in diagnosis.pieces),
+        causes=tuple(replace(cause, evidence=mask_facts(cause.evidence, mask)) for cause in diagnosis.causes),
+        questions=tuple(replace(each, facts=mask_facts(each.facts, mask)) for each in diagnosis.questions),
+        ruled_out=tuple((key, mask_facts([fact], mask)[0]) for key, fact in diagnosis.ruled_out),
+        pieces=tuple(replace(p, name=mask(p.name), first_line=mask(p.first_line)) for p in diagnosis.pieces),
     )

@@ -37,6 +37,10 @@ class Fact:
     line: int
     text: str
 
+    def quote(self) -> str:
+        """Write it with the name of its file and the number of its line."""
+        return f"{Path(self.piece).name}:{self.line}: {self.text}"
+
 
 @dataclass(frozen=True)
 class EvidencePiece:
@@ -117,8 +121,12 @@ def read_evidence(pieces: Sequence[str | Path] | Mapping[str, str]) -> Evidence:
     for name, text in texts.items():
         tools = []
         lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
-        for tool, reader in {"NCCL log": read_log_facts, **TOOL_READERS}.items():
-            stated = list(_build_facts(name, lines, reader(lines)))
+        # A line of NCCL's log is none of a tool's, and logs are long.
+        others = ["" if " NCCL " in line else line for line in lines]
+        stated_by = {"NCCL log": read_log_facts(lines)}
+        stated_by |= {tool: reader(others) for tool, reader in TOOL_READERS.items()}
+        for tool, statements in stated_by.items():
+            stated = list(_build_facts(name, lines, statements))
             if stated:
                 tools.append(tool)
                 facts += stated

@@ -121,6 +121,18 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
                 yield number, kind, read(match)
 
 
+def find_host(text: str) -> str:
+    """Return the only host that tags the lines of a log; "" where there is none, or several.
+
+    Args:
+        text: of the log.
+    """
+    hosts = {match[1] for line in text.splitlines() if " NCCL " in line and (match := _HOST.search(line[:400]))}
+    if len(hosts) == 1:
+        return hosts.pop()
+    return ""
+
+
 def _name_transport(route: str) -> str:
     """`P2P`, `SHM`, `NET/IB`, `NET/IB/GDRDMA`, `NET/Socket`, `COLLNET/SHARP` and the like, without card and pointer."""
     parts = route.split("/")

@@ -47,3 +47,26 @@ def test_other_endings_are_refused_before_anything_is_read(tmp_path):
     result = call(tmp_path / "nothing.log", "-o", tmp_path / "report.pdf")
     assert result.exit_code == 2
     assert not (tmp_path / "report.pdf").exists()
+
+
+def write_nodes(folder, rates):
+    for number, rate in enumerate(rates):
+        (folder / f"node{number}").mkdir()
+        text = f"CA 'mlx5_0'\n\tState: Active\n\tRate: {rate}\n\tLink layer: InfiniBand\n"
+        (folder / f"node{number}" / "ibstat.txt").write_text(text)
+    return folder
+
+
+def test_nodes_of_a_folder_are_compared_and_an_odd_one_ends_with_1(tmp_path):
+    result = call(write_nodes(tmp_path, [400, 400, 200, 400]), "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["odd_nodes"] == ["node2"]
+
+
+def test_nodes_that_are_alike_end_with_0(tmp_path):
+    assert call(write_nodes(tmp_path, [400, 400, 400])).exit_code == 0
+
+
+def test_a_fleet_is_one_folder(tmp_path):
+    assert call(*write_nodes(tmp_path, [400, 400, 400]).iterdir(), "--fleet").exit_code == 2
+    assert call(tmp_path, "--job").exit_code == 2

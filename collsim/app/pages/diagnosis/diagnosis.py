@@ -146,7 +146,7 @@ def _draw_question(question: OpenQuestion) -> None:
 
 def _draw_lines(facts: tuple[Fact, ...]) -> None:
     if facts:
-        lines = "\n".join(f"{Path(fact.piece).name}:{fact.line}: {fact.text}" for fact in facts)
+        lines = "\n".join(fact.quote() for fact in facts)
         st.code(lines, language=None, wrap_lines=True)
 
 

@@ -1,0 +1,142 @@
+"""Which texts of a folder belong to which node: by subfolder, by the name of the file, or by the host in a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import CollsimError
+from ..files import list_files, read_text
+from .job import list_tested_hosts
+from .log_reader import find_host
+
+#: Fewer nodes have no usual state from which one could differ.
+FEWEST_NODES = 3
+#: Texts of a fleet that are read.
+_MOST_TEXTS = 20_000
+#: Words of names of files that name no node: counted things, and tools, at which the name of a node ends.
+_COUNTED = re.compile("rank|gpus?|pid|proc|local|step|run|iter|part|test|np|n|v|r|mlx|all|reduce|allreduce")
+_TOOL = re.compile("[nr]ccl|log|out|err|ibstat(?:us)?|nvlink|lspci|topo|dmesg|df|nvidia|smi|perf|tests")
+
+
+@dataclass(frozen=True)
+class FleetTexts:
+    """Texts by the node that they belong to.
+
+    Attributes:
+        nodes: texts of each node by the name of the file.
+        shared: texts of several nodes, such as a table of nccl-tests over a pair of them.
+    """
+
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    shared: dict[str, str] = field(default_factory=dict)
+
+
+def is_fleet(paths: Sequence[Path]) -> bool:
+    """Whether one folder is given in which at least three nodes have a subfolder each, or files named after them.
+
+    Args:
+        paths: files and folders that somebody gave.
+    """
+    if len(paths) != 1 or not paths[0].is_dir():
+        return False
+    folders = [folder for folder in _list_folders(paths[0]) if list_files([folder])]
+    if len(folders) >= FEWEST_NODES:
+        return True
+    nodes = set(name_nodes([file.name for file in list_files(paths)]).values())
+    return len(nodes) >= FEWEST_NODES
+
+
+def read_fleet(folder: Path) -> FleetTexts:
+    """Read the texts of a folder, node by node.
+
+    Args:
+        folder: with a subfolder for each node, or with files whose names have the node in them; logs of one node each
+            may have any name.
+
+    Returns:
+        The texts.
+
+    Raises:
+        CollsimError: It is no folder, has too many files, or one of them cannot be read.
+    """
+    if not folder.is_dir():
+        raise CollsimError("{path}: a fleet is a folder with the files of its nodes", path=folder.name)
+    fleet = FleetTexts()
+    files = list_files([folder])
+    named = name_nodes([file.name for file in files])
+    folders = _list_folders(folder)
+    owned = [(named.get(file.name, ""), file) for file in files]
+    owned += [(part.name, file) for part in folders for file in list_files([part])]
+    if len(owned) > _MOST_TEXTS:
+        raise CollsimError(
+            "{path}: {count} files; at most {most} are read", path=folder, count=len(owned), most=_MOST_TEXTS
+        )
+    for node, file in owned:
+        text = read_text(file)
+        hosts = set(list_tested_hosts(text))
+        if len(hosts) > 1:
+            fleet.shared[str(file)] = text
+        elif node or hosts:
+            fleet.nodes.setdefault(node or hosts.pop(), {})[str(file)] = text
+        elif host := find_host(text):
+            fleet.nodes.setdefault(host, {})[str(file)] = text
+        else:
+            fleet.shared[str(file)] = text
+    return fleet
+
+
+def _list_folders(folder: Path) -> list[Path]:
+    return sorted(part for part in folder.iterdir() if part.is_dir() and not part.name.startswith("."))
+
+
+def name_nodes(names: Sequence[str]) -> dict[str, str]:
+    """Find the part of the names of files that numbers nodes.
+
+    Every run of words of a name with one number in it may be a node. The form of such a run (`node-#`) that most names
+    have, with the fewest nodes, is taken: the rest of a name is then the tool, of which many nodes have a text.
+
+    Args:
+        names: of files of one folder.
+
+    Returns:
+        The node of each name that has one; nothing where fewer than half of the names have one of the same form.
+
+    Examples:
+        >>> name_nodes(["node-07.ibstat.txt", "node-07.nccl.log", "node-08.ibstat.txt", "topo.txt"])
+        {'node-07.ibstat.txt': 'node-07', 'node-07.nccl.log': 'node-07', 'node-08.ibstat.txt': 'node-08'}
+        >>> name_nodes(["rank0.log", "rank1.log"])
+        {}
+    """
+    by_form: dict[str, dict[str, str]] = {}
+    for name in names:
+        for node in _list_runs(name):
+            by_form.setdefault(re.sub(r"\d+", "#", node), {}).setdefault(name, node)
+    if not by_form:
+        return {}
+
+    def rate(form: str) -> tuple[int, int, int]:
+        nodes = by_form[form]
+        return len(nodes), -len(set(nodes.values())), len(form)
+
+    best = max(by_form, key=rate)
+    if len(set(by_form[best].values())) < 2 or len(by_form[best]) < len(names) / 2:
+        return {}
+    return by_form[best]
+
+
+def _list_runs(name: str) -> Iterator[str]:
+    """Runs of words of a file's name that have exactly one number and may name a node."""
+    words = re.split(r"([._-]+)", re.sub(r"\.[A-Za-z]{1,5}$", "", name)[:200])
+    for start in range(0, len(words), 2):
+        for end in range(start + 1, min(len(words), start + 9) + 1, 2):
+            run = "".join(words[start:end])
+            letters = re.findall(r"[a-z]+", run.lower())
+            if len(re.findall(r"\d+", run)) != 1 or not letters:
+                continue
+            if _TOOL.fullmatch(letters[0]) or _TOOL.fullmatch(letters[-1]):
+                continue
+            if not all(_COUNTED.fullmatch(word) or _TOOL.fullmatch(word) for word in letters):
+                yield run

@@ -1,0 +1,49 @@
+"""Documents of a diagnosis as Markdown or HTML, with every character of the evidence escaped."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+ReportFormat = Literal["markdown", "html"]
+#: Rows of a table, the first of them its head; or a text.
+Block: TypeAlias = tuple[Literal["title", "heading", "text", "quote"], str] | tuple[Literal["table"], list[list[str]]]
+_MARKS = {"title": "# ", "heading": "## ", "text": "", "quote": "    "}
+_TAGS = {"title": "h1", "heading": "h2", "text": "p", "quote": "pre"}
+
+
+def write_document(blocks: Sequence[Block], format: ReportFormat) -> str:
+    """Write blocks one after the other.
+
+    Args:
+        blocks: titles, headings, texts, quoted lines and tables.
+        format: `markdown` or `html`.
+
+    Examples:
+        >>> print(write_document([("heading", "Odd"), ("table", [["node"], ["a|b"]])], "markdown"))
+        ## Odd
+        | node |
+        |---|
+        | a\\|b |
+    """
+    if format == "html":
+        return "\n".join(_write_html(block) for block in blocks if block[1])
+    return "\n".join(_write_markdown(block) for block in blocks)
+
+
+def _write_markdown(block: Block) -> str:
+    if block[0] != "table":
+        return f"{_MARKS[block[0]]}{block[1]}"
+    head, *rows = [[cell.replace("|", "\\|") for cell in row] for row in block[1]]
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join((lines[0], "|" + "---|" * len(head), *lines[1:]))
+
+
+def _write_html(block: Block) -> str:
+    if block[0] != "table":
+        return f"<{_TAGS[block[0]]}>{html.escape(block[1])}</{_TAGS[block[0]]}>"
+    head, *rows = [[html.escape(cell) for cell in row] for row in block[1]]
+    lines = [f"<tr><th>{'</th><th>'.join(head)}</th></tr>"]
+    lines += [f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows]
+    return "<table>" + "\n".join(lines) + "</table>"
