@@ -39,6 +39,13 @@ class Collective:
         reduces: the result is the sum over ranks (else the data of the rank that had it).
         busbw: factor of nccl-tests as a function of the number of ranks.
         rooted: it has a root rank.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.collective("reduce_scatter").after
+        'own'
+        >>> cs.collective("allreduce").busbw(8)
+        1.75
     """
 
     name: str
@@ -155,12 +162,41 @@ class Collective:
 
 
 def find_owners(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
-    """The rank to whose block each chunk belongs."""
+    """The rank to whose block each chunk belongs.
+
+    Args:
+        ranks: how many there are, one block each.
+        chunks: how many there are in all, a multiple of `ranks`.
+
+    Returns:
+        (chunks,) ranks.
+
+    Examples:
+        >>> from collsim.collective import find_owners
+        >>> find_owners(3, 6).tolist()
+        [0, 0, 1, 1, 2, 2]
+    """
     return np.arange(chunks) // count_chunks_per_rank(ranks, chunks)
 
 
 def count_chunks_per_rank(ranks: int, chunks: int) -> int:
-    """Chunks of one rank's block. Raises CollsimError where blocks have no equal number of chunks."""
+    """Count the chunks of one rank's block.
+
+    Args:
+        ranks: how many there are, one block each.
+        chunks: how many there are in all.
+
+    Returns:
+        How many, at least 1.
+
+    Raises:
+        CollsimError: blocks have no equal number of chunks.
+
+    Examples:
+        >>> from collsim.collective import count_chunks_per_rank
+        >>> count_chunks_per_rank(8, 16)
+        2
+    """
     if chunks % ranks:
         raise CollsimError("{chunks} chunks do not make {ranks} blocks; use a multiple", chunks=chunks, ranks=ranks)
     return chunks // ranks
@@ -169,15 +205,17 @@ def count_chunks_per_rank(ranks: int, chunks: int) -> int:
 def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
     """Split a whole number into parts that differ by at most one, the larger ones first.
 
-    >>> split_evenly(10, 4).tolist()
-    [3, 3, 2, 2]
-
     Args:
         total: what is split, 0 or more.
         parts: how many, 1 or more.
 
     Returns:
         (parts,) whole numbers, whose sum is `total`.
+
+    Examples:
+        >>> from collsim.collective import split_evenly
+        >>> split_evenly(10, 4).tolist()
+        [3, 3, 2, 2]
     """
     size, more = divmod(int(total), parts)
     return size + (np.arange(parts) < more).astype(np.int64)

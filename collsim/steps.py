@@ -35,6 +35,12 @@ class Step:
     `into[i]` and on. `times` > 1: the step stands for so many, one after another. In repetition k a chunk c becomes
     `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own group of `modulus`
     chunks. At most one of the two is more than 1.
+
+    Examples:
+        >>> import collsim as cs
+        >>> step = cs.copy([0, 1, 2], [1, 2, 3], chunk=0)
+        >>> len(step), step.dst.tolist()
+        (3, [1, 2, 3])
     """
 
     src: Ints
@@ -333,6 +339,16 @@ def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
     Args:
         steps: As an algorithm yields them.
+
+    Returns:
+        Steps without repetitions and of width 1.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.steps import expand_steps
+        >>> shifted = cs.repeat(cs.copy(0, 1, chunk=0), times=3, shift=1, modulus=4)
+        >>> [step.chunk.tolist() for step in expand_steps([shifted])]
+        [[0], [1], [2]]
     """
     for item in _iterate_steps("a sequence of steps", steps):
         if isinstance(item, Step):
@@ -406,8 +422,18 @@ def join_steps(label: str, parts: object) -> Step:
         label: Of the algorithm, for the message.
         parts: What it yielded: a step, or a list of them; an empty list is an empty step.
 
+    Returns:
+        One step with the rows of all.
+
     Raises:
         ScheduleError: Something in it is no step.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.steps import join_steps
+        >>> step = join_steps("mine(4)", [cs.copy(0, 1, chunk=0), cs.reduce(2, 3, chunk=1)])
+        >>> step.src.tolist(), step.reduce.tolist()
+        ([0, 2], [False, True])
     """
     items: list[object]
     try:
@@ -435,6 +461,15 @@ def merge(*steps: Step) -> Step:
 
     Args:
         steps: At least one, none of them repeated.
+
+    Returns:
+        One step with the rows of all.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.steps import merge
+        >>> merge(cs.copy(0, 1, chunk=0), cs.copy(1, 0, chunk=1)).dst.tolist()
+        [1, 0]
     """
     width = steps[0].width
     if any(s.width != width for s in steps):

@@ -35,6 +35,12 @@ class CriticalPath:
         alpha: seconds of latency of each.
         beta: seconds of its bytes at the full rate.
         waiting: seconds of waiting; the three together are the duration of the run.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), nbytes="4MiB")
+        >>> {name: round(part, 2) for name, part in cs.analysis.critical_path(trace).shares.items()}
+        {'alpha': 0.05, 'beta': 0.95, 'waiting': 0.0}
     """
 
     trace: Trace

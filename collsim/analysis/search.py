@@ -43,6 +43,14 @@ class Best:
         trace: the fastest run.
         tried: all that was tried, the fastest first; what is wrong comes last, with the reason in `error`.
         order: rank r sits where rank order[r] of the topology would; None as it is.
+
+    Examples:
+        >>> import collsim as cs
+        >>> best = cs.best("allreduce", cs.topology.switch(8), "64MiB")
+        >>> best.trace.schedule.label
+        'allreduce_direct_two_shot(8)'
+        >>> best.tried.columns[:2].tolist()
+        ['algorithm', 'options']
     """
 
     trace: Trace

@@ -43,6 +43,12 @@ class Bound:
         latency, bandwidth: s.
         cut: which ranks and cables give the bandwidth bound; None where it is all ranks' links together, or nothing
             must move.
+
+    Examples:
+        >>> import collsim as cs
+        >>> bound = cs.lower_bound("allreduce", cs.machine("dgx-a100", nodes=2), "1GiB")
+        >>> bound.limit, cs.format_time(bound.time)
+        ('bandwidth', '6.07 ms')
     """
 
     latency: float
@@ -186,6 +192,11 @@ def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]
 
     Returns:
         (n,) bytes.
+
+    Examples:
+        >>> from collsim.bounds import compute_block_bytes
+        >>> compute_block_bytes(42, 4, item=4).tolist()  # 11 elements, the last of 2 bytes
+        [12, 12, 12, 6]
     """
     elements = -(-nbytes // item)
     blocks = split_evenly(elements, n) * item
@@ -207,6 +218,15 @@ def compute_required_bytes(
 
     Returns:
         Two arrays of shape (ranks,), and the sum for all ranks; bytes.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.bounds import compute_block_bytes, compute_required_bytes
+        >>> send, receive, total = compute_required_bytes(
+        ...     cs.collective("allgather"), 64, compute_block_bytes(64, 4, item=4)
+        ... )
+        >>> send.tolist(), receive.tolist(), total
+        ([16.0, 16.0, 16.0, 16.0], [48.0, 48.0, 48.0, 48.0], 192.0)
     """
     n = len(blocks)
     whole, block, rest = np.full(n, float(nbytes)), blocks.astype(np.float64), (nbytes - blocks).astype(np.float64)

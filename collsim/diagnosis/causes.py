@@ -437,7 +437,20 @@ CAUSE_BY_KEY = {cause.key: cause for cause in CAUSES}
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """Evidence that several causes fit: which, and the facts that say so."""
+    """Evidence that several causes fit: which, and the facts that say so.
+
+    Examples:
+        >>> import collsim as cs
+        >>> matrix = "   D\\\\D     0      1\\n     0 900.00 {0}\\n     1 {0} 900.00\\n"
+        >>> titles = {"Disabled": "20.00", "Enabled": "12.00"}
+        >>> log = "".join(
+        ...     f"Unidirectional P2P={title} Bandwidth Matrix (GB/s)\\n" + matrix.format(rate)
+        ...     for title, rate in titles.items()
+        ... )
+        >>> (question,) = cs.diagnose({"p2p.txt": log}).questions
+        >>> question.key, question.causes  # direct transfers are slower than those through the host
+        ('slow_peers', ('acs', 'iommu', 'numa_partitions'))
+    """
 
     key: str
     causes: tuple[str, ...]

@@ -66,6 +66,12 @@ class JobCost:
         possible: predicted busbw of the machine without the fault, B/s.
         low: lower end of four in five of such predictions, B/s.
         high: upper end, B/s.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cost = cs.diagnosis.JobCost(2**30, measured=20e9, possible=230e9, low=210e9, high=245e9)
+        >>> cost.text().partition(";")[0]
+        'At 1 GiB the measured busbw is 20 GB/s'
     """
 
     nbytes: int
@@ -99,6 +105,16 @@ class Cause:
         predicted: busbw that a machine with this fault is predicted to have, B/s; None where that is not modelled.
         source: where the cause is published.
         detail: what the records of the job say of it, in place of the cause's own sentence; None where it is that.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> diagnosis = cs.diagnose({"nccl.log": log})
+        >>> cause = diagnosis.causes[0]
+        >>> cause.key
+        'p2p_disabled'
+        >>> cause.explanation()
+        'P2P is switched off by a variable, so GPUs of a node exchange data through host memory.'
     """
 
     key: str
@@ -139,6 +155,13 @@ class Diagnosis:
         machine: as the evidence describes it; None where it does not.
         pieces: what was given, and what each was recognized as.
         job: nodes, ranks, log and notes.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> diagnosis = cs.diagnose({"nccl.log": log})
+        >>> diagnosis.verdict, [cause.key for cause in diagnosis.causes]
+        ('cause', ['p2p_disabled'])
     """
 
     verdict: Verdict

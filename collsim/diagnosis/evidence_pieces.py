@@ -29,6 +29,14 @@ class Fact:
         piece: name of the piece.
         line: number of the line in it, from 1.
         text: the line, at most 200 characters.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> diagnosis = cs.diagnose({"nccl.log": log})
+        >>> fact = diagnosis.causes[0].evidence[0]
+        >>> fact.kind, fact.value, fact.line
+        ('nccl.variable', ('NCCL_P2P_LEVEL', 'LOC'), 1)
     """
 
     kind: str
@@ -50,6 +58,14 @@ class EvidencePiece:
         name: of the file, or `text 1`.
         tools: what its parts were recognized as.
         first_line: for a person who wonders what a piece is that nothing was recognized in.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> diagnosis = cs.diagnose({"nccl.log": log})
+        >>> piece = diagnosis.pieces[0]
+        >>> piece.name, piece.tools
+        ('nccl.log', ('NCCL log',))
     """
 
     name: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import CollsimError, describe_unknown
+from ..errors import UnknownEntryError, describe_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,10 +15,6 @@ T = TypeVar("T")
 Row = Mapping[str, object]
 
 _WIDEST_CELL = 72  # characters: a sentence that is longer would wrap and hide the columns
-
-
-class UnknownEntryError(CollsimError, KeyError):
-    """A catalog has no entry of that name. It is a KeyError too, so that `in` and `get` work as for any mapping."""
 
 
 class Catalog(Mapping[str, T]):
@@ -101,6 +97,11 @@ def format_cell(value: object) -> str:
 
     Returns:
         The text.
+
+    Examples:
+        >>> from collsim.display.catalog import format_cell
+        >>> format_cell(109482240), format_cell(True), format_cell(None)
+        ('109,482,240', 'yes', '')
     """
     if value is None or value is False:
         return ""

@@ -158,6 +158,19 @@ class CollsimError(ValueError):
         return _rebuild_error, (type(self), {**self.__dict__})
 
 
+class UnknownEntryError(CollsimError, KeyError):
+    """A catalog (`cs.algorithms()`, `cs.machines()`, ...) has no entry of that name; the message has the nearest.
+
+    It is a KeyError too, so that `in` and `get` work as for any mapping.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.machines()["dgx-h10"]
+        Traceback (most recent call last):
+        collsim.errors.UnknownEntryError: unknown entry 'dgx-h10'; did you mean 'dgx-h100' or 'dgx-a100' or 'dgx-1v'?
+    """
+
+
 class ScheduleError(CollsimError):
     """A schedule that cannot run, or that does not do what its collective promises.
 

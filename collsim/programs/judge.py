@@ -71,6 +71,13 @@ class ProgramRun:
         rerun: runs another source on a number of ranks in the same way.
         timeout: s after which a library gives up.
         library: what its messages are sent with: `torch`, `mpi4py`, or nothing where neither is imported.
+
+    Examples:
+        >>> import collsim as cs
+        >>> hang = cs.programs.list_hangs()["send_first"]
+        >>> run = cs.program(hang.source, ranks=2)
+        >>> run.verdict, run.cycle
+        ('hangs', (0, 1))
     """
 
     verdict: Verdict

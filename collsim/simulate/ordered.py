@@ -37,6 +37,14 @@ class Launch:
         schedule: None for a delay alone.
         nbytes: nccl-tests' size in bytes.
         ranks: of the topology, one for each of the schedule's; the first ones unless given.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.simulate import Launch, simulate_ordered
+        >>> ring = cs.schedule("allreduce_ring", ranks=4)
+        >>> launches = [Launch(seconds=1e-3), Launch(after=(0,), schedule=ring, nbytes=2**20)]
+        >>> simulate_ordered(launches, cs.topology.switch(4)).begin.tolist()
+        [0.0, 0.001]
     """
 
     after: tuple[int, ...] = ()
@@ -53,6 +61,13 @@ class OrderedRun:
     Attributes:
         begin, end: (entries,) s; an entry's delay is part of it.
         topology: with the helpers in their places.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.simulate import Launch, simulate_ordered
+        >>> run = simulate_ordered([Launch(seconds=1e-3), Launch(after=(0,), seconds=2e-3)], cs.topology.switch(4))
+        >>> run.end.tolist()
+        [0.001, 0.003]
     """
 
     begin: Floats
@@ -84,6 +99,15 @@ def simulate_ordered(
 
     Raises:
         CollsimError: for entries that wait for later ones, and as `simulate`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.simulate import Launch, simulate_ordered
+        >>> ring = cs.schedule("allreduce_ring", ranks=4)
+        >>> launches = [Launch(schedule=ring, nbytes=2**20), Launch(after=(0,), schedule=ring, nbytes=2**20)]
+        >>> run = simulate_ordered(launches, cs.topology.switch(4))
+        >>> bool(run.begin[1] == run.end[0])
+        True
     """
     from .run import compute_slot_bytes
 

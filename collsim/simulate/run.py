@@ -614,7 +614,14 @@ def simulate_many(
 
 class Cost(NamedTuple):
     """What a run is expected to take: transfers, s and bytes of memory, how it would be computed, and how often flows
-    and links would be looked at for new rates."""
+    and links would be looked at for new rates.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cost = cs.expected_cost(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "1MiB")
+        >>> cost.transfers, cost.how
+        (112, 'lockstep')
+    """
 
     transfers: int
     seconds: float

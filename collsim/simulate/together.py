@@ -34,6 +34,12 @@ class FlowTrace:
         topology, sharing: where, and how links were shared.
         src, dst, nbytes: (flows,) ranks and bytes.
         start, finish: (flows,) s; a flow's latency is part of it.
+
+    Examples:
+        >>> import collsim as cs
+        >>> flows = cs.simulate_flows(cs.topology.switch(4, bandwidth="1GB/s", alpha=0), [0, 1], [2, 2], "1MB")
+        >>> flows.time  # both share the cable to rank 2
+        0.002
     """
 
     topology: Topology
@@ -89,6 +95,13 @@ class MergedTrace(Trace):
         step_of: (steps, 2) part, and number of the step in it.
         row_of: for each part the rows of its transfers.
         several: what it was made of.
+
+    Examples:
+        >>> import collsim as cs
+        >>> ring = cs.schedule("allreduce_ring", ranks=4)
+        >>> both = cs.simulate([ring, ring], cs.topology.switch(4), nbytes="1MiB", engine="event")
+        >>> [part.schedule.label for part in both.whole.parts]
+        ['allreduce_ring(4)', 'allreduce_ring(4)']
     """
 
     parts: tuple[Trace, ...] = ()
@@ -126,6 +139,15 @@ class ConcurrentTrace:
         background: what the other traffic took, where there was some.
         run_alone: runs each with nothing beside it.
         rerun: runs all again with the links of another topology, or without bytes.
+
+    Examples:
+        >>> import collsim as cs
+        >>> ring = cs.schedule("allreduce_ring", ranks=4)
+        >>> both = cs.simulate([ring, ring], cs.topology.switch(4), nbytes="1MiB", engine="event")
+        >>> len(both)
+        2
+        >>> both.slowdown.round(2).tolist()
+        [1.84, 1.84]
     """
 
     traces: list[Trace]

@@ -52,6 +52,19 @@ class Bottleneck:
         latency: part of the time that would remain with endless bandwidth.
         busiest, busiest_share: the link that is busy for the largest share of the run, of whatever kind, and that
             share.
+
+    Examples:
+        >>> import collsim as cs
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> bottleneck = cs.simulate(
+        ...     cs.schedule("allreduce_ring", topology=machine), machine, nbytes="64MiB"
+        ... ).bottleneck
+        >>> bottleneck.label
+        'IB HDR'
+        >>> {
+        ...     kind: round(part, 2) for kind, part in bottleneck.saves.items()
+        ... }  # parts of the time that twice the bandwidth of a kind saves
+        {'infiniband': 0.18, 'nvlink': 0.0, 'pcie': 0.0}
     """
 
     link: int

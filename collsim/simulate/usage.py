@@ -25,6 +25,15 @@ class Usage:
         time: (changes,) s, rising.
         rate: (changes,) B/s, 0 at the end.
         row, begin, end: one entry per stretch at one rate: the transfer, s, s; a Gantt chart of the link.
+
+    Examples:
+        >>> import collsim as cs
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="4MiB")
+        >>> usage = trace.usage(0)
+        >>> int(usage.nbytes)  # six chunks of 1 MiB
+        6291456
+        >>> usage.busy < trace.time
+        True
     """
 
     time: Floats

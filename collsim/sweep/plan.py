@@ -63,6 +63,13 @@ def read_plan(path: str | Path) -> dict[str, Any]:
 
     Raises:
         FormatError: With file, line, and what was expected.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from collsim.sweep import read_plan
+        >>> _ = Path("plan.yaml").write_text("collective: allreduce\\ntopology: [dgx-a100]\\nnbytes: [1MiB, 64MiB]\\n")
+        >>> sorted(read_plan("plan.yaml"))
+        ['collective', 'nbytes', 'topology']
     """
     import yaml
 

@@ -50,6 +50,11 @@ class Answer:
         chunks: per block.
         schedule: None where there is none.
         is_proved: is the answer certain? False where time ran out.
+
+    Examples:
+        >>> import collsim as cs
+        >>> print(cs.synthesis.solve_exactly("allgather", cs.topology.ring(4), steps=1, rounds=1))
+        1 steps, 1 rounds, 1 chunks: there is none
     """
 
     steps: int
@@ -156,6 +161,12 @@ def solve_exactly(
     Raises:
         CollsimError: where OR-Tools is missing, the collective has no such form, an allreduce is asked for in an odd
             number of steps or rounds, or there would be too many variables.
+
+    Examples:
+        >>> import collsim as cs
+        >>> answer = cs.synthesis.solve_exactly("allgather", cs.topology.ring(4), steps=2, rounds=2)
+        >>> answer.schedule.steps, answer.is_proved
+        (2, True)
     """
     require_solver()
     if isinstance(kind, str):

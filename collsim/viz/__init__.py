@@ -69,6 +69,16 @@ def html(trace: Trace) -> str:
 
     Args:
         trace: The run.
+
+    Returns:
+        HTML that needs no other file.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim import viz
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
+        >>> "allreduce_ring(4)" in viz.html(trace)
+        True
     """
     from ..errors import CollsimError
     from .hosts.figures import format_printed_trace

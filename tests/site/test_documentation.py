@@ -215,6 +215,32 @@ def test_the_site_asks_nothing_of_the_network_and_every_link_in_it_leads_somewhe
     assert lost == set()
 
 
+def described_parameters(html, name):
+    """Parameters that a page of the reference describes under a function: rows of its table with a description."""
+    part = html.partition(f'id="{name}"')[2].partition('class="doc doc-heading"')
+    table = part[2].partition('class="doc doc-heading"')[0].partition("Parameters:</span>")[2].partition("</table>")[0]
+    rows = re.findall(r"<tr class=\"doc-section-item\">(.*?)</tr>", table, re.DOTALL)
+    cells = [re.search(r"<code>\**(\w+)</code>.*doc-md-description\">\s*<p>\S", row, re.DOTALL) for row in rows]
+    return {cell[1] for cell in cells if cell}
+
+
+@pytest.mark.slow
+def test_the_site_has_every_parameter_of_every_public_function(site):
+    lacking, functions = set(), 0
+    for page, (_, _, names, packages) in make_reference.PAGES.items():
+        html = (site / "reference" / f"{page}.html").read_text("utf-8")
+        for name, thing in make_reference.entries(names, packages).items():
+            if not inspect.isfunction(thing):
+                continue
+            functions += 1
+            shown = described_parameters(html, f"{thing.__module__}.{thing.__qualname__}")
+            lacking |= {
+                (name, parameter) for parameter in inspect.signature(thing).parameters if parameter not in shown
+            }
+    assert functions > 150
+    assert lacking == set()
+
+
 @pytest.mark.slow
 def test_the_site_says_what_the_docstrings_say_in_both_languages(site):
     said = (site / "reference" / "units.html").read_text("utf-8")

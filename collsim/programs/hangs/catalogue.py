@@ -30,6 +30,12 @@ class Hang:
         mended_source: the same program, repaired.
         collective: what it should do, where its result is checked.
         nbytes: size of each rank's array.
+
+    Examples:
+        >>> import collsim as cs
+        >>> hang = cs.programs.list_hangs()["send_first"]
+        >>> hang.title[0], hang.library
+        ('All send first', 'torch.distributed')
     """
 
     name: str

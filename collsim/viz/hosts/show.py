@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Animation:
-    """The player with one run in it. In a notebook it shows itself; `save` writes it to a file."""
+    """The player with one run in it. In a notebook it shows itself; `save` writes it to a file.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import animate
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
+        >>> animate(trace).save("ring.html").name
+        'ring.html'
+    """
 
     trace: Trace
     language: str = "en"
@@ -97,9 +105,19 @@ def save(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
         path: The file to write.
         **options: Options of the format: see above.
 
+    Returns:
+        The path that was written.
+
     Raises:
         CollsimError: The suffix or an option is unknown, nothing can be written there, or `.mp4` is asked for where
             ffmpeg is missing.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim import viz
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
+        >>> viz.save(trace, "ring.svg").name
+        'ring.svg'
     """
     target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())

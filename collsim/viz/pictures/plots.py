@@ -67,6 +67,18 @@ def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = 
         frame: A table as `sweep` returns it.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> frame = cs.sweep(
+        ...     collective="allreduce", topology=["switch(4)", "switch(8)"], nbytes=["1KiB", "1MiB", "64MiB"]
+        ... )
+        >>> plots.time_over_size(frame).get_ylabel()
+        'time'
     """
     return _plot_over_size(frame, "time", _choose_text(language, "time", "时间"), ax, language, logarithmic=True)
 
@@ -79,6 +91,18 @@ def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str =
         frame: A table as `sweep` returns it.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> frame = cs.sweep(
+        ...     collective="allreduce", topology=["switch(4)", "switch(8)"], nbytes=["1KiB", "1MiB", "64MiB"]
+        ... )
+        >>> plots.busbw_over_size(frame).get_ylabel()
+        'busbw, GB/s'
     """
     return _plot_over_size(frame, "busbw", "busbw, GB/s", ax, language, logarithmic=False)
 
@@ -91,6 +115,16 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
         trace: The run.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), nbytes="1MiB")
+        >>> plots.link_utilisation(trace).get_xlabel()
+        'busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)'
     """
     ax = _get_axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
@@ -132,6 +166,16 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
         trace: The run.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), nbytes="1MiB")
+        >>> plots.volume_over_time(trace).get_xlabel()
+        'time, µs'
     """
     ax = _get_axes(ax, 7.2, 4.2)
     unit, factor = _choose_time_unit(trace.time)
@@ -169,6 +213,19 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
         trace: The run.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Raises:
+        CollsimError: The run has more transfers than a chart of bars can show; the message names another plot.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), nbytes="1MiB")
+        >>> plots.gantt(trace).get_xlabel()
+        'time, µs'
     """
     ax = _get_axes(ax, 8.0, 4.2)
     s, t = trace.schedule, trace.schedule.transfers
@@ -220,6 +277,18 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en"
         frame: A table as `sweep` returns it.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> frame = cs.sweep(
+        ...     collective="allreduce", topology=["switch(4)", "switch(8)"], nbytes=["1KiB", "1MiB", "64MiB"]
+        ... )
+        >>> plots.winner_map(frame).get_ylabel()
+        'ranks'
     """
     _require_columns(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     _require_one_collective(frame)
@@ -258,6 +327,16 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
         frame: A table as `sensitivity` returns it.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), nbytes="1MiB")
+        >>> plots.tornado(cs.analysis.sensitivity(trace)).get_xlabel()
+        'time saved by twice the bandwidth, %'
     """
     _require_columns(frame, {"what", "name", "doubled"}, "sensitivity")
     ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
@@ -301,6 +380,16 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
         frame: `best(...).tried`, or a sweep over `chunks`.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> frame = cs.best("broadcast", cs.topology.line(8), "64MiB", algorithm=["broadcast_chain"]).tried
+        >>> plots.time_over_chunks(frame).get_xlabel()
+        'chunks'
     """
     _require_columns(frame, {"algorithm", "options", "time"}, "best")
     from matplotlib.ticker import LogLocator, NullFormatter
@@ -342,6 +431,19 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
         comparison: What `compare` returns.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
+
+    Returns:
+        The axes, to be changed or saved with `.figure.savefig(...)`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> runs = [
+        ...     cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4), nbytes="1MiB")
+        ...     for name in ("allreduce_ring", "allreduce_tree")
+        ... ]
+        >>> plots.differences(cs.analysis.compare_runs(*runs)).get_xlabel()
+        'bytes over all links of a kind, MiB'
     """
     ax = _get_axes(ax, 7.2, 3.6)
     kinds = comparison.kinds

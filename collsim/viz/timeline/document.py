@@ -82,6 +82,14 @@ def build_timeline(
 
     Raises:
         CollsimError: The run has more than 200,000 transfers; the message says what to look at instead.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import build_timeline
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
+        >>> timeline = build_timeline(trace)
+        >>> timeline["schema"], len(timeline["steps"])
+        ('collsim.timeline/1', 4)
     """
     return cast(Timeline, _convert_arrays(_build_columns(trace, also, inside)))
 
@@ -153,6 +161,16 @@ def encode(document: Timeline | EncodedTimeline) -> EncodedTimeline:
 
     Args:
         document: A timeline, as `build_timeline` makes it.
+
+    Returns:
+        The timeline itself up to 200 kB of JSON; else its schema and its compressed text.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import build_timeline, encode
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=64), cs.topology.ring(64), nbytes="1MiB")
+        >>> sorted(encode(build_timeline(trace)))  # large: gzipped
+        ['schema', 'z']
     """
     if len(text := _encode_document(document)) <= _LARGE:
         return cast(EncodedTimeline, document)
@@ -166,8 +184,19 @@ def decode(encoded: Mapping[str, object] | str) -> Timeline:
     Args:
         encoded: What `encode` or `dump_json` made.
 
+    Returns:
+        The timeline, as `build_timeline` made it.
+
     Raises:
         FormatError: For anything else.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import build_timeline, decode, encode
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
+        >>> timeline = build_timeline(trace)
+        >>> decode(encode(timeline)) == timeline
+        True
     """
     try:
         if isinstance(encoded, str):
