@@ -41,6 +41,18 @@ class NodeCause:
         node: which.
         key: of the table of causes, such as `nvlink_lost`.
         evidence: lines that state it.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from pathlib import Path
+        >>> for node, level in [("n1", "SYS"), ("n2", "SYS"), ("n3", "LOC")]:
+        ...     Path("logs", node).mkdir(parents=True, exist_ok=True)
+        ...     _ = Path("logs", node, "nccl.log").write_text(
+        ...         f"h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to {level}"
+        ...     )
+        >>> cause = cs.diagnosis.compare_nodes("logs").causes[0]
+        >>> cause.node, cause.key
+        ('n3', 'p2p_disabled')
     """
 
     node: str
@@ -56,6 +68,11 @@ class SlowPair:
         nodes: the two.
         busbw: measured, B/s.
         usual: median of all pairs, B/s.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.diagnosis.SlowPair(("n1", "n7"), busbw=11e9, usual=92e9).nodes
+        ('n1', 'n7')
     """
 
     nodes: tuple[str, str]
@@ -77,6 +94,18 @@ class FleetDiagnosis:
         typical_node: which node that is; "" for none.
         predicted_pair: busbw that a pair of nodes is predicted to have, B/s; None without tables of pairs.
         readings: of each node by quantity and part.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from pathlib import Path
+        >>> for node, driver in [("n1", "570.133"), ("n2", "570.133"), ("n3", "535.54")]:
+        ...     Path("fleet", node).mkdir(parents=True, exist_ok=True)
+        ...     _ = Path("fleet", node, "smi.txt").write_text(
+        ...         f"| NVIDIA-SMI 570.1 Driver Version: {driver} CUDA Version: 12.8 |"
+        ...     )
+        >>> fleet = cs.diagnosis.compare_nodes("fleet")
+        >>> fleet.typical_node, fleet.odd_nodes
+        ('n1', ('n3',))
     """
 
     nodes: tuple[str, ...]
@@ -245,6 +274,17 @@ def compare_nodes(folder: str | Path, anonymize: bool = False) -> FleetDiagnosis
 
     Raises:
         CollsimError: It is no folder, has fewer than three nodes, or a file cannot be read.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from pathlib import Path
+        >>> for node, driver in [("n1", "570.133"), ("n2", "570.133"), ("n3", "535.54")]:
+        ...     Path("fleet", node).mkdir(parents=True, exist_ok=True)
+        ...     _ = Path("fleet", node, "smi.txt").write_text(
+        ...         f"| NVIDIA-SMI 570.1 Driver Version: {driver} CUDA Version: 12.8 |"
+        ...     )
+        >>> cs.diagnosis.compare_nodes("fleet").odd_nodes
+        ('n3',)
     """
     texts = read_fleet(Path(folder))
     if len(texts.nodes) < FEWEST_NODES and not _list_pairs(texts):

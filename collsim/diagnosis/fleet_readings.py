@@ -64,6 +64,18 @@ class NodeReading:
         value: a number, higher is better; or a word.
         fact: line that says it; None for what no single line says.
         limit: what the part could give by its own word, in the unit of the value; None where nothing says.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from pathlib import Path
+        >>> for node, driver in [("n1", "570.133"), ("n2", "570.133"), ("n3", "535.54")]:
+        ...     Path("fleet", node).mkdir(parents=True, exist_ok=True)
+        ...     _ = Path("fleet", node, "smi.txt").write_text(
+        ...         f"| NVIDIA-SMI 570.1 Driver Version: {driver} CUDA Version: 12.8 |"
+        ...     )
+        >>> reading = cs.diagnosis.compare_nodes("fleet").odd[0].reading
+        >>> reading.quantity, reading.value, reading.fact.line
+        ('driver', '535.54', 1)
     """
 
     quantity: Quantity
@@ -82,6 +94,18 @@ class OddReading:
         reading: what it has; its value is `""` where the part is missing.
         usual: value of most nodes, or the median where it is measured; `""` where most have none.
         nodes: how many nodes have such a reading.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from pathlib import Path
+        >>> for node, driver in [("n1", "570.133"), ("n2", "570.133"), ("n3", "535.54")]:
+        ...     Path("fleet", node).mkdir(parents=True, exist_ok=True)
+        ...     _ = Path("fleet", node, "smi.txt").write_text(
+        ...         f"| NVIDIA-SMI 570.1 Driver Version: {driver} CUDA Version: 12.8 |"
+        ...     )
+        >>> odd = cs.diagnosis.compare_nodes("fleet").odd[0]
+        >>> odd.node, odd.reading.value, odd.usual
+        ('n3', '535.54', '570.133')
     """
 
     node: str
