@@ -21,19 +21,19 @@ from . import interrupts as _interrupts  # before all that takes time to load
 
 # isort: split
 from . import algorithms as _algorithms  # knows which there are; each is imported when it is first asked for
-from . import analysis, limits, topology, units
-from .analysis import best, calibrate, crossover
+from . import analysis, limits, steps, topology
+from .analysis import best, crossover
 from .bounds import lower_bound
-from .collective import collective, collectives
-from .dtypes import dtypes
+from .collective import collectives
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, registered, schedule
 from .replay import replay
-from .schedule import Schedule, copy, pipeline_chunks, reduce, repeat, reverse, together
+from .schedule import Schedule
 from .schedule import views as _schedule_views
-from .simulate import Flows, Trace, expected_cost, simulate, simulate_flows, simulate_many
+from .simulate import Trace, simulate, simulate_many
 from .simulate.trace import views as _views
-from .sweep import close_gap, compare, sweep
+from .steps import copy, reduce
+from .sweep import compare, sweep
 from .topology import Topology, load_topology, machine
 from .topology.machines import machines
 from .topology.network import views as _topology_views
@@ -43,13 +43,14 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import diagnosis, io, lab, nccl, programs, synthesis, teach, train
     from .diagnosis import diagnose
-    from .io import load, save
-    from .lab import run_for_real
-    from .programs.job_records.load import load_hang as load_hang
+    from .io import load as load
+    from .io import save as save
+    from .lab import run_for_real as run_for_real
     from .programs.program import program as program
     from .sweep import best_parallel
-    from .synthesis import synthesize
-    from .teach import exercise, grade
+    from .synthesis import synthesize as synthesize
+    from .teach import exercise as exercise
+    from .teach import grade as grade
     from .train import context as context
     from .train import data_parallel as data_parallel
     from .train import ddp as ddp
@@ -69,26 +70,28 @@ _LATE_PACKAGES = ("diagnosis", "io", "lab", "nccl", "programs", "synthesis", "te
 _LATE_NAMES = {
     "best_parallel": "sweep",
     "diagnose": "diagnosis",
-    "exercise": "teach",
-    "grade": "teach",
-    "load": "io",
-    "load_hang": "programs.job_records.load",
     "model": "train",
     "models": "train",
     "program": "programs.program",
+    "training_step": "train",
+}
+#: Names of a package that also work at the top (`cs.ddp()` for `cs.train.ddp()`), because people write them most: they
+#: are promised to stay, and listed where they live.
+_SHORT_PATHS = {
+    "exercise": "teach",
+    "grade": "teach",
+    "load": "io",
     "run_for_real": "lab",
     "save": "io",
     "synthesize": "synthesis",
-    "training_step": "train",
+    **dict.fromkeys(
+        ("context", "data_parallel", "ddp", "expert", "fsdp", "parameter_server", "pipeline", "tensor", "zero"), "train"
+    ),
 }
-#: The strategies of a training step are listed in `cs.train`; people write `cs.ddp()` for `cs.train.ddp()`.
-_STRATEGIES = ("context", "data_parallel", "ddp", "expert", "fsdp", "parameter_server", "pipeline", "tensor", "zero")
-_LATE_NAMES |= dict.fromkeys(_STRATEGIES, "train")
 
 __all__ = [
     "Algorithm",
     "CollsimError",
-    "Flows",
     "FormatError",
     "Schedule",
     "ScheduleError",
@@ -100,27 +103,18 @@ __all__ = [
     "analysis",
     "best",
     "best_parallel",
-    "calibrate",
-    "close_gap",
-    "collective",
     "collectives",
     "compare",
     "copy",
     "crossover",
     "diagnose",
     "diagnosis",
-    "dtypes",
-    "exercise",
-    "expected_cost",
     "format_bandwidth",
     "format_bytes",
     "format_time",
-    "grade",
     "io",
     "lab",
     "limits",
-    "load",
-    "load_hang",
     "load_topology",
     "lower_bound",
     "machine",
@@ -128,30 +122,22 @@ __all__ = [
     "model",
     "models",
     "nccl",
-    "pipeline_chunks",
     "program",
     "programs",
     "reduce",
     "registered",
-    "repeat",
     "replay",
-    "reverse",
-    "run_for_real",
-    "save",
     "schedule",
     "simulate",
-    "simulate_flows",
     "simulate_many",
     "size_range",
+    "steps",
     "sweep",
     "synthesis",
-    "synthesize",
     "teach",
-    "together",
     "topology",
     "train",
     "training_step",
-    "units",
     "verify",
 ]
 
@@ -179,7 +165,7 @@ def _show_module_behind(function: Any) -> None:
             setattr(function, name, value)
 
 
-for _function in (algorithms, collective, dtypes, replay, schedule, simulate, sweep, verify):
+for _function in (algorithms, replay, schedule, simulate, sweep, verify):
     _show_module_behind(_function)
 
 
@@ -200,7 +186,7 @@ _views.update(
     close_gap=_late("sweep.closing", "close_gap_of"),
     fault=_late("faults", "find_fault"),
     html=_late("viz", "html"),
-    picture=_late("viz", "save"),
+    picture=_late("viz", "save_run"),
     program_html=_late("viz.program", "format_run_html"),
     save=_late("io", "save"),
     step_animate=_late("viz.training.page", "animate"),
@@ -231,8 +217,9 @@ def __getattr__(name: str) -> Any:
 
     if name in _LATE_PACKAGES:
         return import_module(f"collsim.{name}")
-    if name in _LATE_NAMES:
-        value = getattr(import_module(f"collsim.{_LATE_NAMES[name]}"), name)
+    package = _LATE_NAMES.get(name) or _SHORT_PATHS.get(name)
+    if package is not None:
+        value = getattr(import_module(f"collsim.{package}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'collsim' has no attribute {name!r}")

@@ -57,7 +57,7 @@ class Collective:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process goes the name."""
-        return collective, (self.name,)
+        return get_collective, (self.name,)
 
     @property
     def has_blocks(self) -> bool:
@@ -271,7 +271,7 @@ def _describe_collective(collective: Collective) -> Row:
     }
 
 
-def collective(name: str) -> Collective:
+def get_collective(name: str) -> Collective:
     """One collective by name.
 
     Args:
@@ -286,11 +286,11 @@ def collective(name: str) -> Collective:
 
     Examples:
         >>> import collsim as cs
-        >>> cs.collective("reduce_scatter+allgather").name
+        >>> get_collective("reduce_scatter+allgather").name
         'allreduce'
     """
     if isinstance(name, str) and "+" in name and name not in _COLLECTIVES:
-        return _compose([collective(part) for part in name.split("+")])
+        return _compose([get_collective(part) for part in name.split("+")])
     return _COLLECTIVES[require_word("collective", name, _COLLECTIVES)]
 
 

@@ -20,14 +20,14 @@ _ITEMSIZE = {
 }
 
 
-def dtypes() -> tuple[str, ...]:
+def list_dtypes() -> tuple[str, ...]:
     """List the names of the element types.
 
     Returns:
         The names that `dtype=` takes.
 
     Examples:
-        >>> dtypes()[:2]
+        >>> list_dtypes()[:2]
         ('int8', 'uint8')
     """
     return tuple(_ITEMSIZE)

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from weakref import WeakValueDictionary, ref
 
-from .collective import collective as find_collective
+from .collective import get_collective
 from .display.catalog import Catalog, Row
 from .errors import (
     CollsimError,
@@ -38,8 +38,8 @@ from .errors import (
 from .errors.keywords import require_keywords
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
-from .schedule import Schedule, Step, freeze
-from .steps import HELPER_PLACES, HelperPlace
+from .schedule import Schedule, freeze
+from .steps import HELPER_PLACES, HelperPlace, Step
 from .topology.network import choose_channels
 from .topology_names import TopologyLike, resolve_topology
 from .units import parse_count
@@ -138,7 +138,7 @@ class Algorithm:
         complete = self._complete_options(n, with_channels)
         if (message := self._evaluate_claim("ranks", n, {})) is not None:
             raise CollsimError("{name}: ranks={n}: {reason}", name=self.name, n=n, reason=Sentence.from_words(message))
-        kind = find_collective(self.collective)
+        kind = get_collective(self.collective)
         chunks = self._evaluate_count("chunks", n, complete, 1)
         helpers = self._evaluate_count("helpers", n, complete, 0)
         labelled = {k: complete[k] for k in with_channels if self.options[k].kind != "topology"}
@@ -491,7 +491,7 @@ def algorithm(
         >>> broadcast_at_once(4).steps
         1
     """
-    find_collective(collective)
+    get_collective(collective)
     require_word("helpers_on", helpers_on, HELPER_PLACES)
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
@@ -653,7 +653,7 @@ def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
     """
     _import_all()
     if collective is not None:
-        find_collective(collective)
+        get_collective(collective)
     chosen = {name: a for name, a in sorted(_REGISTRY.entries().items()) if collective in (None, a.collective)}
     return Catalog(chosen, _describe_algorithm)
 

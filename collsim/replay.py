@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .collective import NOTHING, Collective, collective
+from .collective import NOTHING, Collective, get_collective
 from .errors import CollsimError, ScheduleError, require_word
 from .limits import Extent, require_extent
-from .schedule import Schedule, Step, format_endpoint
+from .schedule import Schedule, format_endpoint
+from .steps import Step
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array, Array], Array]
@@ -79,7 +80,7 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
         CollsimError: As `replay`.
     """
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
-    kind = collective(require_schedule(schedule).collective)
+    kind = get_collective(require_schedule(schedule).collective)
     try:
         array = np.asarray(buffers)
     except ValueError:
@@ -180,7 +181,7 @@ def mark_initial_slots(schedule: Schedule) -> npt.NDArray[np.bool_]:
     Args:
         schedule: Its collective's condition before decides.
     """
-    before = collective(schedule.collective)
+    before = get_collective(schedule.collective)
     shape = schedule.endpoints, max(schedule.slots, before.slots(schedule.chunks))
     require_memory(schedule, shape[0] * shape[1])
     filled = np.zeros(shape, bool)

@@ -20,38 +20,11 @@ import numpy.typing as npt
 
 from .errors import ScheduleError, Sentence, Words, require_word
 from .limits import Extent, find_row_limit, require_extent
-from .steps import (
-    COLUMNS,
-    HELPER_PLACES,
-    HelperPlace,
-    Step,
-    copy,
-    expand_steps,
-    join_steps,
-    pipeline_chunks,
-    reduce,
-    repeat,
-    reverse,
-    together,
-)
+from .steps import COLUMNS, HELPER_PLACES, HelperPlace, Step, join_steps
 from .units import parse_count
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "TRANSFER",
-    "Schedule",
-    "Step",
-    "copy",
-    "expand_steps",
-    "freeze",
-    "pipeline_chunks",
-    "reduce",
-    "repeat",
-    "reverse",
-    "together",
-]
 
 #: What the rooms above put in, so that a schedule can show itself in a notebook.
 views: dict[str, Callable[..., Any]] = {}

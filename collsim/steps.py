@@ -22,6 +22,8 @@ from .errors import ScheduleError, format_value
 HelperPlace: TypeAlias = Literal["host", "switch", "nvswitch", "fabric"]
 HELPER_PLACES: tuple[HelperPlace, ...] = ("host", "switch", "nvswitch", "fabric")
 
+__all__ = ["Step", "pipeline_chunks", "repeat", "reverse", "together"]
+
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 MOST_ROWS = 60_000_000  # of one step written out
@@ -214,7 +216,7 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
 
     Examples:
         >>> import collsim as cs
-        >>> pattern = cs.repeat(cs.reduce([0, 1], [1, 0], chunk=[0, 1]), times=2, shift=1, modulus=2)
+        >>> pattern = cs.steps.repeat(cs.reduce([0, 1], [1, 0], chunk=[0, 1]), times=2, shift=1, modulus=2)
         >>> [pattern.repetition(k).chunk.tolist() for k in range(2)]
         [[0, 1], [1, 0]]
     """
@@ -263,7 +265,7 @@ def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride
     Examples:
         >>> import collsim as cs
         >>> chain = [cs.copy(0, 1, chunk=0), cs.copy(1, 2, chunk=0)]
-        >>> len(list(cs.pipeline_chunks(chain, chunks=4)))
+        >>> len(list(cs.steps.pipeline_chunks(chain, chunks=4)))
         5
     """
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
@@ -299,7 +301,7 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
     Examples:
         >>> import collsim as cs
-        >>> (step,) = cs.reverse([cs.copy(src=0, dst=[1, 2], chunk=0)])
+        >>> (step,) = cs.steps.reverse([cs.copy(src=0, dst=[1, 2], chunk=0)])
         >>> step.src.tolist(), step.dst.tolist(), step.reduce.tolist()
         ([1, 2], [0, 0], [True, True])
     """
@@ -327,7 +329,7 @@ def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
 
     Examples:
         >>> import collsim as cs
-        >>> [len(step) for step in cs.together([cs.copy(0, 1, chunk=0)] * 2, [cs.copy(2, 3, chunk=0)])]
+        >>> [len(step) for step in cs.steps.together([cs.copy(0, 1, chunk=0)] * 2, [cs.copy(2, 3, chunk=0)])]
         [2, 1]
     """
     for steps in zip_longest(*(expand_steps(part) for part in parts)):

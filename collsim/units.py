@@ -24,7 +24,7 @@ ByteSize: TypeAlias = int | np.integer[Any] | str
 Duration: TypeAlias = float | str
 #: A number of bytes per second, or text with a unit of them: `25e9`, `"25GB/s"`, `"400Gbit/s"`.
 Bandwidth: TypeAlias = float | str
-#: The type of an element: a name of `dtypes()`, or numpy's own type.
+#: The type of an element: a name of `list_dtypes()`, or numpy's own type.
 DataType: TypeAlias = str | np.dtype[Any] | type
 #: Numbers of ranks, counted from 0.
 RankSelection: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]

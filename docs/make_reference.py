@@ -16,9 +16,8 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "schedules": (
         "Schedules",
         "Who sends what: a schedule is a table of transfers in steps; an algorithm is a function that makes one.",
-        "algorithm algorithms registered schedule Algorithm Schedule copy reduce together repeat pipeline_chunks "
-        "reverse verify replay collective collectives dtypes",
-        ("steps", "collective"),
+        "algorithm algorithms registered schedule Algorithm Schedule copy reduce verify replay collectives",
+        ("steps", "collective", "dtypes"),
     ),
     "topologies": (
         "Topologies",
@@ -29,13 +28,13 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "simulation": (
         "Simulation",
         "From a schedule and a topology to times.",
-        "simulate simulate_many simulate_flows expected_cost Trace Flows lower_bound",
+        "simulate simulate_many Trace lower_bound",
         ("simulate", "bounds"),
     ),
     "analysis": (
         "Analysis",
         "What is best, where it changes, what it hangs on.",
-        "best crossover calibrate compare",
+        "best crossover compare",
         ("analysis",),
     ),
     "sweeps": ("Sweeps", "Many scenarios at once; see [sweeps](../sweeps.md).", "sweep", ("sweep",)),
@@ -55,7 +54,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "programs": (
         "Rank programs",
         "What one rank runs, run for all; see [rank programs](../programs.md).",
-        "program load_hang",
+        "program",
         ("programs",),
     ),
     "diagnosis": (
@@ -73,7 +72,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "synthesis": (
         "Synthesis",
         "A schedule for a machine, found, and what is proved of it; see [synthesis](../synthesis.md).",
-        "synthesize close_gap",
+        "synthesize",
         ("synthesis",),
     ),
     "teaching": (
@@ -105,8 +104,12 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
 
 
 def written(name: str) -> str:
-    """How people write a name: `cs.simulate`, `cs.nccl.predict`."""
-    return f"cs.{name}"
+    """How people write a name: `cs.simulate`, `cs.nccl.predict`; `collsim.sweep.read_plan`, since `cs.sweep` is a
+    function."""
+    namespace, dot, _ = name.partition(".")
+    if not dot or (namespace in cs.__all__ and inspect.ismodule(getattr(cs, namespace))):
+        return f"cs.{name}"
+    return f"collsim.{name}"
 
 
 def entry(name: str, thing: Any) -> str:

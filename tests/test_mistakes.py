@@ -9,6 +9,7 @@ import pytest
 
 import collsim as cs
 from collsim import registry
+from collsim.simulate import expected_cost, simulate_flows
 
 RING = cs.topology.ring(4, bandwidth="25GB/s", alpha="1us")
 PLAN = cs.schedule("allreduce_ring", ranks=4)
@@ -104,12 +105,12 @@ DOORS = {
         for what in ("sharing", "gamma", "launch", "jitter", "seed", "late", "slow", "background", "shortcuts", "begin")
     },
     "simulate(background=[x])": lambda x: event(background=[x]),
-    "simulate_flows(x)": lambda x: cs.simulate_flows(x, [0], [1], 8),
-    "simulate_flows(src=x)": lambda x: cs.simulate_flows(RING, x, [1], 8),
-    "simulate_flows(nbytes=x)": lambda x: cs.simulate_flows(RING, [0], [1], x),
-    "expected_cost(x)": lambda x: cs.expected_cost(x, RING, 8),
-    "expected_cost(topology=x)": lambda x: cs.expected_cost(PLAN, x, 8),
-    "expected_cost(engine=x)": lambda x: cs.expected_cost(PLAN, RING, 8, engine=x),
+    "simulate_flows(x)": lambda x: simulate_flows(x, [0], [1], 8),
+    "simulate_flows(src=x)": lambda x: simulate_flows(RING, x, [1], 8),
+    "simulate_flows(nbytes=x)": lambda x: simulate_flows(RING, [0], [1], x),
+    "expected_cost(x)": lambda x: expected_cost(x, RING, 8),
+    "expected_cost(topology=x)": lambda x: expected_cost(PLAN, x, 8),
+    "expected_cost(engine=x)": lambda x: expected_cost(PLAN, RING, 8, engine=x),
     "lower_bound(x)": lambda x: cs.lower_bound(x, RING, 8),
     "lower_bound(topology=x)": lambda x: cs.lower_bound("allreduce", x, 8),
     "lower_bound(nbytes=x)": lambda x: cs.lower_bound("allreduce", RING, x),
@@ -141,7 +142,7 @@ DOORS = {
     "compare": lambda x: cs.compare(x, RUN),
     "critical_path": cs.analysis.critical_path,
     "sensitivity": cs.analysis.sensitivity,
-    "calibrate": lambda x: cs.calibrate(x, RING),
+    "calibrate": lambda x: cs.analysis.calibrate(x, RING),
     **{
         f"sweep({what}=x)": lambda x, what=what: swept(**{what: x})
         for what in ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order", "executor", "out")
@@ -154,13 +155,13 @@ DOORS = {
     "sweep(an option x)": lambda x: swept(collective="broadcast", algorithm=("broadcast_chain", {"chunks": x})),
     "copy(x)": lambda x: cs.copy(x, 1, chunk=0),
     "copy(chunk=x)": lambda x: cs.copy(0, 1, chunk=x),
-    "repeat(x)": lambda x: cs.repeat(x, 2, 1, 4),
-    "repeat(times=x)": lambda x: cs.repeat(STEP, x, 1, 4),
-    "reverse": lambda x: list(cs.reverse(x)),
-    "together": lambda x: list(cs.together(x)),
-    "pipeline_chunks(x)": lambda x: list(cs.pipeline_chunks(x, 2)),
-    "pipeline_chunks(chunks=x)": lambda x: next(cs.pipeline_chunks([STEP], x)),
-    "pipeline_chunks(stride=x)": lambda x: next(cs.pipeline_chunks([STEP], 2, x)),
+    "repeat(x)": lambda x: cs.steps.repeat(x, 2, 1, 4),
+    "repeat(times=x)": lambda x: cs.steps.repeat(STEP, x, 1, 4),
+    "reverse": lambda x: list(cs.steps.reverse(x)),
+    "together": lambda x: list(cs.steps.together(x)),
+    "pipeline_chunks(x)": lambda x: list(cs.steps.pipeline_chunks(x, 2)),
+    "pipeline_chunks(chunks=x)": lambda x: next(cs.steps.pipeline_chunks([STEP], x)),
+    "pipeline_chunks(stride=x)": lambda x: next(cs.steps.pipeline_chunks([STEP], 2, x)),
     **{f.__name__: f for f in (cs.units.parse_bytes, cs.units.parse_bandwidth, cs.units.parse_time, cs.size_range)},
     **{f.__name__: f for f in (cs.format_bytes, cs.format_bandwidth, cs.format_time)},
 }
@@ -193,7 +194,7 @@ def test_what_makes_no_sense_is_a_sentence(door, tmp_path, monkeypatch):
         (lambda: cs.load_topology(3), "path=3 is not a path"),
         (lambda: RUN.save(None), "path=None is not a path"),
         (lambda: cs.copy([[1], [1, 2]], 1, chunk=0), "rows of different lengths"),
-        (lambda: list(cs.together(3)), "3 is not a list of steps"),
+        (lambda: list(cs.steps.together(3)), "3 is not a list of steps"),
         (lambda: cs.sweep("reduce", [("reduce_flat", 3)], [RING], 8), "neither a name nor"),
         (lambda: cs.sweep("reduce", "reduce_flat", [RING], 8, executor="x"), "has no submit"),
         (lambda: cs.sweep("reduce", "reduce_flat", [RING], []), "at least one nbytes"),
@@ -236,8 +237,8 @@ def test_a_table_of_options_may_be_an_array():
 
 
 def test_one_step_or_a_schedule_is_a_sequence_of_steps():
-    assert len(list(cs.reverse(STEP))) == 1
-    assert len(list(cs.together(PLAN, PLAN))) == PLAN.steps
+    assert len(list(cs.steps.reverse(STEP))) == 1
+    assert len(list(cs.steps.together(PLAN, PLAN))) == PLAN.steps
 
 
 def test_the_path_may_be_a_text_or_a_path(tmp_path):

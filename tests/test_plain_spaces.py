@@ -10,7 +10,9 @@ import pytest
 from spaces import odd_spaces
 
 import collsim as cs
+from collsim.collective import get_collective
 from collsim.display.markup import bind_units, escape_text
+from collsim.simulate import expected_cost, simulate_flows
 
 ROOT = Path(__file__).parents[1]
 #: Where such a character is the subject: the border to HTML and to LaTeX, and what others write.
@@ -82,7 +84,7 @@ def shown_objects():
         "devices": plain.devices,
         "facts": machine.facts,
         "schedule": ring,
-        "collective": cs.collective("allreduce"),
+        "collective": get_collective("allreduce"),
         "trace": trace,
         "event trace": event,
         "why": event.explain(),
@@ -97,7 +99,7 @@ def shown_objects():
         "crossover": cs.crossover("allreduce_ring", "allreduce_tree", plain),
         "critical path": cs.analysis.critical_path(event),
         "sensitivity": cs.analysis.sensitivity(event),
-        "cost": cs.expected_cost(ring, plain, "64MiB"),
+        "cost": expected_cost(ring, plain, "64MiB"),
         "prediction": cs.nccl.predict("allreduce", machine, "64MiB"),
         "model": cs.model("resnet50"),
         "step of training": step,
@@ -107,7 +109,7 @@ def shown_objects():
         "script": step.script(),
         "strategy": cs.train.fsdp(),
         "steps together": cs.train.time_concurrent_steps(halves),
-        "flows": cs.simulate_flows(plain, [0, 2], [1, 1], "1MiB"),
+        "flows": simulate_flows(plain, [0, 2], [1, 1], "1MiB"),
         "questions": list(cs.teach.questions(trace)),
         "questions about a step": list(cs.teach.questions(step)),
         "exercise": cs.exercise("send-one-chunk"),

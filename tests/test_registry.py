@@ -321,8 +321,8 @@ def test_a_price_names_what_it_needs():
             "channels=100 for 1048576 ranks is too many; use at most 64",
         ),
         (lambda: cs.schedule("alltoall_direct", 5000), "ranks=5000 is more than 4,096"),
-        (lambda: cs.repeat(5, 2, 1, 2), "repeat wants a step"),
-        (lambda: cs.repeat(cs.copy(0, 1, 0), 2.5, 1, 2), r"times=2\.5.*all three are whole numbers"),
+        (lambda: cs.steps.repeat(5, 2, 1, 2), "repeat wants a step"),
+        (lambda: cs.steps.repeat(cs.copy(0, 1, 0), 2.5, 1, 2), r"times=2\.5.*all three are whole numbers"),
     ],
 )
 def test_what_nobody_should_write_is_a_sentence_too(call, says):

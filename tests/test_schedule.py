@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.schedule import TRANSFER, expand_steps, freeze, pipeline_chunks, reverse, together
+from collsim.schedule import TRANSFER, freeze
+from collsim.steps import expand_steps, pipeline_chunks, reverse, together
 
 
 def build_schedule(steps, ranks=4, **more):
@@ -64,12 +65,15 @@ def test_transfers_of_a_list_happen_at_the_same_moment():
 
 def test_empty_steps_are_dropped():
     assert (
-        build_schedule([[], cs.copy([], [], []), cs.reduce(0, 1, 0), cs.repeat(cs.reduce(0, 1, 0), 0, 1, 2)]).steps == 1
+        build_schedule(
+            [[], cs.copy([], [], []), cs.reduce(0, 1, 0), cs.steps.repeat(cs.reduce(0, 1, 0), 0, 1, 2)]
+        ).steps
+        == 1
     )
 
 
 def test_repeat_shifts_chunks_inside_their_group():
-    step = cs.repeat(cs.copy([0, 0], [1, 1], chunk=[0, 5]), times=3, shift=-1, modulus=4)
+    step = cs.steps.repeat(cs.copy([0, 0], [1, 1], chunk=[0, 5]), times=3, shift=-1, modulus=4)
     assert [s.chunk.tolist() for s in expand_steps([step])] == [[0, 5], [3, 4], [2, 7]]
 
 
@@ -84,7 +88,7 @@ def patterns(draw):
         src, hop = np.array(draw(row)), np.array(draw(st.lists(st.integers(1, 3), min_size=size, max_size=size)))
         chunk = np.array(draw(st.lists(st.integers(0, 2 * modulus - 1), min_size=size, max_size=size)))
         step = cs.reduce(src, (src + hop) % 4, chunk, channel=chunk // modulus)
-        found.append(cs.repeat(step, draw(st.integers(1, 6)), draw(st.integers(-5, 5)), modulus))
+        found.append(cs.steps.repeat(step, draw(st.integers(1, 6)), draw(st.integers(-5, 5)), modulus))
     return modulus, found
 
 
@@ -198,7 +202,7 @@ def test_composition_wants_the_same_ranks():
         (["copy"], r"yields 'copy'; a step is made with copy"),
         ([(0, 1, 0)], r"yields 0; a step is made with copy"),
         ([None], r"yields None; a step is made with copy"),
-        ([[cs.repeat(cs.copy(0, 1, 0), 2, 1, 2), cs.copy(0, 2, 0)]], r"a repeated step cannot be joined"),
+        ([[cs.steps.repeat(cs.copy(0, 1, 0), 2, 1, 2), cs.copy(0, 2, 0)]], r"a repeated step cannot be joined"),
     ],
 )
 def test_steps_that_cannot_be_are_refused_with_a_sentence(steps, says):
@@ -208,8 +212,8 @@ def test_steps_that_cannot_be_are_refused_with_a_sentence(steps, says):
 
 def test_a_repeated_pattern_stays_inside_the_slots():
     for pattern, name in (
-        (cs.repeat(cs.copy(0, 1, 3), 2, 1, 3), "chunk"),
-        (cs.repeat(cs.copy(0, 1, 0, into=3), 2, -1, 3), "into"),
+        (cs.steps.repeat(cs.copy(0, 1, 3), 2, 1, 3), "chunk"),
+        (cs.steps.repeat(cs.copy(0, 1, 0, into=3), 2, -1, 3), "into"),
     ):
         assert build_schedule([pattern]).slots == 6
         says = rf"step 1: copy of chunk . from rank 0 to rank 1.*: in its repetitions {name} reaches slots 3 to 5 \(modulus=3\)"
@@ -271,14 +275,14 @@ def test_arguments_that_are_no_numbers_are_refused(arguments, says):
 
 def test_repeat_wants_sensible_counts():
     with pytest.raises(cs.ScheduleError, match="times is 0 or more"):
-        cs.repeat(cs.copy(0, 1, 0), -1, 1, 2)
+        cs.steps.repeat(cs.copy(0, 1, 0), -1, 1, 2)
     with pytest.raises(cs.ScheduleError, match="modulus 1 or more"):
-        cs.repeat(cs.copy(0, 1, 0), 1, 1, 0)
+        cs.steps.repeat(cs.copy(0, 1, 0), 1, 1, 0)
     for shift, modulus in ((2**31, 4), (-(2**40), 4), (1, 2**31), (1, 10**30)):
         with pytest.raises(cs.ScheduleError, match="no chunk moves by"):
-            cs.repeat(cs.copy(0, 1, 0), 2, shift, modulus)
+            cs.steps.repeat(cs.copy(0, 1, 0), 2, shift, modulus)
     with pytest.raises(cs.ScheduleError, match="cannot be repeated again"):
-        cs.repeat(cs.repeat(cs.copy(0, 1, 0), 3, 1, 2), 2, 1, 2)
+        cs.steps.repeat(cs.steps.repeat(cs.copy(0, 1, 0), 3, 1, 2), 2, 1, 2)
 
 
 def test_an_endless_loop_is_stopped_and_said():
@@ -343,7 +347,7 @@ def test_everything_that_takes_steps_takes_ranges():
     for way in (
         lambda step: [step, step + cs.copy(2, 0, chunk=0)],
         lambda step: [[step, cs.reduce(3, 1, chunk=[5, 6])]],
-        lambda step: [cs.repeat(step, times=3, shift=1, modulus=4)],
+        lambda step: [cs.steps.repeat(step, times=3, shift=1, modulus=4)],
         lambda step: list(reverse([step])),
         lambda step: list(together([step], [cs.copy(3, 0, chunk=3)])),
         lambda step: list(pipeline_chunks([step], chunks=3, stride=4)),

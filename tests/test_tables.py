@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
+from collsim.simulate import simulate_flows
+from collsim.sweep import close_gap
 
 ROOT = Path(__file__).parents[1]
 PAGE, CHINESE = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("tables.md", "tables.zh.md"))
@@ -32,7 +34,7 @@ INSIDE = {
     "summarize": "one column for each exercise that was handed in",
     "evaluate_measurement_value": "of one run of the published measurements",
     "compare_run": "of one run of the published measurements",
-    "compare_runs": "of the published measurements",
+    "compare_published_runs": "of the published measurements",
     "Accuracy.summarize_bands": "the report on measurements, docs/accuracy.md",
     "Accuracy.summarize_kinds": "the report on measurements, docs/accuracy.md",
     "Accuracy.sort_by_error": "the report on measurements, docs/accuracy.md",
@@ -107,18 +109,18 @@ FRAMES = {
     "Trace.steps": lambda _: run().steps,
     "ConcurrentTrace.to_frame": lambda _: cs.simulate([cs.schedule("allreduce_ring", ranks=4)] * 2, SWITCH, "1MiB", engine="event").to_frame(),
     "ProgramRun.messages": lambda _: cs.program(SEND_ONE, 2).messages,
-    "FlowTrace.to_frame": lambda _: cs.simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
+    "FlowTrace.to_frame": lambda _: simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
     "CriticalPath.to_frame": lambda _: cs.analysis.critical_path(run()).to_frame(),
     "RealTrace.comparison": lambda _: cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "1KiB", alpha="1ms", repeat=1).comparison,
     "RealStep.comparison": lambda _: cs.lab.training_step_for_real(TINY, 2, parallel=cs.ddp(), compute="5ms", alpha="1ms", repeat=1).comparison,
-    "SynthesisRace.to_frame": lambda _: cs.close_gap("allgather", cs.topology.ring(4), "1MiB").to_frame(),
+    "SynthesisRace.to_frame": lambda _: close_gap("allgather", cs.topology.ring(4), "1MiB").to_frame(),
     "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
     "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
     "cs.compare of algorithms": lambda _: cs.compare("allreduce", SWITCH, "1MiB", algorithm=["allreduce_ring"]),
     "cs.compare of ways to split": lambda _: cs.compare(cs.model("resnet18"), cs.machine("dgx-a100"), batch=64),
-    "Comparison.frame": lambda _: cs.compare(run(), run()).frame,
-    "Comparison.links": lambda _: cs.compare(run(), run()).links,
-    "Comparison.kinds": lambda _: cs.compare(run(), run()).kinds,
+    "Comparison.frame": lambda _: cs.analysis.compare_runs(run(), run()).frame,
+    "Comparison.links": lambda _: cs.analysis.compare_runs(run(), run()).links,
+    "Comparison.kinds": lambda _: cs.analysis.compare_runs(run(), run()).kinds,
     "cs.analysis.sensitivity": lambda _: cs.analysis.sensitivity(run()),
     "Best.tried": lambda _: cs.best("broadcast", SWITCH, "1MiB", algorithm=["broadcast_chain"]).tried,
     "cs.analysis.cheapest": lambda _: cs.analysis.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "1MiB", within="1s"),
@@ -127,15 +129,15 @@ FRAMES = {
     "StepTrace.count_crossing_bytes": lambda _: step().count_crossing_bytes(),
     "StepTrace.split_exposed": lambda _: step().split_exposed(),
     "Memory.to_frame": lambda _: step().memory.to_frame(),
-    "StepComparison.frame": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).frame,
-    "StepComparison.parts": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).parts,
+    "StepComparison.frame": lambda _: cs.train.compare_steps(step(), step().what_if(bucket="1MiB")).frame,
+    "StepComparison.parts": lambda _: cs.train.compare_steps(step(), step().what_if(bucket="1MiB")).parts,
     "ConcurrentSteps.to_frame": lambda _: both_steps(),
     "cs.best_parallel": lambda _: cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=32, top=1),
     "cs.train.measure_scaling": lambda _: cs.train.measure_scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
     "cs.train.time_faults": lambda _: cs.train.time_faults(step()),
     "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
-    "Calibration.residuals": lambda _: cs.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
+    "Calibration.residuals": lambda _: cs.analysis.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
     "cs.nccl.predict_choices": lambda _: cs.nccl.predict_choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),
     "cs.grade": graded,
 }  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 
 from collsim.errors import Sentence
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 def _require_even(n):

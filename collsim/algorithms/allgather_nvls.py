@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 @algorithm(

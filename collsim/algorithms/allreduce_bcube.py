@@ -4,7 +4,7 @@ another."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import reduce, reverse
+from collsim.steps import reduce, reverse
 
 
 def _split_digits(n, base):

@@ -4,7 +4,7 @@ chain back."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline_chunks, reduce
+from collsim.steps import copy, pipeline_chunks, reduce
 from collsim.trees import count_nodes
 
 

@@ -2,7 +2,7 @@
 after another."""
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, reduce
+from collsim.steps import copy, reduce
 
 
 @algorithm(

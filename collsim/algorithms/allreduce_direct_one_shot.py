@@ -7,7 +7,7 @@ buffers in rank order avoids that).
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import reduce
+from collsim.steps import reduce
 
 
 @algorithm(

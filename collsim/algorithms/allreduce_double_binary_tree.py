@@ -6,7 +6,7 @@ import numpy as np
 
 from collsim import trees
 from collsim.registry import algorithm
-from collsim.schedule import pipeline_chunks, together
+from collsim.steps import pipeline_chunks, together
 from collsim.topology.network import build_ring_orders
 
 Pattern = Literal["balanced", "split", "tree"]

@@ -4,7 +4,7 @@ inside."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, reduce
+from collsim.steps import copy, reduce
 from collsim.trees import count_nodes
 
 

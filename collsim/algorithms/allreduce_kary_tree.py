@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline_chunks
+from collsim.steps import pipeline_chunks
 from collsim.trees import broadcast_down, build_kary_tree, measure_depths, reduce_up
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline_chunks, reduce
+from collsim.steps import copy, pipeline_chunks, reduce
 
 
 def _load(n, c):

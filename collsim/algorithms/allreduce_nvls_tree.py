@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline_chunks, reduce, together
+from collsim.steps import copy, pipeline_chunks, reduce, together
 from collsim.trees import broadcast_down, build_double_binary_tree, count_nodes, measure_depths, reduce_up
 
 

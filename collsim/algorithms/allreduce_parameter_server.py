@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline_chunks, reduce
+from collsim.steps import copy, pipeline_chunks, reduce
 
 
 @algorithm(

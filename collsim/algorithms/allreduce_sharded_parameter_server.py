@@ -6,7 +6,7 @@ import numpy as np
 
 from collsim.errors import CollsimError
 from collsim.registry import algorithm
-from collsim.schedule import copy, reduce
+from collsim.steps import copy, reduce
 
 
 def _count_sent(n, servers, server):

@@ -4,7 +4,7 @@ Rabenseifner."""
 import numpy as np
 
 from collsim.registry import algorithm, require_power_of_two
-from collsim.schedule import Step, reduce, reverse
+from collsim.steps import Step, reduce, reverse
 
 
 @algorithm(

@@ -5,7 +5,7 @@ import numpy as np
 
 from collsim.errors import CollsimError
 from collsim.registry import algorithm
-from collsim.schedule import reduce, reverse, together
+from collsim.steps import reduce, reverse, together
 
 
 def _find_sides(n, dims, topology):

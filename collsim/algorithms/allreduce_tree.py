@@ -1,7 +1,7 @@
 """Reduce up a binomial tree to the root, then broadcast down it; in chunks, up and down at the same time."""
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline_chunks
+from collsim.steps import pipeline_chunks
 
 from .broadcast_binomial import broadcast_by_doubling
 from .reduce_binomial import reduce_by_halving

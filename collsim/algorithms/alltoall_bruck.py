@@ -4,7 +4,7 @@ has ones."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 def _count_moved_blocks(n):

@@ -4,7 +4,7 @@ the other nodes."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 from collsim.trees import count_nodes
 
 

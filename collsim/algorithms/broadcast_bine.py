@@ -4,7 +4,7 @@ broadcast_binomial."""
 import numpy as np
 
 from collsim.registry import algorithm, require_power_of_two
-from collsim.schedule import copy
+from collsim.steps import copy
 
 _MASK = 0xAAAAAAAA
 

@@ -4,7 +4,7 @@ broadcast)."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline_chunks
+from collsim.steps import copy, pipeline_chunks
 from collsim.topology.network import build_ring_orders
 
 

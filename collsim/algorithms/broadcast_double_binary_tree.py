@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline_chunks, together
+from collsim.steps import pipeline_chunks, together
 from collsim.trees import broadcast_down, build_double_binary_tree
 
 

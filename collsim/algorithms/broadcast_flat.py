@@ -1,7 +1,7 @@
 """Broadcast by the root alone: it sends the whole buffer to one rank after another."""
 
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 @algorithm(

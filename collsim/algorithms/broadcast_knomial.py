@@ -5,7 +5,7 @@ import numpy as np
 
 from collsim.errors import CollsimError
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 def _list_sends(n, radix):

@@ -1,7 +1,7 @@
 """The root receives one rank's block after another."""
 
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 @algorithm(

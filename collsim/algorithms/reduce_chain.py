@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline_chunks, reduce
+from collsim.steps import pipeline_chunks, reduce
 from collsim.topology.network import build_ring_orders
 
 

@@ -1,7 +1,7 @@
 """Reduce at the root alone: it receives the whole buffer of one rank after another and adds."""
 
 from collsim.registry import algorithm
-from collsim.schedule import reduce
+from collsim.steps import reduce
 
 
 @algorithm(

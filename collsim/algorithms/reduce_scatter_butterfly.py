@@ -4,7 +4,7 @@ exchange."""
 import numpy as np
 
 from collsim.registry import algorithm, require_power_of_two
-from collsim.schedule import copy, reduce
+from collsim.steps import copy, reduce
 
 from .allreduce_halving_doubling import reverse_bits
 

@@ -1,7 +1,7 @@
 """PAT, parallel aggregated trees, for reduce-scatter: the allgather backwards, near exchanges first."""
 
 from collsim.registry import algorithm
-from collsim.schedule import reverse
+from collsim.steps import reverse
 
 from .allgather_pat import allgather_pat
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import reduce, repeat
+from collsim.steps import reduce, repeat
 from collsim.topology.network import build_ring_orders
 
 

@@ -1,7 +1,7 @@
 """The root sends one rank after another its block."""
 
 from collsim.registry import algorithm
-from collsim.schedule import copy
+from collsim.steps import copy
 
 
 @algorithm(

@@ -4,17 +4,21 @@ from .calibration import calibrate
 from .critical_transfers import CriticalPath, critical_path
 from .differences import Comparison, compare_runs
 from .link_sensitivity import sensitivity
-from .search import Best, best, cheapest, crossover
+from .search import Best, cheapest
+from .search import best as best
+from .search import crossover as crossover
 
 __all__ = [
     "Best",
     "Comparison",
     "CriticalPath",
-    "best",
     "calibrate",
     "cheapest",
     "compare_runs",
     "critical_path",
-    "crossover",
     "sensitivity",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

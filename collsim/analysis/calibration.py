@@ -37,7 +37,7 @@ def calibrate(
 
     Examples:
         >>> import collsim as cs
-        >>> fit = cs.calibrate("examples/all_reduce_perf.txt", cs.machine("dgx-a100"))  # doctest: +SKIP
+        >>> fit = cs.analysis.calibrate("examples/all_reduce_perf.txt", cs.machine("dgx-a100"))  # doctest: +SKIP
         >>> fit.save("mycluster.yaml")  # doctest: +SKIP
     """
     from ..io import load

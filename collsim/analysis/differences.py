@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..collective import collective
+from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words
 from ..faults import UnverifiedError, require_right
 from ..simulate import Trace
@@ -164,8 +164,8 @@ def compare_runs(a: object, b: object) -> Comparison:
     """
     if not isinstance(a, Trace) or not isinstance(b, Trace):
         wrong = next(run for run in (a, b) if not isinstance(run, Trace))
-        raise CollsimError("compare wants two Traces, or a collective and a topology, got {value!r}", value=wrong)
-    require_one_collective("compare", [(run.schedule.label, run.schedule.collective) for run in (a, b)])
+        raise CollsimError("compare_runs wants two Traces, got {value!r}", value=wrong)
+    require_one_collective("compare_runs", [(run.schedule.label, run.schedule.collective) for run in (a, b)])
     for run in (a, b):
         with contextlib.suppress(UnverifiedError):  # whoever made both runs may look at their difference
             require_right(run.schedule)
@@ -181,7 +181,7 @@ def require_one_collective(who: Words, runs: Sequence[tuple[str, str]]) -> None:
     """
     first, first_collective = runs[0]
     for other, other_collective in runs[1:]:
-        if collective(other_collective).name != collective(first_collective).name:
+        if get_collective(other_collective).name != get_collective(first_collective).name:
             raise CollsimError(
                 "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}",
                 who=Sentence.from_words(who),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from ..collective import collective as find_collective
+from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words
 from ..errors.keywords import check_keywords
 from ..faults import find_fault, require_right
@@ -109,7 +109,7 @@ def best(
 
     topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
-    size, kind = parse_bytes(nbytes), find_collective(collective).name
+    size, kind = parse_bytes(nbytes), get_collective(collective).name
     runs = list(_run_all(kind, _list_names(kind, algorithm), topology, size, engine, simulation))
     fastest = min((run.trace for run in runs if run.trace is not None), key=_get_key)
     rows = [run.row() for run in runs]

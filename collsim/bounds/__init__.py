@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import Collective, collective, split_evenly
+from ..collective import Collective, get_collective, split_evenly
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, TopologyError
 from ..errors.keywords import check_keywords
@@ -104,7 +104,7 @@ def lower_bound(
         '1 ms'
     """
     if not isinstance(kind, Collective):
-        kind = collective(kind)
+        kind = get_collective(kind)
     topology = resolve_topology(topology, "lower_bound")
     nbytes = parse_bytes(nbytes)
     if ranks is None:

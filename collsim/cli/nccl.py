@@ -138,7 +138,7 @@ def calibrate(
         return
     if log is None:
         raise cs.CollsimError("say what to calibrate to: a log of nccl-tests, or --here for this computer")
-    fitted = cs.calibrate(log, machine_spec.build_network(), collective=collective)
+    fitted = cs.analysis.calibrate(log, machine_spec.build_network(), collective=collective)
     names = ("factors", "fitted_on", "error", "held_out", "residuals")
     if as_json:
         print_json({name: getattr(fitted, name) for name in names})

@@ -142,7 +142,7 @@ def hang(
     """Read what a job wrote that hung, and say which rank is behind, at which call, and who never called. Exit code 1
     if something in it waits."""
     require_table_file(out)
-    report = cs.load_hang(*files)
+    report = cs.programs.load_hang(*files)
     record = _build_hang_record(report, language)
     save_rows(record["findings"], out)
     if as_json:

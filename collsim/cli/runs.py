@@ -13,11 +13,12 @@ import numpy as np
 import typer
 
 import collsim as cs
-from collsim.simulate import Engine
+from collsim.simulate import Engine, expected_cost
 
 from ..analysis.ranking import get_sort_key, round_time
+from ..collective import get_collective
 from ..errors import Sentence
-from ..sweep.closing import SynthesisRace
+from ..sweep.closing import SynthesisRace, close_gap
 from ..sweep.synthesized import SYNTHESIZED
 from .options import (
     AlgorithmOrFile,
@@ -106,7 +107,7 @@ def run(
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
-    _print_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
+    _print_cost(expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
     cs.verify(plan)
     trace = timing.simulate(plan, network, nbytes, is_progress_shown(progress))
     race = None
@@ -202,8 +203,8 @@ def _run_together(
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what: tuple[cs.Topology, str, str, Engine] = (network, nbytes, timing.dtype, "event")
     _print_cost(
-        cs.expected_cost(plans, *what, ranks=ranks, **timing.conditions),
-        *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True)),
+        expected_cost(plans, *what, ranks=ranks, **timing.conditions),
+        *(expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True)),
     )
     for schedule in plans:
         cs.verify(schedule)
@@ -395,7 +396,7 @@ def _split_words(words: list[str], collective: str | None) -> tuple[str, list[cs
     if len(set(names)) > 1:
         message = "compare takes one collective, got {names}; algorithms are named by --algorithm"
         raise cs.CollsimError(message, names=" and ".join(names))
-    kinds = [cs.collective(schedule.collective).name for schedule in stored]
+    kinds = [get_collective(schedule.collective).name for schedule in stored]
     return (names or kinds or ["allreduce"])[0], stored
 
 
@@ -423,7 +424,7 @@ def _run_race(
 ) -> SynthesisRace | None:
     """What is synthesized for the largest size, raced; None where nothing is, and the table says why."""
     try:
-        return cs.close_gap(
+        return close_gap(
             collective, network, nbytes, dtype=dtype, switches=switches, progress=is_progress_shown(progress)
         )
     except cs.CollsimError:

@@ -1,7 +1,8 @@
 """Why a job is slow or dies, from the evidence that somebody has of it."""
 
 from .causes import OpenQuestion
-from .diagnosis import Cause, Diagnosis, JobCost, diagnose
+from .diagnosis import Cause, Diagnosis, JobCost
+from .diagnosis import diagnose as diagnose
 from .evidence_pieces import EvidencePiece, Fact
 from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
 from .fleet_readings import NodeReading, OddReading
@@ -19,5 +20,8 @@ __all__ = [
     "OpenQuestion",
     "SlowPair",
     "compare_nodes",
-    "diagnose",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

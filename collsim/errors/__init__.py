@@ -187,7 +187,7 @@ class ScheduleError(CollsimError):
 
     Examples:
         >>> import collsim as cs
-        >>> cs.repeat("no step", times=2, shift=1, modulus=2)
+        >>> cs.steps.repeat("no step", times=2, shift=1, modulus=2)
         Traceback (most recent call last):
         ...
         collsim.errors.ScheduleError: repeat wants a step made with copy(...) or reduce(...), got 'no step'

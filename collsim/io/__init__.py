@@ -15,3 +15,7 @@ for _module in iter_modules(__path__):
 from .msccl import read_msccl, write_msccl  # noqa: E402  (after the loop, which says nothing about order)
 
 __all__ = ["Format", "convert", "formats", "load", "read_msccl", "register", "save", "write_msccl"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

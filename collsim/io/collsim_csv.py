@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import collective as find_collective
+from ..collective import get_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MOST_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
-from ..schedule import MOST_CHANNEL, Schedule, Step, freeze
-from ..steps import HELPER_PLACES
+from ..schedule import MOST_CHANNEL, Schedule, freeze
+from ..steps import HELPER_PLACES, Step
 from .file_formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
@@ -72,7 +72,7 @@ def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
         slots = parse_whole_number(path, "", "slots", facts["slots"], chunks or 1, 2**28)
     root = parse_whole_number(path, "", "root", facts.get("root", 0), 0, ranks - 1)
     try:
-        kind = find_collective(what)
+        kind = get_collective(what)
         if kind.has_blocks and chunks is not None and chunks % ranks:
             message = "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs"
             refuse(path, "", message, chunks=chunks, ranks=ranks, what=what)

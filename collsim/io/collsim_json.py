@@ -3,7 +3,7 @@
 Grammar: `{"format": "collsim-schedule", "version": 1, "name", "collective", "ranks", "endpoints", "chunks", "slots",
 "root", "helpers_on", "options": {}, "columns": ["src", "dst", "chunk", "into", "op", "channel"], "steps": [...],
 "depends": [...]}`. A step is a list of rows in the order of the columns, or `{"times", "shift", "modulus", "transfers":
-[rows]}` for a pattern that repeats (see `collsim.repeat`), or `{"width", "transfers": [rows]}` where every row stands
+[rows]}` for a pattern that repeats (`collsim.steps.repeat`), or `{"width", "transfers": [rows]}` where every row stands
 for a range of chunks (see `collsim.copy`). `depends` lists for every transfer the transfers (by number, from 0) that it
 waits for, where the schedule says so.
 """
@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import FormatError, Sentence
 from ..files import MOST_ELEMENTS, FilePath, parse_whole_number, read_json, refuse, write_text
-from ..schedule import Schedule, Step
+from ..schedule import Schedule
+from ..steps import Step
 from .collsim_csv import build_facts, freeze_rows, list_waits, with_waits
 from .file_formats import Format, register
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..collective import collective as find_collective
+from ..collective import get_collective
 from ..errors import Sentence
 from ..files import FilePath, parse_real_number, parse_whole_number, read_text, refuse
 from ..units import parse_count
@@ -102,7 +102,7 @@ def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None
     """
     name = count = None
     if collective is not None:
-        name = find_collective(collective).name
+        name = get_collective(collective).name
     if ranks is not None:
         count = parse_count(ranks, "ranks")
     rows = list(_parse_rows(path, _Table(collective=name), name, count))
@@ -171,7 +171,7 @@ def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int 
         algbw = values["algbw"]
     factor = math.nan
     if seen.collective and ranks and timed:
-        factor = find_collective(seen.collective).busbw(ranks)
+        factor = get_collective(seen.collective).busbw(ranks)
     facts = {"table": max(seen.number, 0), "test": seen.test, "collective": seen.collective, "ranks": ranks}
     return {**facts, "nbytes": nbytes, "block": block, **values, "algbw": algbw, "busbw": algbw * factor}
 

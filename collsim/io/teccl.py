@@ -21,7 +21,8 @@ from typing import Any
 
 from ..errors import Sentence
 from ..files import FilePath, read_json, refuse
-from ..schedule import Schedule, Step, copy
+from ..schedule import Schedule
+from ..steps import Step, copy
 from .collsim_csv import freeze_rows
 from .file_formats import Format, register
 

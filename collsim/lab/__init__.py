@@ -6,3 +6,7 @@ from .step import training_step_for_real
 from .trace import RealTrace
 
 __all__ = ["MOST_BYTES", "MOST_RANKS", "RealStep", "RealTrace", "run_for_real", "training_step_for_real"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import NOTHING, collective
+from ..collective import NOTHING, get_collective
 from ..display.progress import open_progress
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
@@ -68,7 +68,7 @@ class RealRun:
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         """(slots,) elements of each slot, as many slots as the collective's condition speaks of."""
-        slots = max(self.schedule.slots, collective(self.schedule.collective).slots(self.schedule.chunks))
+        slots = max(self.schedule.slots, get_collective(self.schedule.collective).slots(self.schedule.chunks))
         return np.resize(
             compute_slot_bytes(self.schedule, self.nbytes, self.dtype.itemsize) // self.dtype.itemsize, slots
         )
@@ -190,7 +190,7 @@ def measure_best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork,
 
 
 def _find_nbytes(schedule: Schedule, data: npt.NDArray[Any], layout: str | None) -> int:
-    kind = collective(schedule.collective)
+    kind = get_collective(schedule.collective)
     if data.ndim != 2:
         raise CollsimError("buffers have shape {shape}; they are (ranks, elements)", shape=data.shape)
     is_own_part = (layout == "out-of-place" or kind.has_separate_result) and kind.before == "own"
@@ -269,7 +269,7 @@ def parse_dtype(dtype: DataType) -> np.dtype[Any]:
     """The numpy type of the elements; small floats as ml_dtypes has them.
 
     Args:
-        dtype: A name of `cs.dtypes()`, or something with such a name.
+        dtype: A name of `collsim.dtypes.list_dtypes()`, or something with such a name.
 
     Raises:
         CollsimError: It is unknown.
@@ -348,7 +348,7 @@ def draw_numbers(
     values[has_data] = drawn.astype(request.dtype)
     end, full = values.copy(), has_data.copy()
     run(schedule, end, full, _find_operator(request))
-    wanted, _ = collective(schedule.collective).find_expected_contributions(
+    wanted, _ = get_collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
     )
     expected = {
@@ -359,7 +359,7 @@ def draw_numbers(
 
 
 def _find_operator(request: RealRun) -> Combine:
-    return OPERATORS[request.op] if collective(request.schedule.collective).reduces else np.add
+    return OPERATORS[request.op] if get_collective(request.schedule.collective).reduces else np.add
 
 
 def _run_processes(
@@ -373,7 +373,7 @@ def _run_processes(
 ) -> list[list[RankOutcome]]:
     """Hand each process its part, and run them."""
     count = request.schedule.endpoints
-    token, name = new_token(), _UFUNCS[request.op] if collective(request.schedule.collective).reduces else "add"
+    token, name = new_token(), _UFUNCS[request.op] if get_collective(request.schedule.collective).reduces else "add"
     tasks = [
         RankTask(
             program,

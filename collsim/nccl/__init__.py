@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from .measured.prediction_accuracy import Accuracy, evaluate_accuracy
     from .measured.published_runs import (
         MeasuredRun,
+        compare_published_runs,
         compare_run,
-        compare_runs,
         create_run,
         get_published_run,
         load_published_runs,
@@ -54,7 +54,14 @@ _LATE_MODULES = {
     "evaluate_measurement_value": "measured.measurement_value",
     **dict.fromkeys(("Accuracy", "evaluate_accuracy"), "measured.prediction_accuracy"),
     **dict.fromkeys(
-        ("MeasuredRun", "compare_run", "compare_runs", "create_run", "get_published_run", "load_published_runs"),
+        (
+            "MeasuredRun",
+            "compare_run",
+            "compare_published_runs",
+            "create_run",
+            "get_published_run",
+            "load_published_runs",
+        ),
         "measured.published_runs",
     ),
 }
@@ -82,9 +89,9 @@ __all__ = [
     "TunerCost",
     "build_communicator",
     "choose_algorithm",
+    "compare_published_runs",
     "compare_ring_and_tree",
     "compare_run",
-    "compare_runs",
     "compute_cost_table",
     "create_run",
     "evaluate_accuracy",

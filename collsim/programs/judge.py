@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..collective import collective
+from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words, join_words
 from ..rank_engine.engine import Message, RunMode
 from ..rank_engine.execute import Execution, RankError, RankWait
@@ -163,7 +163,7 @@ class ProgramRun:
             return Sentence("only the messages of a program that is right make a schedule; say collective=")
         if self.collective not in _SCHEDULED:
             return Sentence("schedules are built of the messages of {known}", known=", ".join(_SCHEDULED))
-        kind = collective(self.collective)
+        kind = get_collective(self.collective)
         return build_message_schedule(self.execution, self.execution.provenance, kind, self.ranks)
 
     @cached_property
@@ -241,8 +241,8 @@ class ProgramRun:
 
     @cached_property
     def hang(self) -> HangReport:
-        """Which rank is behind, at which call, and who never called: the report that `cs.load_hang` makes of the files
-        of a real job."""
+        """Which rank is behind, at which call, and who never called: the report that `cs.programs.load_hang` makes of
+        the files of a real job."""
         return analyze_record(self.record, "simulation")
 
     def flight_recorder(self) -> dict[int, bytes]:
@@ -250,7 +250,7 @@ class ProgramRun:
 
         Returns:
             By rank the bytes of a file. Saved as `trace_0`, `trace_1` ... in a folder, `torchfrtrace FOLDER -p trace_`
-            reads them, and so does `cs.load_hang(FOLDER)`.
+            reads them, and so does `cs.programs.load_hang(FOLDER)`.
 
         Raises:
             CollsimError: for a program without torch.

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..collective import collective as find_collective
+from ..collective import get_collective
 from ..errors import CollsimError, ScheduleError, Sentence
-from ..schedule import Schedule, Step, freeze
+from ..schedule import Schedule, freeze
+from ..steps import Step
 from .frames import Ending, Kind, read_numbers, read_text, split
 from .limits import MOST_PRINTED, MOST_SLOTS, Limits
 from .produce import COLUMNS, Wanted
@@ -191,7 +192,7 @@ def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
 def _freeze_schedule(
     shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted
 ) -> Schedule:
-    kind = find_collective(wanted.collective)
+    kind = get_collective(wanted.collective)
     if chunks < 1 or (kind.has_blocks and chunks % n):
         message = "{chunks} chunks do not fit {collective} with {n} ranks"
         raise ScheduleError(message, chunks=chunks, collective=wanted.collective, n=n)

@@ -21,7 +21,8 @@ import numpy as np
 
 from ..errors import CollsimError, ScheduleError, Sentence
 from ..registry import Algorithm
-from ..schedule import TRANSFER, Schedule, Step
+from ..schedule import TRANSFER, Schedule
+from ..steps import Step
 from .frames import Kind, build_frame
 from .limits import MOST_PRINTED, Limits
 

@@ -2,9 +2,12 @@
 
 from .conditions import ENGINES, SHARING, Engine, Flows
 from .ordered import Launch, OrderedRun, simulate_ordered
-from .run import Cost, expected_cost, simulate, simulate_flows, simulate_many
+from .run import Cost, expected_cost, simulate_flows
+from .run import simulate as simulate
+from .run import simulate_many as simulate_many
 from .together import ConcurrentTrace, FlowTrace, MergedTrace
-from .trace import Bottleneck, Trace
+from .trace import Bottleneck
+from .trace import Trace as Trace
 from .usage import Usage
 
 __all__ = [
@@ -19,11 +22,8 @@ __all__ = [
     "Launch",
     "MergedTrace",
     "OrderedRun",
-    "Trace",
     "Usage",
     "expected_cost",
-    "simulate",
     "simulate_flows",
-    "simulate_many",
     "simulate_ordered",
 ]

@@ -41,7 +41,7 @@ class Flows:
     Examples:
         >>> import collsim as cs
         >>> import numpy as np
-        >>> flows = cs.Flows(np.array([0, 1]), np.array([2, 2]), np.array([10**6, 10**6]), np.zeros(2))
+        >>> flows = Flows(np.array([0, 1]), np.array([2, 2]), np.array([10**6, 10**6]), np.zeros(2))
         >>> len(flows)
         2
     """

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..schedule import Step
+from ..steps import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions
 from .paths import Slots, group_by_pairs

@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..schedule import Schedule, Step
+from ..schedule import Schedule
+from ..steps import Step
 from ..topology import Topology
 from .conditions import Progress
 from .paths import Paths, Slots, Space, find_paths, group_by_pairs

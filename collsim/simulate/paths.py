@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..schedule import Step
+from ..steps import Step
 from ..topology import Topology
 from ..topology.network import Column
 

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ScheduleError
-from ..schedule import Schedule, Step
+from ..schedule import Schedule
+from ..steps import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions, Flows
 

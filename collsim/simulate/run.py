@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import collective
+from ..collective import get_collective
 from ..display.progress import open_progress, require_progress
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
@@ -126,7 +126,7 @@ def simulate(
         topology: at least as many ranks as the schedule. Helpers get devices of their own where it has none for them.
         nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`; for allgather and reduce_scatter the whole array.
             For several schedules one size, or one for each.
-        dtype: type of an element, a name of `cs.dtypes()`; chunks are cut between elements.
+        dtype: type of an element, a name of `collsim.dtypes.list_dtypes()`; chunks are cut between elements.
         engine: `"lockstep"` (a barrier after each step; the default) or `"event"` (no barrier; the default for several
             schedules). All options below except `ranks` and `progress` are of engine `event`
             (`collsim.simulate.event` has its semantics).
@@ -488,7 +488,7 @@ def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     Returns:
         (slots,) bytes.
     """
-    kind = collective(schedule.collective)
+    kind = get_collective(schedule.collective)
     elements = -(-nbytes // item)
     sizes = kind.chunk_sizes(elements, schedule.ranks, schedule.chunks) * item
     if missing := elements * item - nbytes:
@@ -530,7 +530,7 @@ def simulate_flows(
     Examples:
         >>> import collsim as cs
         >>> network = cs.topology.switch(3, bandwidth="10GB/s", alpha=0)
-        >>> flows = cs.simulate_flows(network, src=[0, 1], dst=2, nbytes="10MB")  # both share rank 2's cable
+        >>> flows = simulate_flows(network, src=[0, 1], dst=2, nbytes="10MB")  # both share rank 2's cable
         >>> f"{flows.finish.max() * 1e3:.0f} ms"
         '2 ms'
     """
@@ -667,7 +667,7 @@ def expected_cost(
 
     Examples:
         >>> import collsim as cs
-        >>> cs.expected_cost(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB").transfers
+        >>> expected_cost(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB").transfers
         24
     """
     require_keywords("expected_cost", options, EventOptions.__annotations__)

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..schedule import Step
+from ..steps import Step
 from ..topology import Topology
 from .conditions import Conditions
 from .lockstep import Timing, run_lockstep

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bounds import Bound
-from ..schedule import Schedule, Step
+from ..schedule import Schedule
+from ..steps import Step
 from ..topology import Topology
 from ..units import format_time
 from .lockstep import Segments, Timing

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bounds import Bound, lower_bound
-from ..collective import collective
+from ..collective import get_collective
 from ..errors import CollsimError, Sentence
 from ..schedule import Schedule
 from ..topology import Routes, Topology
@@ -177,13 +177,13 @@ class Trace:
     @property
     def busbw(self) -> float:
         """algbw times the collective's factor, B/s."""
-        return self.algbw * collective(self.schedule.collective).busbw(self.schedule.ranks)
+        return self.algbw * get_collective(self.schedule.collective).busbw(self.schedule.ranks)
 
     @cached_property
     def bound(self) -> Bound:
         """What no schedule can beat on this topology."""
         s = self.schedule
-        kind = collective(s.collective)
+        kind = get_collective(s.collective)
         helpers = s.endpoints > s.ranks
         return lower_bound(
             kind, self.topology, self.nbytes, ranks=s.ranks, root=s.root, helpers=helpers, dtype=self.dtype

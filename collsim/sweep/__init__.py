@@ -4,17 +4,20 @@ crash."""
 from typing import TYPE_CHECKING
 
 from .closing import close_gap
-from .compare_algorithms import compare
-from .run import sweep
+from .compare_algorithms import compare as compare
+from .run import sweep as sweep
 
 if TYPE_CHECKING:
     from .plan import read_plan
-    from .splits import best_parallel
+    from .splits import best_parallel as best_parallel
 
 #: What reads plans and keeps results on disk is loaded when it is asked for.
 _LATE = {"best_parallel": "splits", "read_plan": "plan"}
 
-__all__ = ["best_parallel", "close_gap", "compare", "read_plan", "sweep"]
+__all__ = [
+    "close_gap",
+    "read_plan",
+]
 
 
 def __getattr__(name: str) -> object:

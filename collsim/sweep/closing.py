@@ -191,7 +191,7 @@ def close_gap(
 
     Examples:
         >>> import collsim as cs
-        >>> race = cs.close_gap("allgather", "ring(4)", "1MiB")
+        >>> race = close_gap("allgather", "ring(4)", "1MiB")
         >>> sorted(race.runs)
         ['ring', 'synthesized', 'tree']
     """

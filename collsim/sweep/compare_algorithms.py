@@ -1,13 +1,12 @@
-"""What `compare` compares: two runs, or algorithms on one machine, each at its best over a small search that is
-named."""
+"""`compare`: algorithms on one machine, each at its best over a small search that is named."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
-from ..analysis.differences import Comparison, compare_runs
 from ..analysis.ranking import sort_table
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
@@ -16,8 +15,6 @@ from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.variants import VariantSearch
-from ..topology import Topology
-from ..topology.machine_builder import Machine
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
 from .compare_splits import compare_splits
@@ -30,31 +27,17 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..train import Model, StepTrace
-    from ..train.step_differences import StepComparison
+    from ..train import Model
+    from ..train.step_request import TrainingStepOptions
 
 #: Columns of the table of algorithms.
 COLUMNS = ("nbytes", "algorithm", "channels", "chunks", "time", "algbw", "busbw", "bound", "gap", "tried", "error")
 
 
 @overload
-def compare(a: Trace, b: Trace) -> Comparison: ...
-
-
-@overload
-def compare(a: StepTrace, b: StepTrace) -> StepComparison: ...
-
-
-@overload
 def compare(
-    a: Model | str, b: TopologyLike, *, parallel: OneOrMany[StrategyEntry] | None = ..., **step: Any
-) -> pd.DataFrame: ...
-
-
-@overload
-def compare(
-    a: str,
-    b: TopologyLike,
+    collective: str,
+    topology: TopologyLike,
     nbytes: OneOrMany[ByteSize] = ...,
     *,
     algorithm: Sequence[str | Algorithm | Schedule] | None = ...,
@@ -68,13 +51,27 @@ def compare(
 ) -> pd.DataFrame: ...
 
 
+@overload
+def compare(
+    collective: Model | str,
+    topology: TopologyLike,
+    *,
+    parallel: OneOrMany[StrategyEntry] | None = ...,
+    algorithm: str | None = ...,
+    dtype: str = ...,
+    executor: Executor | None = ...,
+    progress: Progress | bool | None = ...,
+    **step: Unpack[TrainingStepOptions],
+) -> pd.DataFrame: ...
+
+
 @check_keywords
 def compare(
-    a: Trace | StepTrace | Model | str,
-    b: Trace | StepTrace | TopologyLike | None = None,
+    collective: Model | str,
+    topology: TopologyLike,
     nbytes: OneOrMany[ByteSize] = "64MiB",
     *,
-    algorithm: Sequence[str | Algorithm | Schedule] | None = None,
+    algorithm: str | Sequence[str | Algorithm | Schedule] | None = None,
     channels: int | None = None,
     chunks: int | None = None,
     dtype: str = "float32",
@@ -83,19 +80,21 @@ def compare(
     executor: Executor | None = None,
     progress: Progress | bool | None = None,
     parallel: OneOrMany[StrategyEntry] | None = None,
-    **step: object,
-) -> Comparison | StepComparison | pd.DataFrame:
-    """Two runs, `compare(trace, other)`; or the algorithms of a collective, `compare("allreduce", machine, "64MiB")`.
+    **step: Unpack[TrainingStepOptions],
+) -> pd.DataFrame:
+    """Compare the algorithms of a collective, `compare("allreduce", machine, "64MiB")`, or ways of splitting a model.
 
-    Training as collectives: two steps, `compare(step, other)`; or the ways of splitting a model,
-    `compare("resnet50", machine, batch=4096)`, each at its best: of the sizes of buckets, and of one or many servers.
+    Each is taken at its best: an algorithm over channels and chunks; a way of splitting, as in
+    `compare("resnet50", machine, batch=4096)`, over sizes of buckets, and one or many servers. Two runs are compared by
+    `cs.analysis.compare_runs`, two steps of training by `cs.train.compare_steps`.
 
     Args:
-        a: a Trace or a StepTrace, the base; or the name of a collective; or a model.
-        b: another run, which may differ in anything; or a Topology, or the name of one.
+        collective: the name of a collective; or a model, or its name.
+        topology: a Topology, or the name of one.
         nbytes: one size or a list of them.
         algorithm: only these, names, Algorithms or Schedules; all of the collective unless given. `"synthesized"` is
-            the schedule that `synthesize` finds for the machine and each size.
+            the schedule that `synthesize` finds for the machine and each size. Of a model: the one that runs its
+            allreduces, with `collectives="links"`.
         channels: pins them; unless given each algorithm that has such options runs with one channel and one chunk, and
             with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
         chunks: pins them, likewise.
@@ -109,11 +108,11 @@ def compare(
         step: of a model: what `training_step` takes.
 
     Returns:
-        A `Comparison` of two runs; or a DataFrame with `COLUMNS`, a row for each size and algorithm, the fastest of a
-        size first and of equals the first by name: the channels and chunks it chose, seconds, bytes per second, and how
-        many were tried; `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot
-        run has its reason in `error`. Of two steps a `StepComparison`; of a model a DataFrame with a row for each way,
-        the fastest first: its call, the figures of its step, and how many were tried.
+        A DataFrame. Of a collective: `COLUMNS`, a row for each size and algorithm, the fastest of a size first and of
+        equals the first by name: the channels and chunks it chose, seconds, bytes per second, and how many were tried;
+        `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot run has its
+        reason in `error`. Of a model: a row for each way, the fastest first: its call, the figures of its step, and how
+        many were tried.
 
     Raises:
         CollsimError: for anything else, unknown names and bad counts.
@@ -126,38 +125,44 @@ def compare(
         0     broadcast_chain         1       4
         1  broadcast_binomial         1       1
     """
-    if not switches and not (isinstance(a, str) and a in collectives()):
+    if not switches and not (isinstance(collective, str) and collective in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")
-    if isinstance(b, str | Machine) and not isinstance(a, Trace):
-        b = resolve_topology(b, "compare")
-    if isinstance(b, Topology) and _is_model(a):
-        options = {"dtype": dtype, **step}
-        return compare_splits(a, b, parallel, options, executor=executor, progress=progress)
+    _require_no_runs(collective, topology)
+    topology = resolve_topology(topology, "compare")
+    if not isinstance(collective, str) or _is_model(collective):
+        options = {"dtype": dtype, "algorithm": algorithm, **step}
+        return compare_splits(collective, topology, parallel, options, executor=executor, progress=progress)
     if parallel is not None or step:
-        if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
-            raise CollsimError(describe_unknown("model or collective", a, [*_list_model_names(), *collectives()]))
+        if collective not in collectives():
+            raise CollsimError(
+                describe_unknown("model or collective", collective, [*_list_model_names(), *collectives()])
+            )
         option = "parallel"
         if parallel is None:
             option = next(iter(step))
         message = "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)"
         raise CollsimError(message, what=option)
-    if isinstance(b, Topology) and isinstance(a, str):
-        names = _list_entries(a, algorithm)
-        search = VariantSearch.for_topology(b, channels, chunks)
-        frame = sweep(
-            a, list_variants(names, search, switches), b, nbytes, dtype, engine, executor=executor, progress=progress
-        )
-        return rank_algorithms(frame, search)
-    return _compare_two(a, b)
+    names = _list_entries(collective, algorithm)
+    search = VariantSearch.for_topology(topology, channels, chunks)
+    variants = list_variants(names, search, switches)
+    frame = sweep(collective, variants, topology, nbytes, dtype, engine, executor=executor, progress=progress)
+    return rank_algorithms(frame, search)
 
 
-def _is_model(value: object) -> TypeGuard[Model | str]:
-    """A Model, or the name of one."""
-    if isinstance(value, Trace) or (isinstance(value, str) and value in collectives()):
-        return False  # without an import of the package of training
-    from ..train import Model
+def _require_no_runs(*arguments: object) -> None:
+    """Refuse two runs, or two steps of training, which have functions of their own."""
+    if any(isinstance(value, Trace) for value in arguments):
+        raise CollsimError("compare takes a collective or a model; two runs: cs.analysis.compare_runs(a, b)")
+    if "collsim.train" in sys.modules:  # otherwise there is no step; importing the package takes a while
+        from ..train import StepTrace
 
-    return isinstance(value, Model) or (isinstance(value, str) and value in _list_model_names())
+        if any(isinstance(value, StepTrace) for value in arguments):
+            raise CollsimError("compare takes a collective or a model; two steps: cs.train.compare_steps(a, b)")
+
+
+def _is_model(name: str) -> bool:
+    """Whether it is the name of a model."""
+    return name not in collectives() and name in _list_model_names()  # training is imported only where it has to be
 
 
 def _list_model_names() -> list[str]:
@@ -166,22 +171,8 @@ def _list_model_names() -> list[str]:
     return list(models())
 
 
-def _compare_two(
-    a: Trace | StepTrace | Model | str, b: Trace | StepTrace | TopologyLike | None
-) -> Comparison | StepComparison:
-    """Two runs, or two steps of training."""
-    if isinstance(a, Trace) and isinstance(b, Trace):
-        return compare_runs(a, b)
-    from ..train import StepTrace
-    from ..train.step_differences import compare_steps
-
-    if isinstance(a, StepTrace) or isinstance(b, StepTrace):
-        return compare_steps(a, b)
-    return compare_runs(a, b)
-
-
 def _list_entries(
-    collective: str, algorithm: Sequence[str | Algorithm | Schedule] | None
+    collective: str, algorithm: str | Sequence[str | Algorithm | Schedule] | None
 ) -> list[Algorithm | Schedule | str]:
     """What `compare` compares: all of the collective, or what is named."""
     if algorithm is None:
@@ -211,10 +202,10 @@ def list_variants(
     Returns:
         (algorithm, options), as `sweep` takes them.
     """
-    variants: list[tuple[Algorithm | Schedule | str, dict[str, Any]]] = []
+    variants: list[tuple[Algorithm | Schedule | str, dict[str, object]]] = []
     for entry in entries:
         if isinstance(entry, Algorithm):
-            variants += [(entry, options) for options in search.list_variants(entry)]
+            variants += [(entry, dict(options)) for options in search.list_variants(entry)]
         elif entry == SYNTHESIZED and not switches:
             variants.append((entry, {"switches": False}))
         else:

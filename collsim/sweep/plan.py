@@ -31,7 +31,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..collective import collective as find_collective
+from ..collective import get_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, describe_unknown, require_word
 from ..files import read_text
@@ -124,7 +124,7 @@ def _require_known(key: str, entry: Any) -> None:
     if isinstance(entry, dict):
         name = entry.get("name", "")
     if key == "collective":
-        find_collective(name)
+        get_collective(name)
     elif key == "algorithm" and name not in (NCCL, SYNTHESIZED):
         get_algorithm(name)
     elif key == "model":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..collective import collective as find_collective
+from ..collective import get_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..faults import digest_schedule
@@ -271,7 +271,7 @@ def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | 
     where a schedule is found, once for each collective."""
     kinds = [str(c) for c in list_values(collective)]
     for kind in kinds:
-        find_collective(kind)
+        get_collective(kind)
     if algorithm is None:
         return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
     chosen: list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]] = []
@@ -303,7 +303,7 @@ def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str,
     if options:
         message = "{label} is a finished schedule, which has no options; leave out {options}"
         raise CollsimError(message, label=schedule.label, options=", ".join(map(str, options)))
-    kind = find_collective(schedule.collective).name
+    kind = get_collective(schedule.collective).name
     if kind not in kinds:
         message = "{name} is a schedule for {collective}, not for {kinds}"
         raise CollsimError(message, name=schedule.label, collective=kind, kinds=" or ".join(kinds))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..collective import collective, collectives
+from ..collective import collectives, get_collective
 from ..errors import CollsimError, describe_unknown
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
@@ -32,7 +32,7 @@ def can_synthesize(name: str) -> bool:
     Returns:
         True where `synthesize` takes it.
     """
-    return collective(name).after != "neighbour"
+    return get_collective(name).after != "neighbour"
 
 
 def check_options(names: Iterable[str], options: Iterable[str]) -> None:

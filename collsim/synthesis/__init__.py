@@ -11,3 +11,7 @@ from .solver import Answer, find_least_steps, solve_exactly
 from .synthesizer import Report, report, synthesize
 
 __all__ = ["Answer", "Report", "find_least_steps", "report", "solve_exactly", "synthesize"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import Collective, collective
+from ..collective import Collective, get_collective
 from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
@@ -199,7 +199,9 @@ def synthesize_by_matching(
             tree_root = root
         rate = _compute_rates(pairs, name, tree_root, reverse)
         size = nbytes / chunks
-        matchings.append((match_chunks(directed, rate, collective(name), root, chunks, size, seed, report), reverse))
+        matchings.append(
+            (match_chunks(directed, rate, get_collective(name), root, chunks, size, seed, report), reverse)
+        )
     return _freeze_matchings(kind, pairs, matchings, ranks, root, chunks, options)
 
 

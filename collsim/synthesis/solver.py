@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import Collective, collective
+from ..collective import Collective, get_collective
 from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step
@@ -87,7 +87,7 @@ def find_least_steps(
     """Steps below which no schedule can be: two ranks are so many links apart.
 
     Args:
-        kind: the collective, as `cs.collective("allgather")` gives it.
+        kind: the collective, as `cs.collectives()["allgather"]` gives it.
         topology: the network.
         ranks: so many, the first of the topology; all unless given.
         root: of the collective, where it has one.
@@ -97,7 +97,7 @@ def find_least_steps(
 
     Examples:
         >>> import collsim as cs
-        >>> cs.synthesis.find_least_steps(cs.collective("broadcast"), cs.topology.ring(6))[0]
+        >>> cs.synthesis.find_least_steps(cs.collectives()["broadcast"], cs.topology.ring(6))[0]
         3
     """
     if ranks is None:
@@ -170,7 +170,7 @@ def solve_exactly(
     """
     require_solver()
     if isinstance(kind, str):
-        kind = collective(kind)
+        kind = get_collective(kind)
     if kind.name not in SEARCHED_AS:
         raise CollsimError("exact synthesis knows {known}; got {name!r}", known=", ".join(SEARCHED_AS), name=kind.name)
     if ranks is None:
@@ -186,7 +186,7 @@ def solve_exactly(
     answers: list[tuple[Longs, bool]] = []
     for name, reverse in parts:
         directed, extent = pairs.reversed if reverse else pairs, (steps // len(parts), rounds // len(parts))
-        is_certain, rows = _Model(directed, collective(name), root, chunks, *extent).solve_within(seconds, report)
+        is_certain, rows = _Model(directed, get_collective(name), root, chunks, *extent).solve_within(seconds, report)
         if rows is None:
             return Answer(steps, rounds, chunks, None, is_certain)
         answers.append((rows, reverse))
@@ -349,7 +349,7 @@ def _freeze_answers(
                 step = Step(*ends, read[part], written[part], reducing, channel[pair])
                 yield step + copy_own_blocks(n, per_block) if kind.has_separate_result and s == 0 else step
 
-    chunks = per_block * (n if collective(SEARCHED_AS[kind.name][0][0]).has_blocks else 1)
+    chunks = per_block * (n if get_collective(SEARCHED_AS[kind.name][0][0]).has_blocks else 1)
     block, name = n if kind.has_blocks else 1, f"synthesized_{kind.name}"
     return freeze(name, kind.name, n, yield_steps(), chunks=chunks, block=block, root=root, options=options)
 

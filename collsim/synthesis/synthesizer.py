@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..collective import Collective, collective
+from ..collective import Collective, get_collective
 from ..display.progress import open_progress
 from ..errors import CollsimError, Sentence, require_word
 from ..errors.keywords import check_keywords
@@ -203,7 +203,7 @@ def search_schedule(
     """
     kind = collective_name
     if not isinstance(kind, Collective):
-        kind = collective(kind)
+        kind = get_collective(kind)
     topology = resolve_topology(topology, "synthesize")
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:

@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def list_exercises(language: str = "en") -> Catalog[Exercise]:
     """All exercises by name, in the order in which they are met.
 

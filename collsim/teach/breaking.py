@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown
 from ..locale import LANGUAGES, Text
-from ..schedule import Schedule, Step, freeze
+from ..schedule import Schedule, freeze
 from ..simulate import Trace, simulate
+from ..steps import Step
 from ..units import format_time, parse_count
 from ..verify import verify
 from .language import require_language

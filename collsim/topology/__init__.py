@@ -5,7 +5,8 @@
 <Topology ring(8): 8 ranks, 8 devices, 16 links>
 """
 
-from .files import FormatWarning, load_topology, parse_topology_text
+from .files import FormatWarning, parse_topology_text
+from .files import load_topology as load_topology
 from .generic import (
     NETWORKS,
     dragonfly,
@@ -20,8 +21,9 @@ from .generic import (
     torus,
     tree,
 )
-from .machines import machine
-from .network import Cable, Devices, Hop, Links, Routes, Topology, build_ring_orders
+from .machines import machine as machine
+from .network import Cable, Devices, Hop, Links, Routes, build_ring_orders
+from .network import Topology as Topology
 
 __all__ = [
     "NETWORKS",
@@ -31,15 +33,12 @@ __all__ = [
     "Hop",
     "Links",
     "Routes",
-    "Topology",
     "build_ring_orders",
     "dragonfly",
     "fat_tree",
     "fully_connected",
     "hypercube",
     "line",
-    "load_topology",
-    "machine",
     "mesh",
     "parse_topology_text",
     "ring",
@@ -48,3 +47,7 @@ __all__ = [
     "torus",
     "tree",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,7 +8,8 @@ a machine and returns a `StepTrace`.
 from .compute import EagerSpeed, GpuSpeed, get_eager_speed, get_gpu_speed, list_gpus, read_profile
 from .concurrent_steps import ConcurrentSteps, time_concurrent_steps
 from .memory import Memory
-from .model_families import model, models
+from .model_families import model as model
+from .model_families import models as models
 from .parallel import (
     DDP,
     FSDP,
@@ -36,7 +37,8 @@ from .parallel.strategy import count_state_bytes
 from .parallel.strategy_parser import parse_strategy
 from .pipelines import PipelineTiming
 from .scaling_study import measure_scaling, time_faults
-from .step_request import training_step
+from .step_differences import StepComparison, compare_steps
+from .step_request import training_step as training_step
 from .step_trace import StepTrace
 from .workload.model import Layer, Model
 from .workload.step_graph import StepTask, TrainingStep
@@ -59,11 +61,13 @@ __all__ = [
     "Pipeline",
     "PipelineTiming",
     "Split",
+    "StepComparison",
     "StepTask",
     "StepTrace",
     "TensorParallel",
     "TrainingStep",
     "Zero",
+    "compare_steps",
     "context",
     "count_activation_bytes",
     "count_first_stage_bytes",
@@ -76,8 +80,6 @@ __all__ = [
     "get_gpu_speed",
     "list_gpus",
     "measure_scaling",
-    "model",
-    "models",
     "parameter_server",
     "parse_strategy",
     "pipeline",
@@ -86,7 +88,10 @@ __all__ = [
     "time_concurrent_steps",
     "time_faults",
     "time_schedules",
-    "training_step",
     "transformer",
     "zero",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

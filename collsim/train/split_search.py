@@ -26,17 +26,17 @@ from .parallel.split import as_split
 from .step_estimate import StepEstimator
 from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model
-from .workload.transformer import RECOMPUTE
+from .workload.transformer import RECOMPUTE, Recompute
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: A split, samples of a microbatch, and what is recomputed.
-Candidate = tuple[Split, int, str]
+Candidate = tuple[Split, int, Recompute]
 #: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
 _MOST_SAMPLES = 16
 #: What Megatron-LM has words for.
-_RECOMPUTE = ("none", "selective", "full")
+_RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 _PARTS = {
     "computing": "computing",
     "layers": "tensor, context and expert collectives",
@@ -176,14 +176,14 @@ def _estimate(estimator: StepEstimator, request: StepRequest, candidate: Candida
     }
 
 
-def _apply_candidate(request: StepRequest, split: Split, micro: int, recompute: str) -> StepRequest:
+def _apply_candidate(request: StepRequest, split: Split, micro: int, recompute: Recompute) -> StepRequest:
     accumulate = request.batch // split.count_replicas(len(request.ranks)) // micro
     return replace(request, parallel=split, micro_batch=micro, accumulate=accumulate, recompute=recompute)
 
 
 def iterate_legal_splits(
     request: StepRequest, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
-) -> Iterator[tuple[Split, int, str]]:
+) -> Iterator[Candidate]:
     """Iterate over every legal split.
 
     Args:
@@ -213,7 +213,7 @@ def iterate_legal_splits(
 
 def _iterate_variants(
     request: StepRequest, sizes: tuple[int, int, int, int], blocks: int, experts: tuple[int, ...]
-) -> Iterator[tuple[Split, int, str]]:
+) -> Iterator[Candidate]:
     """What can be chosen freely: experts, how replicas keep together, samples, interleaving, recomputation."""
     t, c, p, dp = sizes
     data: list[ParallelStrategy | None] = [None]  # one replica is kept together by nothing

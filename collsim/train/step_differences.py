@@ -23,6 +23,12 @@ class StepComparison:
 
     Attributes:
         a, b: the steps.
+
+    Examples:
+        >>> import collsim as cs
+        >>> step = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)
+        >>> cs.train.compare_steps(step, step.what_if(bucket="1MiB")).parts.index.tolist()
+        ['computing', 'exposed', 'bubble']
     """
 
     a: StepTrace
@@ -89,8 +95,14 @@ def compare_steps(a: object, b: object) -> StepComparison:
 
     Raises:
         CollsimError: One of them is no StepTrace.
+
+    Examples:
+        >>> import collsim as cs
+        >>> step = cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), batch=256)
+        >>> round(cs.train.compare_steps(step, step.what_if(bucket="1MiB")).speedup, 2)
+        0.99
     """
     if not isinstance(a, StepTrace) or not isinstance(b, StepTrace):
         wrong = next(step for step in (a, b) if not isinstance(step, StepTrace))
-        raise CollsimError("compare wants two StepTraces, or two Traces, got {value!r}", value=wrong)
+        raise CollsimError("compare_steps wants two StepTraces, got {value!r}", value=wrong)
     return StepComparison(a, b)

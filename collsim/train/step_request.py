@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,18 +26,39 @@ from .compute.gpu_speeds import DTYPES
 from .memory import MEMORY_KINDS
 from .model_families import model as model_named
 from .parallel import ParallelStrategy, Workload
-from .parallel.strategy import OPTIMIZERS
+from .parallel.strategy import OPTIMIZERS, Optimizer
 from .step_trace import StepTrace
 from .timing import time_alone
-from .workload.collective_model import CollectiveModel
+from .workload.collective_model import CollectiveModel, CollectiveSource
 from .workload.model import Model
 from .workload.step_graph import TrainingStep
-from .workload.transformer import RECOMPUTE
+from .workload.transformer import RECOMPUTE, Recompute
 
-NETWORKS = ("alone", "shared")
+#: How collectives are timed: each by itself, or all on links that they share.
+CollectiveTiming: TypeAlias = Literal["alone", "shared"]
+NETWORKS: tuple[CollectiveTiming, ...] = get_args(CollectiveTiming)
 STEADY_STEP = (
     3  # a step from which on nothing changes any more, whatever the options (static_graph rebuilds after the second)
 )
+
+
+class TrainingStepOptions(TypedDict, total=False):
+    """Options of `training_step`, which describes them, but for model, machine, strategy, `dtype` and `algorithm`."""
+
+    batch: int | None
+    micro_batch: int | None
+    network: CollectiveTiming
+    compute: Compute
+    optimizer: Optimizer
+    interference: float | None
+    ranks: RankSelection | int | None
+    collectives: CollectiveSource
+    memory: ByteSize | None
+    step: int
+    background: Background | None
+    recompute: Recompute
+    slow: Mapping[int, float] | None
+    eager: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,18 +70,18 @@ class StepArguments:
     parallel: ParallelStrategy
     batch: int | None = None
     micro_batch: int | None = None
-    network: str = "alone"
+    network: CollectiveTiming = "alone"
     compute: Compute = None
     dtype: str = "float32"
-    optimizer: str = "adam"
+    optimizer: Optimizer = "adam"
     interference: float | None = None
     ranks: RankSelection | int | None = None
-    collectives: str = "nccl"
+    collectives: CollectiveSource = "nccl"
     algorithm: str | None = None
     memory: ByteSize | None = None
     step: int = STEADY_STEP
     background: Background | None = None
-    recompute: str = "none"
+    recompute: Recompute = "none"
     slow: Mapping[int, float] | None = None
     eager: bool = False
 
@@ -93,18 +114,18 @@ def training_step(
     parallel: ParallelStrategy,
     batch: int | None = None,
     micro_batch: int | None = None,
-    network: str = "alone",
+    network: CollectiveTiming = "alone",
     compute: Compute = None,
     dtype: str = "float32",
-    optimizer: str = "adam",
+    optimizer: Optimizer = "adam",
     interference: float | None = None,
     ranks: RankSelection | int | None = None,
-    collectives: str = "nccl",
+    collectives: CollectiveSource = "nccl",
     algorithm: str | None = None,
     memory: ByteSize | None = None,
     step: int = STEADY_STEP,
     background: Background | None = None,
-    recompute: str = "none",
+    recompute: Recompute = "none",
     slow: Mapping[int, float] | None = None,
     eager: bool = False,
 ) -> StepTrace:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import NOTHING, collective
+from ..collective import NOTHING, get_collective
 from ..errors import ScheduleError, Sentence
 from ..replay import mark_initial_slots, require_memory, require_schedule, run
 from ..schedule import Schedule
@@ -83,7 +83,7 @@ def verify(schedule: Schedule) -> None:
         ...
         collsim.errors.ScheduleError: ...: after the last step rank 3 has chunk 0 = nothing, but broadcast wants r0...
     """
-    kind = collective(require_schedule(schedule).collective)
+    kind = get_collective(require_schedule(schedule).collective)
     cells = schedule.endpoints * max(schedule.slots, kind.slots(schedule.chunks))
     require_memory(schedule, _NUMBERS * cells)
     filled = mark_initial_slots(schedule)

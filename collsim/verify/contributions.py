@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import EVERY, collective
+from ..collective import EVERY, get_collective
 from ..errors import ScheduleError, Sentence, Words
 from ..replay import apply_step, mark_initial_slots
-from ..schedule import Schedule, Step
+from ..schedule import Schedule
+from ..steps import Step
 
 #: An endpoint and a slot of its buffer.
 Cell = tuple[int, int]
@@ -136,7 +137,7 @@ def _format_term(rank: int, slot: int, count: int, chunk: int | None) -> str:
 
 def find_expected_terms(schedule: Schedule, rank: int, slot: int) -> Terms:
     """The contributions that the collective wants in one cell at the end, each once."""
-    contributor, chunk = collective(schedule.collective).find_expected_contributions(
+    contributor, chunk = get_collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
     )
     who, what = int(contributor[rank, slot]), int(chunk[rank, slot])

@@ -18,10 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..collective import collective
+from ..collective import get_collective
 from ..errors import CollsimError, Sentence
 from ..registry import algorithms
-from ..schedule import Schedule, Step, format_endpoint
+from ..schedule import Schedule, format_endpoint
+from ..steps import Step
 from .contributions import Cell, Terms, Write
 
 Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
@@ -132,7 +133,7 @@ def _find_similar(schedule: Schedule) -> Schedule | None:
     if schedule.ranks > _MOST_RANKS or not 0 < len(schedule) <= _MOST_TRANSFERS:
         return None
     steps, best, most = [_count_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
-    if collective(schedule.collective).rooted:
+    if get_collective(schedule.collective).rooted:
         root = schedule.root
     else:
         root = None

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .hosts.show import Animation, save
+from .hosts.show import Animation, save_run
 from .timeline.document import build_timeline, decode, encode
 
 if TYPE_CHECKING:
     from ..simulate import Trace
 
-__all__ = ["Animation", "animate", "build_timeline", "decode", "encode", "html", "plots", "save"]
+__all__ = ["Animation", "animate", "build_timeline", "decode", "encode", "html", "plots", "save_run"]
 
 
 def __getattr__(name: str) -> Any:

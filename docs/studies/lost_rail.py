@@ -13,6 +13,6 @@ for channels in (8, 1):
         cs.simulate(cs.schedule("allreduce_ring", topology=whole, channels=channels), place, "1GiB")
         for place in (whole, broken)
     )
-    print(f"{channels} channels: {cs.compare(a, b)}")
+    print(f"{channels} channels: {cs.analysis.compare_runs(a, b)}")
     if channels == 8:
         plots.link_utilisation(b).figure.savefig("lost_rail.png")

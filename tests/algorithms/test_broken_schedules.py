@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sampling import cross
 
 import collsim as cs
-from collsim.schedule import TRANSFER, Step, freeze
+from collsim.schedule import TRANSFER, freeze
+from collsim.steps import Step
 
 ALGORITHMS = cs.algorithms()
 MOST = 6  # mutants of one kind per schedule, spread evenly over its transfers: up to 18 per algorithm and kind

@@ -15,7 +15,9 @@ from collsim.app.pages.explore import chunk_search
 from collsim.app.pages.race import lineup
 from collsim.app.scenario import outcome
 from collsim.app.scenario.choice import Choice
+from collsim.collective import get_collective
 from collsim.faults import UnverifiedError, find_fault, require_right
+from collsim.sweep import close_gap
 from collsim.synthesis import library_algorithms
 from collsim.viz.pictures import plots
 
@@ -118,7 +120,7 @@ def test_crossover_and_the_difference_of_two_runs_refuse_what_is_wrong(cheat):
     ring, wrong = run(cs.schedule(RING, ranks=8)), run(cheat(8))
     for pair in ((ring, wrong), (wrong, ring)):
         with pytest.raises(cs.ScheduleError, match=r"cheat\(8\): after the last step"):
-            cs.compare(*pair)
+            cs.analysis.compare_runs(*pair)
     with pytest.raises(cs.ScheduleError, match=r"cheat\(8\): after the last step"):
         wrong.close_gap()
 
@@ -137,12 +139,12 @@ def test_synthesis_takes_no_wrong_algorithm_of_a_user():
         for collective in ("allreduce", "allgather"):
             for objective in ("latency", "1KiB"):
                 cs.verify(cs.synthesize(collective, box, objective, "low"))
-            race = cs.close_gap(collective, box, "1MiB", effort="low")
+            race = close_gap(collective, box, "1MiB", effort="low")
             assert all(find_fault(trace.schedule) is None for trace in race.runs.values())
 
 
 def test_the_shortest_allreduce_is_a_right_one(cheat):
-    right = library_algorithms.find_shortest(cs.collective("allreduce"), cs.topology.ring(4), 4, steps=10)
+    right = library_algorithms.find_shortest(get_collective("allreduce"), cs.topology.ring(4), 4, steps=10)
     assert right.name != "cheat"
     assert right.steps > cheat(4).steps
 
@@ -299,7 +301,9 @@ def test_a_schedule_too_large_to_be_verified_is_not_ranked(monkeypatch):
         require_right(large(8))
     row = cs.sweep("allreduce", [large], SWITCH, "1MiB").iloc[0]
     assert "was not verified" in row["error"]
-    assert cs.compare(run(large(8)), run(large(8))).speedup == 1, "whoever made both runs may look at their difference"
+    assert cs.analysis.compare_runs(run(large(8)), run(large(8))).speedup == 1, (
+        "whoever made both runs may look at their difference"
+    )
 
 
 # ---- different collectives -----------------------------------------------------------------------------------------
@@ -310,9 +314,9 @@ def test_runs_of_different_collectives_are_not_compared():
     with pytest.raises(
         cs.CollsimError, match=r"allreduce_ring\(8\) is for allreduce, allgather_ring\(8\) for allgather"
     ):
-        cs.compare(allreduce, allgather)
+        cs.analysis.compare_runs(allreduce, allgather)
     both = cs.schedule("reduce_scatter_ring", ranks=8) + cs.schedule("allgather_ring", ranks=8)
-    assert cs.compare(allreduce, run(both)).speedup == pytest.approx(1), "together they are an allreduce"
+    assert cs.analysis.compare_runs(allreduce, run(both)).speedup == pytest.approx(1), "together they are an allreduce"
     require_one_collective("x", [("a", "allreduce"), ("b", "reduce_scatter+allgather")])
 
 

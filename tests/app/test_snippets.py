@@ -13,6 +13,7 @@ from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import Choice, list_own_options
 from collsim.app.scenario.outcome import build_topology, compare, find_used_options, list_compared, simulate
 from collsim.cli import app
+from collsim.collective import get_collective
 
 CHOICES = [
     Choice(),
@@ -97,7 +98,9 @@ def test_algorithms_and_programs_that_are_named_exist():
 
 
 def test_the_busbw_factor_reads_as_in_nccl_tests():
-    assert [snippets.write_factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == [
+    assert [
+        snippets.write_factor(get_collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")
+    ] == [
         "30/16",
         "15/16",
         "1",

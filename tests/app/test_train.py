@@ -93,7 +93,7 @@ def test_the_price_counts_the_runs_on_the_links(monkeypatch):
     monkeypatch.setattr(
         collective_model, "simulate", lambda *args, **keys: runs.append(args) or simulate(*args, **keys)
     )
-    monkeypatch.setattr(steps.cs, "expected_cost", lambda *args, **keys: Mock(seconds=1.0))
+    monkeypatch.setattr(steps, "expected_cost", lambda *args, **keys: Mock(seconds=1.0))
     steps.compute_step(choice)
     assert len(runs) / 1.5 < steps.estimate_step(choice) < 1.5 * len(runs)
 

@@ -146,7 +146,7 @@ HOSTILE = {
     "memory": "def f(n):\n    yield [0] * 10 ** 11",
     "steps": HEAD + "def f(n):\n    while True:\n        yield cs.copy(0, 1, chunk=0)",
     "transfers": HEAD + "def f(n):\n    yield cs.copy(np.zeros(10 ** 6, int), 1, chunk=np.arange(10 ** 6))",
-    "repeat": HEAD + "def f(n):\n    yield cs.repeat(cs.copy(0, 1, chunk=0), 10 ** 12, 1, 1)",
+    "repeat": HEAD + "def f(n):\n    yield cs.steps.repeat(cs.copy(0, 1, chunk=0), 10 ** 12, 1, 1)",
     "prints": HEAD
     + "def f(n):\n    for k in range(10 ** 4):\n        print('<b>x</b>' * 100)\n    yield cs.copy(0, 1, chunk=0)",
 }

@@ -6,12 +6,13 @@ import pytest
 from sampling import sample
 
 import collsim as cs
+from collsim.collective import get_collective
 
 MIB = 2**20
 
 
 def bound(collective, topology, nbytes, **options):
-    return cs.lower_bound(cs.collective(collective), topology, nbytes, **options)
+    return cs.lower_bound(get_collective(collective), topology, nbytes, **options)
 
 
 def test_allreduce_on_two_dgx_a100_is_bound_by_the_ways_out_of_a_gpu():

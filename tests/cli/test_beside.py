@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app, runs
+from collsim.simulate import expected_cost
 
 BASE = ["run", "allreduce_ring", "--topology", "switch(8)", "--engine", "event"]
 
@@ -48,8 +49,8 @@ def test_the_cost_that_is_said_is_that_of_all_at_once_and_then_of_each_alone(mon
     rows("--beside", "allreduce_ring@0-3")
     s, four, topo = cs.schedule("allreduce_ring", 8), cs.schedule("allreduce_ring", 4), cs.topology.switch(8)
     every, *alone = said[0]
-    assert every == cs.expected_cost([s, four], topo, "64MiB")
-    assert alone == [cs.expected_cost(one, topo, "64MiB", engine="event") for one in (s, four)]
+    assert every == expected_cost([s, four], topo, "64MiB")
+    assert alone == [expected_cost(one, topo, "64MiB", engine="event") for one in (s, four)]
     monkeypatch.undo()
     monkeypatch.setattr(runs, "_LONG", 0.0)
     assert f"{len(s) + len(four)} transfers; up to about" in run_command("--beside", "allreduce_ring@0-3").output

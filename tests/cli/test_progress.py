@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
-from collsim.simulate import expected_cost, simulate_flows, simulate_many
+from collsim.simulate import expected_cost, simulate_flows
 from collsim.simulate.waiting import defer_interrupt, report_waiting
 
 RING, SWITCH = cs.schedule("allreduce_ring", 16), cs.topology.switch(16)
@@ -26,7 +26,7 @@ COMMAND = [sys.executable, "-m", "collsim", "verify", "allreduce_ring", "--ranks
         lambda progress: cs.simulate(RING, SWITCH, UNEVEN, progress=progress),
         lambda progress: cs.simulate(RING, SWITCH, UNEVEN, engine="event", progress=progress),
         lambda progress: simulate_flows(SWITCH, [0, 1], [2, 3], "1MiB", progress=progress),
-        lambda progress: simulate_many(RING, SWITCH, UNEVEN, runs=2, jitter="1us", progress=progress),
+        lambda progress: cs.simulate_many(RING, SWITCH, UNEVEN, runs=2, jitter="1us", progress=progress),
         lambda progress: cs.sweep("allreduce", "allreduce_ring", SWITCH, UNEVEN, progress=progress),
     ],
 )

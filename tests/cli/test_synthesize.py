@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
+from collsim.sweep import close_gap
 
 MESH = ["--topology", "fully_connected(4, bandwidth=25GB/s, alpha=0s)", "--no-progress"]
 
@@ -150,7 +151,7 @@ def test_what_cannot_be_synthesized_is_a_sentence(words, says):
 
 
 def test_the_largest_size_is_raced_on_the_command_line_as_in_python():
-    race = cs.close_gap("allgather", cs.topology.fully_connected(4, bandwidth="25GB/s", alpha=0), "4MB")
+    race = close_gap("allgather", cs.topology.fully_connected(4, bandwidth="25GB/s", alpha=0), "4MB")
     done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize")
     for sentence in race.says:
         assert str(sentence) in done.stdout

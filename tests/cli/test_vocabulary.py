@@ -17,7 +17,7 @@ CALLS = {
     "run": (cs.simulate, {"load", "beside", "synthesize", "switches", "out"}),
     "compare": (cs.compare, {"collective", "synthesize", "model", "batch", "micro_batch", "out"}),
     "predict": (cs.nccl.predict, {"out"}),
-    "calibrate": (cs.calibrate, {"here", "out"}),
+    "calibrate": (cs.analysis.calibrate, {"here", "out"}),
     "accuracy": (cs.nccl.evaluate_accuracy, set()),
     "synthesize": (cs.synthesize, {"out"}),
     "program": (cs.program, {"language", "no_sandbox", "out", "flight_recorder"}),  # it writes, as -o does

@@ -158,7 +158,7 @@ if dist.get_rank() != 2:
     (tmp_path / "nccl.log").write_text(log(VIA_P2P))
     found = cs.diagnose(*sorted(tmp_path.iterdir()))
     assert [cause.key for cause in found.causes] == ["stuck_collective"]
-    assert found.causes[0].explanation() == cs.load_hang(*sorted(tmp_path.glob("*[0-9]"))).reason.text("en")
+    assert found.causes[0].explanation() == cs.programs.load_hang(*sorted(tmp_path.glob("*[0-9]"))).reason.text("en")
     assert "2" in found.causes[0].explanation("zh")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import collsim as cs
 from collsim.errors.keywords import check_keywords
+from collsim.sweep import close_gap
 from collsim.synonyms import SYNONYMS, find_synonyms
 
 SWITCH = cs.topology.switch(8)
@@ -24,7 +25,7 @@ SWITCH = cs.topology.switch(8)
         (lambda: cs.best("allreduce", "nowhere", "1MiB"), "unknown topology 'nowhere'"),
         (lambda: cs.crossover("allreduce_ring", "allreduce_tree", SWITCH, frist=1), "did you mean 'first'"),
         (lambda: cs.synthesize("allgather", SWITCH, n=4), "did you mean 'ranks'"),
-        (lambda: cs.close_gap("allgather", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
+        (lambda: close_gap("allgather", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
     ],
 )
 def test_a_guess_is_answered(call, answer):
@@ -47,7 +48,7 @@ def test_an_option_that_an_algorithm_really_has_is_none_either():
 
 
 @pytest.mark.parametrize(
-    "function", [cs.best, cs.compare, cs.crossover, cs.sweep, cs.synthesize, cs.close_gap, cs.simulate, cs.ddp]
+    "function", [cs.best, cs.compare, cs.crossover, cs.sweep, cs.synthesize, close_gap, cs.simulate, cs.ddp]
 )
 def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function):
     parameters = inspect.signature(function).parameters

@@ -31,7 +31,7 @@ def words():
     from collsim.app.pages.race import lineup
     from collsim.app.pages.whatif import edits
     from collsim.app.scenario import choice
-    from collsim.dtypes import dtypes
+    from collsim.dtypes import list_dtypes
     from collsim.topology.fabrics import FABRICS
 
     known = {word.name: () for page in PAGES.values() for word in page.words}
@@ -48,7 +48,7 @@ def words():
     known["machine"] = known["place"] = (*cs.machines(), "own")
     known["network"] = tuple(cs.topology.NETWORKS)
     known["fabric"] = tuple(FABRICS)
-    known["dtype"] = tuple(dtypes())
+    known["dtype"] = tuple(list_dtypes())
     known["engine"], known["sharing"], known["lang"] = ("lockstep", "event"), ("fair", "fifo", "none"), ("en", "zh")
     known["nodes"] = known["ranks"] = ("1", "2", "3", "4", "8", "16", "32", "100", "256")
     known["nbytes"] = ("0", "1", "1KiB", "256MiB", "1EiB", "9007199254740993", "3")

@@ -58,7 +58,7 @@ def attempt(kind, path):
             elif kind.startswith(("flight-recorder", "ras")):
                 dump = path.with_name("trace_0")  # the name of a dump says its rank
                 dump.write_bytes(path.read_bytes())
-                str(cs.load_hang(dump))
+                str(cs.programs.load_hang(dump))
             else:
                 _play(load(path, format=kind, **({"collective": "allreduce"} if kind == "csv" else {})))
         except cs.CollsimError as error:

@@ -18,7 +18,8 @@ import collsim as cs
 from collsim.files import create_file, read_json, read_text
 from collsim.io import convert, formats, load, save
 from collsim.io.file_formats import _FORMATS, Format, register
-from collsim.schedule import copy, freeze, reduce, repeat
+from collsim.schedule import freeze
+from collsim.steps import copy, reduce, repeat
 
 DOCS = Path(__file__).parents[2] / "docs"
 BACK = [".json", ".csv", ".json.gz", ".csv.gz"]

@@ -17,7 +17,8 @@ import collsim as cs
 from collsim.io import read_msccl, write_msccl
 from collsim.io.msccl.interpreter import COLLECTIVES
 from collsim.io.msccl.program import parse
-from collsim.schedule import Step, copy, freeze, reduce
+from collsim.schedule import freeze
+from collsim.steps import Step, copy, reduce
 
 DATA = Path(os.environ.get("COLLSIM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PUBLISHED = sorted((DATA / "msccl-xml").glob("*.xml"))

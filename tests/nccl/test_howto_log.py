@@ -22,7 +22,7 @@ def read_page(name):
 @pytest.mark.parametrize("name", ["nccl-tests-log.md", "nccl-tests-log.zh.md"])
 def test_the_page_names_the_line_of_the_broken_links(name):
     """The log was written for NVLinks at 80 % of their rate."""
-    words, factor = "bandwidth inside a node", cs.calibrate(LOG, cs.machine("dgx-a100"))
+    words, factor = "bandwidth inside a node", cs.analysis.calibrate(LOG, cs.machine("dgx-a100"))
     line = next(line.split() for line in str(factor).splitlines() if words in line)
     assert f"`{words} x {line[-1]}`" in read_page(name)
     assert float(line[-1]) == pytest.approx(0.8, abs=0.02)

@@ -64,7 +64,7 @@ def test_held_out_sizes_are_within_five_percent_after_a_file(name, nodes, tmp_pa
     machine = cs.machine(name, nodes=nodes)
     table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine, noise=0.03)
     table.loc[[6, 20], "time"] *= 10  # both are fitted on
-    cs.calibrate(table.iloc[::2], machine).save(tmp_path / "mycluster.yaml")
+    cs.analysis.calibrate(table.iloc[::2], machine).save(tmp_path / "mycluster.yaml")
     again, held = cs.load_topology(tmp_path / "mycluster.yaml"), table.iloc[1::2]
     assert median_error([predict("allreduce", again, n).time for n in held.nbytes], held) < 0.05
     assert median_error([predict("allreduce", machine, n).time for n in held.nbytes], held) > 0.12
@@ -77,7 +77,7 @@ def test_a_simulation_on_the_file_takes_what_was_measured(name, nodes, tmp_path)
     """At 1 GiB, where bandwidth decides, within 10 %; on the machine as it is sold it is more than 20 % too fast."""
     machine = cs.machine(name, nodes=nodes)
     table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine)
-    cs.calibrate(table, machine).save(tmp_path / "mycluster.yaml")
+    cs.analysis.calibrate(table, machine).save(tmp_path / "mycluster.yaml")
     again = cs.load_topology(tmp_path / "mycluster.yaml")
     measured = float(table.time[SIZES.index(2**30)])
     assert cs.nccl.predict_and_simulate("allreduce", again, 2**30)[1].time == pytest.approx(measured, rel=0.1)
@@ -88,7 +88,7 @@ def test_latency_of_a_link_is_a_share_of_the_step_that_was_measured():
     """Two NVLinks are crossed in a step of a DGX A100: NCCL's 3.4 us for Simple, times collsim's 0.43, times the factor
     found."""
     machine = cs.machine("dgx-a100")
-    found = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine)
+    found = cs.analysis.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine)
     step = 3.4e-6 * 0.43 * found.factors["latency inside a node, Simple"]
     assert sum(hop.alpha for hop in found.machine.route(0, 1)) == pytest.approx(step, rel=1e-6)
     assert sum(hop.alpha for hop in machine.route(0, 1)) == pytest.approx(1.4e-6)
@@ -97,8 +97,8 @@ def test_latency_of_a_link_is_a_share_of_the_step_that_was_measured():
 def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_nominal_rates(tmp_path):
     machine = cs.machine("dgx-h100", nodes=2, rates="effective")
     table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine)
-    once = cs.calibrate(table, machine)
-    twice = cs.calibrate(table, once.machine)
+    once = cs.analysis.calibrate(table, machine)
+    twice = cs.analysis.calibrate(table, once.machine)
     # nominal rates are present ones over the share that links carry, so that the last digit may differ
     assert once.machine.links.bandwidth == pytest.approx(twice.machine.links.bandwidth, rel=1e-14)
     assert once.machine.links.alpha == pytest.approx(twice.machine.links.alpha, rel=1e-14)
@@ -120,12 +120,12 @@ def test_a_calibration_is_no_edit_and_an_edit_no_calibration(rates):
         "links": lambda m: m.scaled(kind="nvlink", by=0.5),
         "one link": lambda m: m.with_link("node0/gpu0", "node0/nvswitch", bandwidth="half"),
     }
-    known = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine).machine
+    known = cs.analysis.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine).machine
     assert read_facts(known) == read_facts(machine)
     for what, edit in edits.items():
         changed = edit(machine)
         log = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), changed)
-        last = cs.calibrate(log, changed).machine
+        last = cs.analysis.calibrate(log, changed).machine
         assert read_facts(last) == read_facts(edit(known)) == read_facts(changed) != read_facts(machine), what
         assert [predict("allreduce", last, n).time for n in log.nbytes] == pytest.approx(list(log.time), rel=0.03), what
 
@@ -134,7 +134,7 @@ def test_edits_before_and_since_a_calibration_come_back_from_the_file(tmp_path):
     machine = cs.machine("dgx-a100", nodes=2).with_link(
         "node1/gpu0", "node1/nvswitch", bandwidth="100GB/s", alpha="3us"
     )
-    known = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine).machine
+    known = cs.analysis.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine).machine
     since = known.with_link("node0/gpu0", "node0/nvswitch", bandwidth="100GB/s", alpha="2us").scaled(
         kind="infiniband", by=0.5
     )
@@ -160,7 +160,7 @@ def test_what_no_knob_explains_stays_with_its_sizes(tmp_path):
     machine = cs.machine("dgx-a100")
     table = sweep(MEASURED, machine)
     table["time"] *= bent(table.nbytes)
-    found = cs.calibrate(table.iloc[::2], machine)
+    found = cs.analysis.calibrate(table.iloc[::2], machine)
     found.save(tmp_path / "a.yaml")
     again, held = cs.load_topology(tmp_path / "a.yaml"), table.iloc[1::2]
     for known in (found, again):
@@ -191,7 +191,7 @@ def test_the_error_at_sizes_left_out_is_that_of_fits_without_them():
 
 def test_a_poor_calibration_is_said_with_every_prediction():
     machine = cs.machine("dgx-a100")
-    poor = cs.calibrate(sweep(MEASURED, machine, noise=0.3), machine)
+    poor = cs.analysis.calibrate(sweep(MEASURED, machine, noise=0.3), machine)
     assert any("left out of the fit" in note for note in predict("allreduce", poor.machine, "1MiB").notes)
 
 
@@ -199,7 +199,7 @@ def test_a_log_with_a_pinned_algorithm_says_so_where_it_is_not_pinned():
     machine = cs.machine("dgx-h100")
     times = [predict("allreduce", machine, n, NCCL_ALGO="Ring").time * bent(n) for n in SIZES]
     table = pd.DataFrame({"collective": "allreduce", "nbytes": SIZES, "time": times})
-    known = cs.calibrate(table, machine, NCCL_ALGO="Ring").machine
+    known = cs.analysis.calibrate(table, machine, NCCL_ALGO="Ring").machine
     pinned, free = (predict("allreduce", known, "1MiB", NCCL_ALGO=algorithm) for algorithm in ("Ring", ""))
     assert pinned.time == pytest.approx(times[SIZES.index(2**20)], rel=0.1)
     assert not pinned.notes
@@ -221,7 +221,7 @@ def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_f
     machine = cs.machine("dgx-a100")
     table = sweep(MEASURED, machine)
     table["time"] *= bent(table.nbytes)
-    found = cs.calibrate(table, machine)
+    found = cs.analysis.calibrate(table, machine)
     for asked, what in (({"ranks": 4}, "4 ranks were not measured"), ({"NCCL_P2P_DISABLE": 1}, "inside is host here")):
         with pytest.raises(CollsimError, match=f"{what}.*extrapolate=True"):
             found.predict("allreduce", "1MiB", **asked)
@@ -233,7 +233,7 @@ def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_f
 
 def test_one_rank_of_a_calibrated_machine_takes_the_launch_that_was_measured():
     machine = cs.machine("dgx-a100")
-    known = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, {"launch": 2.0}), machine), machine)
+    known = cs.analysis.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, {"launch": 2.0}), machine), machine)
     alone, usual = (predict("allreduce", m, 8, ranks=1) for m in (known.machine, machine))
     assert alone.time / usual.time == pytest.approx(known.factors["launch"])
     assert alone.time == predict("allreduce", machine, 8, ranks=1, links=known.links).time
@@ -242,7 +242,7 @@ def test_one_rank_of_a_calibrated_machine_takes_the_launch_that_was_measured():
 
 def test_a_machine_from_a_file_says_where_nobody_measured(tmp_path):
     machine = cs.machine("dgx-a100", nodes=2)
-    cs.calibrate(sweep(MEASURED, machine).head(20), machine).save(tmp_path / "a.yaml")
+    cs.analysis.calibrate(sweep(MEASURED, machine).head(20), machine).save(tmp_path / "a.yaml")
     known = cs.load_topology(tmp_path / "a.yaml")
     assert not predict("allreduce", known, "64KiB").notes
     for collective, other, nbytes, what in (

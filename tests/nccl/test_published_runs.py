@@ -11,9 +11,9 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import (
+    compare_published_runs,
     compare_ring_and_tree,
     compare_run,
-    compare_runs,
     create_run,
     get_published_run,
     load_published_runs,
@@ -81,7 +81,7 @@ def test_busbw_and_ratio_are_those_of_nccl_tests():
 
 
 def test_the_model_does_on_these_runs_what_the_accuracy_page_says():
-    table = compare_runs()
+    table = compare_published_runs()
     large = table[table["nbytes"] >= 2**24]
     errors = (large["ratio"] - 1).abs().groupby(large["run"]).median()
     assert errors.median() < 0.12
@@ -134,7 +134,7 @@ def test_choices_and_crossings_of_a_calibrated_machine_are_of_what_was_measured(
     machine = cs.machine("dgx-a100", nodes=2)
     sizes = [2**k for k in range(3, 31, 3)]
     times = [1.5 * cs.nccl.predict("allreduce", machine, n).time for n in sizes]
-    known = cs.calibrate(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
+    known = cs.analysis.calibrate(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
     table = predict_choices("allreduce", known.machine, ["1GiB"], [2, 4]).set_index("nodes")
     said = cs.nccl.predict("allreduce", known.machine, "1GiB")
     assert (table.time[2], table.notes[2]) == (said.time, said.notes) == (pytest.approx(times[-1], rel=0.05), ())

@@ -9,6 +9,7 @@ import pytest
 from test_teaching import GUIDES, links
 
 import collsim as cs
+from collsim.collective import get_collective
 
 ROOT = Path(__file__).parents[2]
 SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
@@ -132,7 +133,7 @@ def test_a_pattern_keeps_a_ring_in_as_many_rows_as_the_design_says():
 
 def test_eight_bytes_over_sixteen_ranks_leave_most_chunks_empty():
     written("docs/design.md", "8 bytes over 16 ranks leave most chunks empty")
-    sizes = cs.collective("allreduce").chunk_sizes(2, 16, 16)  # two floats
+    sizes = get_collective("allreduce").chunk_sizes(2, 16, 16)  # two floats
     assert (sizes == 0).sum() == 14
 
 

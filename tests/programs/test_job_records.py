@@ -65,8 +65,8 @@ def test_a_dump_gives_the_report_of_the_run_in_every_order_of_files(name, run_pr
     assert (run.hang.findings[0].kind, run.hang.culprits) == (kind, culprits)
     files = save(run, tmp_path / "dumps")
     for order in itertools.permutations(files):
-        assert cs.load_hang(*order) == run.hang
-    report = cs.load_hang(tmp_path / "dumps")
+        assert cs.programs.load_hang(*order) == run.hang
+    report = cs.programs.load_hang(tmp_path / "dumps")
     assert report.origin == "flight recorder"
     assert str(report) == str(run.hang)
     assert report.record == run.record
@@ -87,7 +87,7 @@ def test_a_program_that_ends_has_no_findings(run_program, tmp_path):
         TORCH + "dist.all_reduce(x)\nif rank == 0:\n    dist.send(x, 1)\nif rank == 1:\n    dist.recv(x, 0)\n", 3
     )
     assert run.hang.findings == ()
-    assert cs.load_hang(*save(run, tmp_path / "dumps")).findings == ()
+    assert cs.programs.load_hang(*save(run, tmp_path / "dumps")).findings == ()
 
 
 def test_json_and_dumps_of_gloo_are_read(run_program, tmp_path):
@@ -102,12 +102,12 @@ def test_json_and_dumps_of_gloo_are_read(run_program, tmp_path):
             torch_frame = {"name": "f", "filename": "/x/site-packages/torch/distributed/distributed_c10d.py", "line": 1}
             entry["frames"].insert(0, torch_frame)
         (tmp_path / f"dump_{rank}.json").write_text(json.dumps(document))
-    assert cs.load_hang(tmp_path) == run.hang
+    assert cs.programs.load_hang(tmp_path) == run.hang
 
 
 def test_a_rank_without_a_file_is_named_and_not_blamed(run_program, tmp_path):
     files = save(run_program(TORCH + HANGS["skipped"][0], 4), tmp_path / "dumps")
-    report = cs.load_hang(*files[:2])
+    report = cs.programs.load_hang(*files[:2])
     assert report.unread == (2, 3)
     assert report.culprits == ()
     assert "2, 3" in str(report)
@@ -119,7 +119,7 @@ def test_the_ring_of_a_recorder_may_have_lost_old_calls(run_program, tmp_path):
         document = pickle.loads(data)
         document["entries"] = document["entries"][rank + 1 :]
         (tmp_path / f"trace_{rank}").write_bytes(pickle.dumps(document, protocol=4))
-    report = cs.load_hang(tmp_path)
+    report = cs.programs.load_hang(tmp_path)
     assert report.findings == run.hang.findings
     assert report.culprits == (0,)
 
@@ -131,7 +131,7 @@ def test_what_all_have_called_and_nobody_ended_is_no_fault_of_the_program(tmp_pa
         document["entries"][0]["state"] = "started"
         document["pg_status"]["0"]["last_completed_collective"] = -1
         (tmp_path / f"trace_{rank}").write_bytes(pickle.dumps(document, protocol=2))
-    (finding,) = cs.load_hang(tmp_path).findings
+    (finding,) = cs.programs.load_hang(tmp_path).findings
     assert (finding.kind, finding.ranks) == ("unfinished", ())
 
 
@@ -152,7 +152,7 @@ def test_a_dump_that_calls_something_is_refused_and_calls_nothing(tmp_path):
         file = tmp_path / f"trace_{protocol}"
         file.write_bytes(pickle.dumps({"entries": [Attack(victim)]}, protocol))
         with pytest.raises(cs.FormatError, match=r"pickle|neither"):
-            cs.load_hang(file)
+            cs.programs.load_hang(file)
     assert not victim.exists()
 
 
@@ -172,7 +172,7 @@ def test_a_damaged_pickle_ends_in_a_sentence(data, tmp_path):
     file = tmp_path / "trace_0"
     file.write_bytes(data)
     with pytest.raises(cs.FormatError):
-        cs.load_hang(file)
+        cs.programs.load_hang(file)
 
 
 def test_any_byte_of_a_dump_may_be_wrong(run_program, tmp_path):
@@ -184,7 +184,7 @@ def test_any_byte_of_a_dump_may_be_wrong(run_program, tmp_path):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
         file.write_bytes(damaged)
         with suppress(cs.CollsimError):
-            assert len(str(cs.load_hang(file))) < 4_000
+            assert len(str(cs.programs.load_hang(file))) < 4_000
 
 
 def test_files_that_do_not_belong_together_are_refused(run_program, tmp_path):
@@ -192,17 +192,17 @@ def test_files_that_do_not_belong_together_are_refused(run_program, tmp_path):
     again = tmp_path / "copy_1"
     again.write_bytes(files[1].read_bytes())
     with pytest.raises(cs.FormatError, match="rank 1"):
-        cs.load_hang(*files, again)
+        cs.programs.load_hang(*files, again)
     nameless = tmp_path / "trace"
     nameless.write_bytes(files[1].read_bytes())
     with pytest.raises(cs.FormatError, match="ends in its rank"):
-        cs.load_hang(nameless)
+        cs.programs.load_hang(nameless)
     ras = tmp_path / "ras.txt"
     ras.write_text(RAS)
     with pytest.raises(cs.CollsimError, match="one kind"):
-        cs.load_hang(ras, *files)
+        cs.programs.load_hang(ras, *files)
     with pytest.raises(cs.CollsimError, match="give the files"):
-        cs.load_hang()
+        cs.programs.load_hang()
     with pytest.raises(cs.CollsimError, match="does not import"):
         cs.program("def run(rank, size):\n    pass\n", 2).flight_recorder()
 
@@ -238,8 +238,8 @@ def read_ras(tmp_path, *texts):
     for number, text in enumerate(texts):
         files.append(tmp_path / f"ras-{number}.txt")
         files[-1].write_text(text)
-    report = cs.load_hang(*files)
-    assert report == cs.load_hang(*reversed(files))
+    report = cs.programs.load_hang(*files)
+    assert report == cs.programs.load_hang(*reversed(files))
     return report
 
 
@@ -303,12 +303,12 @@ def test_json_of_ras_has_all_counts(tmp_path):
     document = {"communicators": [{"hash": "0xae", "size": 4, "ranks": ranks, "missing_ranks": missing}]}
     file = tmp_path / "ras.json"
     file.write_text(json.dumps(document))
-    report = cs.load_hang(file)
+    report = cs.programs.load_hang(file)
     assert {finding.kind: finding.ranks for finding in report.findings} == {"silent": (3,), "missing": (2,)}
     document["communicators"][0]["ranks"][0]["collective_counts"]["AllReduce"] = "five"
     file.write_text(json.dumps(document))
     with pytest.raises(cs.FormatError, match="whole numbers"):
-        cs.load_hang(file)
+        cs.programs.load_hang(file)
 
 
 # ---- what libraries print
@@ -360,7 +360,7 @@ def test_torchs_analyzer_reads_our_dumps_and_we_read_those_of_torch(run_program,
     file = tmp_path / "job.py"
     file.write_text(source)
     subprocess.run([sys.executable, str(file)], check=True, timeout=120)
-    report = cs.load_hang(tmp_path / "theirs")
+    report = cs.programs.load_hang(tmp_path / "theirs")
     assert (report.findings[0].kind, report.culprits) == ("operation", (2,))
     assert "job.py" in str(report)
 

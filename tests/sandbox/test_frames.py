@@ -40,7 +40,7 @@ def test_what_is_sent_comes_back():
 def test_a_repeated_pattern_comes_back_as_one():
     def repeated(n):
         r = np.arange(n)
-        yield cs.repeat(cs.copy(r, (r + 1) % n, chunk=r), n - 1, -1, n)
+        yield cs.steps.repeat(cs.copy(r, (r + 1) % n, chunk=r), n - 1, -1, n)
 
     sent = []
     wanted = Wanted("allgather", (4,))
@@ -100,7 +100,7 @@ def test_six_thousand_random_frames_are_judged_without_an_exception():
 
     def ring(n):
         r = np.arange(n)
-        yield cs.repeat(cs.copy(r, (r + 1) % n, chunk=r), n - 1, -1, n)
+        yield cs.steps.repeat(cs.copy(r, (r + 1) % n, chunk=r), n - 1, -1, n)
 
     produce(lambda: ring, wanted, Limits(), sent.append)
     right = b"".join(sent)

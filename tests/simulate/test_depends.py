@@ -5,7 +5,8 @@ import pytest
 from event_cases import ALPHA, RATE, network, run
 
 import collsim as cs
-from collsim.schedule import copy, freeze
+from collsim.schedule import freeze
+from collsim.steps import copy
 
 close = pytest.approx
 

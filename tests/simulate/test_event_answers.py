@@ -5,8 +5,9 @@ import pytest
 from event_cases import ALPHA, RATE, network, run
 
 import collsim as cs
-from collsim.schedule import copy, freeze, reduce
+from collsim.schedule import freeze
 from collsim.simulate import simulate_flows
+from collsim.steps import copy, reduce
 
 GIB = 2**30
 close = pytest.approx

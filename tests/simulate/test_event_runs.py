@@ -10,7 +10,7 @@ import pytest
 from event_cases import ALPHA, RATE, network, run
 
 import collsim as cs
-from collsim.simulate import expected_cost, simulate_flows
+from collsim.simulate import Flows, expected_cost, simulate_flows
 
 close = pytest.approx
 
@@ -38,7 +38,7 @@ def test_without_a_compiler_the_same_source_gives_the_same_times():
         "    print([x.hex() for x in r.finish.tolist()])\n"
         "    r = cs.simulate(s, t, 100_003, engine='event', sharing=sharing, jitter=1e-6, background=[(0, 2, 10**6)])\n"
         "    print(r.how, [x.hex() for x in r.finish.tolist()])\n"
-        "    print([x.hex() for x in cs.simulate_flows(t, [0, 1, 1], [3, 4, 5], [10**6, 10**5, 0], "
+        "    print([x.hex() for x in cs.simulate.simulate_flows(t, [0, 1, 1], [3, 4, 5], [10**6, 10**5, 0], "
         "sharing=sharing).finish.tolist()])\n"
     )
     assert python(code.format("sys.modules['numba'] = None")) == python(code.format("pass"))
@@ -175,9 +175,9 @@ def test_the_reason_is_found_under_the_same_conditions():
             {"background": [(0, 1, 5), (2, 2, "1MB")]},
             "flow 1 goes from rank 2 to itself and crosses no link; leave it out",
         ),
-        ({"background": cs.Flows(*np.array([[2], [2], [5], [0]]))}, "flow 0 goes from rank 2 to itself"),
-        ({"background": cs.Flows(*np.array([[0], [1], [-5], [0]]))}, "nbytes=-5 is negative"),
-        ({"background": cs.Flows(*np.array([[0], [9], [5], [0]]))}, "dst=9 is not a rank"),
+        ({"background": Flows(*np.array([[2], [2], [5], [0]]))}, "flow 0 goes from rank 2 to itself"),
+        ({"background": Flows(*np.array([[0], [1], [-5], [0]]))}, "nbytes=-5 is negative"),
+        ({"background": Flows(*np.array([[0], [9], [5], [0]]))}, "dst=9 is not a rank"),
         ({"begin": 1e10}, r"begin=1e\+10 s is longer"),
     ],
 )

@@ -11,8 +11,9 @@ from sampling import sample
 
 import collsim as cs
 from collsim.registry import algorithms
-from collsim.schedule import copy, freeze
+from collsim.schedule import freeze
 from collsim.simulate import simulate_flows
+from collsim.steps import copy
 
 close = pytest.approx
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import collsim as cs
 from collsim.collective import split_evenly
 from collsim.registry import algorithms
-from collsim.schedule import copy, freeze, repeat
+from collsim.schedule import freeze
+from collsim.steps import copy, repeat
 
 ALPHA, RATE = 1e-6, 25e9
 close = pytest.approx

@@ -5,8 +5,9 @@ import pytest
 from event_cases import RATE, network, run
 
 import collsim as cs
-from collsim.schedule import copy, freeze
-from collsim.simulate import simulate_flows, simulate_many
+from collsim.schedule import freeze
+from collsim.simulate import simulate_flows
+from collsim.steps import copy
 
 close = pytest.approx
 
@@ -160,7 +161,7 @@ def test_a_faster_cable_can_make_a_run_slower():
 
 def test_many_runs_show_how_jitter_spreads():
     s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4)
-    times = simulate_many(s, topo, "1MiB", runs=50, jitter="1us", seed=7)
+    times = cs.simulate_many(s, topo, "1MiB", runs=50, jitter="1us", seed=7)
     assert len(times) == 50
     assert times[3] == run(s, topo, "1MiB", jitter="1us", seed=10).time
     assert times.std() > 0

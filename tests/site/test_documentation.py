@@ -245,7 +245,7 @@ def test_the_site_has_every_parameter_of_every_public_function(site):
 def test_the_site_says_what_the_docstrings_say_in_both_languages(site):
     said = (site / "reference" / "units.html").read_text("utf-8")
     assert "more than 1 EiB, or ambiguous as" in said
-    assert "cs.units.parse_bytes" in said
+    assert "collsim.units.parse_bytes" in said
     assert "十分钟入门" in (site / "zh" / "tutorial.html").read_text("utf-8")
     found = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     assert any("cs.simulate" in entry["title"] for entry in found["docs"])

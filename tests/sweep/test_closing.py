@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
+from collsim.sweep import close_gap
 from collsim.sweep.closing import close_gap_of, compute_gap_parts
 from collsim.sweep.synthesized import SYNTHESIZED
 
@@ -22,7 +23,7 @@ def test_the_parts_of_a_ring_on_a_full_mesh_are_those_worked_out_by_hand():
 
 
 def test_the_gain_on_a_full_mesh_is_the_cables_that_the_ring_leaves_idle():
-    race = cs.close_gap("allgather", cs.topology.fully_connected(4, **MESH), 4_000_000)
+    race = close_gap("allgather", cs.topology.fully_connected(4, **MESH), 4_000_000)
     assert race.trace.time == pytest.approx(40e-6)
     assert race.runs["ring"].time == pytest.approx(120e-6)
     said = str(race)
@@ -43,7 +44,7 @@ def test_the_gain_on_a_full_mesh_is_the_cables_that_the_ring_leaves_idle():
     ],
 )
 def test_bound_and_parts_are_the_time_of_every_run(collective, network, nbytes):
-    race = cs.close_gap(collective, network, nbytes, effort="low")
+    race = close_gap(collective, network, nbytes, effort="low")
     assert set(race.runs) == {SYNTHESIZED, "ring", "tree"}
     for row in race.rows():
         assert row["bound"] + row["cut"] + row["chunks"] + row["latency"] == pytest.approx(row["time"], rel=1e-6)
@@ -52,7 +53,7 @@ def test_bound_and_parts_are_the_time_of_every_run(collective, network, nbytes):
 
 def test_a_schedule_that_waits_for_no_chunk_is_not_said_to_wait_for_parts_of_a_nanosecond():
     """64 MiB in nine blocks are no whole bytes: what its busiest link idles for is less than the time of a hundred."""
-    race = cs.close_gap("allgather", cs.topology.torus(3, 3, bandwidth="25GB/s", alpha="1us"), "64MiB")
+    race = close_gap("allgather", cs.topology.torus(3, 3, bandwidth="25GB/s", alpha="1us"), "64MiB")
     assert 0 < race.parts[SYNTHESIZED].chunks < 4e-9
     for language, none in (("en", "and that of the synthesized schedule for none"), ("zh", "而合成的调度不用等待")):
         told = " ".join(said.text(language) for said in race.says)
@@ -63,7 +64,7 @@ def test_a_schedule_that_waits_for_no_chunk_is_not_said_to_wait_for_parts_of_a_n
 def test_a_dgx1_with_a_cable_less_is_served_better_by_a_new_schedule_than_by_the_ring():
     """The ring over the links that are left has two channels where the whole box has six."""
     broken = cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")
-    race = cs.close_gap("allgather", broken, "64MiB", effort="low")
+    race = close_gap("allgather", broken, "64MiB", effort="low")
     assert race.rival in ("ring", "tree")
     assert race.runs["ring"].time > 1.8 * race.trace.time
     assert "over ring comes from" in str(race)
@@ -71,14 +72,14 @@ def test_a_dgx1_with_a_cable_less_is_served_better_by_a_new_schedule_than_by_the
 
 def test_the_page_says_what_a_broken_dgx1_takes():
     broken = cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")
-    times = {name: cs.format_time(one.time) for name, one in cs.close_gap("allreduce", broken, "256MiB").runs.items()}
+    times = {name: cs.format_time(one.time) for name, one in close_gap("allreduce", broken, "256MiB").runs.items()}
     page = (Path(__file__).parents[2] / "docs" / "synthesis.md").read_text(encoding="utf-8")
     said = f"256 MiB takes {times['ring']} around the ring that is left, {times[SYNTHESIZED]} synthesized"
     assert said in page
 
 
 def test_a_ring_that_is_as_fast_is_said_to_be():
-    race = cs.close_gap("allreduce", cs.topology.switch(4, bandwidth="25GB/s", alpha=0), "64MiB")
+    race = close_gap("allreduce", cs.topology.switch(4, bandwidth="25GB/s", alpha=0), "64MiB")
     assert "ring takes as long" in str(race)
     assert "over ring" not in str(race)
     assert "within 0.5 %" in str(race)
@@ -86,7 +87,7 @@ def test_a_ring_that_is_as_fast_is_said_to_be():
 
 def test_where_the_ring_is_the_best_that_was_found_that_is_said_too():
     """On a DGX-1V trees do not beat a ring of six channels, so the ring itself is what synthesis returns."""
-    race = cs.close_gap("allreduce", cs.machine("dgx-1v"), "256MiB", effort="low")
+    race = close_gap("allreduce", cs.machine("dgx-1v"), "256MiB", effort="low")
     assert race.rival == "ring"
     assert race.runs["ring"].time == pytest.approx(race.trace.time)
     assert "ring takes as long" in str(race)
@@ -154,12 +155,12 @@ def test_with_barriers_a_matching_does_not_stand_for_what_can_be_found():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: cs.close_gap("sendrecv", cs.topology.ring(4), 64), "sendrecv cannot be synthesized"),
+        (lambda: close_gap("sendrecv", cs.topology.ring(4), 64), "sendrecv cannot be synthesized"),
         (lambda: cs.compare("sendrecv", cs.topology.ring(4), 64, algorithm=[SYNTHESIZED]), "cannot be synthesized"),
         (lambda: cs.sweep("allgather", [(SYNTHESIZED, {"chunk": 4})], "ring(4)", 64), "unknown option of synthesis"),
-        (lambda: cs.close_gap("allgather", cs.topology.ring(4), 64, effort="huge"), "unknown effort"),
+        (lambda: close_gap("allgather", cs.topology.ring(4), 64, effort="huge"), "unknown effort"),
         (lambda: cs.compare("resnet50", cs.machine("dgx-a100"), switches=False), "switches= is for collectives"),
-        (lambda: cs.close_gap("allgather", cs.topology.ring(1), 64), "needs 2"),
+        (lambda: close_gap("allgather", cs.topology.ring(1), 64), "needs 2"),
     ],
 )  # fmt: skip
 def test_mistakes_get_a_sentence(ask, says):
@@ -172,4 +173,4 @@ def test_it_can_be_stopped():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cs.close_gap("allgather", cs.machine("dgx-1v"), "1MiB", progress=stop)
+        close_gap("allgather", cs.machine("dgx-1v"), "1MiB", progress=stop)

@@ -125,7 +125,7 @@ def test_every_way_is_the_fastest_of_all_that_the_table_says_was_tried():
 
 def test_two_steps_differ_by_what_moved():
     a, b = (step("vgg16", BOX, cs.ddp(overlap=overlap), batch=256) for overlap in (True, False))
-    found = cs.compare(a, b)
+    found = cs.train.compare_steps(a, b)
     assert found.speedup == a.time / b.time < 1
     assert found.parts.difference.sum() == pytest.approx(b.time - a.time, rel=1e-9)
     assert found.parts.difference.idxmax() == "exposed"
@@ -138,7 +138,7 @@ def test_a_step_that_trains_on_more_samples_is_judged_per_sample():
     a = step("vgg16", BOX, cs.ddp(), batch=256)
     b = a.what_if(accumulate=2)
     assert b.time > a.time
-    assert cs.compare(a, b).speedup == (a.time / 256) / (b.time / 512) > 1
+    assert cs.train.compare_steps(a, b).speedup == (a.time / 256) / (b.time / 512) > 1
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_step_that_trains_on_more_samples_is_judged_per_sample():
         (lambda: cs.compare("resnet18", BOX), "how many samples"),
         (lambda: cs.compare("allreduce", BOX, batch=256), "batch= is for the ways"),
         (lambda: cs.compare("resnet18", BOX, batch=[256, 512]), "one value of each option"),
-        (lambda: cs.compare(step("resnet18", BOX, cs.ddp(), batch=8), 3), "two StepTraces"),
+        (lambda: cs.train.compare_steps(step("resnet18", BOX, cs.ddp(), batch=8), 3), "two StepTraces"),
     ],
 )
 def test_mistakes_of_a_comparison_are_sentences(call, sentence):

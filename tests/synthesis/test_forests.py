@@ -6,7 +6,7 @@ from networks import boxes_of_a100, boxes_of_mi250, dgx1, graph_of, ndv2, random
 
 import collsim as cs
 from collsim.bounds.cuts import compute_allgather_ratio
-from collsim.collective import collective
+from collsim.collective import get_collective
 from collsim.errors import CollsimError
 from collsim.synthesis.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.packing import pack
@@ -112,17 +112,17 @@ def test_nodes_that_take_turns_leave_little_to_drain(kind):
     """8 DGX A100 in 8 pieces b: a card carries 56 b at 25 GB/s. In turns the last piece is then spread, 7 b into each GPU
     at 300 GB/s: 1.04 % more. Side by side the last pieces of 7 nodes are: 7.3 % more."""
     network = cs.machine("dgx-a100", nodes=8)
-    made = plan_forests(collective(kind), network, 64, 0, "normal", None)
+    made = plan_forests(get_collective(kind), network, 64, 0, "normal", None)
     for lanes, left in ((ROUNDS, 7), (0, 49)):
-        schedule = build_schedule(made, collective(kind), 64, 0, 8, {}, lanes, 2**36)
+        schedule = build_schedule(made, get_collective(kind), 64, 0, 8, {}, lanes, 2**36)
         cs.verify(schedule)
         time = cs.simulate(schedule, network, 2**36, engine="event").time
         assert time * made.rate * made.shares / 2**36 == pytest.approx(1 + left / 300 / (56 / 25), abs=2e-3)
 
 
 def test_a_card_carries_one_piece_at_a_time_when_nodes_take_turns():
-    made = plan_forests(collective("allgather"), cs.machine("dgx-a100", nodes=4), 32, 0, "normal", None)
-    schedule = build_schedule(made, collective("allgather"), 32, 0, 2, {}, ROUNDS)
+    made = plan_forests(get_collective("allgather"), cs.machine("dgx-a100", nodes=4), 32, 0, "normal", None)
+    schedule = build_schedule(made, get_collective("allgather"), 32, 0, 2, {}, ROUNDS)
     rows = schedule.transfers
     far = rows[rows["src"] // 8 != rows["dst"] // 8]
     for end in ("src", "dst"):
@@ -131,11 +131,11 @@ def test_a_card_carries_one_piece_at_a_time_when_nodes_take_turns():
 
 def test_what_the_trees_carry_is_what_was_promised():
     """DGX-1V over NVLink: 6 trees per GPU of 25 / 7 GB/s each, 7/6 of a link per block (SCCL, section 2.4)."""
-    made = plan_forests(collective("allgather"), dgx1(), 8, 0, "normal", None)
+    made = plan_forests(get_collective("allgather"), dgx1(), 8, 0, "normal", None)
     assert made.forests[0].trees == 6
     assert made.rate == pytest.approx(150e9 / 7)
     assert made.rate == pytest.approx(find_highest_rate(find_pairs(dgx1(), 8), None, False))
-    schedule = build_schedule(made, collective("allgather"), 8, 0, 64, {})
+    schedule = build_schedule(made, get_collective("allgather"), 8, 0, 64, {})
     cs.verify(schedule)
     trace = cs.simulate(schedule, dgx1(), "1GiB", engine="event")
     assert trace.link_bytes.min() == pytest.approx(

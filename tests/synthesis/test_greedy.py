@@ -7,6 +7,7 @@ import pytest
 from networks import boxes_of_a100, dgx1, random_network, tacos
 
 import collsim as cs
+from collsim.collective import get_collective
 from collsim.synthesis.greedy import compute_distances, synthesize_by_matching
 from collsim.synthesis.personalized import SEARCHED_AS
 
@@ -17,8 +18,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "synthesis.md").read_text(encoding=
 @pytest.mark.parametrize("seed", range(4))
 def test_every_collective_is_right_on_random_networks(kind, seed):
     network = random_network(seed)
-    rooted = cs.collective(kind).rooted
-    made = synthesize_by_matching(cs.collective(kind), network, network.ranks, 1 if rooted else 0, 2**20, 2, seed, {})
+    rooted = get_collective(kind).rooted
+    made = synthesize_by_matching(get_collective(kind), network, network.ranks, 1 if rooted else 0, 2**20, 2, seed, {})
     cs.verify(made)
     trace = cs.simulate(made, network, "64MiB", engine="event")
     assert trace.time >= trace.bound.time
@@ -82,14 +83,14 @@ def test_what_is_kept_on_the_way_of_an_alltoall_lies_in_slots_beyond_the_result(
 def test_the_clock_of_the_matching_is_that_of_the_event_engine():
     """On a network of ranks alone every pair has a link of its own, so nothing is shared: both say the same."""
     network = cs.topology.torus(3, 3)
-    from collsim.collective import collective
+    from collsim.collective import get_collective
     from collsim.synthesis.greedy import match_chunks
     from collsim.synthesis.rates import find_pairs
 
     found = find_pairs(network, 9)
     rate = network.links.bandwidth
-    own = match_chunks(found, rate, collective("allgather"), 0, 18, 2**30 / 18, 1, None)
-    made = synthesize_by_matching(collective("allgather"), network, 9, 0, 2**30, 2, 1, {})
+    own = match_chunks(found, rate, get_collective("allgather"), 0, 18, 2**30 / 18, 1, None)
+    made = synthesize_by_matching(get_collective("allgather"), network, 9, 0, 2**30, 2, 1, {})
     timed = cs.simulate(made, network, 2**30, engine="event").time
     assert timed <= own.time * (1 + 1e-6)
     assert len(made) == 8 * 18, "every rank receives each chunk of the others once"
@@ -114,7 +115,7 @@ def test_slow_and_fast_links_are_used_by_what_they_carry():
 
 def test_the_same_seed_gives_the_same_schedule():
     one, other = (
-        synthesize_by_matching(cs.collective("allgather"), boxes_of_a100(2), 16, 0, 2**30, 2, 3, {}) for _ in range(2)
+        synthesize_by_matching(get_collective("allgather"), boxes_of_a100(2), 16, 0, 2**30, 2, 3, {}) for _ in range(2)
     )
     assert np.array_equal(one.transfers, other.transfers)
 

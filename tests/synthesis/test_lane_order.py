@@ -5,15 +5,15 @@ import pytest
 from networks import dgx1, random_network
 
 import collsim as cs
-from collsim.collective import collective
+from collsim.collective import get_collective
 from collsim.synthesis.forests import build_schedule, plan_forests
 
 GIB = 2**30
 
 
 def forms(kind, network, pieces, lanes):
-    made = plan_forests(collective(kind), network, network.ranks, 0, "normal", None)
-    return [build_schedule(made, collective(kind), network.ranks, 0, pieces, {}, n, GIB) for n in (0, lanes)]
+    made = plan_forests(get_collective(kind), network, network.ranks, 0, "normal", None)
+    return [build_schedule(made, get_collective(kind), network.ranks, 0, pieces, {}, n, GIB) for n in (0, lanes)]
 
 
 @pytest.mark.parametrize("kind", ["allgather", "reduce_scatter", "broadcast", "reduce", "allreduce"])
@@ -28,9 +28,9 @@ def test_the_order_changes_no_transfer_and_keeps_the_promise(kind, lanes):
 def test_a_piece_goes_down_a_line_while_others_follow():
     """Broadcast down a line of 4, 3 links, one tree: 5 pieces of 1 s each take 5 + 2 steps, however they are ordered."""
     line = cs.topology.line(4, bandwidth="1GB/s", alpha=0)
-    made = plan_forests(collective("broadcast"), line, 4, 0, "normal", None)
+    made = plan_forests(get_collective("broadcast"), line, 4, 0, "normal", None)
     for lanes in (0, 1):
-        schedule = build_schedule(made, collective("broadcast"), 4, 0, 5, {}, lanes, 5_000_000_000)
+        schedule = build_schedule(made, get_collective("broadcast"), 4, 0, 5, {}, lanes, 5_000_000_000)
         assert schedule.steps == 7
         assert cs.simulate(schedule, line, 5_000_000_000, engine="event").time == pytest.approx(7.0)
 

@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.sweep import closing
+from collsim.sweep import close_gap, closing
 from collsim.synthesis import report
 from collsim.synthesis.library_algorithms import has_reducing_switch
 
@@ -24,7 +24,7 @@ def timed(kind, network, size, **options):
     ],
 )
 def test_no_slower_than_ring_and_tree_at_their_best(kind, network, size):
-    race = cs.close_gap(kind, network, size, effort="low")
+    race = close_gap(kind, network, size, effort="low")
     best = min(trace.time for name, trace in race.runs.items() if name != "synthesized")
     assert race.trace.time <= best * (1 + 1e-9)
 
@@ -61,9 +61,9 @@ def test_an_algorithm_of_the_library_is_timed_once_for_the_search_and_the_race(m
     """Runs of the event engine: those of the search, one of what was found, and one without alphas for each gap."""
     run, timed = closing.simulate, []
     monkeypatch.setattr(closing, "simulate", lambda made, *a, **o: (timed.append(made.name), run(made, *a, **o))[1])
-    race = cs.close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low")
+    race = close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low")
     assert set(race.runs) == {"synthesized", "ring", "tree"}
     assert timed == ["synthesized_allgather"]
-    other = cs.close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low", dtype="float16")
+    other = close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low", dtype="float16")
     assert len(timed) > 2, "elements of another size may be cut elsewhere: timed again"
     assert other.runs["ring"].dtype == "float16"

@@ -4,6 +4,7 @@ import pytest
 from networks import dgx1
 
 import collsim as cs
+from collsim.collective import get_collective
 from collsim.synthesis import find_least_steps, report, solve_exactly
 
 pytest.importorskip("ortools", reason="the extra 'synthesis' is not installed")
@@ -106,7 +107,7 @@ def test_six_chunks_in_seven_rounds_are_the_bandwidth_bound():
     "kind", ["allgather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "alltoall"]
 )
 def test_the_fewest_steps_are_found_and_the_proof_told(kind):
-    made = cs.synthesize(kind, dgx1(), "latency", root=3 if cs.collective(kind).rooted else 0)
+    made = cs.synthesize(kind, dgx1(), "latency", root=3 if get_collective(kind).rooted else 0)
     assert made.steps == 2, "GPUs of a DGX-1 are at most two links apart"
     assert "No schedule of fewer than 2 steps exists" in report(made).summary
 
@@ -129,9 +130,9 @@ def test_an_allreduce_of_fewer_steps_than_two_halves_is_taken_from_the_library()
 
 
 def test_least_steps_are_the_longest_way():
-    assert find_least_steps(cs.collective("allgather"), cs.topology.line(5))[0] == 4
-    assert find_least_steps(cs.collective("broadcast"), cs.topology.line(5), root=2)[0] == 2
-    assert find_least_steps(cs.collective("allgather"), cs.topology.switch(8))[0] == 1
+    assert find_least_steps(get_collective("allgather"), cs.topology.line(5))[0] == 4
+    assert find_least_steps(get_collective("broadcast"), cs.topology.line(5), root=2)[0] == 2
+    assert find_least_steps(get_collective("allgather"), cs.topology.switch(8))[0] == 1
 
 
 def test_rounds_that_do_not_suffice_are_proved_not_to():

@@ -7,6 +7,7 @@ import pytest
 from sampling import cross
 
 import collsim as cs
+from collsim.collective import get_collective
 from collsim.teach import break_it
 from collsim.teach.breaking import BREAKAGES
 from collsim.viz.timeline.document import build_timeline
@@ -27,7 +28,7 @@ NAMES = (
 
 def is_right(schedule):
     """Contributions moved as sets and counts, by hand."""
-    kind = cs.collective(schedule.collective)
+    kind = get_collective(schedule.collective)
     held = kind.mark_initial_slots(schedule.ranks, schedule.chunks, schedule.root)
     state = np.zeros((schedule.endpoints, schedule.slots, schedule.ranks, schedule.slots), int)
     for r, c in np.argwhere(held):
@@ -58,7 +59,7 @@ def test_a_broken_schedule_is_called_broken_exactly_when_it_is(name, how):
         if made.trace is not None:
             assert is_right(made.trace.schedule) == (made.error is None), made
         caught += made.error is not None
-    adds = cs.collective(trace.schedule.collective).reduces
+    adds = get_collective(trace.schedule.collective).reduces
     assert (caught >= 1) == (how != "repeat" or adds), "to copy something twice does no harm; all else does"
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 import collsim as cs
+from collsim.simulate import expected_cost, simulate_flows
 from collsim.topology_names import resolve_topology
 
 
@@ -20,8 +21,8 @@ def ring(ranks):
         lambda where: cs.best("allreduce", where, "1MiB", algorithm=["allreduce_ring"]).trace.time,
         lambda where: int(cs.crossover("allreduce_tree", "allreduce_ring", where)),
         lambda where: cs.sweep("allreduce", "allreduce_ring", where, "1MiB").time.tolist(),
-        lambda where: cs.simulate_flows(where, [0], [1], "1MiB").time,
-        lambda where: cs.expected_cost(ring(8), where, "1MiB").transfers,
+        lambda where: simulate_flows(where, [0], [1], "1MiB").time,
+        lambda where: expected_cost(ring(8), where, "1MiB").transfers,
         lambda where: cs.synthesize("allgather", where, effort="low").steps,
         lambda where: cs.nccl.predict("allreduce", where, "1MiB").time,
         lambda where: cs.nccl.predict_with_simulation("allreduce", where, "1MiB").notes,

@@ -148,7 +148,7 @@ def test_a_number_of_stages_and_of_microbatches_is_any_number(four):
 
 
 def test_steps_of_an_algorithm_are_still_pipelined():
-    steps = list(cs.pipeline_chunks([cs.copy(0, 1, chunk=0), cs.copy(1, 2, chunk=0)], 3))
+    steps = list(cs.steps.pipeline_chunks([cs.copy(0, 1, chunk=0), cs.copy(1, 2, chunk=0)], 3))
     assert len(steps) == 4
 
 

@@ -100,7 +100,7 @@ def test_multiples_that_stand_in_each_other_s_way_are_seen():
 
 def test_a_repeated_pattern_that_doubles_is_seen():
     """Two ranks add to one another 64 times: 2^63 copies of each."""
-    doubling = cs.repeat(cs.reduce([0, 1], [1, 0], 0), times=64, shift=0, modulus=1)
+    doubling = cs.steps.repeat(cs.reduce([0, 1], [1, 0], 0), times=64, shift=0, modulus=1)
     message = message_of(freeze("mine", "allreduce", 2, [doubling]))
     assert f"{2**63}·r0 + {2**63}·r1, but allreduce wants r0 + r1" in message
     assert "It begins in step 2: rank 0 gets something too much into chunk 0." in message

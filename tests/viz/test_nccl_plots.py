@@ -18,7 +18,7 @@ def tables():
     crossing = nccl.compare_ring_and_tree(MACHINE, nodes=4)
     return {
         "run": run,
-        "all": nccl.compare_runs(),
+        "all": nccl.compare_published_runs(),
         "choices": nccl.predict_choices("allreduce", MACHINE, nodes=[1, 2, 4]),
         "crossing": crossing,
     }
@@ -113,7 +113,7 @@ def test_where_ring_and_tree_do_not_cross_that_is_said():
         (lambda t: plots.curve(t["all"][["nbytes"]]), r"no column .*nccl\.compare_run"),
         (lambda t: plots.curve(t["run"], "speed"), "must be 'time' or 'busbw'"),
         (lambda t: plots.predicted_against_measured(t["run"], "speed"), "must be 'time' or 'busbw'"),
-        (lambda t: plots.residuals(t["run"]), r"no column run, title.*nccl\.compare_runs"),
+        (lambda t: plots.residuals(t["run"]), r"no column run, title.*nccl\.compare_published_runs"),
         (lambda t: plots.residuals(t["all"][:0]), "no row"),
         (lambda t: plots.choice_map(t["run"]), r"no column nodes.*nccl\.predict_choices"),
         (lambda t: plots.residuals(t["all"].assign(run=range(len(t["all"])))), "do not fit"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.schedule import copy, freeze
+from collsim.schedule import freeze
+from collsim.steps import copy
 from collsim.viz.timeline.document import build_timeline, together
 
 RATE = 25e9

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 import collsim as cs
+from collsim.dtypes import list_dtypes
 from collsim.errors import CollsimError, Sentence, describe_unknown
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING, Engine
@@ -257,7 +258,7 @@ WORDS: dict[str, Word] = {
         _build_machine_word("machine", lambda: [*cs.machines(), OWN]),
         _build_machine_word("network", lambda: list_networks()),
         Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
-        Word("dtype", create_name_reader("dtype", cs.dtypes)),
+        Word("dtype", create_name_reader("dtype", list_dtypes)),
         Word("engine", create_name_reader("engine", lambda: ENGINES)),
         Word("sharing", create_name_reader("sharing", lambda: SHARING)),
         Word("nodes", count("nodes", MOST_NODES)),

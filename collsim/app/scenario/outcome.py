@@ -16,9 +16,11 @@ import pandas as pd
 
 import collsim as cs
 from collsim.analysis.ranking import round_time
+from collsim.collective import get_collective
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.registry import get_algorithm
+from collsim.simulate import expected_cost
 from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
@@ -283,7 +285,7 @@ def estimate_seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
         nbytes: Size of the buffer, bytes or a text with a unit.
     """
     return float(
-        cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **build_engine_settings(choice)).seconds
+        expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **build_engine_settings(choice)).seconds
     )
 
 
@@ -364,7 +366,7 @@ def compute_figures(trace: cs.Trace) -> Figures:
         trace.time,
         trace.algbw,
         trace.busbw,
-        cs.collective(s.collective).busbw(s.ranks),
+        get_collective(s.collective).busbw(s.ranks),
         trace.bound.time,
         trace.gap,
         s.ranks,

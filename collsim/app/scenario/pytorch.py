@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import collsim as cs
+from collsim.collective import get_collective
 from collsim.dtypes import find_itemsize
 
 #: Calls on `x` (and `y`) by collective, and how many elements each rank's tensors have for `size` elements of
@@ -104,7 +104,7 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
 
 def _write_factor(collective: str) -> str:
     """The busbw factor as an expression in n, read off its value at 4 ranks."""
-    value = cs.collective(collective).busbw(4)
+    value = get_collective(collective).busbw(4)
     return {1.5: "2 * (n - 1) / n", 0.75: "(n - 1) / n", 1.0: "1"}[value]
 
 

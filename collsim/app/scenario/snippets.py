@@ -208,7 +208,7 @@ def write_change_python(
         f"def run(m{more[0]}):\n"
         f"    s = cs.schedule({before.algorithm!r}, topology=m{words})\n"
         f"    return cs.simulate(s, m, {before.nbytes!r}{_write_settings(before)}{more[1]})\n\n\n"
-        f"before = run({write_machine(before)})\n" + after + f"print(cs.compare(before, after))\n{tail}"
+        f"before = run({write_machine(before)})\n" + after + f"print(cs.analysis.compare_runs(before, after))\n{tail}"
     ).replace("'", '"')
 
 

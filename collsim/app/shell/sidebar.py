@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-import collsim as cs
 from collsim.display.markup import escape_markdown
+from collsim.dtypes import list_dtypes
 from collsim.errors import CollsimError
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING
@@ -202,7 +202,7 @@ def _choose_engine(choice: Choice, page: str) -> Choice:
     draw_part(t("how"), "next")
     if page != "compare" and (page != "explore" or get_upload() is None):
         choice = replace(choice, options=_choose_options(choice))
-    choice = replace(choice, dtype=pick("dtype", list(cs.dtypes()), choice.dtype))
+    choice = replace(choice, dtype=pick("dtype", list(list_dtypes()), choice.dtype))
     if len(ENGINES) > 1:
         choice = replace(choice, engine=choose_segment("engine", list(ENGINES), choice.engine))
     if choice.engine == "event":

@@ -8,6 +8,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.locale import Text
+from collsim.sweep import closing
 from collsim.sweep.closing import SynthesisRace
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.viz.race.race import Runner, build_runner
@@ -115,7 +116,7 @@ def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_p
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = build_topology(choice)
-    race = cs.close_gap(
+    race = closing.close_gap(
         choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_create_reporter(report_progress)
     )
     return write_sentences(race)

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ...collective import collective
+from ...collective import get_collective
 from ...errors import FormatError, ScheduleError, describe_unknown
-from ...schedule import Schedule, Step
+from ...schedule import Schedule
+from ...steps import Step
 from .interpreter import COLLECTIVES, BufferLayout, interpret
 from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
 
@@ -73,7 +74,7 @@ def compile_schedule(
         ScheduleError: For a schedule that MSCCL cannot express.
         FormatError: If the schedule is wrong in itself.
     """
-    kind = collective(schedule.collective)
+    kind = get_collective(schedule.collective)
     _require_expressible(schedule, kind.name, protocol)
     together = not kind.has_separate_result and (inplace is None or inplace)
     buffers = BufferLayout(kind, schedule.ranks, schedule.chunks, schedule.root, together)

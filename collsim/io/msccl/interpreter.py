@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...collective import EVERY, NOTHING, Collective, collective
+from ...collective import EVERY, NOTHING, Collective, get_collective
 from ...errors import FormatError, Sentence, Words, join_words
 from ...files import FilePath, refuse
 from ...verify.contributions import MANY, Terms, add_terms, draw_weights, format_terms
@@ -126,7 +126,7 @@ def find_collective_kind(program: Program, path: FilePath, name: str | None = No
     if word not in COLLECTIVES:
         message = "coll={word!r} does not say what the result should be; give collective=, one of {collectives}"
         refuse(path, "<algo>", message, word=word, collectives=", ".join(COLLECTIVES))
-    kind = collective(word)
+    kind = get_collective(word)
     if kind.has_blocks and program.chunks % program.ranks:
         message = "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs"
         refuse(path, "<algo>", message, chunks=program.chunks, ranks=program.ranks, word=word)

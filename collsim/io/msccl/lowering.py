@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, FormatError, ScheduleError
-from ...schedule import Schedule, Step, freeze
+from ...schedule import Schedule, freeze
+from ...steps import Step
 from ...verify import verify
 from .interpreter import BufferLayout, InterpretedRun, Spot
 from .program import Instruction, Program

@@ -23,10 +23,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import collective as find_collective
+from ...collective import get_collective
 from ...errors import CollsimError, Sentence, describe_unknown
 from ...files import FilePath, read_text, refuse
-from ...schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
+from ...schedule import Schedule, freeze
+from ...steps import Step, copy, pipeline_chunks, reduce, together
 from ...topology.files.unread import find_unread_format
 from ...trees import measure_depths
 from ..file_formats import Format, register
@@ -88,7 +89,7 @@ class NcclCommunicator:
         Raises:
             CollsimError: Where the log has no rings or trees, or NCCL has no such pattern for the collective.
         """
-        kind = find_collective(collective)
+        kind = get_collective(collective)
         pattern: Pattern = "tree"
         if algorithm is not None:
             pattern = algorithm

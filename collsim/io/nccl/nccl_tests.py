@@ -18,8 +18,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...collective import collective as find_collective
-from ...collective import collectives
+from ...collective import collectives, get_collective
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, FormatError, Sentence, Words
 from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
@@ -117,7 +116,7 @@ def parse_nccl_tests(
         FormatError: Naming the line of a damaged row, or if there is no table.
     """
     rows: list[Row] = []
-    seen = _Header(find_collective(collective).name if collective is not None else None, ranks)
+    seen = _Header(get_collective(collective).name if collective is not None else None, ranks)
     for number, raw in enumerate(text.splitlines(), 1):
         line = _TAG.sub("", raw.strip())
         row = None if line.startswith("#") else _parse_row(path, number, line)
@@ -428,7 +427,7 @@ _HEAD = (
 
 
 def _format_line(row: Row) -> str:
-    kind = find_collective(row["collective"])
+    kind = get_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
     short = next((t for t, ours in TYPES.items() if ours == dtype), "float")
     nbytes, count = _compute_size(row, dtype)
@@ -457,7 +456,7 @@ def _compute_size(row: Row, dtype: str) -> tuple[int, int]:
     """The size and count columns: what was read, or what nccl-tests would make of this size."""
     if row.get("count") is not None and row["count"] == row["count"]:
         return int(row["nbytes"]), int(row["count"])
-    kind = find_collective(row["collective"])
+    kind = get_collective(row["collective"])
     count, nbytes = kind.nccl_tests_count(int(row["nbytes"]), int(row["ranks"]), find_itemsize(dtype))
     if not count:
         return int(row["nbytes"]), count
@@ -475,9 +474,7 @@ def _compute_bandwidths(row: Row, prefix: str = "") -> tuple[float, float]:
     """algbw and busbw: of the row, or from its time (nccl-tests doc/PERFORMANCE.md)."""
     time = _get_number(row, f"{prefix}time", float(row["time"]))
     algbw = _get_number(row, f"{prefix}algbw", row["nbytes"] / time if time else 0.0)
-    return algbw, _get_number(
-        row, f"{prefix}busbw", algbw * find_collective(row["collective"]).busbw(int(row["ranks"]))
-    )
+    return algbw, _get_number(row, f"{prefix}busbw", algbw * get_collective(row["collective"]).busbw(int(row["ranks"])))
 
 
 def write_nccl_tests_json(table: pd.DataFrame, path: FilePath) -> None:
@@ -522,7 +519,7 @@ def _build_device(rank: int) -> Row:
 
 
 def _as_result(row: Row) -> Row:
-    kind = find_collective(row["collective"])
+    kind = get_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
     nbytes, count = _compute_size(row, dtype)
     return {

@@ -7,8 +7,9 @@ from functools import cache
 
 import networkx as nx
 
-from ...schedule import Schedule, Step, copy, freeze
+from ...schedule import Schedule, freeze
 from ...simulate import Trace
+from ...steps import Step, copy
 from ...synthesis import synthesize
 from ...topology import Topology
 from ...units import format_bandwidth, format_time, parse_bandwidth

@@ -324,7 +324,7 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def compare_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
+def compare_published_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
     """`compare_run` of many runs under one another, with the columns run, title, title_zh in front.
 
     Args:
@@ -338,7 +338,8 @@ def compare_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
 
     Examples:
         >>> import collsim as cs
-        >>> table = cs.nccl.compare_runs([cs.nccl.get_published_run(name) for name in ("a100-8", "h100-8-ring")])
+        >>> runs = [cs.nccl.get_published_run(name) for name in ("a100-8", "h100-8-ring")]
+        >>> table = cs.nccl.compare_published_runs(runs)
         >>> table.run.unique().tolist()
         ['a100-8', 'h100-8-ring']
     """

@@ -32,7 +32,7 @@ def load_hang(*paths: FilePath) -> HangReport:
 
     Examples:
         >>> import collsim as cs
-        >>> cs.load_hang("dumps/").culprits  # doctest: +SKIP
+        >>> cs.programs.load_hang("dumps/").culprits  # doctest: +SKIP
         (2,)
     """
     files = _list_files(paths)

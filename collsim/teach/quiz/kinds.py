@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...collective import collective
+from ...collective import get_collective
 from ...locale import Text
 from ...simulate import Trace
 from ...topology import Topology
@@ -252,7 +252,7 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
 def _ask_contributions(run: QuestionRun, random: Random) -> Question | None:
     """How many ranks' contributions a slot holds after so many steps."""
     s = run.trace.schedule
-    if not collective(s.collective).reduces or s.steps < 2 or len(s) > 50_000:
+    if not get_collective(s.collective).reduces or s.steps < 2 or len(s) > 50_000:
         return None
     rank, chunk = int(random.integers(s.ranks)), int(random.integers(s.chunks))
     after = int(random.integers(1, s.steps))
@@ -274,7 +274,7 @@ def _ask_contributions(run: QuestionRun, random: Random) -> Question | None:
 def _ask_who_has_chunk(run: QuestionRun, random: Random) -> Question | None:
     """Which rank holds a finished chunk after so many steps."""
     s = run.trace.schedule
-    kind = collective(s.collective)
+    kind = get_collective(s.collective)
     if s.steps < 2 or len(s) > 20_000 or s.ranks > 32 or kind.has_separate_result:
         return None
     after, chunk = int(random.integers(max(1, s.steps // 2), s.steps)), int(random.integers(s.chunks))
@@ -501,7 +501,7 @@ def _ask_busbw(run: QuestionRun, random: Random) -> Question | None:
     t = run.trace
     if not t.busbw:
         return None
-    factor = collective(t.schedule.collective).busbw(run.n)
+    factor = get_collective(t.schedule.collective).busbw(run.n)
     ask = _pair_texts(
         f"The run's algbw is {format_bandwidth(t.algbw)} with {run.n} ranks. What does nccl-tests print as busbw?",
         f"共 {run.n} 个 rank，algbw 为 {format_bandwidth(t.algbw)}。nccl-tests 打印的 busbw 是多少？",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from .replica_sync import ReplicaSync
     from .split_builder import SplitBuilder
 
+Optimizer: TypeAlias = Literal["adam", "momentum", "sgd", "none"]
 #: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
 #: moments (reads the
 #: gradient, weight and moments, writes three of them), SGD with momentum one (torch/optim/adam.py, sgd.py).
-OPTIMIZERS = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
+OPTIMIZERS: dict[str, tuple[int, int]] = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
 
 
 def get_optimizer_bytes(optimizer: str) -> int:

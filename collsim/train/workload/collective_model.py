@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,8 @@ from ...topology.machines import order_rings
 from .step_graph import Ranks, StepTask, TrainingStep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-LIBRARIES = ("nccl", "links")
+CollectiveSource: TypeAlias = Literal["nccl", "links"]
+LIBRARIES: tuple[CollectiveSource, ...] = get_args(CollectiveSource)
 #: Algorithms where links are simulated and none is named: rings; for one root a chain in pieces of NCCL's slot (its
 #: runRing of broadcast.h and reduce.h); otherwise the plain forms.
 _DEFAULT_ALGORITHMS = {

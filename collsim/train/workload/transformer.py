@@ -10,7 +10,7 @@ Symbols in formulas: h hidden size, s tokens of a sample, a attention heads, v w
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Literal, TypeAlias, TypedDict, get_args
 
 from ...errors import CollsimError, require_word
 from ...units import parse_count
@@ -22,7 +22,8 @@ _EAGER_SCORE_ACCESSES = 9
 #: more that they keep for the backward pass (the tanh, and both factors of the last product).
 _NEW_GELU_ACCESSES, _NEW_GELU_KEPT = 18, 3
 #: What is computed again in the backward pass, least first.
-RECOMPUTE = ("none", "selective", "alternate", "full")
+Recompute: TypeAlias = Literal["none", "selective", "alternate", "full"]
+RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,13 @@ class Animation:
         return create_widget_class()(timeline=encode(self.timeline), language=self.language, **options)
 
     def save(self, path: str | PathLike[str], **options: Any) -> Path:
-        """As `save(trace, path)`, in the language of this animation.
+        """As `save_run(trace, path)`, in the language of this animation.
 
         Args:
             path: The file to write.
-            **options: Options of the format, as for `save`.
+            **options: Options of the format, as for `save_run`.
         """
-        return save(self.trace, path, **{"language": self.language, **options})
+        return save_run(self.trace, path, **{"language": self.language, **options})
 
     def __repr__(self) -> str:
         return f"<Animation of {self.trace!r}>"
@@ -94,7 +94,7 @@ def _convert_errors(call: Callable[[], str]) -> str:
 # ---- files
 
 
-def save(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
+def save_run(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 
     `.html`: the player in one offline file (`language`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a

@@ -91,10 +91,10 @@ def predicted_against_measured(
     table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, language: str = "en"
 ) -> Axes:
     """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
-    `nccl.compare_runs` returns.
+    `nccl.compare_published_runs` returns.
 
     Args:
-        table: A table as `nccl.compare_runs` returns it.
+        table: A table as `nccl.compare_published_runs` returns it.
         what: `time` (seconds) or `busbw` (GB/s).
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
@@ -105,7 +105,7 @@ def predicted_against_measured(
         ours = "predicted"
     else:
         ours = "predicted_busbw"
-    _require_columns(table, {"nbytes", what, ours, "ratio"}, "compare_runs")
+    _require_columns(table, {"nbytes", what, ours, "ratio"}, "compare_published_runs")
     ax = _get_axes(ax, 5.6, 5.2)
     scale = _SCALES[what]
     x, y = table[what].to_numpy() * scale, table[ours].to_numpy() * scale
@@ -144,14 +144,14 @@ def predicted_against_measured(
 
 def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what
-    `nccl.compare_runs` returns.
+    `nccl.compare_published_runs` returns.
 
     Args:
-        table: A table as `nccl.compare_runs` returns it.
+        table: A table as `nccl.compare_published_runs` returns it.
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
     """
-    _require_columns(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_runs")
+    _require_columns(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_published_runs")
     runs = list(dict.fromkeys(table["run"]))
     if len(runs) > _MOST_RUNS:
         raise CollsimError(

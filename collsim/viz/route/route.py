@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from ...locale import Text
 from ...registry import schedule
-from ...schedule import copy, freeze
+from ...schedule import freeze
 from ...simulate import simulate
+from ...steps import copy
 from ..sentences import words
 from ..sentences.names import name_device
 from ..timeline.document import build_timeline, encode

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import collective
-from ...schedule import Schedule, Step
+from ...collective import get_collective
+from ...schedule import Schedule
+from ...steps import Step
 from ...topology.network import Routes
 from ...verify import Counts, count_contributions
 
@@ -57,7 +58,7 @@ def count_goal(schedule: Schedule) -> int:
     Args:
         schedule: The schedule.
     """
-    if collective(schedule.collective).reduces:
+    if get_collective(schedule.collective).reduces:
         return schedule.ranks
     return 1
 

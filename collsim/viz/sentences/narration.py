@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import collective
+from ...collective import get_collective
 from ...locale import Text
 from ...registry import find_schedule_algorithm
 from ...verify import Counts
@@ -477,7 +477,7 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
     full = count_goal(s)
     if not len(receivers) or moment.sent_contributions[mask].min() < full:
         return "", ""
-    if collective(s.collective).after == "peer":
+    if get_collective(s.collective).after == "peer":
         return "", ""
     whole = int((moment.finished[: s.ranks] == s.chunks).sum())
     done = np.unique(moment.finished[receivers])

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import NOTHING, collective
+from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...simulate.together import ConcurrentTrace, MergedTrace
 from ..layout.arrangement import lay_out
@@ -562,7 +562,7 @@ def _number_phases(bands: list[Phase]) -> list[int]:
 def _describe_state(trace: Trace) -> dict[str, object]:
     """Who holds what at the start, and what a finished cell is."""
     s = trace.schedule
-    kind = collective(s.collective)
+    kind = get_collective(s.collective)
     whole = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
     initial: object = kind.before
     if initial not in ("all", "own", "root") or (initial != "own" and not whole):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...collective import collective
+from ...collective import get_collective
 from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import count_contributions
@@ -46,7 +46,7 @@ def list_phases(schedule: Schedule) -> list[Phase]:
     bands = _find_bands(schedule)
     if len(bands) > _MOST_BANDS:
         bands = [(BOTH, 0, schedule.steps - 1)]
-    kind = collective(schedule.collective)
+    kind = get_collective(schedule.collective)
     phases = []
     if kind.reduces and len(bands) > 1:
         splits = _name_split(schedule, bands)
@@ -94,7 +94,7 @@ def _name_split(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[
 def _name_split_by_sums(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
     finished."""
-    kind = collective(schedule.collective)
+    kind = get_collective(schedule.collective)
     after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
     if schedule.endpoints > schedule.ranks and schedule.helpers_on == "host":
         return "push", "pull"

@@ -13,8 +13,9 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...registry import algorithms, call_claim
-from ...schedule import Schedule, Step, freeze
+from ...schedule import Schedule, freeze
 from ...simulate import Trace
+from ...steps import Step
 from .textbook import TEXTBOOK
 
 _MOST_STEPS = 2_000

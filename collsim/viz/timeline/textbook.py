@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...schedule import Step, copy, reduce
+from ...steps import Step, copy, reduce
 
 
 def allreduce_ring(n: int) -> Iterator[Step]:

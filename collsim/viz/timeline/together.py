@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import NOTHING, collective
+from ...collective import NOTHING, get_collective
 from ...locale import Text
 from ..sentences import words
 from ..sentences.narration import narrate
@@ -163,7 +163,7 @@ def describe_state(whole: MergedTrace) -> dict[str, object]:
     goal: list[int] = []
     for part, placement, first in zip(whole.parts, whole.placements, whole.first_slot, strict=True):
         s = part.schedule
-        kind = collective(s.collective)
+        kind = get_collective(s.collective)
         cells = (
             kind.mark_initial_slots(s.ranks, s.chunks, s.root)[:, : s.slots],
             kind.find_expected_contributions(s.ranks, s.chunks, s.root)[0] != NOTHING,

@@ -467,7 +467,7 @@ def build_python(selection: Selection) -> str:
     return (
         "import collsim as cs\nfrom collsim import nccl\nfrom collsim.viz import nccl_plots\n\n"
         f"{run_code}\nprint(nccl.explain_gap(run))\nnccl_plots.curve(nccl.compare_run(run))\n"
-        "nccl_plots.residuals(nccl.compare_runs())  # all published runs\n"
+        "nccl_plots.residuals(nccl.compare_published_runs())  # all published runs\n"
     )
 
 

@@ -16,8 +16,8 @@ from collsim.nccl import (
     Facts,
     Gap,
     MeasuredRun,
+    compare_published_runs,
     compare_ring_and_tree,
-    compare_runs,
     evaluate_measurement_value,
     predict_choices,
 )
@@ -49,7 +49,7 @@ _LINES = (
 @st.cache_data(show_spinner=False)
 def load_all_runs() -> pd.DataFrame:
     """All published runs."""
-    return compare_runs()
+    return compare_published_runs()
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -65,4 +65,4 @@ def read_job_files(files: Sequence[tuple[str, bytes]]) -> HangReport:
             directory.mkdir()
             paths.append(directory / (_UNSAFE.sub("_", name)[-_LONGEST_NAME:].lstrip(".") or "file"))
             paths[-1].write_bytes(data)
-        return cs.load_hang(*paths)
+        return cs.programs.load_hang(*paths)

@@ -12,10 +12,11 @@ from collsim.errors import CollsimError
 from collsim.locale import Text
 from collsim.registry import get_algorithm
 from collsim.schedule import Schedule
+from collsim.simulate import expected_cost
 from collsim.train import StepTrace
 from collsim.train.parallel import buckets
 from collsim.train.step_explanation import explain_change, write_sentences
-from collsim.train.workload.collective_model import CollectiveModel
+from collsim.train.workload.collective_model import CollectiveModel, CollectiveSource
 from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.document import build_encoded_timeline
 from collsim.viz.training.document import CollectiveRow, StepDocument, build_step_document
@@ -95,7 +96,7 @@ class CollectiveOpened:
 
 
 @lru_cache(maxsize=16)
-def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
+def run(choice: TrainingChoice, collectives: CollectiveSource = "nccl") -> StepTrace:
     """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
     build_strategy: Any = {
         "ddp": cs.ddp,
@@ -178,7 +179,7 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
         return 0.0
     network, group, task = _build_allreduce(choice)
     transfers = network.build_schedule(group, task)
-    cost = cs.expected_cost(transfers, network.topology, task.nbytes, engine="event", ranks=list(group))
+    cost = expected_cost(transfers, network.topology, task.nbytes, engine="event", ranks=list(group))
     model = cs.model(choice.model)
     layouts = [buckets.rebuild_buckets(model, cap, cap) for cap in caps or [_count_bucket_bytes(choice)]]
     return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})

@@ -11,8 +11,8 @@ from collsim.errors import CollsimError
 from collsim.train.compute.compute_costs import resolve_interference
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import models
-from collsim.train.parallel.strategy import OPTIMIZERS
-from collsim.train.step_request import NETWORKS
+from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
+from collsim.train.step_request import NETWORKS, CollectiveTiming
 
 from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import (
@@ -68,7 +68,7 @@ class TrainingChoice(MachineChoice):
     model: str = "resnet50"
     samples: int = 16
     dtype: str = "bfloat16"
-    optimizer: str = "adam"
+    optimizer: Optimizer = "adam"
     gpu: str = ""
     machine: str = "pcie-8gpu"
     way: str = "ddp"
@@ -80,7 +80,7 @@ class TrainingChoice(MachineChoice):
     servers_on: str = "host"
     wait: bool = True
     interference: str = ""
-    timing: str = "alone"
+    timing: CollectiveTiming = "alone"
     changes: tuple[str, ...] = ()
     open: str = ""
     show: str = "step"

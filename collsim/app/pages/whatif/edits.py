@@ -335,7 +335,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
         before=before,
         after=after,
         speedup=first.time / second.time if second.time else 1.0,
-        links=_select_changed_links(cs.compare(first, second).links, first, second),
+        links=_select_changed_links(cs.analysis.compare_runs(first, second).links, first, second),
         tornado=_build_tornado(second, table),
         crossings=(
             topology.crossings(ring, (ring + 1) % len(ring)),
