@@ -67,8 +67,6 @@ def compare_splits(
         parallel = list_usual_splits(topology)
     groups = [list_splits(split) for split in list_pairs(parallel)]
     every = [split for group in groups for split in group]
-    if not all(split.uses_nccl for split in every):  # then the links time all of them: one model for one table
-        options = {"collectives": "links", **options}
     frame = sweep(model=model, topology=topology, parallel=every, **options, **execution)
     if len(frame) != len(every):
         raise CollsimError("compare takes one value of each option of a training step; a sweep takes several")
@@ -77,7 +75,9 @@ def compare_splits(
         rows.append(_select_best(frame.iloc[first : first + len(group)]))
         first += len(group)
     table = _build_table(rows, [split.label for split in every])
-    table.attrs["collectives"] = options.get("collectives", "nccl")
+    table.attrs["collectives"] = "nccl"
+    if "collectives" in frame:
+        table.attrs["collectives"] = frame["collectives"].iloc[0]
     return table
 
 

@@ -7,7 +7,7 @@ The package of training is imported when a sweep asks for it: `import collsim` s
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -106,7 +106,8 @@ def list_steps(
         where: Keeps a scenario where it returns true for its inputs.
 
     Returns:
-        The product, in the order topology, model, parallel, options.
+        The product, in the order topology, model, parallel, options. Where NCCL's model does not know the collectives
+        of all of them, the links time all (`collectives`), unless that is an option.
 
     Raises:
         CollsimError: For unknown names and options, and more scenarios than a sweep may have.
@@ -120,6 +121,8 @@ def list_steps(
     if not named.keys() & {"batch", "micro_batch"}:
         raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")
     several = {name: _list_option_values(name, value) for name, value in named.items() if name in SEVERAL}
+    if "collectives" not in several and len(set(_list_nccl_timings(splits, several))) > 1:
+        several["collectives"] = ["links"]  # NCCL's model does not know all of them, and one model times one table
     single = {name: value for name, value in named.items() if name in SINGLE}
     networks = list_networks(topology)
     count = len(networks) * len(models) * len(splits) * prod(map(len, several.values()))
@@ -140,6 +143,12 @@ def list_steps(
             cases, keys, inputs = zip(*scenarios, strict=True)
             work.append(StepWork(network, cases, keys, inputs))
     return work
+
+
+def _list_nccl_timings(splits: list[ParallelStrategy], several: Mapping[str, Sequence[object]]) -> Iterator[bool]:
+    """Whether NCCL's model knows the collectives, for each split and algorithm."""
+    for split, algorithm in product(splits, several.get("algorithm", [None])):
+        yield split.uses_nccl and algorithm is None
 
 
 def _list_option_values(name: str, value: object) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import CollsimError
 from .step_explanation import describe_change
+from .step_request import time_by_one_model
 from .step_trace import StepTrace
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _describe_step(trace: StepTrace) -> str:
 
 
 def compare_steps(a: object, b: object) -> StepComparison:
-    """Compare two steps of training.
+    """Compare two steps of training, both timed by one model (`time_by_one_model`).
 
     Args:
         a: The base.
@@ -105,4 +106,4 @@ def compare_steps(a: object, b: object) -> StepComparison:
     if not isinstance(a, StepTrace) or not isinstance(b, StepTrace):
         wrong = next(step for step in (a, b) if not isinstance(step, StepTrace))
         raise CollsimError("compare_steps wants two StepTraces, got {value!r}", value=wrong)
-    return StepComparison(a, b)
+    return StepComparison(*time_by_one_model(a, b))

@@ -12,6 +12,7 @@ from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
+from .step_request import is_known_to_nccl
 from .step_trace import StepTrace
 
 #: Ways of splitting, in a sentence.
@@ -125,7 +126,20 @@ def _describe_change(trace: StepTrace) -> Text | None:
         zh += f"，样本数由 {n:,} 变为 {m:,}：每个样本"
     change = _format_relative_change((trace.time / m) / (was.time / n) - 1)
     part, before = _describe_most_changed_part(was, trace), _note_measured_before(was, trace)
-    return f"{en} {change[0]}{part[0]}.{before[0]}", f"{zh}{change[1]}{part[1]}。{before[1]}"
+    model = _note_links_alone(was, trace)
+    return f"{en} {change[0]}{part[0]}.{before[0]}{model[0]}", f"{zh}{change[1]}{part[1]}。{before[1]}{model[1]}"
+
+
+def _note_links_alone(was: StepTrace, trace: StepTrace) -> Text:
+    """That the links time two steps of which NCCL's model knows only one."""
+    requests = was.request, trace.request
+    unknown = [request.algorithm or request.parallel.label for request in requests if not is_known_to_nccl(request)]
+    if len(unknown) != 1 or {request.collectives for request in requests} != {"links"}:
+        return "", ""
+    return (
+        f" The links alone time both, without launches and protocols: NCCL's model does not know {unknown[0]}.",
+        f"两者都只按链路计时，不计启动和协议：NCCL 的模型不认识 {unknown[0]}。",
+    )
 
 
 def _note_measured_before(was: StepTrace, trace: StepTrace) -> Text:

@@ -549,6 +549,12 @@ def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
     Raises:
         CollsimError: Nothing is changed, or something that cannot be.
     """
+    was, now = time_by_one_model(trace, _time_changed(trace, changes))
+    return replace(now, previous=was)
+
+
+def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
+    """The changed step as its own arguments say."""
     request = trace.request
     arguments: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(StepArguments)}
     arguments |= {"machine": request.topology, "ranks": request.rank_selection}
@@ -583,6 +589,40 @@ def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         if "accumulate" in changed_options:
             arguments["batch"] = None
     return _time_request(parse_request(StepArguments(**arguments)), trace)
+
+
+def time_by_one_model(was: StepTrace, now: StepTrace) -> tuple[StepTrace, StepTrace]:
+    """Time two steps that are compared by one model.
+
+    NCCL's model knows launches and protocols, which the links alone do not have, and it knows no parameter server. So
+    where it would time one of the steps and cannot time the other, the links time both.
+
+    Args:
+        was: A step.
+        now: Another.
+
+    Returns:
+        The two; as they are where one model has timed both, or where it knows both and `collectives=` differs, as
+        somebody compares the models.
+    """
+    known = [is_known_to_nccl(trace.request) for trace in (was, now)]
+    if all(known) or (not any(known) and was.request.collectives == now.request.collectives):
+        return was, now
+    on_links = []
+    for trace in (was, now):
+        if trace.request.collectives != "links":
+            trace = replace(_time_changed(trace, {"collectives": "links"}), previous=trace.previous)
+        on_links.append(trace)
+    return on_links[0], on_links[1]
+
+
+def is_known_to_nccl(request: StepArguments) -> bool:
+    """Whether NCCL's model knows all collectives of a step.
+
+    Args:
+        request: Arguments of `training_step`.
+    """
+    return request.parallel.uses_nccl and request.algorithm is None
 
 
 def _scale_links(topology: Topology, factor: float) -> Topology:

@@ -1,9 +1,15 @@
 """Sweeps and comparisons take a step of training as they take a collective: the same step, the same figures."""
 
+import json
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.app.pages.train import rivals
+from collsim.app.pages.train.training_choice import TrainingChoice
+from collsim.cli import app
 from collsim.sweep import read_plan
 
 BOX = cs.machine("dgx-a100")
@@ -24,13 +30,15 @@ def step(model, machine, parallel, **options):
 
 
 def test_a_row_for_every_step_in_order_and_each_is_the_step_itself():
+    """On the links, which time a parameter server and DDP alike: one table, one model."""
     ways = [cs.ddp(bucket="1MiB"), cs.parameter_server()]
     frame = cs.sweep(model=["resnet18", "vgg16"], topology=BOX, parallel=ways, batch=[256, 512])
     assert list(frame.model) == ["resnet18"] * 4 + ["vgg16"] * 4
     assert list(frame.parallel) == [ways[0].label] * 2 + [ways[1].label] * 2 + [ways[0].label] * 2 + [ways[1].label] * 2
     assert list(frame.batch) == [256, 512] * 4
     for row in frame.itertuples():
-        trace = step(row.model, BOX, ways[row.parallel == ways[1].label], batch=row.batch)
+        assert row.collectives == "links"
+        trace = step(row.model, BOX, ways[row.parallel == ways[1].label], batch=row.batch, collectives="links")
         assert (row.time, row.exposed, row.memory) == (trace.time, trace.exposed, trace.memory.max())
 
 
@@ -219,6 +227,47 @@ def test_splits_are_compared_by_one_model_with_all_of_their_work():
     predicted = cs.compare("resnet50", box, batch=256, parallel=["ddp", "data_parallel"])
     assert (table.attrs["collectives"], predicted.attrs["collectives"]) == ("links", "nccl")
     assert predicted.time[0] == step("resnet50", box, cs.ddp(), batch=256).time
+
+
+def test_the_ways_of_a_comparison_take_the_same_in_python_on_the_command_line_and_in_the_app():
+    """DDP, DataParallel and a parameter server on one clock, whoever asks."""
+    choice = rivals.build_common_choice(TrainingChoice(model="resnet18", samples=32, dtype="float32"))
+    raced = {runner.way: runner.time for runner in rivals.race_strategies(choice).runners}
+    ways = {
+        "ddp": cs.ddp(),
+        "data_parallel": cs.data_parallel(),
+        "copies": cs.data_parallel(nccl=False),
+        "parameter_server": cs.parameter_server(),
+    }
+    options = {"micro_batch": 32}
+    table = cs.sweep(model="resnet18", topology=choice.machine, parallel=list(ways.values()), **options)
+    assert raced == dict(zip(ways, table.time, strict=True))
+    base = step("resnet18", choice.machine, ways["ddp"], **options)
+    for name in ("copies", "parameter_server"):
+        other = step("resnet18", choice.machine, ways[name], **options)
+        for comparison in (
+            cs.train.compare_steps(base, other),
+            cs.train.compare_steps(base, base.what_if(parallel=ways[name])),
+        ):
+            assert (comparison.a.time, comparison.b.time) == (raced["ddp"], raced[name])
+        assert "The links alone time both" in comparison.explain()
+        assert "两者都只按链路计时" in comparison.explain("zh")
+    both_known = cs.train.compare_steps(base, step("resnet18", choice.machine, ways["data_parallel"], **options))
+    assert both_known.a is base
+    assert "links alone" not in both_known.explain()
+    words = f"train resnet18 --machine {choice.machine} --micro-batch 32 --what-if parallel=parameter_server --json"
+    run = CliRunner().invoke(app, words.split())
+    assert json.loads(run.stdout)["what_if"]["parallel=parameter_server"]["time"] == raced["parameter_server"]
+
+
+def test_an_algorithm_is_compared_with_nccls_choice_on_the_links():
+    base = step("resnet18", BOX, cs.ddp(), batch=256)
+    ring = base.what_if(algorithm="allreduce_ring")
+    assert ring.previous.time == step("resnet18", BOX, cs.ddp(), batch=256, collectives="links").time
+    frame = cs.sweep(model="resnet18", topology=BOX, algorithm=[None, "allreduce_ring"], batch=256)
+    assert list(frame.time) == [ring.previous.time, ring.time]
+    models = cs.train.compare_steps(base, base.what_if(collectives="links"))  # who names both compares the models
+    assert models.a is base
 
 
 def test_shards_of_a_server_are_updated_side_by_side():
