@@ -42,9 +42,9 @@ class Collective:
 
     Examples:
         >>> import collsim as cs
-        >>> cs.collective("reduce_scatter").after
+        >>> cs.collectives()["reduce_scatter"].after
         'own'
-        >>> cs.collective("allreduce").busbw(8)
+        >>> cs.collectives()["allreduce"].busbw(8)
         1.75
     """
 

@@ -348,7 +348,7 @@ def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     Examples:
         >>> import collsim as cs
         >>> from collsim.steps import expand_steps
-        >>> shifted = cs.repeat(cs.copy(0, 1, chunk=0), times=3, shift=1, modulus=4)
+        >>> shifted = cs.steps.repeat(cs.copy(0, 1, chunk=0), times=3, shift=1, modulus=4)
         >>> [step.chunk.tolist() for step in expand_steps([shifted])]
         [[0], [1], [2]]
     """

@@ -12,8 +12,13 @@ import collsim as cs
 two = cs.machine("dgx-a100", nodes=2)
 ring = cs.schedule("allreduce_ring", topology=two)
 trace = cs.simulate(ring, two, nbytes="64MiB", engine="event", jitter="1us", sharing="fair")
-print(trace.time, trace.busbw, cs.train.ddp(), cs.ddp())
+print(trace.time, trace.busbw, cs.train.ddp(), cs.ddp(), cs.load("x.json"), cs.exercise("ring-allreduce").name)
 several = cs.simulate([ring, ring], two, ["1MiB", 2**20])
+print(cs.compare("allreduce", two, "1MiB", engine="event")["time"], cs.compare("resnet50", two, batch=256)["time"])
+print(cs.sweep("allreduce", topology=[two], nbytes=cs.size_range("1KiB:1MiB:4"), engine=["lockstep", "event"]))
+print(cs.sweep(model="resnet50", topology=two, batch=[256, 512], network=["alone", "shared"])["time"])
+step = cs.training_step("resnet50", two, parallel=cs.ddp(bucket="1MiB"), batch=256, optimizer="sgd")
+print(step.time, cs.best_parallel("gpt2", two, batch=64)["time"], cs.program("import numpy", ranks=2).verdict)
 cs.simulate(ring, two, nbytes=[3.4])  # wrong: a list of sizes for one schedule
 cs.simulate(ring, two, nbytes="1MiB", engine="evnt")  # wrong: no such engine
 cs.simulate(two, two, nbytes="1MiB")  # wrong: a topology where a schedule belongs
@@ -21,6 +26,17 @@ cs.simulate(ring, two, nbytes="1MiB", engine="event", sharing="fare")  # wrong: 
 cs.simulate(ring, two, nbytes="1MiB", jiter="1us")  # wrong: no such option
 cs.topology.ring(8, bandwidth=object())  # wrong: no bandwidth
 cs.lower_bound("allreduce", two, nbytes=None)  # wrong: no size
+cs.compare("allreduce", two, "1MiB", engine="evnt")  # wrong: no such engine
+cs.compare("resnet50", two, batch=256, network="sharde")  # wrong: no such network
+cs.compare(trace, trace)  # wrong: two runs are compared by cs.analysis.compare_runs
+cs.sweep("allreduce", topology=two, engine=["lockstep", "evnt"])  # wrong: no such engine
+cs.sweep(model="resnet50", topology=two, bach=256)  # wrong: no such option
+cs.best("allreduce", two, "1MiB", engine="evnt")  # wrong: no such engine
+cs.program("import numpy", collective="alreduce")  # wrong: no such collective
+cs.training_step("resnet50", two, parallel=cs.ddp(), batch=256, optimizer="adm")  # wrong: no such optimizer
+cs.training_step("resnet50", two, parallel=cs.ddp(), bach=256)  # wrong: no such option
+cs.training_step("resnet50", two, parallel="ddp", batch=256)  # wrong: a name where a strategy belongs
+cs.machine("dgx-a100", nodes="2")  # wrong: a text where a number belongs
 """
 
 
@@ -41,5 +57,5 @@ def test_a_type_checker_finds_each_mistake_of_a_script_and_nothing_else(tmp_path
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = {int(line) for line in re.findall(r"script\.py:(\d+): error:", done.stdout)}
     planted = {number for number, line in enumerate(SCRIPT.splitlines(), 1) if "# wrong:" in line}
-    assert len(planted) == 7
+    assert len(planted) == 18
     assert found == planted, done.stdout + done.stderr

@@ -223,7 +223,7 @@ def compute_required_bytes(
         >>> import collsim as cs
         >>> from collsim.bounds import compute_block_bytes, compute_required_bytes
         >>> send, receive, total = compute_required_bytes(
-        ...     cs.collective("allgather"), 64, compute_block_bytes(64, 4, item=4)
+        ...     cs.collectives()["allgather"], 64, compute_block_bytes(64, 4, item=4)
         ... )
         >>> send.tolist(), receive.tolist(), total
         ([16.0, 16.0, 16.0, 16.0], [48.0, 48.0, 48.0, 48.0], 192.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -13,6 +13,7 @@ from collsim.programs import ProgramRun
 from collsim.programs.job_records.flight_recorder import save_dumps
 from collsim.programs.job_records.report import HangReport
 from collsim.programs.job_records.timeouts import DEFAULT_TIMEOUT
+from collsim.rank_engine.expected import ProgramCollective
 
 from .options import Json, Language, parse_by_rank
 from .shell import command
@@ -78,7 +79,7 @@ def program(
     run = cs.program(
         read_text(Path(path)),
         ranks,
-        collective,
+        cast("ProgramCollective | None", collective),  # `program` refuses any other word
         entry=entry or None,
         nbytes=nbytes,
         eager_limit=eager_limit,

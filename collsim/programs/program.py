@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..errors import CollsimError
+from ..rank_engine.expected import ProgramCollective
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
 from ..sandbox.rank_programs import ProgramRequest
 from ..sandbox.run_program import execute_for_requests, execute_program
@@ -28,7 +29,7 @@ _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
 def program(
     source: str | Callable[..., object],
     ranks: int = 4,
-    collective: str | None = None,
+    collective: ProgramCollective | None = None,
     *,
     expect: Callable[[int], object] | None = None,
     entry: str | None = None,
@@ -91,7 +92,7 @@ def program(
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
-    collective = plan.collective or None
+    collective = plan.collective
     if collective is not None and expect is None:
         expect = expect_collective(plan, collective)
     limit = find_eager_limit(plan.program, eager_limit)

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import CollsimError, Sentence
 from .calls import Calls, Coroutine, mark_coroutine
 from .engine import MAIN, ConnectionClosed, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
-from .expected import count_output
+from .expected import ProgramCollective, count_output
 from .mpi_dialect import build_mpi_modules
 from .process_dialect import Thread, build_process_modules
 from .rewrite import AWAIT, CALL, COROUTINE, IMPORT_ALL, MODULE_FUNCTION, RewrittenProgram
@@ -142,7 +142,7 @@ class StartPlan:
         is_single: whether one process runs it, which makes its own threads or keeps all ranks' data in arrays.
         inputs: what each rank starts with, an array for each.
         arguments: more arguments of `entry`, by name.
-        collective: what it should do, or nothing; it says how long the array is that a rank fills.
+        collective: what it should do, or None; it says how long the array is that a rank fills.
     """
 
     program: RewrittenProgram
@@ -151,7 +151,7 @@ class StartPlan:
     is_single: bool
     inputs: tuple[np.ndarray, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    collective: str = ""
+    collective: ProgramCollective | None = None
 
 
 def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Execution:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import CollsimError, describe_unknown
 
-Arrays = Sequence[np.ndarray]
+#: A collective that a program may claim, also as torch writes it.
+ProgramCollective: TypeAlias = Literal[
+    "allreduce", "reduce", "broadcast", "allgather", "gather", "scatter", "reduce_scatter", "alltoall",
+    "all_reduce", "all_gather", "all_to_all",
+]  # fmt: skip
+#: Numbers of any type, as a program may choose it.
+Array: TypeAlias = npt.NDArray[np.generic]
+Arrays: TypeAlias = Sequence[Array]
+#: What each rank should have, from rank 0 on.
+Results: TypeAlias = Sequence[Array | None]
 
 
-def make_inputs(ranks: int, elements: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, ...]:
+def make_inputs(ranks: int, elements: int, dtype: npt.DTypeLike) -> tuple[Array, ...]:
     """What each rank starts with: numbers that tell ranks and elements apart, exact in float32.
 
     Args:
@@ -27,41 +38,46 @@ def make_inputs(ranks: int, elements: int, dtype: np.dtype[Any]) -> tuple[np.nda
     return tuple(((rank + 1) * numbers).astype(dtype) for rank in range(ranks))
 
 
-def _all_reduce(inputs: Arrays) -> list[Any]:
-    return [sum(inputs)] * len(inputs)
+def _add(inputs: Arrays) -> Array:
+    """The sum of the arrays, in the order of ranks and in their own type."""
+    return functools.reduce(np.add, inputs)
 
 
-def _reduce(inputs: Arrays) -> list[Any]:
-    return [sum(inputs), *[None] * (len(inputs) - 1)]
+def _all_reduce(inputs: Arrays) -> Results:
+    return [_add(inputs)] * len(inputs)
 
 
-def _broadcast(inputs: Arrays) -> list[Any]:
+def _reduce(inputs: Arrays) -> Results:
+    return [_add(inputs), *[None] * (len(inputs) - 1)]
+
+
+def _broadcast(inputs: Arrays) -> Results:
     return [inputs[0]] * len(inputs)
 
 
-def _all_gather(inputs: Arrays) -> list[Any]:
+def _all_gather(inputs: Arrays) -> Results:
     return [np.concatenate(inputs)] * len(inputs)
 
 
-def _gather(inputs: Arrays) -> list[Any]:
+def _gather(inputs: Arrays) -> Results:
     return [np.concatenate(inputs), *[None] * (len(inputs) - 1)]
 
 
-def _scatter(inputs: Arrays) -> list[Any]:
+def _scatter(inputs: Arrays) -> Results:
     return np.split(inputs[0], len(inputs))
 
 
-def _reduce_scatter(inputs: Arrays) -> list[Any]:
-    return np.split(sum(inputs), len(inputs))
+def _reduce_scatter(inputs: Arrays) -> Results:
+    return np.split(_add(inputs), len(inputs))
 
 
-def _all_to_all(inputs: Arrays) -> list[Any]:
+def _all_to_all(inputs: Arrays) -> Results:
     parts = [np.split(array, len(inputs)) for array in inputs]
     return [np.concatenate([part[rank] for part in parts]) for rank in range(len(inputs))]
 
 
 #: Results by collective, to and from rank 0; None: whatever a rank holds is right.
-RESULTS: dict[str, Callable[[Arrays], list[Any]]] = {
+RESULTS: dict[ProgramCollective, Callable[[Arrays], Results]] = {
     "allreduce": _all_reduce,
     "reduce": _reduce,
     "broadcast": _broadcast,
@@ -75,7 +91,7 @@ RESULTS: dict[str, Callable[[Arrays], list[Any]]] = {
 IN_PARTS = ("scatter", "reduce_scatter", "alltoall")
 
 
-def find_collective_name(collective: str) -> str:
+def find_collective_name(collective: str) -> ProgramCollective:
     """The name of a collective that a program may claim.
 
     Args:
@@ -94,11 +110,11 @@ def find_collective_name(collective: str) -> str:
     raise CollsimError(describe_unknown("collective", collective, RESULTS))
 
 
-def count_output(collective: str, elements: int, ranks: int) -> int:
+def count_output(collective: ProgramCollective | None, elements: int, ranks: int) -> int:
     """How many numbers the array has that a rank fills.
 
     Args:
-        collective: a name among `RESULTS`, or nothing.
+        collective: a name among `RESULTS`; None: any, whose array is as long as the other.
         elements: of the array that it sends.
         ranks: how many ranks there are.
 
@@ -112,7 +128,7 @@ def count_output(collective: str, elements: int, ranks: int) -> int:
     return elements
 
 
-def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Any]:
+def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Array | None]:
     """The result of each rank.
 
     Args:
@@ -129,7 +145,7 @@ def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Any]:
     return lambda rank: results[rank]
 
 
-def is_close(result: Any, expected: Any) -> bool:
+def is_close(result: object, expected: object) -> bool:
     """Whether a result is what was expected: numbers to six digits, all else exactly.
 
     Args:

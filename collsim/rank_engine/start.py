@@ -74,14 +74,14 @@ def build_plan(
     dtype: np.dtype[Any] = np.dtype(np.float64)
     if rewritten.uses_torch:
         dtype = np.dtype(np.float32)
-    elements, name_of_collective = max(1, parse_bytes(nbytes) // dtype.itemsize), ""
+    elements, collective_name = max(1, parse_bytes(nbytes) // dtype.itemsize), None
     if collective is not None:
-        name_of_collective = find_collective_name(collective)
-    if name_of_collective in IN_PARTS:
+        collective_name = find_collective_name(collective)
+    if collective_name in IN_PARTS:
         elements = -(-elements // ranks) * ranks
     inputs = make_inputs(ranks, elements, dtype)
     is_single = not has_library and not is_rank_function
-    return StartPlan(rewritten, name, ranks, is_single, inputs, arguments, name_of_collective)
+    return StartPlan(rewritten, name, ranks, is_single, inputs, arguments, collective_name)
 
 
 def expect_collective(plan: StartPlan, collective: str) -> Callable[[int], object]:

@@ -618,7 +618,7 @@ class Cost(NamedTuple):
 
     Examples:
         >>> import collsim as cs
-        >>> cost = cs.expected_cost(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "1MiB")
+        >>> cost = expected_cost(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "1MiB")
         >>> cost.transfers, cost.how
         (112, 'lockstep')
     """

@@ -38,7 +38,8 @@ class FlowTrace:
 
     Examples:
         >>> import collsim as cs
-        >>> flows = cs.simulate_flows(cs.topology.switch(4, bandwidth="1GB/s", alpha=0), [0, 1], [2, 2], "1MB")
+        >>> from collsim.simulate import simulate_flows
+        >>> flows = simulate_flows(cs.topology.switch(4, bandwidth="1GB/s", alpha=0), [0, 1], [2, 2], "1MB")
         >>> flows.time  # both share the cable to rank 2
         0.002
     """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..analysis.rank_orders import reorder_ranks
 from ..display.progress import open_progress, require_progress
@@ -25,7 +25,7 @@ from ..units import ByteSize, DataType
 from .library import NCCL, predict_row
 from .orphans import begin_worker
 from .scenario import AlgorithmEntry, EngineEntry, OneOrMany, StrategyEntry, TopologyEntry, Work, list_scenarios
-from .steps import StepWork, list_steps, require_collectives_alone, require_steps_alone
+from .steps import StepWork, SweptStepOptions, list_steps, require_collectives_alone, require_steps_alone
 from .synthesized import SYNTHESIZED, time_synthesized
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def sweep(
     executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
-    **step: object,
+    **step: Unpack[SweptStepOptions],
 ) -> pd.DataFrame:
     """Simulate every combination; a row each, in SI units. Every argument is one value or a list of them.
 
@@ -121,7 +121,10 @@ def sweep(
 
 
 def _run_and_store(
-    work: Sequence[Work | StepWork], executor: futures.Executor | None, out: Any, progress: Any
+    work: Sequence[Work | StepWork],
+    executor: futures.Executor | None,
+    out: str | os.PathLike[str] | None,
+    progress: Progress | bool | None,
 ) -> pd.DataFrame:
     """Run what a store does not have yet; the table of all."""
     from .store import Store  # brings a data base
@@ -145,13 +148,10 @@ def _drop_stored(work: Work | StepWork, known: set[str]) -> Work | StepWork | No
     rest = [i for i, key in enumerate(work.keys) if key not in known]
     if not rest:
         return None
-    piece: Any = work
-    return replace(  # type: ignore[no-any-return]
-        piece,
-        cases=tuple(work.cases[i] for i in rest),
-        keys=tuple(work.keys[i] for i in rest),
-        inputs=tuple(work.inputs[i] for i in rest),
-    )
+    keys, inputs = tuple(work.keys[i] for i in rest), tuple(work.inputs[i] for i in rest)
+    if isinstance(work, StepWork):
+        return replace(work, cases=tuple(work.cases[i] for i in rest), keys=keys, inputs=inputs)
+    return replace(work, cases=tuple(work.cases[i] for i in rest), keys=keys, inputs=inputs)
 
 
 def _build_counter(progress: Callable[..., None] | None, done: int, total: int) -> Callable[[int], None]:

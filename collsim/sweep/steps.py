@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..errors import CollsimError, Sentence, describe_unknown, require_word
 from ..limits import MOST_SCENARIOS, require_few
@@ -19,6 +19,7 @@ from ..topology import Topology
 from .networks import fingerprint, list_networks
 from .scenario import (
     MODEL_SOURCES,
+    OneOrMany,
     hash_parts,
     list_option_choices,
     list_pairs,
@@ -29,7 +30,34 @@ from .scenario import (
 )
 
 if TYPE_CHECKING:
+    from ..simulate.conditions import Background
     from ..train import Model, ParallelStrategy
+    from ..train.compute.compute_costs import Compute
+    from ..train.parallel.strategy import Optimizer
+    from ..train.step_request import CollectiveTiming
+    from ..train.workload.collective_model import CollectiveSource
+    from ..train.workload.transformer import Recompute
+    from ..units import ByteSize, RankSelection
+
+
+class SweptStepOptions(TypedDict, total=False):
+    """Options of `training_step` in a sweep: one value or several; of `compute`, `background` and `slow` one."""
+
+    batch: OneOrMany[int | None]
+    micro_batch: OneOrMany[int | None]
+    network: OneOrMany[CollectiveTiming]
+    compute: Compute
+    optimizer: OneOrMany[Optimizer]
+    interference: OneOrMany[float | None]
+    ranks: OneOrMany[RankSelection | int | None]
+    collectives: OneOrMany[CollectiveSource]
+    memory: OneOrMany[ByteSize | None]
+    step: OneOrMany[int]
+    background: Background | None
+    recompute: OneOrMany[Recompute]
+    slow: Mapping[int, float] | None
+    eager: OneOrMany[bool]
+
 
 #: What `training_step` takes beside model, machine and parallel, and may be several; the others are one value.
 SEVERAL = (

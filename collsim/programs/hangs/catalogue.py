@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...display.catalog import Catalog
 from ...locale import Text
+from ...rank_engine.expected import ProgramCollective, find_collective_name
 from ..judge import ProgramRun
 from ..program import program
 
@@ -46,7 +47,7 @@ class Hang:
     mend: Text
     source: str = field(repr=False)
     mended_source: str = field(repr=False)
-    collective: str | None = None
+    collective: ProgramCollective | None = None
     nbytes: str = "96B"
 
     @property
@@ -86,6 +87,9 @@ def list_hangs() -> Catalog[Hang]:
 def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
     texts = {key: (value[0], value[1]) for key, value in row.items() if isinstance(value, list)}
     words = {key: value for key, value in row.items() if isinstance(value, str)}
+    collective = None
+    if "collective" in words:
+        collective = find_collective_name(words["collective"])
     hanging, mended = (_FOLDER / folder / f"{name}.py" for folder in ("hanging", "mended"))
     return Hang(
         name,
@@ -96,7 +100,7 @@ def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
         texts["mend"],
         hanging.read_text(encoding="utf-8"),
         mended.read_text(encoding="utf-8"),
-        words.get("collective"),
+        collective,
         words.get("nbytes", "96B"),
     )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import collsim as cs
 from collsim.programs.program import LONGEST_PROGRAM
+from collsim.rank_engine.expected import ProgramCollective
 from collsim.rank_engine.start import MOST_RANKS
 
 from ...scenario.address import Complaint, PageAddress, Word
@@ -32,7 +33,7 @@ NOBODY = "nobody"
 DELAY = "300us"
 BUFFERED = ("library", "0B", "4KiB", "8KiB", "64KiB", "1GiB")
 #: Programs to begin with, by name: what each should do, and its source.
-EXAMPLES: dict[str, tuple[str, str]] = {
+EXAMPLES: dict[str, tuple[ProgramCollective | Literal["none"], str]] = {
     "ring": (
         "allreduce",
         """import torch.distributed as dist
@@ -143,7 +144,7 @@ class ProgramDraft:
     """
 
     code: str = EXAMPLES["ring"][1]
-    collective: str = "allreduce"
+    collective: ProgramCollective | Literal["none"] = "allreduce"
     ranks: int = 4
     nbytes: str = "1MiB"
     machine: str = PLAIN
@@ -159,7 +160,7 @@ class ProgramDraft:
         return next((name for name, (_, code) in EXAMPLES.items() if code == self.code), None)
 
     @property
-    def expected_collective(self) -> str | None:
+    def expected_collective(self) -> ProgramCollective | None:
         """What it should do, or None."""
         if self.collective == "none":
             return None

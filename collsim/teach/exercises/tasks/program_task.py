@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ....locale import Text
+from ....rank_engine.expected import ProgramCollective
 from ....sandbox.produce import Wanted
 from ....sandbox.rank_programs import ProgramRequest
 from ....units import parse_bytes
@@ -39,7 +40,7 @@ class ProgramTask:
     hints: tuple[Text, Text, Text]
     starter: str
     verdict: Literal["right", "hangs"] = "right"
-    collective: str = "allreduce"
+    collective: ProgramCollective = "allreduce"
     ranks: tuple[int, ...] = (2, 3, 4, 5, 8)
     nbytes: str = "1920B"
     sent: Callable[[int], float] | None = None
