@@ -1,6 +1,7 @@
 """Why a job is slow or dies, from the evidence that somebody has of it."""
 
 from .causes import OpenQuestion
+from .data_path import DataPath
 from .diagnosis import Cause, Diagnosis, JobCost
 from .diagnosis import diagnose as diagnose
 from .evidence_pieces import EvidencePiece, Fact
@@ -9,6 +10,7 @@ from .fleet_readings import NodeReading, OddReading
 
 __all__ = [
     "Cause",
+    "DataPath",
     "Diagnosis",
     "EvidencePiece",
     "Fact",

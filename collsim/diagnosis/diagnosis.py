@@ -19,6 +19,7 @@ from ..topology import Topology
 from ..units import format_bandwidth, format_bytes
 from .anonymity import Mask, create_mask, list_hosts, mask_facts
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
+from .data_path import DataPath, find_used_path, predict_path
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
 from .job import ObservedJob, describe_job, predict_largest
 from .report import Block, ReportFormat, write_document
@@ -155,6 +156,8 @@ class Diagnosis:
         machine: as the evidence describes it; None where it does not.
         pieces: what was given, and what each was recognized as.
         job: nodes, ranks, log and notes.
+        used: how the data moved, as the log says; None where it does not.
+        possible: how it would on the machine without a fault; None without a measured table and a machine.
 
     Examples:
         >>> import collsim as cs
@@ -173,6 +176,8 @@ class Diagnosis:
     gap: Gap | None
     pieces: tuple[EvidencePiece, ...]
     job: ObservedJob
+    used: DataPath | None = None
+    possible: DataPath | None = None
 
     @property
     def machine(self) -> Topology | None:
@@ -211,7 +216,11 @@ class Diagnosis:
         def text(key: str, **values: object) -> str:
             return translate(language, "diagnosis", key, **values)
 
-        blocks: list[Block] = [("title", text("report.title")), ("text", self.explanation(language)), ("text", "")]
+        blocks: list[Block] = [("title", text("report.title")), ("text", self.explanation(language))]
+        for key, path in (("path.used", self.used), ("path.possible", self.possible)):
+            if path is not None:
+                blocks.append(("text", f"- {text(key, path=path.text(language))}"))
+        blocks.append(("text", ""))
         for number, cause in enumerate(self.causes, 1):
             blocks.append(("heading", f"{number}. {cause.explanation(language)}"))
             blocks += [("quote", fact.quote()) for fact in cause.evidence]
@@ -290,6 +299,8 @@ class Diagnosis:
                     for cause in self.causes
                 ],
                 "cost": cost,
+                "used": _write_path(self.used),
+                "possible": _write_path(self.possible),
                 "questions": [
                     {
                         "key": question.key,
@@ -351,6 +362,8 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         gap=gap,
         pieces=(*evidence.pieces, *(EvidencePiece(str(record), ("records of a hang",), "") for record in records)),
         job=job,
+        used=find_used_path(evidence),
+        possible=predict_path(prediction),
     )
     if anonymize:
         return _anonymize(diagnosis, create_mask(list_hosts(evidence)))
@@ -497,6 +510,13 @@ def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
     return tuple(missing)
 
 
+def _write_path(path: DataPath | None) -> dict[str, object] | None:
+    if path is None:
+        return None
+    names = ("transports", "channels", "algorithm", "protocol", "cards")
+    return {name: getattr(path, name) for name in names}
+
+
 def _anonymize(diagnosis: Diagnosis, mask: Mask) -> Diagnosis:
     """Replace names of hosts and addresses in all that is quoted."""
     return replace(
@@ -504,5 +524,6 @@ def _anonymize(diagnosis: Diagnosis, mask: Mask) -> Diagnosis:
         causes=tuple(replace(cause, evidence=mask_facts(cause.evidence, mask)) for cause in diagnosis.causes),
         questions=tuple(replace(each, facts=mask_facts(each.facts, mask)) for each in diagnosis.questions),
         ruled_out=tuple((key, mask_facts([fact], mask)[0]) for key, fact in diagnosis.ruled_out),
+        used=diagnosis.used and replace(diagnosis.used, evidence=mask_facts(diagnosis.used.evidence, mask)),
         pieces=tuple(replace(p, name=mask(p.name), first_line=mask(p.first_line)) for p in diagnosis.pieces),
     )

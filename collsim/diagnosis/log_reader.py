@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 #: Line number from 1, kind of the fact, its value.
 Stated = tuple[int, str, object]
@@ -44,6 +45,31 @@ def _is_enabled(match: re.Match[str]) -> bool:
     return match[1] == "Enabled"
 
 
+@dataclass(frozen=True)
+class LoggedChoice:
+    """What NCCL chose for a call: bytes, algorithm and protocol by the names that nccl-tests and `predict` print."""
+
+    nbytes: int
+    algorithm: str
+    protocol: str
+
+
+#: Names of algorithms and protocols in the order of NCCL's numbers, which logs print until 2.22 (src/include/info.h).
+_ALGORITHMS = ("Tree", "Ring", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT")
+_PROTOCOLS = ("LL", "LL128", "Simple")
+
+
+def _read_choice(match: re.Match[str]) -> LoggedChoice:
+    return LoggedChoice(int(match[1]), _name_choice(match[2], _ALGORITHMS), _name_choice(match[3], _PROTOCOLS))
+
+
+def _name_choice(word: str, names: Sequence[str]) -> str:
+    """The name of a number, or of a word in capitals; what is unknown stays as it is."""
+    if word.isdigit():
+        return dict(enumerate(names)).get(int(word), word)
+    return next((name for name in names if name.upper() == word.upper().replace("_", "")), word)
+
+
 #: Kind of the fact, form of the line, and how its value is read.
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], object]], ...] = (
     (
@@ -70,6 +96,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], object]], ..
     ("nccl.ranks", re.compile(r"rank \d{1,7} nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks (\d{1,7})"), _read_counts),
     ("nccl.init_start", re.compile(r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init START"), _read_number),
     ("nccl.init_complete", re.compile(r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init COMPLETE"), _read_number),
+    ("nccl.choice", re.compile(r"(\d{1,18}) Bytes -> Algo (\w{1,20}) proto (\w{1,10})"), _read_choice),
     ("nccl.warning", re.compile(r"NCCL WARN (.{1,300})"), _read_first),
     ("nccl.ib_error", re.compile(r"Got completion from peer .{0,120}status=(\d{1,3})"), _read_number),
     ("nccl.bootstrap", re.compile(r"Bootstrap ?: Using ([\w.-]{1,40}):"), _read_first),

@@ -198,3 +198,19 @@ def test_bundles_of_public_cases_get_their_causes():
         answers[name] = found.causes[0].key if found.verdict == "cause" else found.verdict
         assert found.verdict != "cause" or len(found.causes) == 1, name
     assert answers == EXPECTED
+
+
+def test_what_the_job_used_stands_beside_what_it_could_use():
+    log = (
+        "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n"
+        "h:1:2 [0] NCCL INFO 4 coll channels, 0 collnet channels, 0 nvls channels, 4 p2p channels\n"
+        "h:1:2 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n"
+        "h:1:2 [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo TREE proto SIMPLE channel{Lo..Hi}={0..3}\n"
+        "h:1:2 [0] NCCL INFO 4096 Bytes -> Algo 1 proto 0 time 12.3\n"
+    )
+    used = cs.diagnose({"nccl.log": log}).used
+    assert (used.transports, used.channels, used.algorithm, used.protocol) == (("SHM",), 4, "Tree", "Simple")
+    assert [fact.line for fact in used.evidence] == [1, 2, 4]
+    sample = cs.diagnose(Path(__file__).parents[2] / "examples" / "slow-job")
+    assert (sample.used.transports, sample.possible.transports) == (("SHM",), ("P2P",))
+    assert sample.possible.algorithm == "NVLS"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from collsim.diagnosis import Cause, Diagnosis, Fact, OpenQuestion
 from collsim.locale import translate
+from collsim.nccl import compare_run
 from collsim.units import format_bandwidth, format_bytes
 
 from ...scenario.address import PageAddress
@@ -27,6 +28,7 @@ from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
+from ..measured.plots import draw_curves
 from .slow_job import LONGEST, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis, read_sample
 
 PAGE = "diagnosis"
@@ -37,19 +39,27 @@ _TYPES = ["txt", "log", "out", "xml", "csv", "json"]
 def draw() -> None:
     """Draw the page: what is given on the left, what it says on the right."""
     st.html(draw_title(t("diagnosis.title"), t("diagnosis.note")))
-    inputs, answer = st.columns([1, 1.8], gap="medium")
+    head = st.container()
+    inputs, machine, findings = st.columns([1, 1.7, 1.7], gap="small")
     with inputs:
         evidence = _draw_evidence(get_remembered(PAGE))
     leave(evidence)
-    with answer:
+    with machine:
         complain(get_session().complaints)
         if not evidence.texts:
             draw_note(t("diagnosis.empty"))
             return
         latest = get_latest(diagnose_texts, evidence, expected=estimate_diagnosis, only=True, in_worker=True)
-        if latest is not None:
-            _draw_answer(latest[0])
-            _draw_pieces(latest[0])
+        if latest is None:
+            return
+        diagnosis = latest[0]
+        _draw_machine(diagnosis)
+    with head:
+        _draw_verdict(diagnosis)
+    with inputs:
+        _draw_pieces(diagnosis)
+    with findings:
+        _draw_findings(diagnosis)
 
 
 def _draw_evidence(evidence: JobTexts) -> JobTexts:
@@ -81,9 +91,8 @@ def _draw_evidence(evidence: JobTexts) -> JobTexts:
     return JobTexts()
 
 
-def _draw_answer(diagnosis: Diagnosis) -> None:
-    """The verdict, figures, causes, what is open, what is ruled out, and the report to take along."""
-    language = get_language()
+def _draw_verdict(diagnosis: Diagnosis) -> None:
+    """The answer in a sentence, and what the job gets and could get."""
     token = {"healthy": "done", "cause": "full"}.get(diagnosis.verdict, "near")
     boxes = []
     if diagnosis.cost is not None:
@@ -93,8 +102,31 @@ def _draw_answer(diagnosis: Diagnosis) -> None:
         boxes.append(format_quantity(_name("diagnosis.possible"), format_bandwidth(diagnosis.cost.possible), bounds))
     lead = _say(f"verdict.{diagnosis.verdict}")
     if diagnosis.causes:
-        lead = diagnosis.causes[0].explanation(language)
+        lead = diagnosis.causes[0].explanation(get_language())
     draw_headline(*boxes, format_verdict(lead, token=token, status=True))
+
+
+def _draw_machine(diagnosis: Diagnosis) -> None:
+    """The machine of the evidence, how the data moved and could move, and the times beside the prediction."""
+    language = get_language()
+    with st.container(border=True, key="card_machine"):
+        draw_heading(t("diagnosis.machine"))
+        if diagnosis.machine is not None:
+            ranks = diagnosis.job.ranks or diagnosis.machine.ranks
+            draw_note(f"{diagnosis.machine.name}, {t('diagnosis.ranks', count=ranks)}")
+        for note in diagnosis.list_notes(language):
+            draw_note(note)
+        for key, path in (("path.used", diagnosis.used), ("path.possible", diagnosis.possible)):
+            if path is not None:
+                draw_note(_say(key, path=path.text(language)))
+    run = diagnosis.job.run
+    if run is not None and diagnosis.gap is not None:
+        draw_curves(compare_run(run), diagnosis.gap, run, ["busbw"])
+
+
+def _draw_findings(diagnosis: Diagnosis) -> None:
+    """Causes, what is open, what is ruled out, and the report to take along."""
+    language = get_language()
     for number, cause in enumerate(diagnosis.causes, 1):
         _draw_cause(number, cause)
     for question in diagnosis.questions:
@@ -157,8 +189,6 @@ def _draw_pieces(diagnosis: Diagnosis) -> None:
         for piece in diagnosis.pieces:
             known = ", ".join(piece.tools) or _say("report.unrecognized", line=piece.first_line)
             draw_note(f"{Path(piece.name).name}: {known}")
-        for note in diagnosis.list_notes(get_language()):
-            draw_note(note)
 
 
 def _name(key: str) -> str:

@@ -115,7 +115,7 @@ def _draw_mpi_comparison(selection: Selection) -> None:
     words = t("measured.mpi", ranks=case.ranks, nodes=case.nodes, where=where)
     draw_headline(_format_errors(table), format_verdict(words, t("measured.mpi.note")))
     plots.draw_legend(tuner=False, under=False)
-    plots.draw_both_curves(table)
+    plots.draw_charts(table)
     _draw_python(osu.build_python(case))
 
 
