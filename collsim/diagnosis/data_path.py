@@ -33,6 +33,11 @@ class DataPath:
         protocol: the same.
         cards: how many network cards a node uses; 0 where that is not known, or none is needed.
         evidence: lines that say so; empty for a prediction.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.diagnosis.DataPath(("SHM",), 4, "Tree", "Simple").text()
+        'SHM, channels: 4, Tree, Simple'
     """
 
     transports: tuple[str, ...]
@@ -47,10 +52,6 @@ class DataPath:
 
         Args:
             language: `en` or `zh`.
-
-        Examples:
-            >>> DataPath(("SHM",), 4, "Tree", "Simple").text()
-            'SHM, channels: 4, Tree, Simple'
         """
         words = list(self.transports)
         if self.channels:
