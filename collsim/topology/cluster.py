@@ -21,7 +21,8 @@ found once per pair of local devices, by NCCL's rules:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
@@ -476,6 +477,14 @@ class ClusterRouter:
         if (state, device) not in self.chosen:
             self._choose_cards(state, self.machine.kinds[device])
         return self.chosen[state, device]
+
+    def with_cards(self, cards: Mapping[int, int]) -> ClusterRouter:
+        """The same where devices of every node take these cards in place of their nearest.
+
+        Args:
+            cards: numbers of cards by local device; links and cards that were lost are not looked at.
+        """
+        return replace(self, legs={}, chosen={(0, device): card for device, card in cards.items()})
 
     def _choose_cards(self, state: int, kind: str) -> None:
         """The cards of all devices of a kind."""

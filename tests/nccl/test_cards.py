@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.nccl import predict, search_graphs
+from collsim.nccl import LinkParameters, predict, search_graphs
 
 GB = 10**9
 
@@ -89,3 +89,21 @@ def test_other_rings_than_those_of_nccl_are_named_as_the_difference():
     assert difference.seconds == pytest.approx(of_nccl.time - run.time)
     assert "with pcie=5 they would use 2" in str(difference)
     assert "环" in difference.chinese
+
+
+def test_without_gpudirect_rdma_a_channel_leaves_by_its_card_and_not_by_a_gpus_nearest():
+    """NCCL's search puts the ends of a ring on another switch than its card, so that data staged through host memory
+    cross the uplink of each once in each direction (NVIDIA/nccl issue 1412: 33 GB/s); by a GPU's nearest card they
+    cross one uplink twice."""
+    machine = cs.machine("dgx-a100", nodes=2, gdr=False)
+    by_channel = predict("allreduce", machine, "1GiB", NCCL_ALGO="Ring")
+    nearest = predict("allreduce", machine, "1GiB", NCCL_ALGO="Ring", links=LinkParameters().without("cards"))
+    loads = by_channel.call.loads
+    rings = len(by_channel.graph_search.rings.channels)
+    once = 2 * 15 / 16 / rings / 31.5e9
+    assert {staged for _, staged in loads.by_channel.pcie} == {pytest.approx(once)}
+    assert max(staged for _, staged in loads.pcie) == pytest.approx(2 * once)
+    assert 1.3 * by_channel.time < nearest.time
+    assert predict("allreduce", machine, "1GiB", NCCL_ALGO="Tree").call.loads.by_channel is not None
+    with_gdr = predict("allreduce", cs.machine("dgx-a100", nodes=2), "1GiB", NCCL_ALGO="Ring")
+    assert with_gdr.call.loads.by_channel is None

@@ -24,8 +24,8 @@ from .topology_facts import GraphSearch
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
-#: (sender, receiver, share of the call's bytes) of every hop.
-Flows: TypeAlias = tuple[Longs, Longs, Floats]
+#: (sender, receiver, share of the call's bytes, channel) of every hop.
+Flows: TypeAlias = tuple[Longs, Longs, Floats, Longs]
 #: Hops of an alltoall that are counted: the distances between nodes are a sample where there are more.
 _MOST_HOPS = 200_000
 #: Ranks up to which the transfers of PAT are counted one by one; beyond, the ring stands for it.
@@ -44,6 +44,7 @@ class CallFlows:
         src: (hops,) rank that sends.
         dst: (hops,) rank that receives.
         share: (hops,) share of the call's bytes.
+        channel: (hops,) number of the ring or tree among those of NCCL's search; -1 for hops of neither.
     """
 
     machine: Topology
@@ -51,6 +52,7 @@ class CallFlows:
     src: Longs
     dst: Longs
     share: Floats
+    channel: Longs
 
 
 #: Flows by machine and call, which are all that they depend on.
@@ -128,18 +130,20 @@ def _build_flows(
         channels: channels of the call; None: as many as there are orders.
 
     Returns:
-        Sender, receiver, and share of the call's bytes of each hop.
+        Sender, receiver, share of the call's bytes, and channel of each hop.
     """
     if collective == "alltoall":
         return _build_alltoall_flows(machine.ranks, nodes)
     if collective == "sendrecv":
         return _build_ring_flows(np.arange(machine.ranks)[None], 1.0)
     if algorithm == "Tree":
-        return _build_tree_flows(_list_tree_parents(machine, nodes, graph_search, channels))
+        parents = _list_tree_parents(machine, nodes, graph_search, channels)
+        return _build_tree_flows(parents, np.arange(len(parents)) % -(-len(parents) // 2))
     if algorithm == "NVLSTree":
-        return _build_tree_flows(_list_head_parents(machine, nodes, graph_search))
+        parents = list(_list_head_parents(machine, nodes, graph_search))
+        return _build_tree_flows(parents, np.full(len(parents), -1))
     if algorithm == "NVLS":
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
     if algorithm == "PAT" and machine.ranks <= _MOST_PAT:
         return _build_schedule_flows(f"{collective}_pat", machine.ranks)
     orders = np.asarray(_list_ring_orders(machine, nodes, graph_search), np.int64)
@@ -163,12 +167,13 @@ def _build_alltoall_flows(ranks: int, nodes: int) -> Flows:
     dst = np.concatenate([(first[:, None] + np.arange(local_ranks)).ravel() for first in first_receivers])
     share = np.repeat(weights, ranks * local_ranks) / ranks
     differs = src != dst
-    return src[differs], dst[differs], share[differs]
+    return src[differs], dst[differs], share[differs], np.full(int(differs.sum()), -1)
 
 
 def _build_ring_flows(orders: npt.ArrayLike, load: float) -> Flows:
     rings = np.asarray(orders, np.int64)
-    return rings.ravel(), np.roll(rings, -1, axis=1).ravel(), np.full(rings.size, load / len(rings))
+    channel = np.repeat(np.arange(len(rings)), rings.shape[1])
+    return rings.ravel(), np.roll(rings, -1, axis=1).ravel(), np.full(rings.size, load / len(rings)), channel
 
 
 def _build_chain_flows(rings: Longs, collective: str) -> Flows:
@@ -176,7 +181,7 @@ def _build_chain_flows(rings: Longs, collective: str) -> Flows:
     starts = np.argmax(rings == 0, axis=1) + int(collective == "reduce")
     chains = np.stack([np.roll(ring, -start) for ring, start in zip(rings, starts, strict=True)])
     src, dst = chains[:, :-1].ravel(), chains[:, 1:].ravel()
-    return src, dst, np.full(len(src), 1 / len(rings))
+    return src, dst, np.full(len(src), 1 / len(rings)), np.repeat(np.arange(len(rings)), rings.shape[1] - 1)
 
 
 def _list_ring_orders(machine: Topology, nodes: int, graph_search: GraphSearch | None) -> npt.ArrayLike:
@@ -185,13 +190,14 @@ def _list_ring_orders(machine: Topology, nodes: int, graph_search: GraphSearch |
     return build_ring_orders(machine, machine.ranks, choose_channels(machine, machine.ranks))
 
 
-def _build_tree_flows(trees: Iterable[npt.ArrayLike]) -> Flows:
-    """Every rank to its parent, and back; each tree has its share of the buffer."""
+def _build_tree_flows(trees: Iterable[npt.ArrayLike], channels: Longs) -> Flows:
+    """Every rank to its parent, and back; each tree has its share of the buffer, and runs in a channel."""
     parents = [np.asarray(tree, np.int64) for tree in trees]
     child = np.concatenate([np.flatnonzero(parent >= 0) for parent in parents])
     child_parent = np.concatenate([parent[parent >= 0] for parent in parents])
     src, dst = np.concatenate([child, child_parent]), np.concatenate([child_parent, child])
-    return src, dst, np.full(len(src), 1 / len(parents))
+    channel = np.repeat(channels, [int((parent >= 0).sum()) for parent in parents])
+    return src, dst, np.full(len(src), 1 / len(parents)), np.tile(channel, 2)
 
 
 def _list_tree_parents(
@@ -223,4 +229,4 @@ def _list_head_parents(machine: Topology, nodes: int, graph_search: GraphSearch 
 def _build_schedule_flows(name: str, ranks: int) -> Flows:
     transfers = schedule(name, ranks=ranks).transfers
     src, dst = transfers["src"].astype(np.int64), transfers["dst"].astype(np.int64)
-    return src, dst, np.full(len(src), 1 / ranks)
+    return src, dst, np.full(len(src), 1 / ranks), np.full(len(src), -1)

@@ -12,6 +12,7 @@ Inside: bytes as shares of the call's, seconds for each byte of the call, B/s.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -21,7 +22,8 @@ import numpy.typing as npt
 from ...errors import TopologyError
 from ...topology import Topology
 from ...topology.cables import apply_rates
-from ...topology.network import DEVICE_KINDS, NoRoute
+from ...topology.cluster import ClusterRouter
+from ...topology.network import DEVICE_KINDS, Column, NoRoute
 from .facts import Facts
 from .flows import POINT_TO_POINT, CallFlows, Floats, Longs, list_call_flows, make_call_key
 from .topology_facts import GraphSearch
@@ -45,6 +47,8 @@ class LinkLoads:
         card_rate: nominal B/s of the busiest card.
         card_spread: cards of a node that NCCL's channels use for each that the routes use: a route takes the nearest
             card of a GPU, and channels of one GPU may have several.
+        by_channel: the loads where every channel takes its own cards, as NCCL's do; None where `card_spread` says what
+            that changes, as with GPUDirect RDMA nothing but the card itself carries more or less.
     """
 
     gpu: float = 0.0
@@ -55,6 +59,7 @@ class LinkLoads:
     fabric: float = 0.0
     card_rate: float = 0.0
     card_spread: float = 1.0
+    by_channel: LinkLoads | None = None
 
 
 #: Loads by machine and call, which are all that they depend on.
@@ -101,12 +106,18 @@ def _count_loads(
     channels: int | None,
 ) -> LinkLoads:
     flows = list_call_flows(collective, algorithm, machine, facts, graph_search, channels)
-    loads = _sum_loads(flows)
+    loads = _sum_loads(flows, flows.machine.columns(flows.src, flows.dst))
     if graph_search is None or flows.nodes == 1 or collective in POINT_TO_POINT or algorithm not in ("Ring", "Tree"):
         return loads
+    if facts.gdr is False:
+        columns = _route_by_channel(flows, algorithm, graph_search)
+        if columns is None:
+            return loads
+        return replace(loads, by_channel=_sum_loads(flows, columns))
     if algorithm == "Tree":  # the channels of trees have the cards of the rings
         ring_flows = list_call_flows("allgather", "Ring", machine, facts, graph_search, channels)
-        spread = _compute_card_spread(_sum_loads(ring_flows), ring_flows.share, graph_search, channels)
+        ring_loads = _sum_loads(ring_flows, ring_flows.machine.columns(ring_flows.src, ring_flows.dst))
+        spread = _compute_card_spread(ring_loads, ring_flows.share, graph_search, channels)
     else:
         spread = _compute_card_spread(loads, flows.share, graph_search, channels)
     return replace(loads, card_spread=spread)
@@ -119,14 +130,44 @@ def _compute_card_spread(loads: LinkLoads, share: Floats, graph_search: GraphSea
     return max(1.0, loads.card * loads.card_rate / (most * float(share.max())))
 
 
-def _sum_loads(flows: CallFlows) -> LinkLoads:
-    machine, src, dst, share = flows.machine, flows.src, flows.dst, flows.share
+def _route_by_channel(flows: CallFlows, algorithm: str, graph_search: GraphSearch) -> list[Column] | None:
+    """Routes of all hops, of which those between nodes leave and enter by the cards of their channel: staged through
+    host memory they cross other uplinks than by a GPU's nearest card. None for a machine that has lost links."""
+    machine, router = flows.machine, flows.machine.router
+    if not isinstance(router, ClusterRouter) or router.lost:
+        return None
+    size, devices = len(router.machine.devices), machine.endpoint_device.astype(np.int64)
+    ends = devices[flows.src], devices[flows.dst]
+    (src_node, src), (dst_node, dst) = (divmod(end, size) for end in ends)
+    is_between = src_node != dst_node
+    number = flows.channel
+    if algorithm == "Ring":
+        rings = graph_search.rings
+        leaving, entering = (rings.list_numbers(number, node) for node in (src_node, dst_node))
+        channels = rings.channels
+    else:
+        leaving, entering, channels = number, number, graph_search.trees.channels
+    cards = np.array([(channel.exit_card, channel.entry_card) for channel in channels])
+    ways = np.stack([src, dst, cards[leaving, 0], cards[entering, 1]], axis=1)
+    ways[~is_between] = -1
+    columns = []
+    for way in np.unique(ways, axis=0):
+        hops = np.flatnonzero((ways == way).all(axis=1))
+        by_cards = router
+        if way[0] >= 0:
+            by_cards = router.with_cards({int(way[0]): int(way[2]), int(way[1]): int(way[3])})
+        for pair, link in by_cards.columns(ends[0][hops], ends[1][hops]):
+            columns.append(Column(hops[_select_hops(pair)], link))
+    return columns
+
+
+def _sum_loads(flows: CallFlows, columns: Sequence[Column]) -> LinkLoads:
+    machine, share = flows.machine, flows.share
     links, count = machine.links, len(machine.links)
     nominal = get_nominal_rates(machine)
-    columns = machine.columns(src, dst)
     is_memory = machine.devices.kind == DEVICE_KINDS.index("memory")
     memory_links = is_memory[links.src] | is_memory[links.dst]
-    is_staged = np.zeros(len(src), bool)
+    is_staged = np.zeros(len(share), bool)
     for pair, link in columns:
         is_staged[_select_hops(pair)] |= memory_links[link]
     direct, staged = np.zeros(count), np.zeros(count)

@@ -421,8 +421,9 @@ def compute_link_times(call: Call) -> dict[str, float]:
     Returns:
         Seconds by wiring, network and `fabric`; `pcie` also for the slots between GPUs and network cards.
     """
-    if call.loads is not None:
-        return _time_loads(call, call.loads)
+    loads = get_loads(call)
+    if loads is not None:
+        return _time_loads(call, loads)
     facts, is_tree = call.facts, call.algorithm == "Tree"
     intra_load, inter_load = compute_loads(call.collective, call.algorithm, facts)
     payload = get_payload(call)
@@ -437,6 +438,21 @@ def compute_link_times(call: Call) -> dict[str, float]:
     if facts.nodes > 1 and call.fabric.slowdown > 1:
         times["fabric"] = inter_load * call.nbytes / (compute_fabric_rate(call) * payload)
     return times
+
+
+def get_loads(call: Call) -> LinkLoads | None:
+    """Get what the links of a machine carry for a call: by the cards of its channels, or, where the term `cards` is
+    off, by a GPU's nearest.
+
+    Args:
+        call: the call.
+
+    Returns:
+        The loads; None for words alone.
+    """
+    if call.loads is not None and call.loads.by_channel is not None and call.links.card_spread:
+        return call.loads.by_channel
+    return call.loads
 
 
 def _time_loads(call: Call, loads: LinkLoads) -> dict[str, float]:
@@ -474,7 +490,7 @@ def compute_host_times(call: Call) -> dict[str, float]:
     Returns:
         Seconds by what limits it: `slot`, `memory` and `socket`.
     """
-    links, loads = call.links, call.loads
+    links, loads = call.links, get_loads(call)
     if loads is None:
         intra_load = compute_loads(call.collective, call.algorithm, call.facts)[0]
         if call.algorithm == "Tree":  # its rates are those of the buffer

@@ -18,7 +18,7 @@ from ...errors import Sentence
 from ...units import format_bandwidth
 from ..machine.facts import Facts
 from .prediction_interval import Side
-from .timing import Call, compute_time
+from .timing import Call, compute_time, get_loads
 
 if TYPE_CHECKING:
     from ...topology.facts import Effect
@@ -183,9 +183,10 @@ def _list_gpus(call: Call) -> Iterator[tuple[float, Call]]:
     for ratio, share in GPU_RATIOS.items():
         scaled = _change_links(call, kernel=links.kernel / ratio, kernel_p2p=links.kernel_p2p / ratio)
         scaled = _change_facts(scaled, link_rate=call.facts.link_rate * ratio)
-        if call.loads is not None:  # the links of a topology: the GPU's own, and its slot
-            pcie = tuple((direct / ratio, staged / ratio) for direct, staged in call.loads.pcie)
-            scaled = replace(scaled, loads=replace(call.loads, gpu=call.loads.gpu / ratio, pcie=pcie))
+        loads = get_loads(call)
+        if loads is not None:  # the links of a topology: the GPU's own, and its slot
+            pcie = tuple((direct / ratio, staged / ratio) for direct, staged in loads.pcie)
+            scaled = replace(scaled, loads=replace(loads, gpu=loads.gpu / ratio, pcie=pcie))
         yield share, scaled
 
 

@@ -90,6 +90,20 @@ class Rings:
         """
         return build_rank_orders(self.channels, nodes, self.has_swapped_pairs)
 
+    def list_numbers(self, channels: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """List whose ways through nodes channels take.
+
+        Args:
+            channels: (n,) numbers of channels.
+            nodes: (n,) numbers of nodes.
+
+        Returns:
+            (n,): numbers of channels, others where pairs are swapped.
+        """
+        if not self.has_swapped_pairs:
+            return channels
+        return channels ^ (nodes % 2)
+
     def count_crossings(self, nodes: int) -> int:
         """Count the hops between nodes, one per channel and node, that end at another card than they began at: on rails
         they change rail.
