@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import Sentence
 from ..rank_engine.engine import RankEvent
@@ -107,7 +107,7 @@ def compare_with_library(
         size = nbytes * ranks
     library = simulate(steps, topology, size, dtype, "event", late=late)
     empty = simulate(steps, topology, 0, dtype, "event", late=late).time
-    emptied = [replace(event, nbytes=0) for event in events]
+    emptied = [event._replace(nbytes=0) for event in events]
     latency = time_events(emptied, groups, ranks, topology, late).time
     return LibraryComparison(
         steps.name,

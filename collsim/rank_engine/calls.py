@@ -95,8 +95,9 @@ class Calls:
         return value
 
     def _is_own(self, function: Any) -> bool:
-        code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
-        return code in self.engine.codes
+        if isinstance(function, types.MethodType):
+            function = function.__func__
+        return getattr(function, "__code__", None) in self.engine.codes
 
     def _may_drive(self, function: Any) -> bool:
         """Whether a function takes the program's functions as they are: its own, and those of the libraries here."""

@@ -12,13 +12,14 @@ called; collectives match by their order in a communicator.
 
 from __future__ import annotations
 
+import functools
 import pickle
 import sys
 import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -62,8 +63,7 @@ class StackFrame:
     line: int
 
 
-@dataclass(frozen=True)
-class RankEvent:
+class RankEvent(NamedTuple):
     """What a rank did. Positions are those in the list of all events of an execution.
 
     Attributes:
@@ -99,7 +99,7 @@ class RankEvent:
     is_complete: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class PostedCall:
     """What a rank has called and may wait for.
 
@@ -128,7 +128,7 @@ class PostedCall:
     is_collective: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class MessagePost(PostedCall):
     """A send or a receive.
 
@@ -140,6 +140,7 @@ class MessagePost(PostedCall):
         buffer: the array that is sent, or filled; None for objects.
         payload: what is received where there is no buffer.
         nbytes: size of the message, or of the receiver's buffer.
+        dtype: of the elements; empty for objects.
         is_buffered: whether the bytes were copied at the call.
         is_synchronous: a send that waits for its receive at every size.
         is_internal: part of a collective, and no message of the program's own.
@@ -154,6 +155,7 @@ class MessagePost(PostedCall):
     buffer: np.ndarray | None = None
     payload: object = None
     nbytes: int = 0
+    dtype: str = ""
     is_buffered: bool = False
     is_synchronous: bool = False
     is_internal: bool = False
@@ -168,8 +170,7 @@ class MessagePost(PostedCall):
         return self.buffer
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """A message that was sent: where from, where to, by which lines, and when in the order of all posts.
 
     Attributes:
@@ -193,7 +194,7 @@ class Message:
     recv_line: int | None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class CollectivePost(PostedCall):
     """One rank's call of a collective: all members of the communicator call the same, in the same order.
 
@@ -259,10 +260,13 @@ class Engine:
         ranks: how many ranks there are.
         mode: how open choices are made.
         codes: the code objects of the program, for lines.
+        notes_events: whether to keep what the ranks do, for `list_events`.
     """
 
-    def __init__(self, ranks: int, mode: RunMode, codes: frozenset[types.CodeType]) -> None:
-        self.size, self.mode, self.codes = ranks, mode, codes
+    def __init__(
+        self, ranks: int, mode: RunMode, codes: frozenset[types.CodeType], *, notes_events: bool = True
+    ) -> None:
+        self.size, self.mode, self.codes, self.notes_events = ranks, mode, codes, notes_events
         self.ranks: list[Rank] = []
         self.current: Rank | None = None
         self.sends: list[MessagePost] = []
@@ -353,10 +357,15 @@ class Engine:
         return operation.is_complete or any(waited.is_complete for waited in operation.alternatives)
 
     def _find_line(self, rank: Rank) -> int:
-        frames = rank.list_frames(self.codes)
-        if not frames:
-            return 0
-        return frames[-1].line
+        """The line of the innermost function of the program that a suspended rank is in."""
+        line = 0
+        task: Any = rank.task
+        while isinstance(task, types.GeneratorType):
+            frame = task.gi_frame
+            if frame is not None and frame.f_code in self.codes:
+                line = frame.f_lineno
+            task = task.gi_yieldfrom
+        return line
 
     def _find_error_line(self, error: BaseException) -> int:
         """The innermost line of the program in a traceback."""
@@ -456,7 +465,7 @@ class Engine:
         return post.nbytes <= self.mode.eager_limit and not post.is_synchronous
 
     def _number(self, post: MessagePost) -> None:
-        post.position = self._posts
+        post.position, post.dtype = self._posts, describe_dtype(post.buffer)
         self._posts += 1
 
     def find_message(self, target: int, source: int, tag: int, communicator: Hashable) -> MessagePost | None:
@@ -493,6 +502,8 @@ class Engine:
             return
         if receive.buffer is not None and send.buffer is not None:
             _copy_bytes(send.buffer, receive.buffer)
+        if send.is_buffered and self.notes_events:
+            send.buffer = None  # a copy that nobody reads again: 20,000 messages would keep 1 GiB of them
         receive.payload, receive.source, receive.tag = send.payload, send.source, send.tag
         self.complete(receive)
         self.complete(send)
@@ -602,6 +613,8 @@ class Engine:
 
     def _note(self, operation: PostedCall, kind: EventKind, line: int) -> None:
         """Add an event; what is not known before the end is filled in by `list_events`."""
+        if not self.notes_events:
+            return
         if kind != "wait":
             self._positions[id(operation)] = len(self._events)
         self._events.append((operation, RankEvent(operation.rank, kind, operation.call, line)))
@@ -613,7 +626,7 @@ class Engine:
             seconds: how long, 0 or more.
         """
         rank = self.current
-        if rank is None or not 0 <= rank.number < self.size:  # a thread of the program's own
+        if rank is None or not 0 <= rank.number < self.size or not self.notes_events:  # no rank: a program's thread
             return
         self._events.append((None, RankEvent(rank.number, "sleep", "sleep", self._find_line(rank), seconds=seconds)))
 
@@ -628,10 +641,9 @@ class Engine:
             if operation is None:
                 yield event
             elif event.kind == "wait":
-                yield replace(event, other=self._positions[id(operation)], call=operation.call)
+                yield RankEvent(event.rank, "wait", operation.call, event.line, self._positions[id(operation)])
             elif isinstance(operation, CollectivePost):
-                yield replace(
-                    event,
+                yield event._replace(
                     call=operation.call,
                     peer=operation.root,
                     nbytes=operation.nbytes,
@@ -650,14 +662,16 @@ class Engine:
         if event.kind == "send":
             peer = post.target
         is_eager = event.kind == "send" and self._is_eager(post)
-        return replace(
-            event,
-            call=post.call,
-            other=other,
-            peer=peer,
-            tag=post.tag,
-            nbytes=max(post.nbytes, 0),
-            dtype=describe_dtype(post.buffer),
+        return RankEvent(
+            event.rank,
+            event.kind,
+            post.call,
+            event.line,
+            other,
+            peer,
+            post.tag,
+            max(post.nbytes, 0),
+            post.dtype,
             is_eager=is_eager,
             is_internal=post.is_internal,
             is_complete=post.is_complete and post.error is None,
@@ -739,8 +753,13 @@ def describe_dtype(value: object) -> str:
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, np.ndarray):
-        return str(value.dtype.name)
+        return _name_dtype(value.dtype)
     return ""
+
+
+@functools.cache
+def _name_dtype(dtype: np.dtype) -> str:
+    return str(dtype.name)  # numpy puts the name together anew each time
 
 
 def count_bytes(value: object) -> int:

@@ -168,7 +168,7 @@ def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Exe
     Raises:
         CollsimError: for more turns, messages or bytes than one run may have.
     """
-    engine = Engine(plan.ranks, mode, plan.program.codes)
+    engine = Engine(plan.ranks, mode, plan.program.codes, notes_events=not keeps_payloads)
     numbers = range(plan.ranks)
     if plan.is_single:
         numbers = range(MAIN, MAIN + 1)

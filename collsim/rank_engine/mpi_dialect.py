@@ -323,10 +323,10 @@ class RankCommunicator:
     def _post_receive(self, call: str, source: int, tag: int, buffer: Value) -> PostedCall:
         if source == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
-        peers = tuple(rank for rank in self.members if rank != self._world_rank)
         sender = self._find_sender(source)
-        if source != ANY_SOURCE:
-            peers = (sender,)
+        peers: tuple[int, ...] = (sender,)
+        if source == ANY_SOURCE:
+            peers = tuple(rank for rank in self.members if rank != self._world_rank)
         post = MessagePost(
             self._world_rank,
             call,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,26 @@ from .provenance import REASONS
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
 
 
+def share_arrays(execution: Execution, arrays: dict[bytes, np.ndarray]) -> Execution:
+    """Let equal results be one array: ranks and modes mostly end alike, and each array takes memory and is sent.
+
+    Args:
+        execution: one of a program.
+        arrays: the arrays of the program so far, by a digest of what they are; more are added.
+
+    Returns:
+        The execution with its results in these arrays.
+    """
+    results = []
+    for result in execution.results:
+        if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
+            head = f"{result.dtype.str}{result.shape}".encode()
+            digest = hashlib.blake2b(head + np.ascontiguousarray(result).tobytes()).digest()
+            result = arrays.setdefault(digest, result)
+        results.append(result)
+    return replace(execution, results=tuple(results))
+
+
 def pack_executions(executions: Sequence[Execution]) -> bytes:
     """Executions as JSON; of the first one also what each rank did.
 
@@ -26,21 +49,40 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     Returns:
         UTF-8 text.
     """
-    records = [_pack_execution(execution) for execution in executions]
-    records[0]["events"] = [list(vars(event).values()) for event in executions[0].events]
+    table = _ArrayTable()
+    records = [_pack_execution(execution, table) for execution in executions]
+    records[0]["events"] = executions[0].events
     records[0]["groups"] = executions[0].groups
     if executions[0].provenance is not None:
         records[0]["provenance"] = _pack_provenance(executions[0].provenance)
-    return json.dumps(records).encode()
+    return json.dumps({"executions": records, "arrays": table.records}).encode()
 
 
-def _pack_execution(execution: Execution) -> dict[str, object]:
+class _ArrayTable:
+    """The arrays of all executions, each once."""
+
+    def __init__(self) -> None:
+        self.records: list[list[object]] = []
+        self._arrays: list[np.ndarray] = []  # kept, as a number of one that is gone may become that of another
+        self._positions: dict[int, int] = {}
+
+    def add(self, array: np.ndarray) -> int:
+        """The position of an array in the table."""
+        if id(array) not in self._positions:
+            self._positions[id(array)] = len(self.records)
+            self._arrays.append(array)
+            data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+            self.records.append([array.dtype.str, array.shape, data])
+        return self._positions[id(array)]
+
+
+def _pack_execution(execution: Execution, table: _ArrayTable) -> dict[str, object]:
     mode = execution.mode
     limit = None if math.isinf(mode.eager_limit) else mode.eager_limit
     return {
         "mode": [limit, mode.is_late, mode.choices],
-        "results": [_pack_value(result, 0) for result in execution.results],
-        "messages": [list(vars(message).values()) for message in execution.messages],
+        "results": [_pack_value(result, 0, table) for result in execution.results],
+        "messages": execution.messages,
         "waits": [
             [
                 *(wait.rank, wait.call, wait.line, wait.peers, wait.is_any),
@@ -65,10 +107,12 @@ def _pack_pieces(pieces: Sequence[Sequence[Piece]]) -> list[list[list[int]]]:
     return [[[piece.first, piece.count, piece.content] for piece in part] for part in pieces]
 
 
-def _pack_value(value: object, depth: int) -> object:
-    """A result as JSON: arrays and sequences as lists, what JSON does not know as its text."""
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
-        return {"array": value.tolist(), "dtype": value.dtype.str}
+def _pack_value(value: object, depth: int, table: _ArrayTable) -> object:
+    """A result as JSON: arrays by their position in the table, sequences as lists, all else as its text."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return {"array": table.add(value)}
     if value is None or isinstance(value, bool | int | str):
         if isinstance(value, str):
             return value[:_MOST_TEXT]
@@ -76,7 +120,7 @@ def _pack_value(value: object, depth: int) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"text": repr(value)}
     if isinstance(value, list | tuple) and depth < _MOST_DEPTH and len(value) <= _MOST_ITEMS:
-        return [_pack_value(item, depth + 1) for item in value]
+        return [_pack_value(item, depth + 1, table) for item in value]
     return {"text": str(value)[:_MOST_TEXT]}
 
 
@@ -93,19 +137,21 @@ def unpack_executions(data: bytes) -> list[Execution]:
         CollsimError: for anything else.
     """
     try:
-        records = json.loads(data)
+        document = json.loads(data)
+        records = document["executions"]
         if not isinstance(records, list) or not records:
             raise ValueError
-        return [_unpack_execution(record) for record in records]
+        arrays = [_unpack_array(*record) for record in document["arrays"]]
+        return [_unpack_execution(record, arrays) for record in records]
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, AttributeError, OverflowError):
         raise CollsimError("the process of the program sent something that is no result") from None
 
 
-def _unpack_execution(record: dict[str, Any]) -> Execution:
+def _unpack_execution(record: dict[str, Any], arrays: Sequence[np.ndarray]) -> Execution:
     limit, is_late, choices = record["mode"]
     return Execution(
         RunMode(math.inf if limit is None else float(limit), bool(is_late), tuple(map(_read_number, choices))),
-        tuple(_unpack_value(value) for value in record["results"]),
+        tuple(_unpack_value(value, arrays) for value in record["results"]),
         tuple(_unpack_message(message) for message in record["messages"]),
         tuple(_unpack_wait(wait) for wait in record["waits"]),
         tuple(
@@ -203,16 +249,20 @@ def _read_text(value: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value[:_MOST_TEXT])
 
 
-def _unpack_value(value: object) -> object:
+def _unpack_array(name: object, shape: Sequence[object], data: str) -> np.ndarray:
+    dtype = np.dtype(str(name))
+    if dtype.kind not in "biuf":
+        raise TypeError
+    return np.frombuffer(base64.b64decode(data, validate=True), dtype).reshape(tuple(map(_read_number, shape)))
+
+
+def _unpack_value(value: object, arrays: Sequence[np.ndarray]) -> object:
     if isinstance(value, dict):
         if "array" in value:
-            dtype = np.dtype(str(value["dtype"]))
-            if dtype.kind not in "biuf":
-                raise TypeError
-            return np.array(value["array"], dtype)
+            return arrays[_read_number(value["array"])]
         return _read_text(value["text"])
     if isinstance(value, list):
-        return [_unpack_value(item) for item in value]
+        return [_unpack_value(item, arrays) for item in value]
     if isinstance(value, str):
         return _read_text(value)
     if value is None or isinstance(value, int | float):

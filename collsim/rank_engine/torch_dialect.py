@@ -157,9 +157,10 @@ class TorchDistributed:
     ) -> AsyncWork:
         """Post a receive."""
         _require_tensor(tensor, "irecv")
-        peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
-        source = ANY
-        if src is not None:
+        if src is None:
+            source = ANY
+            peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
+        else:
             source = self._check_peer(src, "src")
             peers = (source,)
         post = MessagePost(

@@ -16,7 +16,7 @@ from .process import run_sandboxed
 from .produce import Wanted
 from .rank_programs import ProgramRequest
 
-_LIMITS = Limits(seconds=20.0, output=50_000_000)
+_LIMITS = Limits(seconds=20.0, output=160_000_000)
 
 
 def execute_program(text: str, request: ProgramRequest, allow_unsandboxed: bool) -> list[Execution]:

@@ -1,7 +1,9 @@
 """A stranger's rank program reaches no file, process or network, ends in time, and what it sends is read with care."""
 
+import base64
 import json
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -69,22 +71,27 @@ def test_too_many_messages_end_in_a_sentence():
 
 GOOD = {
     "mode": [-1, False, []],
-    "results": [{"array": [1, 2], "dtype": "<f4"}, [None, True, "x", 1.5]],
+    "results": [{"array": 0}, [None, True, "x", 1.5]],
     "messages": [[0, 1, 0, 8, 0, None, 3, None]],
     "waits": [[0, "send", 3, [1], False, [["run", 3]], [], False]],
     "errors": [[1, "ValueError", "boo", 4]],
     "printed": ["", ""],
 }
+ARRAY = ["<f4", [2], base64.b64encode(np.array([1, 2], "<f4").tobytes()).decode()]
+
+
+def pack(execution, array=ARRAY):
+    return json.dumps({"executions": [execution], "arrays": [array]}).encode()
 
 
 def test_executions_are_read_and_what_is_none_is_refused():
-    (execution,) = unpack_executions(json.dumps([GOOD]).encode())
+    (execution,) = unpack_executions(pack(GOOD))
     assert execution.waits[0].frames[0].line == 3
     assert execution.results[0].tolist() == [1.0, 2.0]
     for name, value in [
         ("mode", [None, 1]),
-        ("results", [{"array": [[1], [2, 3]], "dtype": "<f4"}]),
-        ("results", [{"array": [1], "dtype": "O"}]),
+        ("results", [{"array": 1}]),
+        ("results", [{"array": [1]}]),
         ("results", [{}]),
         ("messages", [[0, 1, 0, "8", 0, None, 3, None]]),
         ("messages", [[0, 1]]),
@@ -95,7 +102,29 @@ def test_executions_are_read_and_what_is_none_is_refused():
         ("printed", [None]),
     ]:
         with pytest.raises(cs.CollsimError, match="no result"):
-            unpack_executions(json.dumps([{**GOOD, name: value}]).encode())
-    for data in (b"", b"{}", b"[]", b"[1]", b"[" * 100_000, b"\xff", b"[null]"):
+            unpack_executions(pack({**GOOD, name: value}))
+    for array in (["O", *ARRAY[1:]], [ARRAY[0], [3], ARRAY[2]], [ARRAY[0], ["2"], ARRAY[2]], [*ARRAY[:2], "?"], [], 7):
+        with pytest.raises(cs.CollsimError, match="no result"):
+            unpack_executions(pack(GOOD, array))
+    for data in (
+        b"",
+        b"{}",
+        b"[]",
+        b"[1]",
+        pack(None),
+        b'{"executions": [], "arrays": []}',
+        b"[" * 100_000,
+        b"\xff",
+        b"[null]",
+    ):
         with pytest.raises(cs.CollsimError, match="no result"):
             unpack_executions(data)
+
+
+def test_results_that_are_equal_are_one_array_and_others_stay_apart():
+    run = cs.program("def run(rank, size):\n    import numpy as np\n    return np.float64(rank // 2)\n", 6, entry="run")
+    assert [float(result) for result in run.results] == [0, 0, 1, 1, 2, 2]
+    source = "import torch.distributed as dist\ndef allreduce(x):\n    dist.all_reduce(x)\n"
+    run = cs.program(source, 64, "allreduce", nbytes="1MiB")  # 64 MiB of results, twice
+    assert run.verdict == "right"
+    assert all(result is run.results[0] for result in run.results)
