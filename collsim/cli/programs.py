@@ -19,6 +19,7 @@ from .options import Json, Language, parse_by_rank
 from .shell import command
 from .tables import print_json, records, require_table_file, save_rows
 
+_LONGEST_RESULT = 200  # characters of what a rank returned
 _Timeout = Annotated[
     str | None, typer.Option(help="When a library gives up, as '30s': also print what it prints then, rank by rank.")
 ]
@@ -94,7 +95,7 @@ def program(
     if as_json:
         print_json(_build_record(run, language))
     else:
-        print(f"{run.verdict}: {run.explanation(language)}")
+        _print_verdict(run, language)
         if any(run.sent):
             sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
             print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
@@ -105,6 +106,21 @@ def program(
                 print(f"\nWhat {log.library} prints after {timeout}:\n{log}")
     if not run.is_right:
         raise typer.Exit(1)
+
+
+def _print_verdict(run: ProgramRun, language: str) -> None:
+    """The verdict, a source that was repaired, what ranks printed, and what they returned where nothing was expected."""
+    print(f"{run.verdict}: {run.explanation(language)}")
+    if run.restored is not None:
+        print("\n".join(f"{number:4} {line}" for number, line in enumerate(run.source.splitlines(), 1)))
+    for rank, text in enumerate(run.printed):
+        for line in text.splitlines():
+            print(f"rank {rank}: {line}")
+    if run.verdict != "ends":
+        return
+    for rank, result in enumerate(run.results):
+        if result is not None:
+            print(f"rank {rank} returns {' '.join(str(result).split())[:_LONGEST_RESULT]}")
 
 
 def _build_record(run: ProgramRun, language: str) -> dict[str, object]:

@@ -20,6 +20,7 @@ from ..rank_engine.engine import Message, RunMode
 from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
+from ..rank_engine.pasted_source import RestoredSource
 from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..simulate.trace import views
@@ -67,7 +68,8 @@ class ProgramRun:
         collective: what the program should do, or None.
         nbytes: bytes of each rank's array.
         dtype: of its elements.
-        source: the program.
+        source: the program, as it was run.
+        restored: what was put back in it that a web page had lost; None where it was Python.
         rerun: runs another source on a number of ranks in the same way.
         timeout: s after which a library gives up.
         library: what its messages are sent with: `torch`, `mpi4py`, or nothing where neither is imported.
@@ -96,6 +98,7 @@ class ProgramRun:
     nbytes: int = 0
     dtype: str = "float32"
     source: str = field(default="", repr=False)
+    restored: RestoredSource | None = field(default=None, repr=False)
     rerun: Rerun | None = field(default=None, repr=False)
     timeout: float = DEFAULT_TIMEOUT
     library: str = ""
@@ -283,10 +286,16 @@ class ProgramRun:
         Returns:
             A few sentences.
         """
-        return self.reason.text(language)
+        return self._full_reason.text(language)
 
     def __str__(self) -> str:
-        return f"{self.verdict}: {self.reason}"
+        return f"{self.verdict}: {self._full_reason}"
+
+    @property
+    def _full_reason(self) -> Sentence:
+        if self.restored is None:
+            return self.reason
+        return Sentence("{restored} {reason}", restored=self.restored.describe(), reason=self.reason)
 
     def _repr_html_(self) -> str:
         html: str = views["program_html"](self)
@@ -338,6 +347,14 @@ def judge(
 
 
 def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words) -> ProgramRun:
+    if ranks > 1 and len(execution.results) == 1 and not execution.events and not execution.messages:
+        if verdict == "error":
+            reason = Sentence("{error}.", error=reason)
+        reason = Sentence(
+            "{reason} One process holds all arrays: there are no ranks in it, and nothing is sent, so it shows neither "
+            "a ring nor any other way that data take between ranks.",
+            reason=reason,
+        )
     cycles = find_cycles(execution.waits)
     return ProgramRun(
         verdict,
@@ -493,12 +510,18 @@ def _describe_late(first: Execution, late: Execution) -> Words:
     if late.hangs or late.errors:
         return Sentence("It ends otherwise where the bytes of a message are read as late as they may be.")
     ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], late.results[rank])]
-    lines = sorted({message.send_line for message in first.messages})
+    calls = dict.fromkeys(
+        (event.call, event.line)
+        for event in first.events
+        if event.kind in ("send", "receive") and event.call.lower().startswith("i")  # isend, Irecv: they do not wait
+    )
     return Sentence(
-        "A buffer is changed or read while a message is under way: where the bytes are read as late as they may be, "
-        "rank {rank} ends with another result. Call wait() of the sends in lines {lines} before it is used again.",
+        "A buffer is changed or read while a message is under way: where the bytes are moved as late as they may be, "
+        "rank {rank} ends with another result. Call wait() of {calls} before the buffer is used.",
         rank=ranks[0],
-        lines=", ".join(map(str, lines[:6])),
+        calls=join_words(
+            [Sentence("{call} (line {line})", call=call, line=line) for call, line in list(calls)[:_MOST_SHOWN]]
+        ),
     )
 
 

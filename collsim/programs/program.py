@@ -11,6 +11,7 @@ from functools import partial
 
 from ..errors import CollsimError
 from ..rank_engine.expected import ProgramCollective
+from ..rank_engine.pasted_source import restore_source
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
 from ..sandbox.rank_programs import ProgramRequest
 from ..sandbox.run_program import execute_for_requests, execute_program
@@ -47,7 +48,8 @@ def program(
     on buffering or on when a buffer is read shows.
 
     Args:
-        source: Python source, or a function.
+        source: Python source, or a function. Line breaks and indentation that a web page has lost are put back where
+            the grammar says where they belong.
         ranks: how many ranks run it, 1 to 64.
         collective: what it should do: `allreduce`, `reduce`, `broadcast`, `allgather`, `gather`, `scatter`,
             `reduce_scatter` or `alltoall` (to and from rank 0). The entry gets an array that it changes in place (and
@@ -91,6 +93,9 @@ def program(
     topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
+    restored = restore_source(text)
+    if restored is not None:
+        text = restored.text
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
     collective = plan.collective
     if collective is not None and expect is None:
@@ -124,6 +129,7 @@ def program(
         nbytes=array.nbytes,
         dtype=array.dtype.name,
         source=text,
+        restored=restored,
         rerun=rerun,
         timeout=seconds,
         library=plan.program.library,

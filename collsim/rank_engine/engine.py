@@ -45,7 +45,8 @@ class RunMode:
 
     Attributes:
         eager_limit: messages up to so many bytes complete at once and are copied when they are sent; -1: none.
-        is_late: bytes of other messages are read when sender or receiver waits, and not when they are sent.
+        is_late: bytes of other messages are read when sender or receiver waits, and not when they are sent; the
+            receiver's buffer is filled when the receiver waits.
         choices: which of the sources that have sent, from the lowest on, each receive from any source takes that has
             more than one; the lowest beyond the end.
     """
@@ -126,6 +127,12 @@ class PostedCall:
     on_wait: Callable[[], None] | None = None
     alternatives: tuple[PostedCall, ...] = ()
     is_collective: bool = False
+
+    def settle(self) -> bool:
+        """Move the bytes that are moved as late as possible: its rank asks now. Returns whether it is complete."""
+        if self.on_wait is not None and not self.is_complete:
+            self.on_wait()
+        return self.is_complete
 
 
 @dataclass(eq=False, slots=True)
@@ -351,10 +358,7 @@ class Engine:
 
     def _is_ready(self, operation: PostedCall) -> bool:
         """Whether a rank need not wait for an operation; bytes that are moved as late as possible are moved now."""
-        for waited in operation.alternatives or (operation,):
-            if waited.on_wait is not None and not waited.is_complete:
-                waited.on_wait()
-        return operation.is_complete or any(waited.is_complete for waited in operation.alternatives)
+        return any(waited.settle() for waited in operation.alternatives or (operation,))
 
     def _find_line(self, rank: Rank) -> int:
         """The line of the innermost function of the program that a suspended rank is in."""
@@ -485,12 +489,21 @@ class Engine:
 
     def _match(self, send: MessagePost, receive: MessagePost) -> None:
         send.match, receive.match = receive, send
-        if self.mode.is_late and not send.is_buffered and send.buffer is not None:
-            send.on_wait = receive.on_wait = lambda: self._move(send, receive)
-            if any(post.waiting for post in (send, receive)):
-                self._move(send, receive)
+        if not self.mode.is_late or send.buffer is None or receive.buffer is None:
+            self._move(send, receive)
             return
-        self._move(send, receive)
+        # The sender's buffer may be read until the sender waits, the receiver's may be filled until the receiver does.
+        send.on_wait, receive.on_wait = lambda: self._take(send), lambda: self._move(send, receive)
+        if send.waiting:
+            self._take(send)
+        if receive.waiting:
+            self._move(send, receive)
+
+    def _take(self, send: MessagePost) -> None:
+        """Read the bytes of a send that its sender waits for; its receive gets them when that is waited for."""
+        if send.buffer is not None and not send.is_buffered:
+            send.buffer, send.is_buffered = send.buffer.copy(), True
+        self.complete(send)
 
     def _move(self, send: MessagePost, receive: MessagePost) -> None:
         """Copy the bytes of a message into the receiver's buffer."""

@@ -26,6 +26,8 @@ from .torch_dialect import build_torch_modules
 
 _NUMPY = ("numpy", "numpy.random", "numpy.linalg")
 _PRINTED = 2_000
+#: Parameters that are the number of ranks.
+_SIZE_NAMES = ("size", "world_size", "n", "nprocs", "num_ranks", "num_nodes", "num_workers", "num_procs")
 
 
 @dataclass(frozen=True)
@@ -251,13 +253,13 @@ class _Process:
                 )
         return arguments
 
-    def _list_known(self, wanted: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+    def _list_known(self, wanted: Mapping[str, inspect.Parameter]) -> dict[str, Callable[[], Any]]:
         plan = self.plan
         known: dict[str, Callable[[], Any]] = {
             name: functools.partial(copy.deepcopy, value) for name, value in plan.arguments.items()
         }
         known.setdefault("rank", lambda: self.rank)
-        for name in ("size", "world_size", "n", "nprocs"):
+        for name in _SIZE_NAMES:
             known.setdefault(name, lambda: plan.ranks)
         known.setdefault("comm", lambda: self.modules["mpi4py.MPI"].COMM_WORLD)
         if {"send", "recv"} <= set(wanted):
@@ -267,10 +269,16 @@ class _Process:
             else:
                 known.setdefault("send", self._make_input)
                 known.setdefault("recv", self._make_output)
-        elif plan.is_single and len(wanted) == 1 and not set(wanted) & set(known):
-            known[next(iter(wanted))] = lambda: np.array([array.copy() for array in plan.inputs])
-        elif not set(wanted) & set(known) and len(wanted) == 1:
-            known[next(iter(wanted))] = self._make_in_place
+            return known
+        unknown = [
+            name
+            for name, parameter in wanted.items()
+            if name not in known and parameter.default is inspect.Parameter.empty
+        ]
+        if len(unknown) == 1 and (plan.collective or len(wanted) == 1):  # the array
+            known[unknown[0]] = self._make_in_place
+            if plan.is_single:
+                known[unknown[0]] = lambda: np.array([array.copy() for array in plan.inputs])
         return known
 
     def _make_input(self) -> np.ndarray:

@@ -91,7 +91,7 @@ class Request:
     def test(self) -> Blocking:
         """`(done, object)`; asking lets other ranks run."""
         yield from poll()
-        if not self.operation.is_complete:
+        if not self.operation.settle():
             return (False, None)
         return (True, (yield from self.wait()))
 
@@ -121,7 +121,8 @@ class Request:
             statuses: not used.
         """
         yield from poll()
-        if not all(request.operation.is_complete for request in requests):
+        done = [request.operation.settle() for request in requests]  # each, as all of them may come now
+        if not all(done):
             return (False, None)
         return (True, (yield from Request.waitall(requests)))
 
@@ -139,7 +140,7 @@ class Request:
             status: filled in for a message that has come.
         """
         yield from poll()
-        if not any(request.operation.is_complete for request in requests):
+        if not any(request.operation.settle() for request in requests):
             return (UNDEFINED, False, None)
         index, value = yield from Request.waitany(requests, status)
         return (index, True, value)
@@ -179,7 +180,7 @@ class Request:
             Its index and its object.
         """
         operations = tuple(request.operation for request in requests)
-        if not any(operation.is_complete for operation in operations):
+        if not any(operation.settle() for operation in operations):
             peers = tuple(dict.fromkeys(peer for operation in operations for peer in operation.peers))
             first = operations[0]
             yield PostedCall(first.rank, "waitany", first.line, peers, is_any=True, alternatives=operations)

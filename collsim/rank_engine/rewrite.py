@@ -11,13 +11,13 @@ Line numbers are those of the source, because every new node takes the place of 
 from __future__ import annotations
 
 import ast
-import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CollsimError, Sentence
+from ..errors import CollsimError
+from .pasted_source import describe_syntax_error
 
 #: The name of the function that holds the statements of a module.
 MODULE_FUNCTION = "module_of_program"
@@ -25,7 +25,6 @@ MODULE_FUNCTION = "module_of_program"
 CALL, AWAIT, COROUTINE, IMPORT_ALL = "call__", "await__", "coroutine__", "import_all__"
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SUITES = ("body", "orelse", "finalbody")
-_LONGEST_LINE = 20_000  # characters that are searched for lost breaks
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 0
         message = str(getattr(error, "msg", error))
-        raise CollsimError(_describe_syntax(source, line, message, isinstance(error, IndentationError))) from None
+        raise CollsimError(describe_syntax_error(source, line, message, isinstance(error, IndentationError))) from None
     except (RecursionError, MemoryError):
         raise CollsimError("the program is nested too deeply") from None
     functions = {
@@ -95,39 +94,6 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
     _Rewriter().visit(tree)
     code = compile(ast.fix_missing_locations(tree), filename, "exec")
     return RewrittenProgram(code, frozenset(_walk_codes(code)), functions, imports, is_script)
-
-
-#: Where a statement begins although the line goes on: after a word, a bracket or a sentence of a comment.
-_GLUED = re.compile(
-    r"(?<=[A-Za-z0-9_])(def [A-Za-z0-9_]{1,80}\()"
-    r"|(?<=[)\]}:\u4e00-\u9fff])((?:for [A-Za-z0-9_]{1,80} in|return|import|while|if) )"
-    r"|(?<=[)\]}:\u4e00-\u9fff])([A-Za-z_][A-Za-z0-9_]{0,80}(?:\[[A-Za-z0-9_]{1,40}\])? ?[-+*/]?= ?(?!=))"
-)
-_MOST_SHOWN = 4  # places where a break is lost
-
-
-def _describe_syntax(source: str, line: int, message: str, is_indentation: bool) -> Sentence:
-    """Why a source is not Python, and what a copy from a web page may have lost."""
-    sentence = Sentence("line {line} of the program is not Python: {message}", line=line, message=message)
-    lines = source.splitlines()
-    text = ""
-    if 0 < line <= len(lines):
-        text = lines[line - 1]
-    starts = [next(filter(None, match.groups())).strip() for match in _GLUED.finditer(text[:_LONGEST_LINE])]
-    if starts:
-        words = ", ".join(repr(start) for start in starts[:_MOST_SHOWN])
-        return Sentence(
-            "{sentence}. Its line breaks are lost, before {words}: a break and the indentation belong there; which "
-            "lines belong to a loop, only the original shows",
-            sentence=sentence,
-            words=words,
-        )
-    if is_indentation and not any(part[:1].isspace() for part in lines if part.strip()):
-        return Sentence(
-            "{sentence}. No line is indented, so the indentation is lost: copy the program from where it has it",
-            sentence=sentence,
-        )
-    return sentence
 
 
 def _does_something(node: ast.stmt) -> bool:

@@ -64,7 +64,7 @@ class AsyncWork:
             Whether it is.
         """
         yield from poll()
-        return self.operation.is_complete
+        return self.operation.settle()
 
 
 class P2POp:

@@ -98,9 +98,66 @@ def pass_on(send, recv):
     )
     run = run_program(source, 3)
     assert run.verdict == "wrong"
-    assert "lines 7 " in run.explanation()
+    assert "isend (line 7)" in run.explanation()
     mended = source.replace("    out.zero_()\n", "").replace("    work.wait()\n", "    work.wait()\n    out.zero_()\n")
     assert run_program(mended, 3).verdict == "ends"
+
+
+READ_EARLY = {
+    "gloo": """
+def run(rank, size):
+    x, z = torch.zeros(4), torch.zeros(1)
+    if rank == 0:
+        dist.send(torch.ones(4), 1)
+        dist.send(z, 1)
+        return 0.0
+    work = dist.irecv(x, 0)
+    dist.recv(z, 0)  # so that the message has come, with most libraries
+    early = x.sum().item()
+    work.wait()
+    return early
+""",
+    "MPICH, below its eager limit": """
+from mpi4py import MPI
+import numpy as np
+def run(comm):
+    x = np.zeros(4)
+    if comm.rank == 0:
+        comm.Send(np.ones(4), dest=1)
+        return 0.0
+    work = comm.Irecv(x, source=0)
+    early = x.sum()
+    work.Wait()
+    return early
+""",
+}
+
+
+@pytest.mark.parametrize("library", READ_EARLY)
+def test_a_buffer_that_is_read_before_the_wait_of_its_receive_is_wrong(library, run_program):
+    source = READ_EARLY[library]
+    if library == "gloo":
+        source = TORCH + source
+    run = run_program(source, 2)
+    assert run.verdict == "wrong"
+    assert "recv (line" in run.explanation()
+    mended = re.sub(r"( +early = .*\n)( +work.[wW]ait\(\)\n)", r"\2\1", source)
+    assert run_program(mended, 2, expect=lambda rank: 4.0 * rank).verdict == "right"
+
+
+def test_a_program_that_asks_whether_a_message_has_come_ends_in_every_mode(run_program):
+    source = (
+        TORCH
+        + """
+def run(rank, size):
+    x, other = torch.zeros(4), 1 - rank
+    works = [dist.isend(torch.ones(4), other), dist.irecv(x, other)]
+    while not all([work.is_completed() for work in works]):
+        pass
+    return x.sum().item()
+"""
+    )
+    assert run_program(source, 2, expect=lambda rank: 4.0).verdict == "right"
 
 
 def test_who_comes_first_from_any_source_is_a_race(run_program):
@@ -260,11 +317,11 @@ def test_a_function_is_run_with_the_lines_of_its_file():
         ("def f(x):\n    pass", {"collective": "allredcue"}, "did you mean 'allreduce'"),
         ("#" * 100_001, {}, "100,001 characters"),
         (
-            "import numpy as npdef add(data, n):# 第一步:分成N个区块blocks = np.split(data, n)for i in range(n):x = blocks[i]\n",
+            "import numpy as npdef add(data, n):# 第一步:分成N个区块blocks = np.split(data, n)if n > 1:x = blocks[0]print(n)\n",
             {},
-            "before 'def add(', 'blocks =', 'for i in', 'x ='",
+            "before 'def add', 'blocks = np.split', 'if n > 1:', 'x = blocks[0]'",
         ),
-        ("def f(rank):\nreturn rank", {}, "the indentation is lost"),
+        ("if x:\ny = 1\nz = 1", {}, "the indentation is lost"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_the_way_out(source, options, message):

@@ -170,8 +170,18 @@ def _take() -> None:
     except CollsimError as error:
         st.session_state[_WRONG] = error
         return
+    play_schedule(upload, files.place_choice(choice, ranks))
+
+
+def play_schedule(upload: Upload, choice: Choice) -> None:
+    """Let the pages play a schedule that another page has made, as if its file had been given.
+
+    Args:
+        upload: The file of the schedule.
+        choice: Where it runs, and how large it is.
+    """
     st.session_state[_UPLOAD] = upload
-    get_session().choice = files.place_choice(choice, ranks)
+    get_session().choice = choice
     forget_widgets()
 
 

@@ -8,12 +8,16 @@ from dataclasses import replace
 import streamlit as st
 
 from collsim.display.markup import escape_text
+from collsim.errors import Sentence
 from collsim.rank_engine.start import MOST_RANKS
 from collsim.units import format_bytes, format_time
 
+from ...scenario.choice import read_file_fields
+from ...scenario.files import Upload
 from ...scenario.mistakes import write_sentence
-from ...shell.address import get_remembered, leave, remember
+from ...shell.address import get_menu, get_remembered, leave, remember
 from ...shell.controls import choose, choose_quantity, label_machine, number
+from ...shell.filebox import play_schedule
 from ...shell.notes import complain, draw_note, draw_title, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_player
@@ -63,13 +67,17 @@ def draw() -> None:
     if result is not None:
         verdict = result[0]
     line = None
-    if verdict is not None and result is not None and result[1] == (wanted,):
+    if verdict is not None and result is not None and result[1] == (wanted,) and verdict.restored is None:
         line = verdict.line
     with left, st.container(key="program_text"):
         draw_editor(draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True)
         draw_note(t("program.how"))
         if verdict is not None:
-            _draw_mends(draft.code, verdict.mends)
+            source = draft.code
+            if verdict.restored is not None:
+                description, source = verdict.restored
+                _draw_restored(description, source, verdict.line)
+            _draw_mends(source, verdict.mends)
         draw_job_files()
     if verdict is not None and result is not None:
         with right, st.container(key="program_run"):
@@ -210,6 +218,17 @@ def _draw_outputs(verdict: ProgramVerdict) -> None:
         st.html(f'<div class="cs-note">{escape_text(t("program.results"))}</div>{parts.build_block(lines)}')
 
 
+def _draw_restored(description: Sentence, source: str, line: int | None) -> None:
+    """The source that was run in place of a damaged one; the line of the verdict stands out."""
+    with st.container(key="card_restored", border=True):
+        draw_note(description.text(get_language()))
+        marks: dict[int, list[int]] = {}
+        if line is not None:
+            marks[line] = []
+        st.html(parts.build_source(source, marks))
+        st.button(t("program.restore"), key="program_restore", on_click=_on_change, args=(source,))
+
+
 def _draw_mends(source: str, mends: tuple[MendedProgram, ...]) -> None:
     """Changed programs that were run: a button for each."""
     if not mends:
@@ -218,13 +237,13 @@ def _draw_mends(source: str, mends: tuple[MendedProgram, ...]) -> None:
         st.html(f'<h2 class="cs-part">{escape_text(t("program.mend"))}</h2>')
         for position, mend in enumerate(mends):
             label = mend.label.text(get_language())
-            st.button(label, key=f"program_mend_{position}", on_click=_on_mend, args=(mend.source,))
+            st.button(label, key=f"program_mend_{position}", on_click=_on_change, args=(mend.source,))
             st.html(parts.build_diff(source, mend.source))
         ranks, times = ", ".join(map(str, mends[0].ranks)), ", ".join(format_time(mend.time) for mend in mends)
         draw_note(t("program.mend.note", ranks=ranks, times=times))
 
 
-def _on_mend(source: str) -> None:
+def _on_change(source: str) -> None:
     remember(PAGE, drafts.change_source(get_remembered(PAGE), source))
 
 
@@ -239,6 +258,13 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
     run = hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:12]
     mount_player(timeline, run, {"view": view}, "player_program")
     with st.container(key="program_take", horizontal=True):
+        st.button(
+            t("program.explore"),
+            key="program_explore",
+            type="primary",
+            on_click=_on_explore,
+            args=(verdict.schedule, verdict.network, draft.nbytes),
+        )
         if verdict.msccl:
             st.download_button(
                 t("program.msccl"), verdict.msccl, "program.xml", "text/xml", key="program_xml", on_click="ignore"
@@ -247,6 +273,13 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
             st.button(t("program.race"), key="program_race", on_click=_on_race, args=(draft.code,))
     if st.session_state.get(_RACE) == draft.code:
         draw_box(race_program, draft, expected=estimate_race, close=_on_race_closed)
+
+
+def _on_explore(schedule: str, network: str, nbytes: str) -> None:
+    """Play the schedule on the page Explore, on the same machine and with the same size."""
+    choice = replace(get_session().choice, nbytes=nbytes, engine="event", **read_file_fields(network))
+    play_schedule(Upload("program.json", schedule.encode()), choice)
+    st.switch_page(get_menu()["explore"])
 
 
 def _on_race(source: str) -> None:

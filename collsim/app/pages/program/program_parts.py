@@ -53,13 +53,15 @@ def build_source(source: str, ranks_by_line: Mapping[int, Sequence[int]]) -> str
 
     Args:
         source: Of the program.
-        ranks_by_line: The ranks that wait, by line.
+        ranks_by_line: The ranks that wait, by line; none on a line that only stands out.
     """
     rows = []
     for number, line in enumerate(source.rstrip().splitlines(), 1):
         chip, kind = "", ""
+        if number in ranks_by_line:
+            kind = ' class="waits"'
         if ranks := ranks_by_line.get(number):
-            chip, kind = f"<b>{_format_ranks(ranks)}</b>", ' class="waits"'
+            chip = f"<b>{_format_ranks(ranks)}</b>"
         rows.append(f"<span{kind}><i>{chip}{number}</i>{html.escape(line)}</span>")
     return f'<pre class="pl-source" tabindex="0">{"".join(rows)}</pre>'
 

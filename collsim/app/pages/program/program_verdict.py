@@ -56,8 +56,10 @@ class ProgramVerdict:
         comparison: with what the library runs, where the program is right.
         mends: changed programs that do not hang.
         other_ranks: verdicts with other numbers of ranks, where it is right.
-        msccl: the schedule as MSCCL XML, or empty.
+        msccl, schedule: the schedule as MSCCL XML, or empty, and as the JSON that loses nothing.
+        network: YAML of what it ran on.
         moments: what the ranks do from each moment on.
+        restored: what was put back in a source that a web page had damaged, and the source that was run; or None.
     """
 
     error: CollsimError | None = None
@@ -80,7 +82,10 @@ class ProgramVerdict:
     mends: tuple[MendedProgram, ...] = ()
     other_ranks: tuple[tuple[int, str], ...] = ()
     msccl: str = ""
+    schedule: str = ""
+    network: str = ""
     moments: tuple[Moment, ...] = ()
+    restored: tuple[Sentence, str] | None = None
 
 
 def estimate_program(draft: ProgramDraft) -> float:
@@ -172,12 +177,12 @@ def estimate_race(draft: ProgramDraft) -> float:
     return estimate_synthesis(draft.ranks)
 
 
-def _write_msccl(schedule: Schedule) -> str:
-    """MSCCL XML; empty where the schedule has what it cannot say."""
+def _write_file(thing: Schedule | cs.Topology, suffix: str) -> str:
+    """A schedule or a topology as a file; empty where the format cannot say what it has."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, "program.xml")
+        path = Path(folder, f"program{suffix}")
         try:
-            cs.save(schedule, path)
+            cs.save(thing, path)
         except CollsimError:
             return ""
         return path.read_text(encoding="utf-8")
@@ -191,11 +196,13 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         with_mends: Also look for changes that help, each of which is run.
     """
     lines = [wait.line for wait in run.waits] + [error.line for error in run.errors]
-    schedule, timeline, comparison, reason, msccl = run.schedule, None, None, None, ""
+    schedule, timeline, comparison, reason = run.schedule, None, None, None
+    msccl = schedule_file = network = ""
     steps = transfers = 0
     if isinstance(schedule, Schedule):
         rows = schedule.transfers
-        msccl = _write_msccl(schedule)
+        msccl, schedule_file = (_write_file(schedule, suffix) for suffix in (".xml", ".json"))
+        network = _write_file(run.topology, ".yaml")
         steps, transfers = schedule.steps, int((rows["src"] != rows["dst"]).sum())
         timeline = build_encoded_timeline(cs.simulate(schedule, run.topology, run.nbytes, run.dtype))
     elif run.verdict == "right":
@@ -205,6 +212,9 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
     results: tuple[str, ...] = ()
     if run.collective is None:
         results = tuple(" ".join(str(result).split())[:80] for result in run.results)
+    restored = None
+    if run.restored is not None:
+        restored = run.restored.describe(), run.source
     mends: tuple[MendedProgram, ...] = ()
     if with_mends:
         mends = tuple(MendedProgram(mend.label, mend.source, mend.run.time, mend.ranks) for mend in run.mends)
@@ -228,7 +238,10 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         comparison,
         mends,
         msccl=msccl,
+        schedule=schedule_file,
+        network=network,
         moments=list_moments(run),
+        restored=restored,
     )
 
 
