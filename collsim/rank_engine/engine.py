@@ -322,6 +322,7 @@ class Engine:
             idle_polls += 1
             if rank.polls <= polls:
                 idle_polls = 0
+            # All that run have polled in vain once around: only a choice that depends on timing can bring them on.
             if idle_polls > len(self._runnable) and self._decide():
                 idle_polls = 0
             turns += 1
@@ -341,6 +342,7 @@ class Engine:
                         return
                     self._runnable.append(rank)
                     return
+                # Calls that are no events (joining a thread) have no position.
                 if id(operation) in self._positions:
                     self._note(operation, "wait", self._find_line(rank))
                 if not self._is_ready(operation):
@@ -510,6 +512,7 @@ class Engine:
         if send.is_moved:
             return
         send.is_moved = True
+        # A size of -1 says that the receiver takes any.
         if send.nbytes > receive.nbytes >= 0 and receive.buffer is not None:
             self._fail(receive, send)
             return
@@ -549,6 +552,7 @@ class Engine:
         self.groups.setdefault(post.communicator, tuple(members))
         self._note(post, "collective", post.line)
         position = len(calls[post.rank]) - 1
+        # Collectives match by their order: the k-th call of each member belongs together, whatever it is.
         round_of_calls = [calls[rank][position] for rank in members if len(calls[rank]) > position]
         for call in round_of_calls:
             agreeing = {other.rank for other in round_of_calls if other.signature == call.signature}
@@ -587,6 +591,7 @@ class Engine:
             for post, members in calls:
                 others = [rank for rank in members if rank not in posts]
                 differing = [other.rank for other, view in calls if view != members]
+                # Members that have not called yet are waited for first; once all have, those who see another group.
                 post.peers = tuple(dict.fromkeys(others or differing))
             if len(views) == 1 and set(posts) >= set(next(iter(views))):
                 del self._groups[name]
@@ -609,6 +614,8 @@ class Engine:
                 self._posted[target].remove(receive)
                 self._unexpected[target].remove(send)
                 self._match(send, receive)
+                # The receive may have been posted without anybody waiting for it yet (irecv): then the next choice is
+                # made.
                 return bool(self._runnable) or self._serve_any()
         return False
 
@@ -808,6 +815,7 @@ def _copy_bytes(source: np.ndarray, target: np.ndarray) -> None:
         target[...] = source
         return
     data = np.frombuffer(np.ascontiguousarray(source).tobytes(), np.uint8)
+    # Bytes beyond a shorter message keep what they were.
     whole = np.frombuffer(bytearray(np.ascontiguousarray(target).tobytes()), np.uint8).copy()
     whole[: data.size] = data
     target[...] = np.frombuffer(whole.tobytes(), target.dtype).reshape(target.shape)

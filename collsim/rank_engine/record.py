@@ -171,6 +171,7 @@ def _unpack_provenance(record: Sequence[Any] | None) -> Provenance | None:
     elements, messages, results, reason = record
     if reason is not None:
         template, values = reason
+        # Only known templates: a stranger's text must not be taken for one, whose fields would be filled in.
         if template not in REASONS:
             raise ValueError
         return Provenance(reason=Sentence(template, **{name: _read_number(value) for name, value in values.items()}))
@@ -232,6 +233,7 @@ def _unpack_event(event: Sequence[object]) -> RankEvent:
 
 
 def _read_number(value: object) -> int:
+    # Beyond 2^53 whole numbers are not exact everywhere (JSON of JavaScript), and no run has so many of anything.
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**53:
         raise ValueError
     return value

@@ -279,6 +279,7 @@ class TensorFunctions:
     def randint(self, *bounds: Shape, **_: object) -> Tensor:
         """Random integers: `randint(high, size)` or `randint(low, high, size)`."""
         *limits, size = bounds
+        # The last two of (0, high) or (0, low, high).
         low, high = (0, *limits)[-2:]
         return np.asarray(self._random.integers(low, high, size)).view(Tensor)
 

@@ -261,6 +261,8 @@ class _Run:
         net, links = self.net, tables.allocate_aligned(len(self.net.links), tables.LINK)
         links[:] = net.links
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
+        # Where a flow is in the list of a link is one whole number: its seat, and in the lowest bits the hop of its
+        # route.
         bits = (hops - 1).bit_length()
         nodes, seats = np.zeros(width << bits, tables.NODE), tables.allocate_aligned(width, tables.SEAT)
         agenda, waiting = heap.build_heap(width), heap.build_heap(len(links))
@@ -305,12 +307,15 @@ class _Run:
         from .kernels import gates, tables
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
+        # A row has a column for each gate that it may open. Explicit dependencies replace the order of sends and
+        # receives, and an eager sender does not wait for receivers, so those columns are left out.
         last_gates = gates.RECEIVES
         if explicit:
             last_gates = gates.WRITES
         elif self.conditions.eager:
             last_gates = gates.SENDS
         table = gates.build_table(n, last_gates)
+        # Of each queue the newest rows (`gates.build`); the last two lines are counts, which begin at 0.
         newest = np.full((6, self.plan.queues), -1, np.int32)
         newest[4:] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
@@ -429,6 +434,8 @@ def _read_logged_segments(run: _Run, base: int, last: int) -> Segments:
         rate = run.net.links["bandwidth"][link]
         return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
     on = np.flatnonzero(value > 0)
+    # Entries of a row follow one another, and its last one is a rate of 0, so a stretch ends where the next entry
+    # begins.
     return Segments(row[on] - base, np.full(len(on), -1), begin[on], begin[on + 1], value[on])
 
 

@@ -216,8 +216,11 @@ def _find_used_links(columns: list[Column], count: int) -> tuple[Longs | slice, 
     """Which of `count` links are used, in their order, and the hops with positions among them; all, where a good part
     of them is."""
     total = sum(len(link) for _, link in columns)
+    # Numbering the used links costs a pass over all hops; it pays where few of many links are used.
     if not columns or 4 * total >= count:
         return slice(0, count), columns
+    # A mark for each link is the fastest way to find them, but where hops are far fewer than links, sorting the hops
+    # is faster than going through all marks.
     used = np.zeros(count if 64 * total >= count else 0, bool)
     if not len(used):
         links = np.unique(np.concatenate([link for _, link in columns]))

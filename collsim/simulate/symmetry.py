@@ -63,6 +63,7 @@ def _has_equal_repetitions(job: Job, patterns: Sequence[Step], topology: Topolog
 
 def _has_predecessors(before: Step, step: Step, channels: int) -> bool:
     """Has each transfer of a step a predecessor on its channel in the step before?"""
+    # The same array is the usual case (a pattern that goes on), and saves comparing a million rows.
     if before.src is step.src or (
         len(before) == len(step) and (before.src == step.src).all() and (before.channel == step.channel).all()
     ):
@@ -86,4 +87,5 @@ def _ends_together(paths: Paths, step: Step, slots: Slots, sharing: str) -> bool
         return True
     if step.width > 1 and not slots.is_uniform:
         return False
+    # Shared links: condition (3) of the argument above, equal bytes and equal latency.
     return bool(sharing == "fair" and isinstance(nbytes, float) and np.ptp(paths.alpha) <= _EQUAL * paths.alpha.max())

@@ -87,6 +87,7 @@ def plan_forests(
     else:
         tree_root = None
     planned = [_plan_forest(pairs, tree_root, reverse, "high" if finer else effort, report) for reverse in reversals]
+    # Forests run one after the other: seconds for each byte add up, and the rate is one over their sum.
     times = sum(1 / reached for _, reached, _ in planned), sum(1 / most for _, _, most in planned)
     return ForestPlan(tuple(f for f, _, _ in planned), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
 

@@ -151,10 +151,12 @@ def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue,
     coming[v, c] = True
     holders[c] += 1
     if goal[c] >= 0:
+        # A chunk for one rank alone is moved, not copied: whoever passed it on need not offer it again.
         stored[u, c] = False
     last_step[e] = max(ready[u, c], last_step[e]) + 1
     table[row, 0], table[row, 1], table[row, 2] = e, c, last_step[e]
     carried[e] = row
+    # The key of a pair is the moment at which it is free again, which orders the heap.
     key[e] += alpha[e] + seconds[e]
     finish[row] = key[e]
 
@@ -219,6 +221,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
         for i in range(number):
             e = awake[i]
             seed = draw_number(seed)
+            # The low bits of such a generator have short periods.
             begin = (seed >> 33) % stored.shape[1]
             c = choose(src[e], dst[e], stored, coming, wanted, holders, goal, far, begin)
             if c < 0:
@@ -233,6 +236,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
             ended = 1
             break
         now = key[heap[0]]
+        # Arrivals that differ by rounding are one moment, so that all of them can be matched together.
         while size > 0 and key[heap[0]] <= now * (1 + 1e-12):
             e = pop(heap, size, key)
             size -= 1

@@ -114,7 +114,10 @@ def color_pairs(src: Longs, dst: Longs) -> Longs:
     chosen = np.zeros(len(pair), np.int64)
     for i, key in enumerate(pair.tolist()):
         a, b = divmod(key, width)
+        # Greedy colouring of the edges of a bipartite graph (senders, receivers): at most twice as many colours as
+        # the largest degree.
         used = leaving.setdefault(a, set()) | entering.setdefault(b, set())
+        # By distance: where all ranks send to the same distances, as in a ring or a torus, no two pairs clash.
         colour = (b - a) % width
         while colour in used:
             colour += 1
@@ -143,6 +146,8 @@ def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:
     channel = color_pairs(src, dst).astype(np.int32)
     until = np.searchsorted(level, np.arange(forest.height + 1))
     for t in range(forest.height + pieces - 1 if len(src) else 0):
+        # In step t the levels that have a piece under way are those from t - pieces + 1 to t; edges are sorted by
+        # level.
         low, high = until[max(0, t - pieces + 1)], until[min(forest.height - 1, t) + 1]
         part = slice(int(low), int(high))
         chunk = (unit[part] * pieces + t - level[part]).astype(np.int32)

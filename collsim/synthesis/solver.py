@@ -121,6 +121,8 @@ def _count_hops(n: int, src: Longs, dst: Longs) -> Longs:
     np.fill_diagonal(hops, 0)
     while True:
         before = hops.copy()
+        # Bellman and Ford for all pairs at once: a rank is one link farther away than the nearest of its neighbours
+        # is. `n` stands for "not reached yet", since no route has more than n - 1 links.
         np.minimum.at(hops, src, 1 + hops[dst])
         if np.array_equal(hops, before):
             return hops
@@ -233,6 +235,8 @@ class _Model:
                 if self.held_before[v, c]:
                     continue
                 relays = [int(h) for h in latest[c, v] if h >= 0]
+                # Not before the chunk can be at u, and not so late that nobody who wants it could get it from v in
+                # the steps left.
                 for s in range(int(earliest[c, u]), self.steps - min(relays, default=0)):
                     variable = self.model.new_bool_var("")
                     self.x[c, e, s] = variable
@@ -260,7 +264,9 @@ class _Model:
         """What a link carries in a step is at most its chunks per round times the rounds of the step."""
         links = self.pairs.topology.links
         used = np.unique(self.pairs.routes.link)
+        # 1e-9 keeps a quotient that rounding made 1.9999... a 2.
         per_round = np.floor(links.bandwidth / links.bandwidth[used].min() + 1e-9).astype(int)
+        # Each step lasts a round at least, so none can last longer than what the others leave.
         rounds = [self.model.new_int_var(1, self.rounds - self.steps + 1, "") for _ in range(self.steps)]
         self.model.add(sum(rounds) == self.rounds)
         over: dict[tuple[int, int], list[Any]] = {}
@@ -318,6 +324,7 @@ class _Model:
     def drop_unneeded(self, rows: Longs) -> Longs:
         """The rows without those whose chunk nobody wants where it ends: played backwards they would write twice."""
         rows_needed, used_later = [], self.wanted.copy()
+        # From the last step back: a row is needed if what it brings is wanted, or sent on by a row that is.
         for e, c, s in rows[np.argsort(-rows[:, 2], kind="stable")].tolist():
             if used_later[self.pairs.dst[e], c]:
                 used_later[self.pairs.src[e], c] = True

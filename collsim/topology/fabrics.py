@@ -119,8 +119,11 @@ class ThreeLayers:
     pods: int
 
     def __call__(self, source: Longs, target: Longs, port: Longs) -> Longs:
+        # D-mod-k: the receiving port alone picks both ways up, its low digit the aggregation switch, the next one the
+        # core.
         up, top = port % self.ups, port // self.ups % self.tops
         pod, goal = source // self.edges, target // self.edges
+        # Cables of the lower layer come first, so those to the cores begin here.
         first = self.pods * self.edges * self.ups
         climb, fall = 2 * (source * self.ups + up), 2 * (target * self.ups + up) + 1
         over = 2 * (first + (pod * self.ups + up) * self.tops + top)
@@ -260,6 +263,8 @@ def _build_rail(request: _FabricRequest) -> Fabric:
 def _build_two_layers(request: _FabricRequest, home: Longs, down: int) -> Fabric:
     ratio = request.oversubscription()
     leaves = int(home.max()) + 1
+    # As many cables up as it takes; each then gets its share of the exact rate, so that a ratio like 3 is met
+    # exactly.
     spines = max(1, math.ceil(down / ratio - 1e-9))
     request.require(leaves + spines, leaves * spines)
     leaf, spine = np.divmod(np.arange(leaves * spines), spines)
@@ -287,6 +292,8 @@ def _build_rail_only(request: _FabricRequest) -> Fabric:
 
 def _build_fat_tree(request: _FabricRequest) -> Fabric:
     ratio = request.oversubscription()
+    # A fat tree of radix k holds k³/4 cards, so k is the cube root of four times the cards, and even: 2 × (cards /
+    # 2)^(1/3).
     least = 2 * math.ceil((request.ports / 2) ** (1 / 3) - 1e-9)
     k = request.count("radix", max(4, least + least % 2))
     half = k // 2
@@ -329,6 +336,7 @@ def _build_grid(request: _FabricRequest) -> Fabric:
     a, b, stride = [], [], 1
     for size in reversed(sizes):
         here = node // stride % size
+        # A ring of two has one cable: the way around would be a second one between the same routers.
         has_next = np.full(request.nodes, wrap and size > 2) | (here < size - 1)
         a.append(node[has_next])
         b.append((node + ((here + 1) % size - here) * stride)[has_next])
@@ -351,6 +359,8 @@ def _build_dragonfly(request: _FabricRequest) -> Fabric:
     p = request.count("ports_per_switch", request.cards)
     needed = -(-request.ports // p)
     h = 1
+    # Balanced (Kim et al. 2008): groups of a = 2h switches with h cables each reach a·h other groups, so there are 2h
+    # × (2h² + 1) switches; the smallest h that is enough.
     while 2 * h * (2 * h * h + 1) < needed:
         h += 1
     a, h = request.count("switches", 2 * h), request.count("cables", h)
@@ -362,6 +372,8 @@ def _build_dragonfly(request: _FabricRequest) -> Fabric:
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
     gx, wire = np.divmod(np.arange(groups * a * h), a * h)
+    # Cable number `wire` of group x leads to group x + wire + 1, around the circle; seen from there it is the cable
+    # that leads the other way around, groups - 2 - wire.
     gy = (gx + wire + 1) % groups
     once = gx < gy
     ends_a = np.concatenate([group + np.tile(x, groups), (gx * a + wire // h)[once]])

@@ -81,6 +81,8 @@ class Memory:
             (moments,) s, and (moments, kinds) bytes from each of them on, kinds as `list_kinds` has them.
         """
         kinds, resident = self.list_kinds(lane), self.step.resident_bytes[lane]
+        # Sorted by moment, then by number of the task. What task k frees has k + 0.5: at the same moment it goes
+        # behind what task k itself takes and before what task k + 1 takes. What is there all the time comes first.
         changes: list[tuple[float, float, str, float]] = [
             (0.0, -1.0, kind, float(size)) for kind, size in resident.items()
         ]

@@ -20,7 +20,7 @@ from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import ask_about_run, estimate_questions
 from ..server import create_invitation, get_session_client, render_qr_svg
 from ..server.startup import read_limits
-from ..shell.notes import draw_mistake, note_html
+from ..shell.notes import draw_mistake, format_note
 from ..shell.results import get_latest
 from ..shell.session import get_language, get_session, queue_reruns, t
 from . import question_html
@@ -258,7 +258,7 @@ def _draw_with_class(class_key: str, posed: PosedQuestion, question: Question) -
         elif question.choices:
             st.html(question_html.render_open_choices(question))
         else:
-            st.html(note_html(t(f"ask.answer.{question.unit}")))
+            st.html(format_note(t(f"ask.answer.{question.unit}")))
     with right:
         _draw_invitation(class_key)
         _draw_vote_count(leader, is_revealed)
@@ -306,7 +306,7 @@ def _draw_invitation(class_key: str) -> None:
     if invitation.link:
         picture = f'<img src="{render_qr_svg(invitation.link)}" alt="{escape_text(t("class.qr"))}">'
     else:
-        parts.append(note_html(t("class.local"), kind="small"))
+        parts.append(format_note(t("class.local"), kind="small"))
     st.html(f'<div class="cs-join"><div>{"".join(parts)}</div>{picture}</div>')
 
 

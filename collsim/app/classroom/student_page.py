@@ -20,7 +20,7 @@ from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
 from ..shell.address import get_remembered, leave, remember
 from ..shell.controls import add_space, label_algorithm, label_machine
-from ..shell.notes import complain, draw_mistake, draw_note, draw_status, draw_title
+from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
 from ..shell.player import mount_player
 from ..shell.results import get_latest
 from ..shell.session import get_language, get_session, queue_reruns, t
@@ -66,7 +66,7 @@ def draw() -> None:
     if board is None:
         _draw_code_form(code)
         return
-    st.html(draw_title(t("class.title", code=code)))
+    st.html(format_title(t("class.title", code=code)))
     if board.posed is None:
         choice = None
     else:
@@ -104,7 +104,7 @@ def _draw_description(choice: Choice) -> None:
 
 def _draw_code_form(code: str) -> None:
     """Ask for the code where there is no class, or its class is over."""
-    st.html(draw_title(t("page.class")))
+    st.html(format_title(t("page.class")))
     if code:
         draw_mistake(t("class.none", code=code))
     draw_note(t("class.door"))
@@ -131,6 +131,7 @@ def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
         posed = None
     else:
         posed = board.posed
+    # This part alone is drawn every 3 s; what the rest of the page shows depends on these three.
     if board is None or board.is_revealed != is_revealed or (None if posed is None else posed.choice) != choice:
         st.rerun()
     if posed is None:

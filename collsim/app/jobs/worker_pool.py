@@ -146,7 +146,7 @@ class WorkerPool:
 
         Args:
             tab: One that waits; others are ignored.
-            job: Of `join` or `start`.
+            job: Of `submit` or `join`.
         """
         with self._lock:
             job.waiting.pop(tab, None)
@@ -157,7 +157,7 @@ class WorkerPool:
         """Return how many computations of its queue are under way or come before this one, as things are now.
 
         Args:
-            job: 0 where it has ended.
+            job: Of `submit` or `join`; for one that has begun or ended the answer is 0.
         """
         with self._lock:
             if job not in self._queues[job.queue]:
@@ -233,12 +233,15 @@ class WorkerPool:
         self._queues[queue].remove(job)
         self._running[queue].append(job)
         job.worker, job.began, job.stage, job.payers = worker, time.monotonic(), "start", job.clients
+        # Counted before it is known what it takes, else a client could start one in every worker at once; `_serve`
+        # adds the difference when it has ended.
         self._usage.add(job.payers, FIRST_ESTIMATE)
         return job
 
     def _choose_next(self, queue: QueueName) -> Computation | None:
         """With the lock held: return the computation of a queue that may begin now, if there is one."""
         heavy = sum(map(self._is_heavy, self._running[queue]))
+        # At least one, or a heavy client would never be served where there is a single worker.
         has_room = heavy < max(1, self._count // 2)
         return next((job for job in self._sort_queue(queue) if has_room or not self._is_heavy(job)), None)
 
@@ -284,6 +287,8 @@ class WorkerPool:
 
     def _learn_pace(self, job: Computation) -> None:
         if job.expected and job.queue != "exclusive":
+            # `expected` has the pace in it already, so the ratio is 1 where the pace is right. A moving average: one
+            # slow run counts three tenths.
             pace = self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))
             self.pace = min(_MOST_PACE, max(_LEAST_PACE, pace))
 

@@ -32,7 +32,7 @@ from ..shell.address import get_menu, leave
 from ..shell.charts import Picture, show_frame
 from ..shell.controls import draw_folded, label_algorithm, label_machine
 from ..shell.look import color
-from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, draw_title, format_verdict
+from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, format_title, format_verdict
 from ..shell.page import register_page
 from ..shell.results import get_latest
 from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, t
@@ -51,7 +51,7 @@ def draw() -> None:
     draw_sidebar("compare")
     leave()
     now = get_session()
-    st.html(draw_title(t("compare.title")))
+    st.html(format_title(t("compare.title")))
     complain(now.complaints)
     event = now.choice.engine == "event"
     latest_result = get_latest(

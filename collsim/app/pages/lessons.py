@@ -19,7 +19,7 @@ from ..classroom import question_html
 from ..scenario.address import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..shell.address import get_remembered, leave, remember
-from ..shell.notes import complain, draw_note, draw_part, draw_title
+from ..shell.notes import complain, draw_note, draw_part, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_player
 from ..shell.session import choose_text, get_language, get_session, is_dark, t
@@ -137,7 +137,7 @@ def _draw_title(reading: Reading) -> str:
     if section.title:
         section_number = lesson.sections.index(section) + 1
         where += t("lessons.part", number=section_number, all=len(lesson.sections), title=choose_text(section.title))
-    return f'<div class="cs-lesson"><small>{escape_text(where)}</small>{draw_title(choose_text(lesson.title))}</div>'
+    return f'<div class="cs-lesson"><small>{escape_text(where)}</small>{format_title(choose_text(lesson.title))}</div>'
 
 
 def _list(reading: Reading) -> None:

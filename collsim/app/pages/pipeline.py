@@ -21,7 +21,7 @@ from ..shell import codebox
 from ..shell.address import get_remembered, leave
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, choose_several
-from ..shell.notes import complain, draw_mistake, draw_title
+from ..shell.notes import complain, draw_mistake, format_title
 from ..shell.page import register_page
 from ..shell.player import look
 from ..shell.session import get_language, get_session, t
@@ -92,7 +92,7 @@ ADDRESS = PageAddress(
 def draw() -> None:
     """Draw the page: tabs and controls in rows, the schedules on one clock."""
     choice: PipelineChoice = get_remembered(PAGE)
-    st.html(draw_title(t("page.pipeline"), t("pipeline.below")))
+    st.html(format_title(t("page.pipeline"), t("pipeline.below")))
     draw_tabs(PAGE)
     notes = st.container()
     choice = _draw_controls(choice)

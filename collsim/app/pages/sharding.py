@@ -27,7 +27,7 @@ from ..shell import codebox
 from ..shell.address import get_remembered, leave
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, number
-from ..shell.notes import complain, draw_mistake, draw_part, draw_title
+from ..shell.notes import complain, draw_mistake, draw_part, format_title
 from ..shell.page import register_page
 from ..shell.player import look
 from ..shell.results import get_latest
@@ -142,7 +142,7 @@ def draw() -> None:
         samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
         machine = choose_where(choice.where)
     choice = replace(choice, model=model, samples=samples, **machine.machine_fields)
-    st.html(draw_title(t("page.sharding"), t("sharding.below")))
+    st.html(format_title(t("page.sharding"), t("sharding.below")))
     draw_tabs(PAGE)
     leave(choice)
     complain(get_session().complaints)
@@ -241,11 +241,13 @@ def build_megatron_options(choice: ShardingChoice) -> str:
         choice: The step and the strategies that are chosen.
 
     Raises:
-        CollsimError: for what it has not
+        CollsimError: Megatron-LM has no options for such a split.
     """
-    from collsim.train.parallel.megatron_command import build_megatron_command as line
+    from collsim.train.parallel.megatron_command import build_megatron_command
 
     topology = build_topology(choice)
     nodes = topology.facts.nodes
     batch = choice.samples * topology.ranks
-    return line(cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=topology.ranks // nodes)
+    return build_megatron_command(
+        cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=topology.ranks // nodes
+    )

@@ -220,6 +220,7 @@ class AccessControl:
             await self.app(request.build_scope(), receive, send)
             return
         length, client = request.headers.get("content-length", ""), request.client_id
+        # Twelve digits are 1 TB, far above any limit; reading thousands of digits as a number would take long.
         nbytes = int(length[:12]) if length.isdecimal() else None
         if nbytes is None or not self.uploads.reserve(client, nbytes):
             text = render_refusal("upload", request.language, plain=True)
@@ -272,5 +273,6 @@ async def _respond(response: Response, scope: Scope, receive: Receive, send: Sen
     if scope["type"] == "http":
         await response(scope, receive, send)
         return
+    # ASGI sends "websocket.connect" first, which has to be taken before the connection can be refused.
     await receive()
     await send({"type": "websocket.close", "code": 1008})

@@ -120,6 +120,7 @@ class LimitedHTTP(HttpToolsProtocol):
             data: Bytes of any length, also of several requests.
         """
         for start in range(0, len(data), PIECE):
+            # After an upgrade the rest belongs to the protocol of the websocket.
             if self.transport.is_closing() or self.transport.get_protocol() is not self:
                 return
             piece, request = data[start : start + PIECE], self.cycle

@@ -33,12 +33,12 @@ class CodePart:
 
 
 def draw(left: list[CodePart], right: list[CodePart], texts: tuple[str, ...] = ()) -> None:
-    """Two columns of code; `texts` are the machines of one's own that the code reads from files.
+    """Draw two columns of code, and below them the files that it reads.
 
     Args:
         left: Parts in the left column.
         right: Parts in the right column.
-        texts: Keys of the texts.
+        texts: Machines of one's own that the code reads from files, each as the text of its file.
     """
     for column, parts in zip(st.columns(2, gap="medium"), (left, right), strict=True):
         with column:
@@ -139,15 +139,11 @@ def draw_change_code(
     runs: int,
     beside: tuple[str, list[str]],
 ) -> None:
-    """What-if: a run before and after; `changed` is the code of the machine after the change, of which `after` may say
-    only a part.
-
-    `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter; `beside`: the lines of
-    Python and the words of the command line for what runs at the same time.
+    """What-if: a run before and after a change.
 
     Args:
         before: The run before the change.
-        after: The run after the change.
+        after: The run after the change; it may say only a part of what was changed of the machine.
         changed: Code that builds the machine after the change.
         used: Options of the run, channels included.
         ranks: Number of ranks.

@@ -228,13 +228,17 @@ def start(name: str, value: Any, known: Collection[Any]) -> str:
 
 
 def _begin(name: str, value: Any, fits: Callable[[Any], bool]) -> str:
-    """Its key. Streamlit tells a browser of a value in the run that sets it alone, and drops what it has not sent yet
-    when another run begins before that one ends: so a value is set in every run until one has ended."""
+    """Return the key of a control, which begins at `value` where it holds nothing that fits.
+
+    Streamlit sends a value to the browser only in the run that sets it, and drops what it has not sent when another run
+    begins before that one ends. So a value is set in every run until one has ended.
+    """
     key, begun = f"{WIDGETS}{name}", get_session().begun
     if key not in st.session_state or not fits(st.session_state[key]):
         st.session_state[key] = value
         begun.add(key)
     elif key in begun:
+        # Set again, though it is the same: what is set counts as unsent.
         st.session_state[key] = st.session_state[key]
     return key
 

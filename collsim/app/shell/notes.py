@@ -14,7 +14,7 @@ from ..scenario.mistakes import write_sentence
 from .session import get_language, t
 
 
-def draw_title(text: str, below: str = "") -> str:
+def format_title(text: str, below: str = "") -> str:
     """The heading of a page, with a note below it.
 
     Args:
@@ -23,7 +23,7 @@ def draw_title(text: str, below: str = "") -> str:
     """
     html = f'<h1 class="cs-title">{escape_text(text)}</h1>'
     if below:
-        html += note_html(below)
+        html += format_note(below)
     return html
 
 
@@ -57,7 +57,7 @@ def draw_note(text: str, style: str = "", kind: str = "", width: Literal["stretc
         kind: A CSS class.
         width: Width of the note.
     """
-    st.html(note_html(text, style, kind), width=width)
+    st.html(format_note(text, style, kind), width=width)
 
 
 def draw_status(text: str) -> None:
@@ -69,7 +69,7 @@ def draw_status(text: str) -> None:
     st.html(f'<div class="cs-note" role="status">{escape_text(text)}</div>')
 
 
-def note_html(text: str, style: str = "", kind: str = "") -> str:
+def format_note(text: str, style: str = "", kind: str = "") -> str:
     """The same as HTML.
 
     Args:
@@ -200,7 +200,7 @@ def draw_headline(*boxes: str) -> None:
     st.html(f'<div class="cs-head">{"".join(boxes)}</div>')
 
 
-def bound_note(bound: float, gap: float) -> str:
+def describe_bound(bound: float, gap: float) -> str:
     """What stands under the lower bound: how far from it this run is, or that it reaches it.
 
     Args:

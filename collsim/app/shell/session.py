@@ -34,13 +34,14 @@ class Session:
 
     Attributes:
         choice: what the controls say, as far as it could be read; `good`: the last one that ran.
-        kept: what the pages remember, by page.
+        page_values: what the pages remember, by page.
         complaints: what was wrong with the address that was opened.
         start: moment and view at which the player of the open page begins; `moments`: as its address last said, by
             page.
         left: the run that the address was last read or written for, which its moment and its complaints belong to.
         written: the address as this session wrote it; another one means that a person changed it.
         begun: keys of controls that began at a value in a run of the page that has not come to its end.
+        page: name of the page that is open.
     """
 
     choice: Choice = field(default_factory=Choice)

@@ -229,6 +229,7 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
         if not choice.on_machine:
             offered = 1
         return _choose_channels(chosen, offered)
+    # How many GPUs a node has is known of a machine.
     if option.name == "per_node" and choice.on_machine:
         return None
     if option.default is None:
@@ -255,6 +256,8 @@ def _place_facts(choice: Choice) -> tuple[int, int]:
 def _choose_channels(current: int | None, offered: int) -> int | None:
     """How many channels; None means all that the machine offers (one, on a generic network)."""
     usual = max(1, offered)
+    # A machine has so many ring orders, and more channels than that would repeat them; a generic network has one
+    # order, on which channels only cut the buffer, so any number is on offer.
     counts = {1, 2, 4, 8, usual} - {n for n in (2, 4, 8) if usual > 1 and n > usual}
     if current:
         counts.add(current)

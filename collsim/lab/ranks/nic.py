@@ -136,6 +136,8 @@ class RankNic:
         """One frame that came: when the receiving cable had let it in."""
         size, came = len(frame.data), 0.0
         if frame.kind == DATA:
+            # The frame says when its last byte left; its first left as long before as the cable takes for all of
+            # them.
             came = self.into.fit(size, frame.left - size * self.into.beta)
         self._takers[bisect_right(self._firsts, frame.row) - 1](frame, came)
 
@@ -159,7 +161,9 @@ class RankNic:
         if self._joining and len(self.active) == 1:
             self._divide()
         self.active += sorted(
-            self._joining, key=lambda transfer: (transfer.wire.peer < self.endpoint, transfer.wire.peer)
+            # False sorts before True: peers above this rank first, then from 0 on.
+            self._joining,
+            key=lambda transfer: (transfer.wire.peer < self.endpoint, transfer.wire.peer),
         )
         self._joining.clear()
         return bool(self.active)

@@ -173,6 +173,7 @@ def compute_launch_time(call: Call, busy: float = 0.0) -> float:
     longer, shorter = sorted((compute_host_time(call), kernel), reverse=True)
     if longer == 0:
         return 0.0
+    # The longer one is taken out of the root, so that neither power can overflow.
     total: float = longer * (1 + (shorter / longer) ** links.overlap) ** (1 / links.overlap)
     return total - busy
 
@@ -244,6 +245,7 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
         inter *= links.step_without_gdr
     if not is_simple and call.nbytes >= links.eager.get(facts.net, math.inf):
+        # The constants are in seconds, the library's table of latencies is in microseconds.
         inter += links.rendezvous * 1e6
     inter += call.fabric.hop_delay * 1e6
     inter += links.software.get(facts.net, 0.0) * 1e6
@@ -273,8 +275,10 @@ def count_hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, fl
     Returns:
         Steps inside a node, and steps between nodes.
     """
+    # Smooth, where NCCL's own count (`tuner.compute_latency`) rounds down.
     depth = math.log2(facts.nodes)
     if algorithm == "Tree":
+        # Up to the root and down again; inside a node the tree is a chain.
         return 2 * (facts.local_ranks - 1), 2 * depth
     if algorithm in c.IN_NVSWITCH:
         return 1, 2 * depth
@@ -317,6 +321,7 @@ def compute_fill_time(call: Call, steps: float, byte_time: float) -> float:
     share = links.fill[call.protocol]
     if facts.nodes == 1 and facts.wiring in ("pcie", "host"):
         share *= links.fill_pcie
+    # The pipeline fills once, however many bytes follow: the longer the bytes take, the less of it is left to see.
     fading = 1 + byte_time / (wait * links.fade[call.protocol])
     pipeline = _compute_slowness(facts) * share * math.sqrt(wait * byte_time) / fading
     return pipeline + compute_drain_time(call, byte_time)
@@ -473,6 +478,8 @@ def _time_loads(call: Call, loads: LinkLoads) -> dict[str, float]:
             )
     times[{"host": "host"}.get(facts.wiring, "pcie")] = max(compute_host_times(call).values())
     if loads.card > 0:  # GPUs of a node may count as nodes, and still write to one another
+        # `card_spread` of the loads is how many cards share a GPU's traffic, that of the links how much of the gain
+        # arrives: 0 is none of it, 1 is all.
         cards = 1 + (loads.card_spread - 1) * links.card_spread
         bytes_of_card = loads.card * loads.card_rate * nbytes / cards
         times[facts.net] = bytes_of_card / compute_card_rate(call, loads.card_rate)
@@ -526,6 +533,8 @@ def get_payload(call: Call) -> float:
     Returns:
         The share; 1 where the protocol has no flags.
     """
+    # `protocol_overhead` 1 counts the flags as NCCL's source has them, 0 leaves them out (one of the terms that can
+    # be turned off).
     return 1 - (1 - _PAYLOAD[call.protocol]) * call.links.protocol_overhead
 
 
@@ -644,6 +653,7 @@ def get_intra_kind(facts: Facts) -> str:
         A key of `links.CARRIES`.
     """
     if facts.wiring in ("nvswitch", "mesh", "cube"):
+        # The generation of NVLink is that of the newest GPU known which is not newer than this one.
         return f"nvlink-{max(cc for cc in (70, 80, 90, 100) if cc <= max(facts.cc, 70))}"
     if facts.wiring == "pcie":
         return f"pcie{facts.pcie}"
@@ -748,6 +758,7 @@ def _compute_nccl_cap(call: Call) -> float:
     which is twice its share and binds only where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
     """
     comm, column = call.comm, c.get_cap_column(call.comm.nodes)
+    # The table is in GB/s for each channel of the search, and two of those that run make one of them.
     row, channels = c.get_generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9
     if call.algorithm in c.IN_NVSWITCH:
         return math.inf

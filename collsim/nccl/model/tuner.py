@@ -367,6 +367,8 @@ def _is_ll128_safe(graph: Graph, comm: Communicator) -> bool:
     worst_type = "PXB"
     if comm.cc >= 90:
         worst_type = "PXN"
+    # LL128 needs stores of 128 bytes that arrive as one. NVLink keeps them whole; over PCIe only paths that stay
+    # below the host bridge do, so NCCL asks for near cards and, before Hopper, for GPUs of one generation.
     is_near = comm.nodes == 1 or c.is_type_at_most(graph.type_inter, worst_type)
     is_one_generation = comm.cc == max_cc or comm.cc >= 90
     return c.is_type_at_most(graph.type_intra, "NVB") and is_near and comm.cc >= 70 and is_one_generation
@@ -399,6 +401,8 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
     bus = _cap_bandwidth(algorithm, protocol, graph.channels * channel, graph, comm)
     if collective in ("allgather", "reduce_scatter") and algorithm != "Ring":
         return bus
+    # From what the bus carries to nccl-tests' size: a tree sends all of it up and down again, a ring its steps /
+    # ranks.
     return bus * (0.5 if algorithm == "Tree" else comm.ranks / c.count_ring_steps(collective, comm.ranks))
 
 
@@ -505,6 +509,7 @@ def compute_tuner_time(collective: str, cost: TunerCost, comm: Communicator, nby
     if comm.rccl:
         return latency + nbytes / (1000 * bandwidth * rccl.get_bandwidth_correction(algorithm, protocol, comm, nbytes))
     if collective == "allreduce":
+        # Which power of two of 64 bytes the size reaches: the column of NCCL's table treeCorrectionFactor.
         level = (nbytes >> 6).bit_length() - 1
         has_nvls_correction = comm.cc >= 100 and comm.cpu != "arm" and comm.release is None
         is_corrected = algorithm == "Tree" or (algorithm == "NVLSTree" and has_nvls_correction)
@@ -512,6 +517,7 @@ def compute_tuner_time(collective: str, cost: TunerCost, comm: Communicator, nby
             bandwidth *= c.TREE_CORRECTION[protocol][level]
         if algorithm == "Ring" and protocol == "Simple" and comm.nodes > 1:
             latency *= _get_plateau_factor(comm, nbytes)
+    # A thousand bytes in a microsecond are 1 GB/s.
     return latency + nbytes / (1000 * bandwidth)
 
 
@@ -544,6 +550,7 @@ def choose_resources(algorithm: str, protocol: str, comm: Communicator, nbytes: 
         return channels_by_nodes[comm.nodes > 1], c.NVLS_THREADS
     channels = comm.running_channels
     threads, thread_bytes = _get_thread_limits(algorithm, protocol, comm)
+    # Channels are given up first, then threads (topoGetAlgoInfo): the second loop starts from what the first left.
     while nbytes < channels * threads * thread_bytes and channels >= 2:
         channels -= 1
     while nbytes < channels * threads * thread_bytes and threads % c.THREADS_HALVED == 0:

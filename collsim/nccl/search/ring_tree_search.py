@@ -340,6 +340,8 @@ class _Rounds:
     ) -> tuple[Solution | None, int]:
         """The solution of a round, `best` where that is not surpassed, and the steps it took."""
         allowed = self._find_allowed_paths(constraints, intra_speed, inter_speed, max_channels)
+        # A round that did not get all channels goes the same way for whoever asks with the same paths and limits; it
+        # is repeated only where what it reached would now count as better.
         key = allowed.cache_key, constraints.cross_nic, constraints.pattern, constraints.same_order, max_channels
         earlier = self._unfilled_rounds.get(key)
         if earlier and not (
@@ -383,9 +385,11 @@ def _find_most_rings(rounds: _Rounds) -> Solution | None:
             max_channels, best_total = _count_ring_channels(node, speed, constraints.intra_type), 0.0
             if best is not None:
                 best_total = best.total_speed
+            # Even with all channels this speed would not surpass what is at hand; 1e-6 GB/s is rounding.
             if max_channels * speed <= best_total + 1e-6:
                 continue
             best, steps_taken = rounds.run(constraints, speed, speed, best, 1, max_channels)
+            # NCCL gives up after so many steps of all rounds together, so steps are counted as it does.
             steps_left -= steps_taken
             if best and (best.total_speed >= limit - 1e-6 or steps_left < 0):
                 return best

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 
 from ..workload.model import Model
 
-FIRST_BUCKET_BYTES, BUCKET_BYTES = (
-    2**20,
-    25 * 2**20,
-)  # bytes: the first bucket's cap and that of the others, unless the user gives one
-BROADCAST_PIECE_BYTES = (
-    250 * 2**20
-)  # bytes of a piece in which DDP broadcasts buffers (torch/nn/parallel/distributed.py, broadcast_bucket_size)
+#: Bytes that close the first bucket, and each other one, unless the user gives a cap. The first is small so that
+#: sending begins early.
+FIRST_BUCKET_BYTES, BUCKET_BYTES = 2**20, 25 * 2**20
+#: Bytes of a piece in which DDP broadcasts buffers (torch/nn/parallel/distributed.py, broadcast_bucket_size).
+BROADCAST_PIECE_BYTES = 250 * 2**20
 #: Bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py).
 HOOK_ITEM_BYTES = {"fp16": 2, "bf16": 2}
 _ENDLESS = 2**63
@@ -69,6 +67,7 @@ def build_initial_buckets(model: Model, first: int, cap: int) -> list[list[int]]
         Numbers of the tensors of each bucket, in the order of launch.
     """
     sizes, kinds = zip(*model.tensors, strict=True) if model.tensors else ((), ())
+    # Registered first is needed first in the forward pass, so its gradient is ready last: launch is in reverse.
     return sorted(assign_buckets(sizes, kinds, (first, cap)), key=min)[::-1]
 
 

@@ -46,6 +46,9 @@ class FsdpSync(ReplicaSync):
             self.wire = self.item_bytes
         self.sharded = [_split_groups(groups, self.shards) for groups in self.dense_groups]
         self.replicated = [_list_stride_groups(groups, self.shards) for groups in self.dense_groups]
+        # By lane and block: the allgather that brought a block which is still there. By lane: the latest
+        # reduce-scatter, all reductions that the optimizer waits for, and units of the root whose gradients are not
+        # reduced yet.
         self.alive: dict[tuple[int, int], int] = {}
         self.reduced: dict[int, int] = {}
         self.waits: dict[int, list[int]] = {}
@@ -62,6 +65,7 @@ class FsdpSync(ReplicaSync):
 
     def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
         """A GPU's shard, in float32."""
+        # Shards accumulate in float32, 4 bytes, whatever computes.
         return 4.0 * unit.parameters / self.shards
 
     def estimate_exposed_time(
@@ -88,9 +92,13 @@ class FsdpSync(ReplicaSync):
                 continue
             gather = time_collective("allgather", size * self.item_bytes, groups)
             reduce = time_collective("reduce_scatter", self.count_gradient_bytes(size), groups)
+            # What the forward pass freed is gathered once more for the backward pass.
             again = 0.0
             if self.strategy.reshard_after_forward:
                 again = gather
+            # A gather hides behind the block before it, which takes about as long as this one; without prefetch
+            # (`hidden` is 0) behind nothing. In the backward pass the second gather and the reduction of the block
+            # behind have the same cover, and the longer of them decides.
             exposed += max(0.0, gather - u.forward * hidden) + max(
                 0.0, again - u.backward * hidden, reduce - u.backward
             )
@@ -280,6 +288,7 @@ class FsdpSync(ReplicaSync):
         after: tuple[int, ...] = (last,)
         if behind is not None:
             after = (last, behind)
+        # Read in the type of the computation, written in that of the wire.
         moved = float(elements * (self.item_bytes + self.wire))
         copied = w.step_builder.add_task(
             f"into {name}", "copy", (lane,), dependencies=after, microbatch=micro, memory_bytes=moved, ops=1
@@ -293,6 +302,7 @@ class FsdpSync(ReplicaSync):
             )
             self.reduced[lane] = done
         if self.strategy.replicate > 1:
+            # Rounded up: FSDP pads shards to equal sizes.
             part, groups = -(-size // self.shards), self.replicated[lane]
             done = w.add_collective(lane, "replicate", "allreduce", f"replicate {name}", groups, part, (done,), micro)
         self.waits.setdefault(lane, []).append(done)

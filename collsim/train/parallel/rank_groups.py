@@ -47,6 +47,7 @@ class RankGrid:
     @property
     def _cube(self) -> np.ndarray:
         """Ranks with an axis for each way, the slowest first."""
+        # The last axis of an array varies fastest, the first name of the order does.
         return np.array(self.ranks).reshape([getattr(self, axis) for axis in reversed(self._axes)])
 
     def list_groups(self, *axes: str) -> Groups:

@@ -145,6 +145,7 @@ class ReplicaSync:
         parameters = count * self.item_bytes
         if self.has_wide_weights:
             parameters += self.weight_bytes * updated
+        # The table counts bytes of state for a parameter of 4 bytes.
         state = OPTIMIZERS[self.workload.optimizer][0] * self.weight_bytes // 4
         return {"parameters": parameters, "optimizer": state * updated}
 
@@ -289,6 +290,8 @@ class BucketedSync(ReplicaSync):
                 continue
             took = [time_collective(self.kind, self.count_gradient_bytes(size), groups[lane]) for size in sizes]
             if self.strategy.overlap:
+                # Reductions follow one another beside the backward pass of all units, but that of the first unit,
+                # whose gradients come last, begins when the pass has ended.
                 exposed += max(took[0], sum(took) - last)
             else:
                 exposed += sum(took)

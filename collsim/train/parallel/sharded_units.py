@@ -299,6 +299,8 @@ def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
     """
     elements, masks, t = layer.activations, layer.mask_bytes, cut.tensor
     if cut.recompute == "selective" and layer.partition == "heads":
+        # Selective: the scores of all pairs of tokens and their dropout masks are computed again; the layer's result
+        # and its keys and values stay.
         elements, masks = min(elements, layer.outputs + layer.kv_size), 0.0
     split = 1
     if layer.partition in ("row", "heads"):
@@ -331,6 +333,8 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
     if not layer.partition and cut.sequence:
         whole = 0.0
     whole = min(whole, layer.traffic)
+    # `whole` is what each GPU of a tensor parallel group reads or writes in full: the input of a layer that is cut by
+    # columns, the output of one that is cut by rows. The rest is cut in t parts.
     moved = (whole + (layer.traffic - whole) / t) * samples
     share = 1
     if layer.partition:
@@ -360,6 +364,7 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
         share = 1
         if cut.sequence:
             share = cut.tensor
+        # Each token goes to `top_k` experts; once there and once back.
         out.append(CollectiveCall("expert", "alltoall", round(layer.outputs * layer.top_k * tokens / share), 2))
     if cut.tensor > 1 and layer.partition == "row":
         kinds: tuple[str, ...] = ("allreduce",)

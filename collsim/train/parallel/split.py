@@ -197,6 +197,7 @@ class Split(ParallelStrategy):
         """
         listed, pipe = list(build_units(workload.model, self.build_partition(workload))), self.pipeline
         ranks = pipe.stage_ranks
+        # A head that shares its matrix with the embedding needs a copy where the two are on different GPUs.
         if ranks[-1] != ranks[0] and (tied := count_tied_elements(workload.model)):
             listed[-1] = replace(listed[-1], tied_elements=tied)
         return [tuple(part) for part in divide_units(listed, len(ranks), self.label)]
@@ -282,7 +283,7 @@ def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
         raise CollsimError(message, e=e, name=model.name, has=has)
 
 
-def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[list[ModelUnit]]:
+def divide_units(listed: Sequence[ModelUnit], stages: int, label: str) -> list[list[ModelUnit]]:
     """Divide units over stages.
 
     Equal blocks as Megatron-LM has them: as many in each, with what is before and behind them on the first and the last
@@ -292,7 +293,7 @@ def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[li
     Args:
         listed: Units in the order of the forward pass.
         stages: Number of stages.
-        says: The strategy as text, for the error.
+        label: The strategy as text, for the error.
 
     Returns:
         The units of each stage.
@@ -305,7 +306,7 @@ def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[li
         return [list(listed)]
     if len(listed) < stages:
         message = "{says}: {stages} stages, and the model has {listed} layers or blocks to share"
-        raise CollsimError(message, says=says, stages=stages, listed=len(listed))
+        raise CollsimError(message, says=label, stages=stages, listed=len(listed))
     alike = len({tuple(layer.tensors for layer in listed[i].layers) for i in blocks}) == 1
     if not alike or len(blocks) < stages:
         return _divide_by_flops(listed, stages)
@@ -313,6 +314,7 @@ def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[li
     if many % stages == 0:
         counts = [many // stages] * stages
     else:
+        # What is before the blocks (embedding) and behind them (norm and head) costs about as much as a block each.
         each, more = divmod(many + 2, stages)
         counts = [each + (i < more) for i in range(stages)]
         counts[0] -= 1
@@ -333,6 +335,7 @@ def _divide_by_flops(listed: Sequence[ModelUnit], stages: int) -> list[list[Mode
     begin = 0
     for left in range(stages, 0, -1):
         share, taken, end = sum(costs[begin:]) / left, 0.0, begin
+        # Leave a unit for each stage to come; take the next one if more than half of it still belongs to the share.
         while end < len(listed) - (left - 1) and (end == begin or taken + costs[end] / 2 < share or left == 1):
             taken += costs[end]
             end += 1

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Optimizer: TypeAlias = Literal["adam", "momentum", "sgd", "none"]
 #: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
-#: moments (reads the
-#: gradient, weight and moments, writes three of them), SGD with momentum one (torch/optim/adam.py, sgd.py).
+#: moments (reads the gradient, the weight and both, and writes all but the gradient), SGD with momentum one
+#: (torch/optim/adam.py, sgd.py).
 OPTIMIZERS: dict[str, tuple[int, int]] = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
 
 

@@ -138,6 +138,9 @@ def _build_interleaved_order(ranks: int, rank: int, micros: int, interleave: int
     backward, hops = BACKWARD, 2 * (ranks - 1 - rank)
     if split:
         backward, hops = INPUT, ranks - 1 - rank
+    # Before the first backward pass: all rounds of the rank's earlier stages, and as many passes as the last stage
+    # takes to answer. A backward pass in one piece waits for the way there and back, one in halves is answered after
+    # one way.
     ahead = min((interleave - 1) * group + hops, total)
     passes = _Passes(ranks, rank, group, interleave)
     for op in range(ahead):
@@ -146,6 +149,7 @@ def _build_interleaved_order(ranks: int, rank: int, micros: int, interleave: int
         if ahead + op < total:
             passes.run(FORWARD, ahead + op)
         passes.run(backward, op)
+        # Weights' gradients are computed where the rank would wait otherwise, `rank` passes later.
         if split and op >= rank:
             passes.run(WEIGHT, op - rank)
     if split:
@@ -167,5 +171,6 @@ class _Passes:
         if kind == FORWARD:
             local = turn
         else:
+            # Backward passes go through the rank's stages from the last to the first.
             local = self.interleave - 1 - turn
         self.out.append((Action(kind, local * self.ranks + self.rank, around * self.group + micro),))

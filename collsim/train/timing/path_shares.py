@@ -67,6 +67,7 @@ def share_network_time(step: TrainingStep, seconds: Floats) -> Floats:
 
 def _find_corner(low: _PathTime, high: _PathTime) -> float:
     """The factor at which the line of one path meets the line of another."""
+    # Parallel lines are one line: there is no longer path in between.
     if high.slope <= low.slope:
         return high.factor
     corner = (low.time - low.slope * low.factor - high.time + high.slope * high.factor) / (high.slope - low.slope)
@@ -79,6 +80,7 @@ def _find_longest_path(step: TrainingStep, seconds: Floats, factor: float) -> _P
     scaled = np.where(network, factor * seconds, seconds).tolist()
     ends: list[float] = []
     latest: list[int] = []
+    # Tasks are listed behind those that they wait for, so one pass in their order is enough.
     for before, spent in zip(step.predecessors, scaled, strict=True):
         previous = max(before, key=ends.__getitem__, default=-1)
         latest.append(previous)
@@ -88,6 +90,7 @@ def _find_longest_path(step: TrainingStep, seconds: Floats, factor: float) -> _P
     if not ends:
         return _PathTime(factor, 0.0, [], 0.0)
     collectives: list[int] = []
+    # Back from the task that ends last, each time to the task whose end it waited for.
     number = ends.index(max(ends))
     time = ends[number]
     while number >= 0:

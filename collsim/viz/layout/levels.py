@@ -36,6 +36,7 @@ def find_levels(picture: Picture, lowest: list[int]) -> list[list[int]]:
         picture: What is drawn of the topology.
         lowest: Devices at the bottom (cards or nodes).
     """
+    # Breadth first: `order` grows while it is walked, so each switch is met over its shortest way from below.
     near, far, order = picture.neighbours(), dict.fromkeys(lowest, 0), list(lowest)
     for d in order:
         for s in near[d]:
@@ -104,6 +105,7 @@ def _place_level(sheet: Sheet, level: list[int], left: float, right: float, y: f
     if alone:
         gap = 30.0
     else:
+        # Many cables need height, or they would run nearly level and could not be told apart; by eye, within limits.
         gap = max(44.0, min(84.0, 3.0 * sum(len(picture.neighbours()[d]) for d in level) ** 0.75))
     bottom = y - gap
     if alone:

@@ -218,6 +218,7 @@ def _merge_devices(
     count = 1 + int(device_of.max(initial=-1))
     if first is None:
         first = np.full(count, -1)
+        # From the last to the first, so that what is written last is the lowest device of each box.
         drawn_devices = np.flatnonzero(device_of >= 0)[::-1]
         first[device_of[drawn_devices]] = drawn_devices
     whole = (shape == "cluster") & (devices.node[first] >= 0)  # boxes that stand for a node
@@ -263,9 +264,11 @@ def _merge_links(
     first of each. They keep the order of the topology."""
     links = topology.links
     drawn = (a >= 0) & (b >= 0) & (a != b)
+    # One whole number for (from, to, cable); `max` keeps it valid where nothing is drawn.
     key = (a * max(1, count) + b) * max(1, len(links.cables)) + links.cable
     _, lead, inverse = np.unique(key[drawn], return_index=True, return_inverse=True)
     link_of = np.full(len(links), -1, np.int64)
+    # `unique` sorts by key. The rank of each group's first link puts the groups back in the topology's order.
     link_of[drawn] = np.argsort(np.argsort(lead))[inverse.ravel()]
     return drawn, link_of, np.flatnonzero(drawn)[np.sort(lead)]
 
@@ -286,4 +289,5 @@ def sum_bandwidths(bandwidth: Floats, link: Ints, count: int, carried: Carried |
     busiest = np.zeros(count)
     np.maximum.at(busiest, link, carried / bandwidth)
     moved = np.bincount(link, weights=carried.astype(np.float64), minlength=count)
+    # All bytes over the time of the busiest link: the rate at which the drawn link is in use as long as that one.
     return np.where(busiest > 0, moved / np.where(busiest > 0, busiest, 1), total)

@@ -84,6 +84,8 @@ def _describe_measurement(trace: RealTrace) -> dict[str, object]:
             compute_step_ends(table["step"], trace_of_step.finish[None], schedule.steps)[0]
             for trace_of_step in (fitted, trace.predicted)
         ]
+        # How much later each step ends with the measured latencies than predicted, less what the steps before it are
+        # late: what this step alone adds.
         expected = np.diff(step_ends[0] - step_ends[1], prepend=0.0).tolist()
     return {
         "time": trace.time,

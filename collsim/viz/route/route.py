@@ -32,7 +32,7 @@ class RankRoute:
     """One way, as plain data.
 
     Attributes:
-        said: nvidia-smi's and NCCL's words for it, English and Chinese; empty where there are none.
+        description: nvidia-smi's and NCCL's words for it, English and Chinese; empty where there are none.
         hops: for each link `from`, `to` (pairs of words), `cable`, `kind`, `bandwidth` (B/s), `alpha` (s), `ring`
             (share of its capacity that the ring uses), `hot` (it is the one that limits the ring).
         alpha: seconds of latency; `bandwidth`: of the slowest hop, B/s; `limit`: that hop's cable.
@@ -129,6 +129,7 @@ def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict
             "bandwidth": hop.bandwidth,
             "alpha": hop.alpha,
             "ring": min(1.0, float(used[hop.link])),
+            # Several hops may be as busy as each other; two percent is rounding of shares.
             "hot": bool(used[hop.link] >= max(_BUSY, 0.98 * top)),
         }
         for hop in route

@@ -102,6 +102,7 @@ def _group_links(trace: Trace) -> list[Group]:
         classes.setdefault((kind, between.get(link) if kind in _NETWORK else None), []).append(link)
     groups = []
     for (kind, nodes), members in classes.items():
+        # The busiest first: links are one line as long as they are within _ALIKE of the first of the line.
         members.sort(key=lambda i: (-share[i], i))
         begin = 0
         for end in range(1, len(members) + 1):
@@ -121,6 +122,7 @@ def _find_node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
     node = trace.topology.devices.node[trace.topology.endpoint_device[trace.placement]]
     a = np.repeat(node[src], routes.hops)
     b = np.repeat(node[dst], routes.hops)
+    # None marks a link that data of more than one pair of nodes cross.
     pair_of_link: dict[int, tuple[int, int] | None] = {}
     for link, pair in zip(routes.link.tolist(), zip(a.tolist(), b.tolist(), strict=True), strict=True):
         if pair_of_link.get(link, pair) == pair:

@@ -19,9 +19,9 @@ from ...shell.notes import (
     draw_headline,
     draw_mistake,
     draw_note,
-    draw_title,
     format_quantity,
     format_small,
+    format_title,
     format_verdict,
 )
 from ...shell.page import register_page
@@ -38,7 +38,7 @@ _TYPES = ["txt", "log", "out", "xml", "csv", "json"]
 @register_page(PAGE, 68, address=PageAddress(JobTexts()))
 def draw() -> None:
     """Draw the page: what is given on the left, what it says on the right."""
-    st.html(draw_title(t("diagnosis.title"), t("diagnosis.note")))
+    st.html(format_title(t("diagnosis.title"), t("diagnosis.note")))
     head = st.container()
     inputs, machine, findings = st.columns([1, 1.7, 1.7], gap="small")
     with inputs:

@@ -24,8 +24,8 @@ from ...shell.address import leave
 from ...shell.charts import MEBI, build_bar_column, build_text_column, draw_table, number_column, show_frame
 from ...shell.controls import draw_tabs
 from ...shell.notes import (
-    bound_note,
     complain,
+    describe_bound,
     draw_headline,
     draw_mistake,
     draw_note,
@@ -141,7 +141,7 @@ def _draw_headline(outcome: Outcome) -> None:
         "time": (format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
         "algbw": (format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),
         "busbw": (format_bandwidth(f.busbw), t("busbw.note", factor=snippets.write_factor(f.factor, f.ranks))),
-        "bound": (format_time(f.bound), bound_note(f.bound, f.gap)),
+        "bound": (format_time(f.bound), describe_bound(f.bound, f.gap)),
     }
     draw_headline(
         *(format_quantity(_name_figure(name), value, of) for name, (value, of) in rows.items()),

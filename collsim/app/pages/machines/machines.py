@@ -22,7 +22,7 @@ from ...shell import codebox, player
 from ...shell.address import get_menu, get_remembered, leave, remember
 from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_fabric
 from ...shell.machine_box import draw_machine_box
-from ...shell.notes import complain, draw_mistake, draw_note, draw_title, note_html
+from ...shell.notes import complain, draw_mistake, draw_note, format_note, format_title
 from ...shell.open_in import open_in
 from ...shell.page import register_page
 from ...shell.session import forget_widgets, get_language, get_session, t
@@ -53,7 +53,7 @@ def draw() -> None:
     leave(of)
     with notes:
         complain(get_session().complaints)
-    heading.html(draw_title(t("machines.title", a=of.a, b=of.b)))
+    heading.html(format_title(t("machines.title", a=of.a, b=of.b)))
     with notes:
         of, look = _find_routes(of)
     _draw_cards(look, of)
@@ -298,7 +298,7 @@ def _draw_bars(heading: str, rows: list[tuple[str, float]]) -> str:
         )
         lines += f'<span>{escape_text(name)}</span>{rail}<b style="text-align:right">{format_time(seconds)}</b>'
     grid = "display:grid;grid-template-columns:auto 1fr auto;gap:6px 12px;align-items:center;font-size:15px"
-    return f'<div>{note_html(heading)}<div style="{grid}">{lines}</div></div>'
+    return f'<div>{format_note(heading)}<div style="{grid}">{lines}</div></div>'
 
 
 # ---- as code, one's own, and about ---------------------------------------------------------------------------------

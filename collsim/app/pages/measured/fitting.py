@@ -15,7 +15,7 @@ from ...scenario.choice import read_file_fields
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import draw_headline, draw_note, format_figure, format_small, format_verdict, note_html
+from ...shell.notes import draw_headline, draw_note, format_figure, format_note, format_small, format_verdict
 from ...shell.open_in import open_in
 from ...shell.results import get_latest
 from ...shell.session import is_dark, t
@@ -36,7 +36,7 @@ def draw_calibration(selection: Selection) -> None:
     """
     with st.container(border=True, key="card_fit"):
         words, button = st.columns([4, 1.2], vertical_alignment="center", gap="medium")
-        words.html(f"<b>{escape_text(t('fit.title'))}</b>{note_html(t('fit.note'))}")
+        words.html(f"<b>{escape_text(t('fit.title'))}</b>{format_note(t('fit.note'))}")
         if button.button(t("fit.do"), key="fit_do", type="primary", width="stretch"):
             st.session_state[_ASKED] = selection
         if st.session_state.get(_ASKED) != selection:

@@ -31,9 +31,9 @@ from ...shell.notes import (
     draw_headline,
     draw_mistake,
     draw_note,
-    draw_title,
     format_figure,
     format_small,
+    format_title,
     format_verdict,
 )
 from ...shell.page import register_page
@@ -176,7 +176,7 @@ def _count_alike(orders: nccl_log.Orders) -> str:
 def _draw_controls(selection: Selection) -> Selection:
     """One row: title, which run, what the model is told."""
     heading, which, told_column = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
-    heading.html(draw_title(t("measured.title"), t("measured.note")))
+    heading.html(format_title(t("measured.title"), t("measured.note")))
     with which:
         names = {name: _build_title(name) for name in (*load_published_runs(), OWN)}
         run = choose("e_run", t("measured.run"), names, selection.run)

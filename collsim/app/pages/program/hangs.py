@@ -13,7 +13,7 @@ from collsim.programs.hangs.stacks import format_logs, format_stacks
 from ...scenario.address import PageAddress, Word
 from ...scenario.choice import create_name_reader
 from ...shell.address import get_menu, get_remembered, leave, remember
-from ...shell.notes import complain, draw_note, draw_part, draw_title, format_verdict
+from ...shell.notes import complain, draw_note, draw_part, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.session import choose_text, get_language, get_session, t
 from . import program_drafts as drafts
@@ -68,7 +68,7 @@ def draw() -> None:
     _draw_list(choice)
     st.html(f"<style>{parts.STYLE}{_STYLE}{_build_list_style(choice)}</style>")
     where = t("hangs.count", number=NAMES.index(hang.name) + 1, all=len(NAMES), library=hang.library)
-    title = draw_title(choose_text(hang.title), choose_text(hang.cause))
+    title = format_title(choose_text(hang.title), choose_text(hang.cause))
     st.html(f'<div class="cs-hang"><small>{escape_text(where)}</small>{title}</div>')
     complain(get_session().complaints)
     with st.container(key="hang_stage"):

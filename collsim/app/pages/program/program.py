@@ -18,7 +18,7 @@ from ...scenario.mistakes import write_sentence
 from ...shell.address import get_menu, get_remembered, leave, remember
 from ...shell.controls import choose, choose_quantity, label_machine, number
 from ...shell.filebox import play_schedule
-from ...shell.notes import complain, draw_note, draw_title, format_verdict
+from ...shell.notes import complain, draw_note, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -53,7 +53,7 @@ def draw() -> None:
     draft = replace(draft, code=get_typed_code(draft.code, draft.turn, _EDITOR))
     complaints = list(get_session().complaints)
     draft = _draw_controls(draft)
-    st.html(f"<style>{_STYLE}{parts.STYLE}</style>{draw_title(t('program.title'), t('program.below'))}")
+    st.html(f"<style>{_STYLE}{parts.STYLE}</style>{format_title(t('program.title'), t('program.below'))}")
     complain(complaints)
     leave(draft)
     with st.container(key="program_stage"):

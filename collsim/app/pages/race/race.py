@@ -51,7 +51,7 @@ from ...shell.controls import (
     switch,
 )
 from ...shell.machine_box import draw_machine_box
-from ...shell.notes import complain, draw_heading, draw_mistake, draw_note, draw_title
+from ...shell.notes import complain, draw_heading, draw_mistake, draw_note, format_title
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import forget_widgets, get_language, get_session, t
@@ -114,7 +114,7 @@ def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     """Title, which race, and what all runners share."""
     first = runners[0]
     head, which, what, size, engine = st.columns([2.6, 3, 1.7, 1.5, 1.8], vertical_alignment="bottom", gap="small")
-    head.html(draw_title(t("race.title"), t("race.nominal")))
+    head.html(format_title(t("race.title"), t("race.nominal")))
     with which:
         st.session_state["w_race"] = lineup.name_ready_race(runners)
         names = {name: t(f"race.{name}") for name in (*lineup.READY, "own")}

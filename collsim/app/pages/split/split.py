@@ -24,10 +24,10 @@ from ...shell.notes import (
     complain,
     draw_headline,
     draw_mistake,
-    draw_title,
     format_figure,
     format_quantity,
     format_small,
+    format_title,
     format_verdict,
 )
 from ...shell.page import register_page
@@ -45,7 +45,7 @@ PAGE = "split"
 def draw() -> None:
     """Draw the page: tabs and controls in rows, figures of the split that is open, map and table."""
     choice: SplitChoice = get_remembered(PAGE)
-    st.html(draw_title(t("page.split"), t("split.below")))
+    st.html(format_title(t("page.split"), t("split.below")))
     draw_tabs(PAGE)
     choice = _choose_training(choice)
     choice = _open(choice)
@@ -165,6 +165,7 @@ def _draw_card(
         opened = -1
     else:
         opened = find_open_row(choice, table)
+    # A click comes back as the number of a row, which only the table that was drawn can tell.
     st.session_state["split_table"] = table
     data = {
         "id": repr(choice),
@@ -259,9 +260,11 @@ def build_megatron_options(choice: SplitChoice) -> str:
         choice: What is chosen on the page Split.
 
     Raises:
-        CollsimError: for what it has not
+        CollsimError: Megatron-LM has no options for such a split.
     """
-    from collsim.train.parallel.megatron_command import build_megatron_command as line
+    from collsim.train.parallel.megatron_command import build_megatron_command
 
     gpus = cs.machine(choice.machine).ranks
-    return line(choice.split, cs.model(choice.model), choice.batch, choice.micro, choice.recompute, choice.nodes, gpus)
+    return build_megatron_command(
+        choice.split, cs.model(choice.model), choice.batch, choice.micro, choice.recompute, choice.nodes, gpus
+    )

@@ -15,7 +15,7 @@ from collsim.viz.sentences.words import format_percent, name_kind
 from ...scenario.mistakes import write_sentence
 from ...shell import charts
 from ...shell.look import color
-from ...shell.notes import draw_mistake, draw_note, draw_part, draw_title
+from ...shell.notes import draw_mistake, draw_note, draw_part, format_title
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, is_dark, t
 from . import growth
@@ -45,7 +45,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     growth_result: GrownStep = latest_result[0]
     with top:
         below = t("train.scaling.below", machine=growth_result.machine, time=format_time(growth_result.time))
-        st.html(draw_title(t("train.show.scaling"), below))
+        st.html(format_title(t("train.show.scaling"), below))
     draw_part(t("train.scaling"))
     if growth_result.trouble is not None:
         draw_mistake(write_sentence(growth_result.trouble, get_language()))

@@ -22,10 +22,10 @@ from ...shell.notes import (
     complain,
     draw_headline,
     draw_mistake,
-    draw_title,
     format_figure,
     format_quantity,
     format_small,
+    format_title,
     format_verdict,
 )
 from ...shell.page import register_page
@@ -47,7 +47,7 @@ PAGE = "train"
     15,
     address=training_choice.ADDRESS,
     moment=("t",),
-    run=lambda value: _select_timed(value),
+    run=lambda value: _select_timed(value),  # a name that is defined below
     on_machine=training_choice.build_choice,
 )
 def draw() -> None:
@@ -170,8 +170,6 @@ def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingCho
         )
         if latest_opened is not None:
             opened = latest_opened[0]
-        else:
-            opened = None
     mount = st.components.v2.component("collsim_step", js=read_bundle("step"))
     data = {
         "id": repr(drawn),
@@ -209,18 +207,12 @@ def _describe_change(change: ChangedStep) -> dict[str, object]:
 
 def _describe_opened(collective: CollectiveOpened) -> dict[str, object]:
     """The collective that is open, as the card shows it."""
+    link = trouble = ""
     if collective.query is not None:
-        page = get_menu()["explore"].url_path
-    else:
-        page = ""
-    if collective.query is not None:
-        link = f"{page or '/'}?{urlencode(collective.query | {'lang': get_language()})}"
-    else:
-        link = ""
+        page = get_menu()["explore"].url_path or "/"  # the first page of the menu has an empty path
+        link = f"{page}?{urlencode(collective.query | {'lang': get_language()})}"
     if collective.trouble is not None:
         trouble = write_sentence(collective.trouble, get_language())
-    else:
-        trouble = ""
     return asdict(replace(collective, query=None, trouble=None)) | {"link": link, "trouble": trouble}
 
 
@@ -272,7 +264,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
             texts = [t("train.one", machine=step_race.machine)]
         else:
             texts = []
-        st.html(draw_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
+        st.html(format_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.way.{name}") for name in rivals.WAYS}
     if step_race.failed:
         draw_mistake(

@@ -26,7 +26,7 @@ from ...shell.address import get_remembered, leave, remember
 from ...shell.charts import MEBI, Picture, build_bar_column, build_text_column, number_column
 from ...shell.controls import add_space, choose, draw_folded, forget, label_algorithm, label_machine
 from ...shell.look import color
-from ...shell.notes import complain, draw_heading, draw_note, draw_title, format_verdict
+from ...shell.notes import complain, draw_heading, draw_note, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, is_dark, t
@@ -87,7 +87,7 @@ def draw() -> None:
     draw_sidebar(PAGE)
     if (before.machine, before.nodes, before.fabric) != (now.choice.machine, now.choice.nodes, now.choice.fabric):
         _forget_place()
-    st.html(draw_title(t("whatif.title")))
+    st.html(format_title(t("whatif.title")))
     draw_cards(now.choice, get_remembered(PAGE), PAGE, load_cables(now.choice))
     edit = _draw_changes(now.choice, get_remembered(PAGE))
     leave(edit)

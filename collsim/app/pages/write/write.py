@@ -20,7 +20,7 @@ from ...scenario.choice import list_played_collectives
 from ...scenario.mistakes import write_sentence
 from ...shell.address import get_remembered, leave, remember
 from ...shell.controls import SIZES, choose_quantity, label_machine, number, pick
-from ...shell.notes import bound_note, complain, draw_mistake
+from ...shell.notes import complain, describe_bound, draw_mistake
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -194,7 +194,7 @@ def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
 def _build_figures(schedule: Schedule, figures: dict[str, float], draft: Draft) -> str:
     boxes = [
         (t("time"), format_time(figures["time"]), label_machine(draft.machine)),
-        (t("bound"), format_time(figures["bound"]), bound_note(figures["bound"], figures["gap"])),
+        (t("bound"), format_time(figures["bound"]), describe_bound(figures["bound"], figures["gap"])),
         (t("write.steps"), f"{schedule.steps:,}", t("write.steps.note", transfers=f"{len(schedule):,}")),
         (t("write.sent"), format_bytes(figures["sent"]), t("write.sent.note", share=f"{figures['share']:.4g}")),
     ]
