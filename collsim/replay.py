@@ -160,9 +160,8 @@ def _collect_results(
         padded[: schedule.ranks, c, : sizes[c]] = work[:, elements]
     mover(schedule, padded, filled, combine)
     contributor, _ = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
-    first = (
-        contributor.shape[1] - schedule.chunks
-    )  # where the results lie, for collectives that have slots of their own for them
+    # Where the results lie, for collectives that have slots of their own for them.
+    first = contributor.shape[1] - schedule.chunks
     for c, elements in enumerate(spans):
         ranks = np.flatnonzero(contributor[:, first + c] != NOTHING)
         yield elements, (ranks, padded[ranks, first + c, : sizes[c]])

@@ -128,6 +128,7 @@ LIMITS = {
     "docstrings whose Args lack a parameter": (0, 0),
     "public functions without Args": (0, 0),
     "separators broken by a line": (0, 0),
+    "comments behind a closing bracket": (0, 0),
 }
 #: Options that mean the same in every algorithm; the docstring of `schedule` describes them once.
 COMMON_OPTIONS = frozenset(["n", "root", "chunks", "channels", "topology"])
@@ -244,6 +245,10 @@ def figures():
         counts["separators broken by a line"] += sum(
             bool(re.match(r"\s*# -{3,}\s*\S.*[^-]\s*$", line) and re.match(r"\s*# -{3,}\s*$", following))
             for line, following in pairwise(lines)
+        )
+        # A formatter broke the statement to make room for the comment, which belongs above it.
+        counts["comments behind a closing bracket"] += len(
+            re.findall(r"^\s*\)  # (?!fmt|type|noqa)", text, re.MULTILINE)
         )
         tree = ast.parse(text)
         for function, owner in public_functions(tree):

@@ -29,9 +29,8 @@ from collsim.topology.network import build_ring_orders
 )
 def reduce_chain(n, root=0, chunks=1, channels=1, topology=None):
     rings = build_ring_orders(topology, n, channels)
-    order = np.array(
-        [np.roll(ring, -1 - int(np.argmax(ring == root))) for ring in rings]
-    )  # from the rank after the root to the root
+    # Each ring is turned until its last rank is the root.
+    order = np.array([np.roll(ring, -1 - int(np.argmax(ring == root))) for ring in rings])
     lane = np.arange(channels)
     rounds = [reduce(order[:, i], order[:, i + 1], chunk=lane, channel=lane) for i in range(n - 1)]
     yield from pipeline_chunks(rounds, chunks, stride=channels)

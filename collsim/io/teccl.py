@@ -244,9 +244,8 @@ def _move_chunks(
     n = len(rank)
     chunks = n * per
     relay = {piece: 2 * chunks + k for k, piece in enumerate(sorted(target))}
-    stored: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(
-        list
-    )  # (source, chunk, node) -> (epoch, piece, step)
+    # (source, chunk, node) -> (epoch, piece, step).
+    stored: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
     for source, chunk, piece in sorted(target):
         stored[source, chunk, source].append((-1, piece, 0))
     steps = _Steps()

@@ -386,9 +386,8 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
         step = compute_step_time(inside_call, "allgather", "Simple") / (facts.local_ranks - 1)
         kinds = _KINDS_INSIDE.get(facts.wiring, ("nvlink", "xgmi"))
         ways = (machine.route(0, peer) for peer in range(1, facts.local_ranks))
-        way = next(
-            (w for w in ways if any(hop.kind in kinds for hop in w)), []
-        )  # pairs may have a bridge that the ring's others lack
+        # Pairs may have a bridge that the ring's others lack.
+        way = next((w for w in ways if any(hop.kind in kinds for hop in w)), [])
         figures |= _build_link_figures(way, kinds, _compute_share(nominal, real, facts.wiring), step)
     if facts.nodes > 1:
         near, far = count_hops("allgather", "Ring", facts)

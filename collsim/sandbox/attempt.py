@@ -208,9 +208,8 @@ def _freeze_schedule(
         block = n
     name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
     schedule = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
-    schedule = replace(
-        schedule, slots=max(schedule.slots, slots, kind.slots(chunks))
-    )  # what a repeated pattern reaches counts
+    # A repeated pattern shifts its chunks, so its later repetitions may need more slots than its first.
+    schedule = replace(schedule, slots=max(schedule.slots, slots, kind.slots(chunks)))
     _refuse_too_many_slots(schedule.slots, schedule.endpoints)
     return schedule
 

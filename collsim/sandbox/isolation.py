@@ -27,9 +27,8 @@ from pathlib import Path
 from ..errors import CollsimError, Sentence
 from . import landlock, syscalls, system
 
-TEMPORARY_FOLDER = (
-    "/tmp"  # the only folder in a box that is not for reading Python; empty, and nothing can be written in it
-)
+#: The only folder in a box that is not for reading Python; empty, and nothing can be written in it.
+TEMPORARY_FOLDER = "/tmp"
 _TEMPORARY_BYTES = 1 << 20
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: What a Python reads beside its own folders: shared libraries, and fonts and zones that matplotlib and pandas look at.

@@ -162,9 +162,8 @@ def _estimate_visits(
 
     if not conditions.jitter:
         return looked_at(np.ones(len(owner), np.bool_))
-    alive = share.max() / (
-        share.max() + conditions.jitter
-    )  # the longer a flow takes beside its jitter, the more go with it
+    # The longer a flow takes beside its jitter, the more go with it.
+    alive = share.max() / (share.max() + conditions.jitter)
     tight = busy[routes.link] >= share[owner] * (1 - 1e-9)
     least, most = looked_at(tight), looked_at(np.isin(routes.link, routes.link[tight]))
     return float(alive * np.sqrt(least * most))

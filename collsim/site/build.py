@@ -233,9 +233,8 @@ def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
             if e.algorithm == name:
                 races.setdefault(f"{e.network}/{e.ranks}", []).append(e.key)
     full = {key: keys for key, keys in races.items() if len(keys) > 1}
-    return dict(
-        sorted(full.items(), key=lambda race: race[0] != "switch/8")
-    )  # the others stay in the order of the places
+    # The first one is what the page opens with; sorting is stable, so the others keep their order.
+    return dict(sorted(full.items(), key=lambda race: race[0] != "switch/8"))
 
 
 def _read_version() -> str:

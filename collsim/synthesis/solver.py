@@ -226,9 +226,8 @@ class _Model:
     def add_variables(self) -> None:
         """Variables for what is neither too early nor useless: no chunk is farther from home than steps allow."""
         src, dst = self.pairs.src.tolist(), self.pairs.dst.tolist()
-        earliest = np.where(self.held_before.T[:, :, None], self.hops[None], 10**6).min(
-            axis=1
-        )  # (chunks, ranks) least steps
+        # (chunks, ranks) least steps.
+        earliest = np.where(self.held_before.T[:, :, None], self.hops[None], 10**6).min(axis=1)
         latest = np.where(self.wanted.T[:, None, :], self.hops[None], -1)
         for c in range(self.chunks):
             for e, (u, v) in enumerate(zip(src, dst, strict=True)):

@@ -392,9 +392,8 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
         raise CollsimError(message, mode=mode)
     t, p = _read_optional_count(row, "tp") or 1, _read_optional_count(row, "pp") or 1
     c = _search_number(r"CP[ =](\d+)", mode) or 1
-    e = max(
-        1, (_search_number(r"EP=(\d+)", mode) or 1) // t
-    )  # Megatron's counts GPUs that share a layer, which share no expert
+    # Megatron's counts GPUs that share a layer, which share no expert.
+    e = max(1, (_search_number(r"EP=(\d+)", mode) or 1) // t)
     dp = gpus // (t * p * c)
     parts: list[ParallelStrategy] = []
     if t > 1:

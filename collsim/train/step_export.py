@@ -108,9 +108,8 @@ def list_trace_events(trace: StepTrace) -> Iterator[dict[str, Any]]:
         Events of Chrome's trace format, times in microseconds.
     """
     task_streams = dict.fromkeys(task.stream for task in trace.step.tasks)
-    streams = list(
-        dict.fromkeys([COMPUTE, NETWORK, *task_streams])
-    )  # a thread each: what runs at the same time is beside it
+    # A thread for each stream, so that a viewer draws what runs at the same time in lines of their own.
+    streams = list(dict.fromkeys([COMPUTE, NETWORK, *task_streams]))
     for lane, ranks in enumerate(trace.step.lanes):
         if len(ranks) == 1:
             process_name = f"GPU {ranks[0]}"

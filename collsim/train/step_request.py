@@ -37,9 +37,8 @@ from .workload.transformer import RECOMPUTE, Recompute
 #: How collectives are timed: each by itself, or all on links that they share.
 CollectiveTiming: TypeAlias = Literal["alone", "shared"]
 NETWORKS: tuple[CollectiveTiming, ...] = get_args(CollectiveTiming)
-STEADY_STEP = (
-    3  # a step from which on nothing changes any more, whatever the options (static_graph rebuilds after the second)
-)
+#: A step from which on nothing changes any more, whatever the options (static_graph rebuilds after the second).
+STEADY_STEP = 3
 
 
 class TrainingStepOptions(TypedDict, total=False):

@@ -45,9 +45,8 @@ from .tables import (
     note,
 )
 
-_VISITS = (
-    5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
-)
+#: So many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all.
+_VISITS = 5
 
 
 @compile_inner

@@ -29,9 +29,8 @@ _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
 _CELL = re.compile(rf"X|{_WORDS}|N/A|-")
 _RUN_TOGETHER = re.compile(rf"(?:{_WORDS}){{2,}}")  # a terminal's last column and the first of the next line
-_TAIL = re.compile(
-    r"\b(CPU(?:[\s_-]*Aff\w*)?|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE
-)  # also cut by a screen
+#: Headings of the columns behind those of the devices, also where a narrow screen has cut them.
+_TAIL = re.compile(r"\b(CPU(?:[\s_-]*Aff\w*)?|NUMA[\s_-]*Affinity|GPU[\s_-]*NUMA[\s_-]*ID)\b", re.IGNORECASE)
 _GPU = re.compile(r"GPU\d+")
 _OLD = {"SOC": "SYS", "PSB": "PIX"}  # drivers before 384, and the switch on a board of two GPUs
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z_.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...

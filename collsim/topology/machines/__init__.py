@@ -232,9 +232,8 @@ def _require_rates(rates: object) -> None:
 
 def _find_machine(name: object) -> Machine:
     wanted = str(name).lower().replace("_", "-")
-    known = (
-        _load_built_in() if wanted in _load_built_in() else machines()
-    )  # other packages are asked for what is not ours
+    # Other packages are asked for what is not ours.
+    known = _load_built_in() if wanted in _load_built_in() else machines()
     if wanted not in known:
         raise TopologyError(describe_unknown("machine", wanted if isinstance(name, str) else name, known))
     return known[wanted]

@@ -178,9 +178,8 @@ class _SharedRun:
         self._entries: list[dict[int, _Entries]] = [{} for _ in parts]
         self._known: dict[Hashable, _Entry] = {}
         every = set(self.meeting.collectives)
-        self.expand(
-            every if eager else self.meeting.find_permanent(self._find_background_links())
-        )  # the other rule makes other times
+        # Eager sends leave in another order, so what is proved to meet by barriers does not hold for them.
+        self.expand(every if eager else self.meeting.find_permanent(self._find_background_links()))
 
     def _find_background_links(self) -> Longs:
         """Links that other traffic crosses."""

@@ -563,9 +563,8 @@ def list_cables(choice: Choice) -> dict[str, tuple[str, str]]:
     try:
         topology = build_topology(choice)
         options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-        trace = _run(
-            replace(choice, engine="lockstep"), topology, options
-        )  # a cable carries the same bytes in both engines
+        # A cable carries the same bytes in both engines.
+        trace = _run(replace(choice, engine="lockstep"), topology, options)
     except CollsimError:
         return {}
     links, names = topology.links, topology.devices.name

@@ -162,9 +162,8 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     if start := fields.pop("start", None):
         draft = start_draft(draft, start)
     draft = replace(draft, **fields)
-    return replace(
-        draft, linked="code" in fields and draft.starter is None
-    )  # our own starting points are no stranger's
+    # Code of an address was written by somebody else and needs consent; starting points of the page do not.
+    return replace(draft, linked="code" in fields and draft.starter is None)
 
 
 def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
