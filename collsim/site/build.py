@@ -233,7 +233,7 @@ def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
             if e.algorithm == name:
                 races.setdefault(f"{e.network}/{e.ranks}", []).append(e.key)
     full = {key: keys for key, keys in races.items() if len(keys) > 1}
-    # The first one is what the page opens with; sorting is stable, so the others keep their order.
+    # `switch/8` comes first; sorting is stable, so the others keep their order.
     return dict(sorted(full.items(), key=lambda race: race[0] != "switch/8"))
 
 

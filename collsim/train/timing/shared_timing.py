@@ -178,7 +178,7 @@ class _SharedRun:
         self._entries: list[dict[int, _Entries]] = [{} for _ in parts]
         self._known: dict[Hashable, _Entry] = {}
         every = set(self.meeting.collectives)
-        # Eager sends leave in another order, so what is proved to meet by barriers does not hold for them.
+        # With eager sends a collective takes another time than the one that is known of it alone.
         self.expand(every if eager else self.meeting.find_permanent(self._find_background_links()))
 
     def _find_background_links(self) -> Longs:

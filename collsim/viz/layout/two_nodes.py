@@ -145,7 +145,7 @@ def _place_pcie(sheet: Sheet, node: NodeDevices, gpus: list[int], pitch: float) 
     for p in homes:
         own_gpus = sorted(node.list_attached(p, "gpu"), key=lambda g: position_of_gpu[g])
         centres = [sheet.boxes[g].cx for g in own_gpus]
-        # As wide as the GPUs of the node, so that their cables meet it without a bend.
+        # As wide as the GPUs that hang on it, so that their cables meet it without a bend.
         reach = max(46.0, centres[-1] - centres[0] - sheet.boxes[own_gpus[0]].w + 14)
         if len(own_gpus) == 2:
             wide = reach

@@ -122,7 +122,7 @@ def _from_file(choice: Choice) -> None:
 def _play(timeline: dict[str, object], ident: str) -> None:
     """The player, from the moment of the address."""
     now = get_session()
-    # The moment is one of the run that is still to come.
+    # Until the chosen run is ready an earlier one stands in, which the moment of the address is not about.
     stands_in = filebox.get_upload() is None and now.good != now.choice
     mount_player(timeline, ident, {key: now.start[key] for key in now.start if key == "view" or not stands_in})
 
