@@ -7,6 +7,7 @@ from .diagnosis import diagnose as diagnose
 from .evidence_pieces import EvidencePiece, Fact
 from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
 from .fleet_readings import NodeReading, OddReading
+from .studied_cases import StudiedCase, get_studied_case, list_studied_cases
 
 __all__ = [
     "Cause",
@@ -21,7 +22,10 @@ __all__ = [
     "OddReading",
     "OpenQuestion",
     "SlowPair",
+    "StudiedCase",
     "compare_nodes",
+    "get_studied_case",
+    "list_studied_cases",
 ]
 
 

@@ -20,6 +20,8 @@ Find = Callable[[Evidence], tuple[Fact, ...]]
 _MULTICAST_CUDA, _DMABUF_KERNEL = 12010, (5, 12)
 #: Bytes of /dev/shm in a container by default (docs.docker.com, --shm-size).
 _SMALL_SHM = 64 * 2**20
+#: So many ranks on other GPUs each are no accident of a scheduler that gives one GPU of each node.
+_FEWEST_CONTAINERS = 3
 #: A rate below this share of another is not noise: two queue pairs over two ports give twice that of one.
 _HALF = 0.65
 
@@ -287,7 +289,8 @@ def _has_nvls_gpus(evidence: Evidence) -> bool:
 
 
 def _find_small_shm(evidence: Evidence) -> tuple[Fact, ...]:
-    warned = _select_warnings(evidence, "/dev/shm", "No space left")
+    # Until NCCL 2.20 the warning does not say why: posix_fallocate fails where there is no room (src/misc/shmutils.cc).
+    warned = _select_warnings(evidence, "/dev/shm", "failed to extend")
     if not warned:
         return ()
     small = [fact for fact, size in evidence.select_values("host.shm_bytes", int) if size <= _SMALL_SHM]
@@ -323,10 +326,19 @@ def _find_throttling(evidence: Evidence) -> tuple[Fact, ...]:
 
 
 def _find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
-    """More nodes than hosts: containers of one host that NCCL takes for nodes."""
+    """Containers of one host that NCCL takes for nodes: more of them than hosts, or with a host name and another GPU of
+    the machine each."""
     hosts = len(evidence.list_values("nccl.host"))
     counts = evidence.select_values("nccl.ranks", tuple)
-    return tuple(fact for fact, (_, nodes, local) in counts if nodes > hosts > 0 and local == 1)[:1]
+    alone = [(fact, nodes) for fact, (_, nodes, local) in counts if nodes > 1 and local == 1]
+    devices = {rank: (fact, device) for fact, (rank, device) in evidence.select_values("nccl.device", tuple)}
+    numbers = [device for _, device in devices.values()]
+    # On nodes with one GPU each NVML numbers every one of them 0.
+    has_each_another = len(numbers) >= _FEWEST_CONTAINERS and len(set(numbers)) == len(numbers)
+    lines = [fact for fact, nodes in alone if nodes > hosts > 0 or has_each_another][:1]
+    if lines and has_each_another:
+        lines += [fact for fact, _ in devices.values()][:2]
+    return tuple(lines)
 
 
 def _find_broken_link(evidence: Evidence) -> tuple[Fact, ...]:

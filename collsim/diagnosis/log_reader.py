@@ -94,6 +94,11 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], object]], ..
     ("nccl.health_mask", re.compile(r"MNNVL busId .{0,160}healthMask (0x0*[1-9a-f][0-9a-f]*)"), _read_first),
     ("nccl.channels", re.compile(r"(\d{1,4}) coll channels"), _read_number),
     ("nccl.ranks", re.compile(r"rank \d{1,7} nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks (\d{1,7})"), _read_counts),
+    (
+        "nccl.device",
+        re.compile(r"rank (\d{1,7}) n[rR]anks \d{1,7} cudaDev \d{1,4} nvmlDev (\d{1,4})\b"),
+        lambda match: (int(match[1]), int(match[2])),
+    ),
     ("nccl.init_start", re.compile(r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init START"), _read_number),
     ("nccl.init_complete", re.compile(r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init COMPLETE"), _read_number),
     ("nccl.choice", re.compile(r"(\d{1,18}) Bytes -> Algo (\w{1,20}) proto (\w{1,10})"), _read_choice),

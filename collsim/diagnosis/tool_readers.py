@@ -338,6 +338,11 @@ def read_pair_matrices(lines: Sequence[str]) -> Iterator[Stated]:
             start, enabled, cells = number, head[1] == "Enabled", []
 
 
+#: Words of `nvidia-smi topo -p2p`: chipset, GPU, topology not supported, disabled by the registry; OK and unknown.
+_REFUSED_PEERS = frozenset({"CNS", "GNS", "TNS", "DR"})
+_PEER_STATES = _REFUSED_PEERS | {"OK", "U"}
+
+
 def read_peer_status(lines: Sequence[str]) -> Iterator[Stated]:
     """Read `nvidia-smi topo -p2p`: whether the driver lets GPUs write to one another.
 
@@ -349,8 +354,8 @@ def read_peer_status(lines: Sequence[str]) -> Iterator[Stated]:
     """
     for number, line in enumerate(lines, 1):
         cells = line.split()
-        if len(cells) > 2 and re.fullmatch(r"GPU\d{1,3}", cells[0]) and set(cells[1:]) & {"CNS", "GNS", "TNS", "DR"}:
-            yield number, "gpu.peers_refused", next(cell for cell in cells if cell in ("CNS", "GNS", "TNS", "DR"))
+        if len(cells) > 2 and re.fullmatch(r"GPU\d{1,3}", cells[0]) and set(cells[1:]) & _REFUSED_PEERS:
+            yield number, "gpu.peers_refused", next(cell for cell in cells if cell in _REFUSED_PEERS)
 
 
 def read_node_counts(lines: Sequence[str]) -> Iterator[Stated]:
@@ -383,6 +388,8 @@ def read_topology_words(lines: Sequence[str]) -> Iterator[Stated]:
     """
     for number, line in enumerate(lines, 1):
         cells = line.split()
+        if set(cells) & _PEER_STATES:  # `topo -p2p` has the same rows
+            continue
         if len(cells) > 1 and re.fullmatch(r"GPU\d{1,3}", cells[0]) and "X" in cells[1:]:
             links = [int(cell[2:]) for cell in cells[1:] if re.fullmatch(r"NV\d{1,2}", cell)]
             yield number, "topology.row", (int(cells[0][3:]), tuple(links))

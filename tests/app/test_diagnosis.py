@@ -1,21 +1,21 @@
-"""The page Why is this job slow: the sample, texts in both languages, hostile texts."""
+"""The page Why is this job slow: studied cases, texts in both languages, hostile texts."""
 
 import time
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
-from collsim.app.pages.diagnosis.slow_job import JobTexts, diagnose_texts, read_sample
+from collsim.app.pages.diagnosis.slow_job import JobTexts, diagnose_texts
+from collsim.diagnosis import list_studied_cases
 from collsim.locale import LANGUAGES, load_messages, translate
 
-ROOT = Path(__file__).parents[2]
 
-
-def opened(language="en"):
+def opened(language="en", **words):
     at = AppTest.from_string("from collsim.app.main import main\nmain(first='diagnosis')", default_timeout=60)
     at.query_params["lang"] = language
+    for word, value in words.items():
+        at.query_params[word] = value
     at.run()
     assert not at.exception
     return at
@@ -36,15 +36,15 @@ def settled(at):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_sample_names_its_cause_with_the_line_the_check_and_the_fix(language):
+def test_a_studied_case_names_its_cause_with_the_line_the_check_and_the_fix(language):
     at = opened(language)
-    at.button(key="w_d_sample").click().run()
+    at.selectbox(key="w_d_case").select("p2p_disabled").run()
     at = settled(at)
     assert not at.exception
     shown = texts_of(at)
     assert translate(language, "diagnosis", "p2p_disabled.title").split("，")[0] in shown
     codes = [code.value for code in at.code]
-    assert any("nccl.log:4: " in code for code in codes)
+    assert any("nccl.log:2: " in code for code in codes)
     assert translate(language, "diagnosis", "p2p_disabled.check") in codes
 
 
@@ -60,14 +60,18 @@ def test_a_pasted_line_is_diagnosed_and_markup_stays_text():
 
 
 def test_the_page_says_what_python_says():
-    sample = read_sample()
-    assert diagnose_texts(sample).report() == cs.diagnose(dict(sample.texts)).report()
+    for key, case in list_studied_cases().items():
+        assert diagnose_texts(JobTexts(case=key)).to_json() == cs.diagnose(case.texts).to_json()
     assert diagnose_texts(JobTexts((("x", "nothing"),))).verdict == "unknown"
 
 
-def test_the_sample_is_that_of_the_documentation():
-    given = {file.name: file.read_text() for file in (ROOT / "examples" / "slow-job").iterdir()}
-    assert dict(read_sample().texts) == given
+def test_a_link_opens_a_studied_case_and_an_unknown_one_is_named():
+    at = opened(case="sockets")
+    at = settled(at)
+    assert list_studied_cases()["sockets"].title() in texts_of(at).replace("\N{NO-BREAK SPACE}", " ")
+    at = opened(case="socket")
+    assert "socket" in texts_of(at)
+    assert not at.exception
 
 
 def test_every_text_of_the_page_is_in_both_languages():

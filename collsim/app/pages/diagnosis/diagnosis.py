@@ -6,13 +6,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from collsim.diagnosis import Cause, Diagnosis, Fact, OpenQuestion
+from collsim.diagnosis import Cause, Diagnosis, Fact, OpenQuestion, list_studied_cases
 from collsim.locale import translate
 from collsim.nccl import compare_run
 from collsim.units import format_bandwidth, format_bytes
 
-from ...scenario.address import PageAddress
+from ...scenario.address import PageAddress, Word
+from ...scenario.choice import create_name_reader
 from ...shell.address import get_remembered, leave
+from ...shell.controls import choose
 from ...shell.notes import (
     complain,
     draw_heading,
@@ -29,13 +31,15 @@ from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
 from ..measured.plots import draw_curves
-from .slow_job import LONGEST, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis, read_sample
+from .slow_job import LONGEST, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
 
 PAGE = "diagnosis"
 _TYPES = ["txt", "log", "out", "xml", "csv", "json"]
 
 
-@register_page(PAGE, 68, address=PageAddress(JobTexts()))
+@register_page(
+    PAGE, 68, address=PageAddress(JobTexts(), (Word("case", create_name_reader("studied case", list_studied_cases)),))
+)
 def draw() -> None:
     """Draw the page: what is given on the left, what it says on the right."""
     st.html(format_title(t("diagnosis.title"), t("diagnosis.note")))
@@ -59,7 +63,7 @@ def draw() -> None:
     with inputs:
         _draw_pieces(diagnosis)
     with findings:
-        _draw_findings(diagnosis)
+        _draw_findings(diagnosis, evidence)
 
 
 def _draw_evidence(evidence: JobTexts) -> JobTexts:
@@ -84,11 +88,13 @@ def _draw_evidence(evidence: JobTexts) -> JobTexts:
         texts.append((t("diagnosis.pasted"), pasted))
     if texts:
         return JobTexts(tuple(dict(texts).items()))
-    if st.button(t("diagnosis.sample"), key="w_d_sample", type="primary"):
-        return read_sample()
-    if evidence.is_sample:
-        return evidence
-    return JobTexts()
+    return JobTexts(case=_choose_case(evidence.case))
+
+
+def _choose_case(case: str) -> str:
+    """One of the studied cases, or none."""
+    titles = {key: case.title(get_language()) for key, case in list_studied_cases().items()}
+    return str(choose("d_case", t("diagnosis.cases"), {"": t("diagnosis.cases.none"), **titles}, case))
 
 
 def _draw_verdict(diagnosis: Diagnosis) -> None:
@@ -124,9 +130,15 @@ def _draw_machine(diagnosis: Diagnosis) -> None:
         draw_curves(compare_run(run), diagnosis.gap, run, ["busbw"])
 
 
-def _draw_findings(diagnosis: Diagnosis) -> None:
+def _draw_findings(diagnosis: Diagnosis, evidence: JobTexts) -> None:
     """Causes, what is open, what is ruled out, and the report to take along."""
     language = get_language()
+    if evidence.case:
+        case = list_studied_cases()[evidence.case]
+        with st.container(border=True, key="card_case"):
+            draw_heading(case.title(language))
+            draw_note(case.story(language))
+            draw_note(t("diagnosis.cases.source", source=case.source.removeprefix("https://")))
     for number, cause in enumerate(diagnosis.causes, 1):
         _draw_cause(number, cause)
     for question in diagnosis.questions:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from collsim.diagnosis import Diagnosis, diagnose
+from collsim.diagnosis import Diagnosis, diagnose, list_studied_cases
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
@@ -16,21 +15,22 @@ MOST_TEXTS, LONGEST = 20, 4_000_000
 
 @dataclass(frozen=True)
 class JobTexts:
-    """What somebody gave.
+    """What somebody gave, or a studied case.
 
     Attributes:
-        texts: names of files with their texts; a pasted one is called `text`.
-        is_sample: whether it is the sample.
+        given: names of files with their texts; a pasted one is called `text`.
+        case: key of a studied case, where nothing was given.
     """
 
-    texts: tuple[tuple[str, str], ...] = ()
-    is_sample: bool = False
+    given: tuple[tuple[str, str], ...] = ()
+    case: str = ""
 
-
-def read_sample() -> JobTexts:
-    """The sample: a job of eight H100 that exchanges data through host memory, written for the documentation."""
-    folder = Path(__file__).parent / "sample"
-    return JobTexts(tuple((file.name, file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())), True)
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts to diagnose by their names."""
+        if self.case:
+            return dict(list_studied_cases()[self.case].texts)
+        return dict(self.given)
 
 
 def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_progress) -> Diagnosis:
@@ -43,7 +43,7 @@ def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_
     Raises:
         CollsimError: There is no text.
     """
-    return diagnose(dict(evidence.texts))
+    return diagnose(evidence.texts)
 
 
 def estimate_diagnosis(evidence: JobTexts) -> float:
@@ -52,4 +52,4 @@ def estimate_diagnosis(evidence: JobTexts) -> float:
     Args:
         evidence: what was given.
     """
-    return 1.0 + sum(len(text) for _, text in evidence.texts) / 2e6
+    return 1.0 + sum(len(text) for text in evidence.texts.values()) / 2e6
