@@ -31,7 +31,7 @@ _NOT_SLOWER = 1.08
 #: A setting counts as a cause where the machine without it is this much faster.
 _PINNED_COST = 1.15
 #: Hypotheses of `explain_gap` and the causes that they are.
-_CAUSE_OF_HYPOTHESIS = {
+CAUSE_OF_HYPOTHESIS = {
     "p2p_off": "p2p_disabled",
     "gdr_off": "gdr_module",
     "tcp": "sockets",
@@ -466,7 +466,7 @@ def _list_fitting_causes(gap: Gap, ruled_out: set[str], prediction: Prediction |
         return ()
     causes: dict[str, Cause] = {}
     for candidate in (gap.best, *gap.alternatives):
-        key = _CAUSE_OF_HYPOTHESIS.get(candidate.key)
+        key = CAUSE_OF_HYPOTHESIS.get(candidate.key)
         if key is not None and key not in ruled_out and key not in causes:
             causes[key] = Cause(key, (), False, _predict_busbw(candidate.key, gap, prediction), _SOURCES.get(key, ""))
     return tuple(causes.values())

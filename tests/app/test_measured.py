@@ -11,6 +11,7 @@ from sampling import sample
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
+import collsim as cs
 from collsim.app.pages.measured import comparison, osu
 from collsim.app.pages.measured.comparison import Selection
 from collsim.app.scenario import custom_machine
@@ -430,7 +431,9 @@ def test_a_log_of_nccl_that_states_why_calls_are_slow_is_read_out(language):
     )
     at = fine(dropped(log, machine="dgx-a100", nodes="1", lang=language))
     column = language == "zh"
-    assert MEASURED["graphs.causes"][column].format(causes=MEASURED["gap.p2p_off"][column]) in text_of(at)
+    stated = cs.diagnose({"nccl.log": log}).causes[0].explanation(language)
+    assert MEASURED["graphs.causes"][column].format(causes=stated) in text_of(at)
+    assert [link.proto.page for link in at.get("page_link")] == ["diagnosis"]
     assert MEASURED["graphs.fewchannels"][column].format(logged=2, searched=24) in text_of(at)
     assert "NCCL_P2P_LEVEL=LOC" in text_of(at)
     # a machine without P2P has it so by itself, and a healthy log states no cause

@@ -208,7 +208,8 @@ def format_distance(distance: float) -> str:
 
 
 def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
-    """Try every hypothesis on a run; see `Gap`.
+    """Try every hypothesis on a run; see `Gap`. `cs.diagnose` does so too and weighs what lspci, ibstat and other tools
+    print beside the log and the table.
 
     Args:
         run: of `create_run`, or a published one.
@@ -278,7 +279,17 @@ def list_stated_causes(log: JobLog, facts: Facts) -> tuple[Hypothesis, ...]:
     """
     confirmed = weigh_log(log, facts).confirmed - _HEALTHY
     stated = (hypothesis for hypothesis in HYPOTHESES if hypothesis.key in confirmed)
-    return tuple(h for h in stated if any(change(facts) is not None for change in h.changes))
+    return tuple(hypothesis for hypothesis in stated if can_change(hypothesis, facts))
+
+
+def can_change(hypothesis: Hypothesis, facts: Facts) -> bool:
+    """Whether a machine is another with what a hypothesis says: one that has no P2P loses nothing with it.
+
+    Args:
+        hypothesis: one of `HYPOTHESES`.
+        facts: of the machine.
+    """
+    return any(change(facts) is not None for change in hypothesis.changes)
 
 
 def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidate]:

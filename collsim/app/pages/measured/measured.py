@@ -15,6 +15,7 @@ import streamlit as st
 
 from collsim.display.markup import escape_text
 from collsim.errors import CollsimError
+from collsim.locale import translate
 from collsim.nccl import Gap, MeasuredRun, load_published_runs
 from collsim.nccl.model.relative_error import BANDS
 from collsim.nccl.nccl_prediction import BUSBW
@@ -22,7 +23,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...scenario.choice import MOST_NODES
 from ...scenario.mistakes import write_sentence
-from ...shell.address import get_remembered, leave
+from ...shell.address import get_menu, get_remembered, leave
 from ...shell.charts import show_frame
 from ...shell.controls import choose, draw_folded, forget, label_machine, start
 from ...shell.notes import (
@@ -134,6 +135,7 @@ def _draw_graphs(selection: Selection) -> None:
     draw_headline(format_verdict(t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, **counts), via))
     for line in _describe_statements(job):
         draw_note(line)
+    st.page_link(get_menu()["diagnosis"], label=t("measured.evidence"), icon=":material/troubleshoot:")
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
         with st.container(border=True, key=f"card_graphs_{kind}"):
             draw_heading(t(f"graphs.{kind}"), _count_alike(orders))
@@ -145,8 +147,8 @@ def _describe_statements(job: nccl_log.LoggedJob) -> list[str]:
     """What the log states of slow calls: their causes, fewer channels than the machine has, and variables."""
     lines = []
     if job.causes:
-        causes = t("fit.comma").join(t(f"gap.{cause}") for cause in job.causes)
-        lines.append(t("graphs.causes", causes=causes))
+        causes = [translate(get_language(), "diagnosis", f"{cause}.title") for cause in job.causes]
+        lines.append(t("graphs.causes", causes=choose_text((" ", "")).join(causes)))
     if job.causes and job.rings.channels < job.searched_channels:
         lines.append(t("graphs.fewchannels", logged=job.rings.channels, searched=job.searched_channels))
     if job.variables:
@@ -302,6 +304,8 @@ def _draw_verdict(table: pd.DataFrame, gap: Gap) -> None:
     if gap.is_agreement:
         token = "done"
     draw_headline(_format_errors(table), format_verdict(lead, below, name=name, token=token))
+    if not gap.is_agreement:
+        st.page_link(get_menu()["diagnosis"], label=t("measured.evidence"), icon=":material/troubleshoot:")
 
 
 def _format_errors(table: pd.DataFrame) -> str:

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import collsim as cs
+from collsim.diagnosis import diagnose
+from collsim.diagnosis.causes import CAUSE_BY_KEY
+from collsim.diagnosis.diagnosis import CAUSE_OF_HYPOTHESIS
 from collsim.errors import CollsimError
 from collsim.io import formats
 from collsim.io.nccl.nccl_log import NcclCommunicator
 from collsim.nccl import build_communicator, read_facts, search_graphs
-from collsim.nccl.measured.gaps import list_stated_causes
+from collsim.nccl.machine.facts import Facts
+from collsim.nccl.measured.gaps import HYPOTHESES, can_change, list_stated_causes
 
 from ...scenario.outcome import Refused
 from .reading import load_log
@@ -47,7 +51,7 @@ class LoggedJob:
         rings: of the log and of the search.
         trees: the same.
         transports: with how many connections go over each.
-        causes: keys of the causes of slow calls that it states (`gaps.HYPOTHESES`).
+        causes: keys of the causes of slow calls that it states (`diagnosis.CAUSES`).
         searched_channels: channels that run by the search on the machine; 0 where there is none.
         variables: `NAME=value` of NCCL that were set.
     """
@@ -115,10 +119,21 @@ def read(text: str, topology: cs.Topology) -> LoggedJob:
         _list_orders(logged[0], rings),
         _list_orders(logged[1], trees),
         ways,
-        tuple(cause.key for cause in list_stated_causes(job, read_facts(topology, job.ranks))),
+        _list_causes(text, job, read_facts(topology, job.ranks)),
         len(rings),
         tuple(f"{name}={value}" for name, value in sorted(job.statements.environment.items())),
     )
+
+
+def _list_causes(text: str, job: NcclCommunicator, facts: Facts) -> tuple[str, ...]:
+    """What the log states, as the page Slow job says it, less what this machine has by itself; and what the log states
+    together with the machine, such as NVLink SHARP that is off, which GPUs before Hopper do not have."""
+    idle = {hypothesis.key for hypothesis in HYPOTHESES if not can_change(hypothesis, facts)}
+    stated = [CAUSE_BY_KEY[cause.key] for cause in diagnose({"nccl.log": text}).causes if cause.is_stated]
+    causes = [cause for cause in stated if cause.hypothesis not in idle]
+    known = {cause.hypothesis for cause in causes}
+    by_machine = [h.key for h in list_stated_causes(job, facts) if h.key not in known]
+    return tuple(dict.fromkeys([*(cause.key for cause in causes), *map(CAUSE_OF_HYPOTHESIS.__getitem__, by_machine)]))
 
 
 def _search_graphs(
