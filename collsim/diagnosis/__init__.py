@@ -7,7 +7,7 @@ from .diagnosis import diagnose as diagnose
 from .evidence_pieces import EvidencePiece, Fact
 from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
 from .fleet_readings import NodeReading, OddReading
-from .studied_cases import StudiedCase, get_studied_case, list_studied_cases
+from .studied_cases import StudiedCase, list_studied_cases
 
 __all__ = [
     "Cause",
@@ -24,7 +24,6 @@ __all__ = [
     "SlowPair",
     "StudiedCase",
     "compare_nodes",
-    "get_studied_case",
     "list_studied_cases",
 ]
 

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from ..errors import CollsimError, describe_unknown
 from ..locale import translate
 
 _FOLDER = Path(__file__).parent / "cases"
@@ -57,26 +56,6 @@ def list_studied_cases() -> Mapping[str, StudiedCase]:
     """
     sources = json.loads((_FOLDER / "sources.json").read_text(encoding="utf-8"))
     return MappingProxyType({key: StudiedCase(key, source, _read_texts(key)) for key, source in sources.items()})
-
-
-def get_studied_case(key: str) -> StudiedCase:
-    """Return one studied case.
-
-    Args:
-        key: such as `nvlink_lost`.
-
-    Raises:
-        CollsimError: There is none of that key.
-
-    Examples:
-        >>> import collsim as cs
-        >>> sorted(cs.diagnosis.get_studied_case("sockets").texts)[0]
-        'all_reduce_perf.txt'
-    """
-    cases = list_studied_cases()
-    if key not in cases:
-        raise CollsimError(describe_unknown("studied case", key, cases))
-    return cases[key]
 
 
 def _read_texts(key: str) -> Mapping[str, str]:

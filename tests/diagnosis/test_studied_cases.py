@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.diagnosis import get_studied_case, list_studied_cases
+from collsim.diagnosis import list_studied_cases
 from collsim.locale import LANGUAGES
 
 HEALTHY, QUESTION = "tree_above_cards", "slow_peers"
@@ -26,11 +26,6 @@ def test_every_case_has_a_title_a_story_and_a_source(language):
     for case in list_studied_cases().values():
         assert case.title(language) != case.story(language)
         assert case.source.startswith("https://github.com/")
-
-
-def test_an_unknown_case_is_named_with_the_nearest():
-    with pytest.raises(cs.CollsimError, match="sockets"):
-        get_studied_case("socket")
 
 
 def test_a_peer_matrix_is_no_topology_and_one_gpu_a_node_is_no_container():

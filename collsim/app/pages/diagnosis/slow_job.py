@@ -18,11 +18,11 @@ class JobTexts:
     """What somebody gave, or a studied case.
 
     Attributes:
-        given: names of files with their texts; a pasted one is called `text`.
-        case: key of a studied case, where nothing was given.
+        pieces: names of files with their texts; a pasted one is called `text`.
+        case: key of a studied case, where there are no pieces.
     """
 
-    given: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[tuple[str, str], ...] = ()
     case: str = ""
 
     @property
@@ -30,7 +30,7 @@ class JobTexts:
         """The texts to diagnose by their names."""
         if self.case:
             return dict(list_studied_cases()[self.case].texts)
-        return dict(self.given)
+        return dict(self.pieces)
 
 
 def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_progress) -> Diagnosis:
