@@ -248,7 +248,7 @@ def figures():
         )
         # A formatter broke the statement to make room for the comment, which belongs above it.
         counts["comments behind a closing bracket"] += len(
-            re.findall(r"^\s*\)  # (?!fmt|type|noqa)", text, re.MULTILINE)
+            re.findall(r"^\s*[])}]+\S*  # (?!fmt|type|noqa)", text, re.MULTILINE)
         )
         tree = ast.parse(text)
         for function, owner in public_functions(tree):

@@ -64,9 +64,8 @@ def allreduce_halving_doubling(n):
     rank = np.concatenate([even, np.arange(2 * (n - p), n)])
     v, first = np.arange(p), reverse_bits(p)
     distances = [2**k for k in range(p.bit_length() - 1)]
-    for d in (
-        distances
-    ):  # partners at distance d share a range of p/d pieces, and each goes on with the half that its bit d says
+    # Partners at distance d share a range of p/d pieces, and each goes on with the half that its bit d says.
+    for d in distances:
         yield reduce(rank, rank[v ^ d], chunk=first[(v ^ d) % (2 * d)], width=p // (2 * d))
     for d in reversed(distances):
         yield copy(rank, rank[v ^ d], chunk=first[v % (2 * d)], width=p // (2 * d))

@@ -7,9 +7,8 @@ from .broadcast_binomial import broadcast_by_doubling
 from .reduce_binomial import reduce_by_halving
 
 
-def _count_busiest(
-    lg, chunks
-):  # chunk sends of the root, the busiest port, summed over steps: up and down overlap for chunks > 1
+def _count_busiest(lg, chunks):
+    """Chunks that the root, the busiest port, sends: summed over steps, as up and down overlap for chunks > 1."""
     return 2 * lg * chunks - sum(min(i, chunks - i, lg) for i in range(1, chunks))
 
 

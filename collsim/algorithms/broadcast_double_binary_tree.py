@@ -30,9 +30,8 @@ from collsim.trees import broadcast_down, build_double_binary_tree
 )
 def broadcast_double_binary_tree(n, root=0, chunks=1):
     if n > 1:
-        trees = [
-            np.concatenate([[-1], tree + 1]) for tree in build_double_binary_tree(n - 1)
-        ]  # under virtual rank 0, the root
+        # Virtual rank 0 is the root, and both trees hang below it.
+        trees = [np.concatenate([[-1], tree + 1]) for tree in build_double_binary_tree(n - 1)]
         rank = (np.arange(n) + root) % n
         rounds = together(*(broadcast_down(tree, half) for half, tree in enumerate(trees)))
         yield from pipeline_chunks((step.map_to(rank, np.arange(2)) for step in rounds), chunks, stride=2)

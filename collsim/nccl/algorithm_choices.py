@@ -88,9 +88,8 @@ def predict_choices(
     """
     import pandas as pd
 
-    if not isinstance(nbytes, Sequence) or isinstance(
-        nbytes, str
-    ):  # one size; the letters of a text would be taken for sizes
+    # One size: else the letters of a text would be taken for sizes.
+    if not isinstance(nbytes, Sequence) or isinstance(nbytes, str):
         nbytes = [nbytes]
     rows = []
     for count in nodes:

@@ -283,6 +283,8 @@ class ClusterRouter:
             code = (np.where(node != goal, np.int32(size), np.int32(0)) + a) * size + b
         else:
             code = np.ravel_multi_index((node != goal, state[node], a, state[goal], b), shape)
+        # A pair is one whole number: whether it leaves the node, and state and local device at both ends. Millions of
+        # pairs have few different numbers, and only these are looked up.
         first, which = _find_distinct(code, prod(shape))
         keys = np.stack(np.unravel_index(code[first], shape), axis=1).tolist()
         return [self._leg(tuple(key), int(i)) for key, i in zip(keys, first, strict=True)], which

@@ -47,6 +47,7 @@ class TorusNextHop:
         for size in reversed(self.dims):
             here, there = current // stride % size, goal // stride % size
             if self.wrap:
+                # Half the way around counts as clockwise.
                 clockwise = 2 * ((there - here) % size) <= size
             else:
                 clockwise = there > here
@@ -102,6 +103,7 @@ def flip_bit(current: Longs, goal: Longs) -> Longs:
     """
     wrong = current ^ goal
     down = current & wrong
+    # The exponent of a float is the position of its highest bit; `x & -x` leaves the lowest one.
     highest = np.left_shift(1, np.maximum(np.frexp(down.astype(np.float64))[1] - 1, 0))
     return current ^ np.where(down > 0, highest, wrong & -wrong)
 

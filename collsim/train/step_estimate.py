@@ -104,9 +104,8 @@ class StepEstimator:
             lanes[slow], slow, self.time_collective, self.fast.interference
         )
         update = self.time_update(builder, slow)
-        ends = [
-            self.estimate_memory(builder, stages[lane], lane) for lane in {0, p - 1}
-        ]  # those between hold less than the first
+        # Stages between the ends hold less than the first.
+        ends = [self.estimate_memory(builder, stages[lane], lane) for lane in {0, p - 1}]
         activations, memory = max(ends, key=lambda pair: pair[1])
         return StepEstimate(
             m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, activations

@@ -154,9 +154,9 @@ def compute_round_time(message_round: Round, placement: Placement, host: Host) -
             key=sum,
         )
     adds = message_round.reduced_bytes / min(host.add, host.stream / placement.local_ranks)
-    return message_round.repeats * waits, (message_round.repeats or 1) * (
-        moves + adds
-    ) if message_round.repeats else adds
+    if not message_round.repeats:  # a rank that adds what it holds, and sends nothing
+        return 0.0, adds
+    return message_round.repeats * waits, message_round.repeats * (moves + adds)
 
 
 def _count_crossing_ranks(message_round: Round, placement: Placement) -> float:
@@ -176,10 +176,7 @@ def _count_crossing_ranks(message_round: Round, placement: Placement) -> float:
 
 def _time_inside(message_round: Round, placement: Placement, host: Host) -> tuple[float, float]:
     rate = min(host.shared, host.memory / placement.local_ranks)
-    return (
-        host.near * message_round.sends if message_round.sends > 1 else host.near,
-        message_round.sends * message_round.nbytes / rate,
-    )
+    return host.near * max(1, message_round.sends), message_round.sends * message_round.nbytes / rate
 
 
 def _time_between(message_round: Round, placement: Placement, host: Host, far: float) -> tuple[float, float]:

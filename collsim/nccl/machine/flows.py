@@ -138,6 +138,7 @@ def _build_flows(
         return _build_ring_flows(np.arange(machine.ranks)[None], 1.0)
     if algorithm == "Tree":
         parents = _list_tree_parents(machine, nodes, graph_search, channels)
+        # The two trees of channel k are the k-th of the first and of the second half.
         return _build_tree_flows(parents, np.arange(len(parents)) % -(-len(parents) // 2))
     if algorithm == "NVLSTree":
         parents = list(_list_head_parents(machine, nodes, graph_search))
@@ -160,6 +161,7 @@ def _build_alltoall_flows(ranks: int, nodes: int) -> Flows:
     local_ranks, rank = ranks // nodes, np.arange(ranks)
     most = max(1, _MOST_HOPS // (ranks * local_ranks))
     shifts = np.unique(np.linspace(1, nodes - 1, min(nodes - 1, most)).astype(int))
+    # Inside the node every hop is listed; a distance of the sample stands for as many as were left out.
     weights = np.concatenate([[1.0], np.full(len(shifts), (nodes - 1) / max(1, len(shifts)))])
     shifts = np.concatenate([[0], shifts])
     src = np.tile(np.repeat(rank, local_ranks), len(shifts))

@@ -178,6 +178,7 @@ def _sum_loads(flows: CallFlows, columns: Sequence[Column]) -> LinkLoads:
     busy, busy_staged = direct / nominal, staged / nominal
     total = busy + busy_staged
     outside = machine.devices.node[links.src] < 0, machine.devices.node[links.dst] < 0
+    # One end in a node: the port of a card. Both ends outside: a cable between switches.
     is_port, is_uplink = outside[0] ^ outside[1], outside[0] & outside[1]
     sorts = np.array([_SORTS.get(cable.kind, "") for cable in links.cables])[links.cable]
     inside = ~(outside[0] | outside[1])
@@ -188,6 +189,7 @@ def _sum_loads(flows: CallFlows, columns: Sequence[Column]) -> LinkLoads:
     memory = np.where(is_memory[links.src], links.src, links.dst)[memory_links]
     written_and_read = np.bincount(memory, total[memory_links], 1)
     pcie = inside & (sorts == "pcie") & (total > 0)
+    # Seconds for each byte are about 1e-11: twenty digits make slots equal that differ by rounding only.
     pairs = np.unique(np.stack([busy[pcie], busy_staged[pcie]], axis=1).round(20), axis=0)
     busiest_port = int(np.argmax(np.where(is_port, total, -1.0)))
     return LinkLoads(

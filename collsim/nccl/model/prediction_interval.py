@@ -255,6 +255,8 @@ def compute_log_ends(
     """
     known = get_widths(kind, group, family)
     fast, slow = (compute_posterior(known, side, family, shares, points) for side in SIDES)
+    # Each side has its own widths, so measurements shift it by a little more or less: the side counts towards which
+    # they point.
     shift = slow[0]
     if shift < 0:
         shift = fast[0]
@@ -309,7 +311,9 @@ def compute_posterior(
         return 0.0, math.sqrt(float(weights @ shared @ weights) + unshared)
     measured = np.stack([point.shares.weigh(side, names) for point in points])
     log_ratios = np.array([point.log_ratio for point in points])
+    # Row by row x' P x: what a size has of its own, and what no part explains, is noise of that measurement.
     noise = size_share * np.einsum("ij,jk,ik->i", measured, prior, measured) + rest**2
+    # The gain of a Kalman filter: prior mean 0, so the posterior mean is the gain times what was measured.
     gain = shared @ measured.T @ np.linalg.inv(measured @ shared @ measured.T + np.diag(noise))
     posterior = shared - gain @ measured @ shared
     variance = max(0.0, float(weights @ posterior @ weights)) + unshared

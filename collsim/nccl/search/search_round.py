@@ -175,6 +175,9 @@ class SearchRound:
     most_reached: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
+        # What is free on all links is one whole number, a field of bits for each link with a guard bit above it.
+        # Subtracting what a path takes clears the guard bit of a link that has not enough, so one `&` checks all
+        # links.
         self._gpus, self._guards = len(self.node.gpus), self.allowed_paths.capacity.guard_bits
         # the position in a channel from which it returns to a card
         self._return_position = {c.RING: self._gpus - 1, c.SPLIT_TREE: min(1, self._gpus - 1)}.get(

@@ -70,9 +70,8 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
         if fast is None:
             message = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
             raise CollsimError(message, name=topology.name)
-        boxes = {
-            id(task.layer_work): task.layer_work for task in step.tasks
-        }.values()  # equal ones share one tuple of work
+        # Equal ones share one tuple of work.
+        boxes = {id(task.layer_work): task.layer_work for task in step.tasks}.values()
         waited = any(work.wait_count for box in boxes for work in box)
         return ComputeCosts(modelled, fast, fast.label, fast.wait_time * waited)
     if isinstance(measured, float):
@@ -193,6 +192,7 @@ def _estimate_eager_seconds(step: TrainingStep, speed: EagerSpeed) -> Floats:
         passes.setdefault((task.lanes, task.kind, task.microbatch), []).append(number)
     seconds = gpu.copy()
     for numbers in passes.values():
+        # Operation by operation the GPU may catch up with the host; over a whole pass the slower of the two decides.
         if host[numbers].sum() > gpu[numbers].sum():
             seconds[numbers] = host[numbers]
     return seconds
@@ -231,9 +231,8 @@ def _scale_seconds(
     counted = [timed for kind in kinds for timed in _KINDS[kind]]
     turned = np.array([t.kind in counted for t in step.tasks])
     lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
-    here = [
-        t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks
-    ]  # of a pipeline all its stages
+    # One microbatch on one GPU; in a pipeline it is on all stages, one after another.
+    here = [t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks]
     timed = [i for i, mine in enumerate(here) if turned[i] and mine]
     if fast is not None:
         shape = modelled

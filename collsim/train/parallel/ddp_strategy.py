@@ -129,6 +129,7 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
         if self.overlap:
             options.append("--overlap-grad-reduce")
         if self.overlap and self.bucket:
+            # Elements of float32.
             options.append(f"--ddp-bucket-size {self.bucket // 4}")
         if self.hook:
             options.append("--grad-reduce-in-bf16")
@@ -357,9 +358,8 @@ class _StepWriter:
     def add_synchronised_backward(self, micro: int, passed: list[int]) -> list[int]:
         """The backward pass with its allreduces, and all that is done until the optimizer may start."""
         tensor_layers = _list_tensor_layers(self.workload.model)
-        last = [
-            min((tensor_layers[i] for i in bucket), default=0) for bucket in self.layout
-        ]  # whose gradients come last
+        # Of each bucket the layer whose gradients come last, as the pass goes from the last layer to the first.
+        last = [min((tensor_layers[i] for i in bucket), default=0) for bucket in self.layout]
         self.launched = []
 
         def launch_ready(layer: int, _: int) -> None:
