@@ -37,7 +37,8 @@ const streamlit = component((box, { language, theme, view, t, node, header }) =>
 });
 
 /**
- * anywidget: a model with `timeline`, `language`, `theme`, `view` and `t` (a change of it seeks); `state` is written back.
+ * anywidget: a model with `timeline`, `language`, `theme`, `view` and `t` (a change of it seeks); `state` is written
+ * back.
  */
 function jupyter({ model, el: box }) {
   const player = createPlayer(box, {

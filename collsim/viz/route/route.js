@@ -13,8 +13,8 @@ const ROUTE_SECONDS = 5;
 
 /**
  * Mount the cards into `host`. Their data are {id, cards: [{title, word, says, foot, rows: [[number, hop, cable, rate,
- * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, language, theme}; `onPick(endpoint)` when
- * a rank is clicked.
+ * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, language, theme};
+ * `onPick(endpoint)` when a rank is clicked.
  */
 export function createRoutes(host, { onPick = undefined } = {}) {
   return createSeveral(host, {

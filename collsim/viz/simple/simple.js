@@ -24,7 +24,8 @@ import { SIMPLE_WORDS } from "./words.js";
 const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
 
 /**
- * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language, theme,
+ * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language,
+ * theme,
  * t, names}; a run is what `collsim.viz.simple.simple.SimpleRun` holds, and is called by one of the `names`. `on` =
  * {cards(all), predict(on)} hears what a reader chooses.
  */

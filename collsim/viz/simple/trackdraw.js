@@ -20,8 +20,8 @@ const pipeWidth = (capacity, lane) =>
   Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9), lane ? lane * 0.5 : 24));
 
 /**
- * What is drawn: {m, C, W (words), language, t, s, place, pairs, asked (the question that is open, or null), lit (how many
- * of the cables between nodes are shown, all unless given)}.
+ * What is drawn: {m, C, W (words), language, t, s, place, pairs, asked (the question that is open, or null), lit (how
+ * many of the cables between nodes are shown, all unless given)}.
  */
 export function drawTrack(ctx, view) {
   const { colors, place: layout } = view;

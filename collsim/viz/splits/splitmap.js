@@ -21,7 +21,8 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
 
 /**
  * Mount a split into `host`; `act({what: "open", row})` is called where one is clicked. Its data are {id, step, table,
- * open, now, language, theme}; table is null while the search is under way, `now` is the open step as a row of the table.
+ * open, now, language, theme}; table is null while the search is under way, `now` is the open step as a row of the
+ * table.
  */
 export function createSplit(host, { act }) {
   const ui = { act, data: null, rank: -1 };

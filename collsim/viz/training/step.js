@@ -19,7 +19,8 @@ import { stepWords } from "./words.js";
 const STEP_SECONDS = 24; // on screen at speed 1
 
 /**
- * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, usual, asked, open, opened, every, language, theme,
+ * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, usual, asked, open, opened, every, language,
+ * theme,
  * t}; `act(what)` is told what somebody wants: {what: "open", name}, {what: "switch", name}, {what: "bucket", nbytes},
  * {what: "usual"}, {what: "every", on}.
  *

@@ -15,7 +15,8 @@ export const groupKeys = (model, colors, language, item) =>
     .map((group, q) =>
       item(
         symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(colors, q).done })),
-        `${group.name} ${textAt(group.label, 0, language)}${language === "zh" ? "：" : ": "}${textAt(group.note, 0, language)}`,
+        `${group.name} ${textAt(group.label, 0, language)}` +
+          `${language === "zh" ? "：" : ": "}${textAt(group.note, 0, language)}`,
       ),
     );
 

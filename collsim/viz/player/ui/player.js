@@ -28,7 +28,8 @@ import { problem, unpack } from "../model/read.js";
 /**
  * Mount a player into `host`. Options (all may be left out):
  *   timeline  object, JSON text or {schema, z}; may come later through setTimeline
- *   language "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds, header true
+ *   language "en" | "zh", theme "light" | "dark" | null (the system's), view "physical" | "logical", t seconds,
+ *             header true
  *   clock     a clock from createClock() shared with other players (a race)
  *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
  *             a machine)
