@@ -160,5 +160,5 @@ def is_close(result: object, expected: object) -> bool:
     try:
         values, wanted = np.asarray(result, float), np.asarray(expected, float)
     except (TypeError, ValueError):  # no numbers
-        return bool(result == expected)
+        return bool(np.array_equal(np.asarray(result, object), np.asarray(expected, object)))
     return values.shape == wanted.shape and bool(np.allclose(values, wanted, rtol=1e-6, atol=1e-9, equal_nan=True))

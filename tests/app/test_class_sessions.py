@@ -200,3 +200,26 @@ def test_codes_spell_no_words_and_differ(sessions):
     codes = {sessions.open(str(k))[:4] for k in range(class_sessions.MOST_SESSIONS)}
     assert len(codes) == class_sessions.MOST_SESSIONS
     assert not set("".join(codes)) & set("aeioul")
+
+
+def test_programs_of_students_are_listed_for_the_teacher_alone(sessions):
+    key = sessions.open(LOCAL)
+    assert sessions.share_program(key[:4], PHONE, "anna", {"start": "ring"})
+    assert sessions.share_program(key[:4], LAPTOP, "bert", {"start": "send"})
+    assert sessions.share_program(key[:4], PHONE, "anna", {"start": "farm"}), (
+        "a second one takes the place of the first"
+    )
+    shown = [(program.number, dict(program.query)) for program in sessions.list_programs(key, LOCAL)]
+    assert shown == [(2, {"start": "send"}), (3, {"start": "farm"})]
+    assert sessions.list_programs(key, PHONE) == sessions.list_programs(f"{key[:4]}-nothing1", LOCAL) == []
+    assert not sessions.share_program("none", PHONE, "anna", {})
+
+
+def test_a_class_takes_few_programs_of_a_client_and_no_long_ones(sessions, monkeypatch):
+    key = sessions.open(LOCAL)
+    code = key[:4]
+    assert not sessions.share_program(code, PHONE, "anna", {"code": "x" * class_sessions.LONGEST_PROGRAM})
+    assert [sessions.share_program(code, PHONE, f"v{k}", {}) for k in range(4)] == [True, True, True, False]
+    monkeypatch.setattr(class_sessions, "MOST_PROGRAMS", 4)
+    assert [sessions.share_program(code, LAPTOP, f"w{k}", {}) for k in range(2)] == [True, False]
+    assert sessions.share_program(code, PHONE, "v0", {"start": "send"}), "one's own program may be replaced"

@@ -184,6 +184,10 @@ def test_a_rank_that_has_ended_is_named(run_program):
     assert "which has ended" in run.explanation()
 
 
+def test_a_result_of_another_kind_is_wrong(run_program):
+    assert run_program(TORCH + "def allreduce(x):\n    return 'done'\n", 2, "allreduce").verdict == "wrong"
+
+
 def test_a_message_that_nobody_received_is_told(run_program):
     source = MPI + "comm = MPI.COMM_WORLD\nif comm.rank:\n    comm.send('hello', dest=0)\n"
     run = run_program(source, 2)

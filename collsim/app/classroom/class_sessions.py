@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from collsim.teach.quiz.question import Question, format_answer_value
@@ -28,6 +28,8 @@ IDLE_SECONDS = 45 * 60
 #: A voter whose page has not looked for so long has left.
 PRESENCE_SECONDS = 12
 MOST_GROUPS = 6
+#: Programs that a session shows, and characters of what one is sent as.
+MOST_PROGRAMS, LONGEST_PROGRAM = 24, 20_000
 #: Revealed questions that a session remembers.
 MOST_REVEALED = 200
 _LETTERS = "bcdfghjkmnpqrstvwxz"  # no vowels, so that no word is spelled; no l, which looks like a 1
@@ -102,6 +104,15 @@ class Vote:
     client: str
 
 
+@dataclass(frozen=True)
+class SharedProgram:
+    """A program that a student shows to the class: its number, the words of its address, and where it came from."""
+
+    number: int
+    query: Mapping[str, str]
+    client: str
+
+
 @dataclass
 class ClassSession:
     """One class.
@@ -113,6 +124,8 @@ class ClassSession:
         last_used: When the teacher's page last looked at it, in seconds of the clock.
         votes: The vote of each voter.
         last_seen: When each voter's page last looked.
+        programs: The program of each voter who shows one.
+        programs_sent: How many were ever sent.
     """
 
     code: str
@@ -124,6 +137,8 @@ class ClassSession:
     votes: dict[str, Vote] = field(default_factory=dict)
     last_seen: dict[str, float] = field(default_factory=dict)
     revealed: list[RevealedQuestion] = field(default_factory=list)
+    programs: dict[str, SharedProgram] = field(default_factory=dict)
+    programs_sent: int = 0
 
 
 @dataclass(frozen=True)
@@ -329,6 +344,46 @@ class ClassSessions:
                 return False
             session.votes[voter] = Vote(value, client)
             return True
+
+    def share_program(self, code: str, client: str, voter: str, query: Mapping[str, str]) -> bool:
+        """Show a program to the class, in place of an earlier one of the same voter.
+
+        Args:
+            code: The letters of the session.
+            client: The client that it comes from.
+            voter: A word of its browser tab.
+            query: The words of the program's address; whoever opens it reads them as those of a stranger's link.
+
+        Returns:
+            Whether it is shown. It is not where there is no such class, the class or the client has as many as it may,
+            or the program is too long.
+        """
+        with self._lock:
+            self._end_idle()
+            session = self._sessions.get(code)
+            if session is None or sum(len(name) + len(text) for name, text in query.items()) > LONGEST_PROGRAM:
+                return False
+            others = [program for sender, program in session.programs.items() if sender != voter]
+            of_client = sum(program.client == client for program in others)
+            if len(others) >= MOST_PROGRAMS or (client != LOCAL and of_client >= self._votes_per_client):
+                return False
+            session.programs_sent += 1
+            session.programs[voter] = SharedProgram(session.programs_sent, dict(query), client)
+            return True
+
+    def list_programs(self, class_key: str, client: str) -> list[SharedProgram]:
+        """Return the programs that students show, in the order in which they came; for the teacher of the class.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
+        with self._lock:
+            session = self._find_led(class_key, client)
+            if session is None:
+                return []
+            session.last_used = self._clock()
+            return sorted(session.programs.values(), key=lambda program: program.number)
 
     def _has_slot_for_voter(self, session: ClassSession, client: str) -> bool:
         """Whether there is a place for another vote; the client's oldest one makes it where it has its share."""

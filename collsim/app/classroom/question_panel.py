@@ -174,7 +174,7 @@ def _draw_alone(panels: Panels, number: int, count: int, question: Question) -> 
             _draw_button("again", "ask.again", _give_answer(""))
         else:
             _draw_button("reveal", "ask.reveal", _give_answer(SHOWN))
-            _draw_button("class", "class.start", _open_class, help=t("class.start.help"))
+            _draw_button("class", "class.start", open_class, help=t("class.start.help"))
         _draw_navigation(number, count)
         if not is_revealed:
             _draw_peek_toggle()
@@ -235,7 +235,12 @@ def _explain_answer(question: Question) -> str:
 # ---- with a class --------------------------------------------------------------------------------------------------
 
 
-def _open_class(panels: Panels) -> Panels:
+def open_class(panels: Panels) -> Panels:
+    """The panels with a class of their own; a toast says why where no further one may be opened.
+
+    Args:
+        panels: What is open.
+    """
     try:
         return replace(panels, class_key=get_class_sessions().open(get_session_client()), answer="")
     except TooManySessions as error:
@@ -260,7 +265,7 @@ def _draw_with_class(class_key: str, posed: PosedQuestion, question: Question) -
         else:
             st.html(format_note(t(f"ask.answer.{question.unit}")))
     with right:
-        _draw_invitation(class_key)
+        draw_invitation(class_key)
         _draw_vote_count(leader, is_revealed)
     with st.container(key="ask_row", horizontal=True, gap="small"):
         if is_revealed:
@@ -271,7 +276,7 @@ def _draw_with_class(class_key: str, posed: PosedQuestion, question: Question) -
             _draw_navigation(posed.number, posed.count)
         draw_editor()
         _draw_download(leader)
-        _draw_button("end", "class.end", _end_class)
+        _draw_button("end", "class.end", end_class)
         if not is_revealed:
             _draw_peek_toggle()
     return not is_revealed and posed.number >= 0
@@ -289,15 +294,24 @@ def _draw_download(leader: tuple[str, str]) -> None:
         st.download_button(t("class.csv"), table, name, "text/csv", key="class_csv", on_click="ignore")
 
 
-def _end_class(panels: Panels) -> Panels:
+def end_class(panels: Panels) -> Panels:
+    """The panels without their class, which is over for everybody.
+
+    Args:
+        panels: What is open.
+    """
     discard_custom_question()
     get_class_sessions().close(panels.class_key, get_session_client())
     return replace(panels, class_key="")
 
 
-def _draw_invitation(class_key: str) -> None:
+def draw_invitation(class_key: str) -> None:
     """Draw where students go, large enough to be read from the last row, with a QR code where they can reach this
-    server."""
+    server.
+
+    Args:
+        class_key: The secret key of the class's leader; its first letters are the code.
+    """
     invitation = create_invitation(st.context.url or "", **{"class": class_key[:4]})
     parts = [f"<small>{escape_text(t('class.join'))}</small><b>{escape_text(invitation.address)}</b>"]
     if invitation.code:

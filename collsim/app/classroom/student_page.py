@@ -18,7 +18,7 @@ from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology, compute_outcome, estimate_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
-from ..shell.address import get_remembered, leave, remember
+from ..shell.address import get_menu, get_remembered, leave, remember
 from ..shell.controls import add_space, label_algorithm, label_machine
 from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
 from ..shell.player import mount_player
@@ -38,6 +38,11 @@ def get_invited_code() -> str:
     if match and not match[2]:
         return match[1]
     return ""
+
+
+def _open_program() -> None:
+    """Open the page on which a program is sent to the class whose code this page remembers."""
+    st.switch_page(get_menu()["program"])
 
 
 def _parse_code(text: str) -> str:
@@ -60,7 +65,7 @@ def draw() -> None:
     st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
     complain(get_session().complaints)
     if CLASS_KEY.fullmatch(code):
-        board = get_class_sessions().get_board(code, _get_voter())
+        board = get_class_sessions().get_board(code, get_voter())
     else:
         board = None
     if board is None:
@@ -75,6 +80,7 @@ def draw() -> None:
         _draw_description(choice)
     with st.container(border=True, key="card_question"):
         _draw_question(code, choice, board.is_revealed)
+    st.button(t("program.class.link"), key="class_program", on_click=_open_program)
     if choice is None or not board.is_revealed:
         return
     result = get_latest(
@@ -117,7 +123,7 @@ def _submit_code() -> None:
     remember(PAGE, _parse_code(str(st.session_state["class_code"])))
 
 
-def _get_voter() -> str:
+def get_voter() -> str:
     """Return a random word of this tab: it has one vote, and no name."""
     return str(st.session_state.setdefault("voter", secrets.token_urlsafe(9)))
 
@@ -126,7 +132,7 @@ def _get_voter() -> str:
 @queue_reruns
 def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
     """Draw the question as it is now. Another run, the answer, or the end of the class draws the whole page again."""
-    board = get_class_sessions().get_board(code, _get_voter())
+    board = get_class_sessions().get_board(code, get_voter())
     if board is None:
         posed = None
     else:
@@ -190,7 +196,7 @@ def _draw_number_form(code: str, posed: PosedQuestion, question: Question) -> No
 
 
 def _submit_vote(code: str, value: float, round: int) -> None:
-    if not get_class_sessions().vote(code, get_session_client(), _get_voter(), value, round):
+    if not get_class_sessions().vote(code, get_session_client(), get_voter(), value, round):
         st.toast(t("class.late"))
 
 

@@ -28,6 +28,7 @@ from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
 from . import program_drafts as drafts
 from . import program_parts as parts
+from .class_programs import draw_class_programs
 from .job_files import draw_job_files
 from .program_drafts import ProgramDraft
 from .program_verdict import (
@@ -79,6 +80,7 @@ def draw() -> None:
                 _draw_restored(description, source, verdict.line)
             _draw_mends(source, verdict.mends)
         draw_job_files()
+        draw_class_programs(PAGE, draft)
     if verdict is not None and result is not None:
         with right, st.container(key="program_run"):
             _draw_run(result[1][0], verdict)

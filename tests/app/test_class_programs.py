@@ -1,0 +1,70 @@
+"""A student's program on the projector: sent with the code of a class, opened by its teacher, run after a click."""
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from collsim.app.classroom.question_panel import get_class_sessions
+from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft, change_source
+from collsim.app.server.clients import LOCAL
+from collsim.app.texts import say
+
+SOURCE = "def run(rank, size):\n    return 'written by a student'\n"
+
+
+def program() -> None:
+    """The app on this page."""
+    from collsim.app.main import main
+
+    main(first="program")
+
+
+def show(at):
+    return " ".join(str(element.proto.body) for element in at.get("html"))
+
+
+def open_page(**query):
+    at = AppTest.from_function(program, default_timeout=60)
+    at.query_params.update(query)
+    return at.run()
+
+
+@pytest.fixture
+def class_page():
+    """The page of a teacher who has opened a class, and its code."""
+    at = open_page(lang="en").button(key="program_class_open").click().run()
+    key = at.session_state["session"].panels.class_key
+    yield at, key
+    get_class_sessions().close(key, LOCAL)
+
+
+def test_a_program_is_sent_and_runs_on_the_projector_after_a_click(class_page):
+    teacher, key = class_page
+    assert not teacher.exception
+    assert say("en", "program.class.none") in show(teacher)
+    words = ADDRESS.write(change_source(ProgramDraft(collective="none", ranks=3), SOURCE))
+    student = open_page(lang="zh", **words)
+    student.text_input(key="w_program_class").set_value(key[:4].upper())
+    next(button for button in student.button if button.label == say("zh", "program.class.send")).click().run()
+    assert not student.exception
+    assert say("zh", "program.class.sent") in show(student)
+    teacher.run().button(key="class_program_1").click().run()
+    assert not teacher.exception
+    assert say("en", "write.link") in show(teacher)
+    assert "written by a student" not in show(teacher)
+    teacher.button(key="program_run_link").click().run()
+    for _ in range(60):  # it runs in a process of its own
+        if "written by a student" in show(teacher):
+            break
+        time.sleep(0.2)
+        teacher.run()
+    assert "written by a student" in show(teacher)
+
+
+def test_a_code_that_no_class_has_is_refused():
+    student = open_page(lang="en")
+    student.text_input(key="w_program_class").set_value("none")
+    next(button for button in student.button if button.label == say("en", "program.class.send")).click().run()
+    assert not student.exception
+    assert say("en", "program.class.refused") in show(student)
