@@ -446,7 +446,7 @@ def _describe_hang(execution: Execution) -> Words:
     """Who waits for whom: calls that do not match, a cycle if there is one, or a rank that waits for one that has
     ended."""
     if all(wait.is_collective for wait in execution.waits) and not any(wait.ended for wait in execution.waits):
-        return _describe_mismatch(execution.waits)
+        return _describe_crossed_groups(execution) or _describe_mismatch(execution.waits)
     by_rank = {wait.rank: wait for wait in execution.waits}
     cycles = find_cycles(execution.waits)
     stuck = [rank for cycle in cycles for rank in cycle] or sorted(by_rank)
@@ -456,6 +456,33 @@ def _describe_hang(execution: Execution) -> Words:
     if rest:
         waits = Sentence("{waits}, and {count} more wait behind them", waits=waits, count=rest)
     return Sentence("{waits}.", waits=waits)
+
+
+def _describe_crossed_groups(execution: Execution) -> Words | None:
+    """Ranks in collectives of several groups, each of which waits for a rank that is in another; None for one group."""
+    groups = {
+        event.rank: execution.groups[event.group]
+        for event in execution.events
+        if event.kind == "collective" and not event.is_complete
+    }
+    cycles = find_cycles(execution.waits)
+    if not cycles or len({groups.get(rank) for rank in cycles[0]}) == 1:
+        return None
+    by_rank = {wait.rank: wait for wait in execution.waits}
+    calls = [
+        Sentence(
+            "rank {rank} waits in {call} (line {line}) of the group of ranks {members} for rank {peers}",
+            rank=rank,
+            call=by_rank[rank].call,
+            line=by_rank[rank].line,
+            members=_format_ranks(groups.get(rank, ())),
+            peers=_format_ranks(by_rank[rank].peers),
+        )
+        for rank in cycles[0][:_MOST_SHOWN]
+    ]
+    return Sentence(
+        "{calls}: ranks that are in several groups have to call them in one order.", calls=join_words(list(calls))
+    )
 
 
 def _describe_mismatch(waits: Sequence[RankWait]) -> Words:

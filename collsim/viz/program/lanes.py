@@ -13,6 +13,7 @@ import numpy as np
 
 from collsim.programs import ProgramRun
 from collsim.programs.timing import RankSpan
+from collsim.rank_engine.engine import Message
 from collsim.simulate.paths import find_paths
 from collsim.topology.parts.rank_selection import select_ranks
 from collsim.units import format_bytes, format_time
@@ -212,11 +213,11 @@ def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
                 (layout.find_x(begin + next_share * alpha), goal),
             )
             is_far = abs(goal - start) > max(layout.gap, _STUB)
-            parts.append(_draw_band(corners, is_moving, is_far, message.nbytes))
+            parts.append(_draw_band(corners, is_moving, is_far, message))
     return parts
 
 
-def _draw_band(corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: bool, nbytes: int) -> str:
+def _draw_band(corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: bool, message: Message) -> str:
     points = " ".join(f"{x:.1f},{y}" for x, y in corners)
     look = 'fill="var(--cs-sumfill)" stroke="var(--cs-sum2)"'
     colour = "var(--cs-ink)"
@@ -224,8 +225,12 @@ def _draw_band(corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: 
         look, colour = 'fill="none" stroke="var(--cs-full)" stroke-dasharray="4 3"', "var(--cs-fulltext)"
     if is_far:
         look += ' fill-opacity=".35"'
-    text = format_bytes(nbytes)
-    band = f'<polygon class="band" points="{points}" {look}><title>{escape(text)}</title></polygon>'
+    text = format_bytes(message.nbytes)
+    lines = f"{message.send_line}"
+    if message.recv_line is not None:
+        lines += f" → {message.recv_line}"
+    title = escape(f"{message.src} → {message.dst}: {text}, {lines}")
+    band = f'<polygon class="band" points="{points}" {look}><title>{title}</title></polygon>'
     room = min(corners[1][0], corners[2][0]) - max(corners[0][0], corners[3][0])
     tall = abs(corners[2][1] - corners[0][1])
     if room > len(text) * _CHARACTER and tall > 16 and not is_far:

@@ -10,7 +10,7 @@ import streamlit as st
 from collsim.display.markup import escape_text
 from collsim.errors import Sentence
 from collsim.rank_engine.start import MOST_RANKS
-from collsim.units import format_bytes, format_time
+from collsim.units import format_bytes, format_time, parse_time
 
 from ...scenario.choice import read_file_fields
 from ...scenario.files import Upload
@@ -44,6 +44,7 @@ PAGE = "program"
 _EDITOR = "program_editor"
 _RACE = "program_raced"  # the source whose schedule is raced
 _SIZES = ("96B", "4KiB", "64KiB", "1MiB", "4MiB")
+_MOST_ROWS = 8  # of the table that stands open
 _TOKENS = {"right": "done", "ends": "done", "race": "near"}
 
 
@@ -118,8 +119,17 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         }
         limits |= {"library": t("program.library"), "0B": t("program.unbuffered"), "1GiB": t("program.all")}
         buffered = choose("program_buffered", t("program.buffered"), limits, draft.buffered)
+        timeouts = {name: format_time(parse_time(name)) for name in drafts.TIMEOUTS}
+        timeout = choose("program_timeout", t("program.timeout"), timeouts, draft.timeout)
     return replace(
-        draft, collective=collective, ranks=ranks, nbytes=nbytes, machine=machine, late=late_rank, buffered=buffered
+        draft,
+        collective=collective,
+        ranks=ranks,
+        nbytes=nbytes,
+        machine=machine,
+        late=late_rank,
+        buffered=buffered,
+        timeout=timeout,
     )
 
 
@@ -153,15 +163,33 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     if verdict.messages or verdict.verdict == "hangs":
         with st.container(key="card_program", border=True):
             parts.draw_lanes(verdict, "program_lanes")
-            with st.expander(t("program.table")):
+            if draft.ranks <= _MOST_ROWS:
                 st.html(_build_table(verdict))
+            else:
+                with st.expander(t("program.table")):
+                    st.html(_build_table(verdict))
     else:
         draw_note(t("program.single"))
+    if verdict.verdict == "hangs":
+        _draw_timeout(draft, verdict)
     _draw_outputs(verdict)
     if verdict.timeline is not None:
         _draw_schedule(draft, verdict, verdict.timeline)
     elif verdict.no_schedule is not None and verdict.messages:
         draw_note(t("program.noschedule", reason=verdict.no_schedule.text(get_language())))
+
+
+def _draw_timeout(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
+    """What a library prints when it gives up, the Flight Recorder's files, and up to where messages are buffered."""
+    with st.container(key="card_timeout", border=True):
+        if verdict.logs:
+            draw_note(t("program.logs", timeout=format_time(parse_time(draft.timeout))))
+            st.html(parts.build_block([verdict.logs]))
+        if verdict.dump:
+            st.download_button(
+                t("program.dump"), verdict.dump, "flight-recorder.zip", key="program_dump", on_click="ignore"
+            )
+        draw_note(t("program.limits"))
 
 
 def _list_facts(draft: ProgramDraft, verdict: ProgramVerdict) -> list[str]:

@@ -32,6 +32,7 @@ COLLECTIVES = (
 NOBODY = "nobody"
 DELAY = "300us"
 BUFFERED = ("library", "0B", "4KiB", "8KiB", "64KiB", "1GiB")
+TIMEOUTS = ("30s", "10min", "30min")  # a short one, NCCL's and gloo's
 #: Programs to begin with, by name: what each should do, and its source.
 EXAMPLES: dict[str, tuple[ProgramCollective | Literal["none"], str]] = {
     "ring": (
@@ -138,6 +139,7 @@ class ProgramDraft:
         machine: name of one, or `ethernet`.
         late: the rank that begins later, as text, or `nobody`.
         buffered: messages up to so many bytes are buffered; `library`: as the library does.
+        timeout: after which a library gives up.
         turn: changes when the source comes from elsewhere than the editor, which then shows it.
         linked: the source came in an address, and nobody has said yet that it may run.
         allow_unsandboxed: it runs also where the system cannot isolate it.
@@ -150,6 +152,7 @@ class ProgramDraft:
     machine: str = PLAIN
     late: str = NOBODY
     buffered: str = BUFFERED[0]
+    timeout: str = TIMEOUTS[0]
     turn: int = 0
     linked: bool = False
     allow_unsandboxed: bool = False
@@ -249,6 +252,7 @@ ADDRESS = PageAddress(
         Word("machine", create_name_reader("machine", lambda: PLACES)),
         Word("late", create_name_reader("rank", lambda: [NOBODY, *map(str, range(MOST_RANKS))])),
         Word("buffered", create_name_reader("limit", lambda: BUFFERED)),
+        Word("timeout", create_name_reader("timeout", lambda: TIMEOUTS)),
     ),
     _reconcile,
     _adapt_address,

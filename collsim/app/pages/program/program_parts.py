@@ -120,6 +120,7 @@ _PICTURE_STYLE = """
  color:var(--cs-ink);font-size:13px;cursor:pointer}
 .bar button:nth-child(3){background:var(--cs-ink);color:var(--cs-card);width:48px}
 .bar input{flex:1;min-width:60px;accent-color:var(--cs-ink)}svg.pl{cursor:pointer}
+svg.pl:has(.band:hover) .band:not(:hover){opacity:.3}
 @media(max-width:700px){.wide{display:none}.narrow{display:block}}
 """
 STYLE = """

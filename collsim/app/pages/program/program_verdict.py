@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +11,7 @@ from tempfile import TemporaryDirectory
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
 from collsim.programs import ProgramRun
+from collsim.programs.hangs.stacks import format_logs
 from collsim.programs.program import find_verdicts
 from collsim.schedule import Schedule
 from collsim.units import parse_bytes
@@ -59,6 +62,8 @@ class ProgramVerdict:
         msccl, schedule: the schedule as MSCCL XML, or empty, and as the JSON that loses nothing.
         network: YAML of what it ran on.
         moments: what the ranks do from each moment on.
+        logs: what libraries print after the timeout, where it hangs.
+        dump: a zip of the Flight Recorder's file of each rank, where it hangs and imports torch.
         restored: what was put back in a source that a web page had damaged, and the source that was run; or None.
     """
 
@@ -85,6 +90,8 @@ class ProgramVerdict:
     schedule: str = ""
     network: str = ""
     moments: tuple[Moment, ...] = ()
+    logs: str = ""
+    dump: bytes = b""
     restored: tuple[Sentence, str] | None = None
 
 
@@ -117,6 +124,7 @@ def run_draft(draft: ProgramDraft) -> ProgramRun:
         eager_limit=draft.eager_limit,
         machine=build_topology(draft),
         late=late,
+        timeout=draft.timeout,
         allow_unsandboxed=draft.allow_unsandboxed,
     )
 
@@ -188,6 +196,17 @@ def _write_file(thing: Schedule | cs.Topology, suffix: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
+def _zip_dumps(run: ProgramRun) -> bytes:
+    """The Flight Recorder's files of a run that hangs; empty for programs without torch."""
+    if run.verdict != "hangs" or run.library != "torch":
+        return b""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        for rank, data in run.flight_recorder().items():
+            files.writestr(zipfile.ZipInfo(f"trace_{rank}"), data)  # without a date: equal runs are equal files
+    return archive.getvalue()
+
+
 def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
     """What the page shows of a run.
 
@@ -241,6 +260,8 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         schedule=schedule_file,
         network=network,
         moments=list_moments(run),
+        logs=format_logs(run),
+        dump=_zip_dumps(run),
         restored=restored,
     )
 
