@@ -374,8 +374,7 @@ def _refine_cut(search: _Search, best: tuple[float, Side | None], sinks: list[in
     """The worst cut among those that leave out one of these ranks, from a first guess.
 
     With a source that feeds B into every rank and |S| times their rate in the links, a minimum cut below n * B is a
-    worse one. A rank
-    that was passed once stays passed: the ratio only grows.
+    worse one. A rank that was passed once stays passed: the ratio only grows.
     """
     graph = search.graph()
     feed = graph.arc[len(search.rate) :]

@@ -389,6 +389,7 @@ class ClassSessions:
         """Whether there is a place for another vote; the client's oldest one makes it where it has its share."""
         client_voters = [voter for voter, vote in session.votes.items() if vote.client == client]
         if client != LOCAL and len(client_voters) >= self._votes_per_client:
+            # A dict keeps the order in which votes came, so the first one is the oldest.
             del session.votes[client_voters[0]]
         return len(session.votes) < MOST_VOTERS
 

@@ -177,6 +177,7 @@ def _get_result(
             return result
     if request.job is None:
         request.job = job
+        # What would be computed on the spot but for who wrote it gets the time of that, so that no bar flickers.
         job.over.wait(max(GLANCE, ON_THE_SPOT) if in_worker else GLANCE)
     if not request.over:
         return None
@@ -202,7 +203,8 @@ def _request_result(
 
 
 def _draw_ended(request: Awaited, has_kept: bool) -> None:
-    """Say why there is nothing new, and whether what stands below is `kept`; what was stopped can be started again."""
+    """Say why there is nothing new, and whether an earlier result stands below; what was stopped can be started
+    again."""
     assert request.ended is not None
     draw_mistake(f"{write_sentence(request.ended, get_language())} {t('mistake.kept') if has_kept else ''}".strip())
     if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):

@@ -115,6 +115,7 @@ class EagerSpeed(GpuSpeed):
             launch = self.backward_launch
         casts = 0.0
         if layer.tensors and self._casts_weights(layer):
+            # 4 bytes are read and 2 written for each weight.
             casts = 6.0 * layer.parameters / self._pointwise_rate
             ops += _CASTS
         if layer.kind in ("gemm", "moe"):
@@ -184,6 +185,7 @@ class EagerSpeed(GpuSpeed):
         seconds = flops / (self.peak * share) + rate.seconds * passes
         done = _compute_share(layer, flops, is_backward)
         if layer.partition == "vocab":
+            # FLOPs over twice the inputs are the words of the vocabulary; a head has an output for each token.
             logits = layer.flops * layer.outputs / (2 * layer.activations)
             return seconds + self._estimate_loss_seconds(4 * logits * done, is_backward)
         return seconds + self._estimate_pointwise_seconds(layer, layer.pointwise * done, is_backward)
@@ -193,6 +195,7 @@ class EagerSpeed(GpuSpeed):
         accesses = 2 + is_backward
         seconds = self._move(accesses * nbytes, "loss", is_backward)
         if self.dtype != "float32":
+            # A cast reads 2 bytes and writes 4, where `nbytes` counts 4 for each logit: one and a half times.
             seconds += self._move(1.5 * nbytes, "pointwise")
         return seconds
 
@@ -241,6 +244,8 @@ class EagerSpeed(GpuSpeed):
         pointwise = memory_bytes * layer.pointwise / layer.traffic
         moved = memory_bytes - pointwise
         if is_backward:
+            # A forward pass of a batch norm reads its input twice (mean and variance first) and writes once; a
+            # backward pass reads input and gradient twice and writes once: 5 for 3.
             moved *= 5 / 3
         seconds = self._move(moved, "batch norm", is_backward)
         return seconds + self._estimate_pointwise_seconds(layer, pointwise / find_itemsize(self.dtype), is_backward)

@@ -179,6 +179,8 @@ class GpuSpeed:
             The rate in FLOP/s.
         """
         if kind == "flash":
+            # The shares count half of the scores, a layer counts all of them: twice as fast. They count a backward
+            # pass as 2.5 forward ones, a layer as 2: 0.8 of that.
             full = (self.attention_peak or self.peak) * self.flash_shares[is_backward] * (0.8 if is_backward else 1.0)
             return 2 * full / (1 + self.flash_half_tokens[is_backward] / width)
         if kind == "convolution":
