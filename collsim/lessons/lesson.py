@@ -1,6 +1,6 @@
 """What a lesson is: a title and sections, each with a run, what is said about it, and a question.
 
-Texts are templates in both languages. `{ring.time}` in one stands for what the section's `facts` found in a run, so
+Texts are templates in catalogs. `{ring.time}` in one stands for what the section's `facts` found in a run, so
 that no number of a run is typed. A number that is a fact of somebody else stands in the lesson's `sources`.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from ..locale import Text
+from ..locale import LANGUAGES, Text, build_text, has_text, list_texts
 from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
@@ -107,29 +107,65 @@ def build_facts(
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a lesson: a run to play, and a question to answer before it is explained. All texts are templates.
+    """A part of a lesson: a run to play, and a question to answer before it is explained.
+
+    Its texts are templates in `collsim/locale/<language>/lessons`, under its key: `ring.title` (where a lesson has
+    several sections), `ring.before.1` and so on (paragraphs above the question), `ring.ask`, `ring.choice.1` with
+    `ring.reason.1` (why it is right, or what is wrong with it), `ring.explanation`, `ring.after.1` (paragraphs that
+    would give the answer away) and `ring.table.1.1` (a cell of the first row; shown after the answer).
 
     Attributes:
-        key: its name in addresses; no two sections share one.
+        key: its name in addresses and catalogs; no two sections share one.
         facts: makes the runs.
-        before, after: paragraphs above the question, and those that would give its answer away.
-        ask, choices, right, why: the question, what may be chosen, the place of the right choice, and the reason.
-        table: rows, the first one the heads; shown after the answer.
+        right: the place of the right choice.
         view: how the player begins, `physical` or `logical`.
-        title: where a lesson has several sections.
     """
 
     key: str
     facts: Callable[[], RunFacts]
-    before: tuple[Text, ...]
-    ask: Text
-    choices: tuple[Alternative, ...]
     right: int
-    explanation: Text
-    after: tuple[Text, ...] = ()
-    table: tuple[tuple[Text, ...], ...] = ()
     view: str = "physical"
-    title: Text | None = None
+
+    @property
+    def title(self) -> Text | None:
+        """Its heading, where a lesson has several sections."""
+        if has_text("lessons", f"{self.key}.title"):
+            return build_text("lessons", f"{self.key}.title")
+        return None
+
+    @property
+    def before(self) -> tuple[Text, ...]:
+        """The paragraphs above the question."""
+        return list_texts("lessons", f"{self.key}.before")
+
+    @property
+    def ask(self) -> Text:
+        """The question."""
+        return build_text("lessons", f"{self.key}.ask")
+
+    @property
+    def choices(self) -> tuple[Alternative, ...]:
+        """What may be chosen, with a reason for each."""
+        choices, reasons = (list_texts("lessons", f"{self.key}.{part}") for part in ("choice", "reason"))
+        return tuple(Alternative(text, reason) for text, reason in zip(choices, reasons, strict=True))
+
+    @property
+    def explanation(self) -> Text:
+        """Why the right choice is right."""
+        return build_text("lessons", f"{self.key}.explanation")
+
+    @property
+    def after(self) -> tuple[Text, ...]:
+        """The paragraphs below the answer."""
+        return list_texts("lessons", f"{self.key}.after")
+
+    @property
+    def table(self) -> tuple[tuple[Text, ...], ...]:
+        """Rows of cells; the heads are the first."""
+        rows: list[tuple[Text, ...]] = []
+        while row := list_texts("lessons", f"{self.key}.table.{len(rows) + 1}"):
+            rows.append(row)
+        return tuple(rows)
 
     @property
     def texts(self) -> tuple[Text, ...]:
@@ -157,7 +193,7 @@ class Section:
 
         choices = tuple(Alternative(fill(choice.text), fill(choice.reason)) for choice in self.choices)
         question = Question("choice", "lesson", fill(self.ask), fill(self.explanation), self.right, choices=choices)
-        run_rows = tuple(tuple((cell, cell) for cell in row) for row in facts.rows)
+        run_rows = tuple(tuple((cell,) * len(LANGUAGES) for cell in row) for row in facts.rows)
         table = (*(tuple(map(fill, row)) for row in self.table), *run_rows)
         before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
         pictures = facts.lanes, facts.lanes_after
@@ -183,8 +219,7 @@ class Lesson:
     """One lesson, the same in the app, on the static site, in its notebook and in the teacher's guide.
 
     Attributes:
-        title: in English and Chinese; the heading of its notebook too.
-        sections: at least one.
+        sections: at least one; the key of the first is that of the lesson's title in the catalogs.
         notebook: `03-ring-step-by-step`: its file in `notebooks/` and `notebooks/zh/`, without the suffix; empty where
             there is none.
         exercises: those of its notebook, in order.
@@ -192,30 +227,23 @@ class Lesson:
         number: counted from 1; said by the name of its file.
     """
 
-    title: Text
     sections: tuple[Section, ...]
     notebook: str = ""
     exercises: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     number: int = 0
 
+    @property
+    def title(self) -> Text:
+        """The heading, also of its notebook."""
+        return build_text("lessons", f"{self.sections[0].key}.lesson")
+
 
 def _fill_text(text: Text, values: Mapping[str, Any]) -> Text:
-    english, chinese = (
+    return tuple(
         part.format_map({name: v[k] if isinstance(v, tuple) else v for name, v in values.items()})
         for k, part in enumerate(text)
     )
-    return english, chinese
-
-
-def repeat_text(text: str) -> Text:
-    """A text that is the same in both languages."""
-    return text, text
-
-
-def choice(text: Text | str, reason: Text) -> Alternative:
-    """Something to choose, and why it is right or what is wrong with it."""
-    return Alternative(repeat_text(text) if isinstance(text, str) else text, reason)
 
 
 # ---- runs that lessons share ---------------------------------------------------------------------------------------

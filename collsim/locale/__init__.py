@@ -2,25 +2,42 @@
 
 `zh/errors` translates what collsim says of mistakes; its keys are the English templates as they stand where an error is
 raised. The keys of all other files are short names, such as `train.optimizer`, and every language has the same. A value
-in braces is filled in. A further language is one more folder, and its code in `LANGUAGES`.
+in braces is filled in: `{sender}` as it is, `{Sender}` with a capital letter, and `{steps:step|steps}` is one of two
+words, the first where the value is 1. A language may leave out a choice of words that it does not need.
+
+A further language is one more folder, here or in the folder that `COLLSIM_LOCALE` names. What it lacks stays English.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TypeAlias
 
-Language = Literal["en", "zh"]
-LANGUAGES: tuple[Language, ...] = ("en", "zh")
-#: The same text in each of `LANGUAGES`, where it does not stand in a file of this folder.
-Text = tuple[str, str]
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+Language: TypeAlias = str
+#: The same text in each of `LANGUAGES`.
+Text: TypeAlias = tuple[str, ...]
+_PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}|]*)\|([^{}|]*))?\}")
 
 
-@lru_cache(maxsize=32)
+def _list_folders() -> dict[Language, Path]:
+    """The folder of each language: English first, then those of this package, then those that the user added."""
+    homes = [Path(__file__).parent]
+    if added := os.environ.get("COLLSIM_LOCALE"):
+        homes.append(Path(added))
+    names = {entry.name: Path(entry) for home in homes if home.is_dir() for entry in os.scandir(home) if entry.is_dir()}
+    return {name: names[name] for name in sorted(names, key=lambda name: (name != "en", name)) if name.isalpha()}
+
+
+_FOLDERS = _list_folders()
+LANGUAGES: tuple[Language, ...] = tuple(_FOLDERS)
+
+
+@lru_cache(maxsize=256)
 def load_messages(language: str, package: str) -> dict[str, str]:
     """Return the texts of one package in one language by their keys, of all its files.
 
@@ -41,7 +58,7 @@ def load_messages(language: str, package: str) -> dict[str, str]:
     if language not in LANGUAGES:
         raise ValueError(f"no texts are in the language {language!r}")
     messages: dict[str, str] = {}
-    for file in sorted((Path(__file__).parent / language / package).glob("*.json")):
+    for file in sorted((_FOLDERS[language] / package).glob("*.json")):
         texts = json.loads(file.read_text(encoding="utf-8"))
         if twice := messages.keys() & texts.keys():
             raise ValueError(f"{sorted(twice)} stand in {file} and in another file of {package}")
@@ -65,9 +82,87 @@ def translate(language: str, package: str, key: str, /, **values: object) -> str
         >>> translate("en", "site", "tally", right=3, asked=4)
         '3 of 4 right'
     """
-    return _PLACEHOLDER.sub(lambda name: str(values.get(name[1], name[0])), load_messages(language, package)[key])
+    k = LANGUAGES.index(language)
+    return _fill_placeholders(_load_templates(package, key)[k], values, k)
+
+
+def build_text(package: str, key: str, /, **values: object) -> Text:
+    """Return one text with its values in every language.
+
+    Args:
+        package: folder of the text, such as `quiz`.
+        key: key of the text.
+        **values: as for `translate`; of a tuple every language takes its own entry.
+
+    Raises:
+        KeyError: The package has no such text.
+
+    Examples:
+        >>> build_text("site", "tally", right=3, asked=4)[0]
+        '3 of 4 right'
+    """
+    templates = _load_templates(package, key)
+    if not values:
+        return templates
+    return tuple(_fill_placeholders(template, values, k) for k, template in enumerate(templates))
+
+
+def list_texts(package: str, prefix: str) -> tuple[Text, ...]:
+    """Return the texts `prefix.1`, `prefix.2` and so on, as many as there are.
+
+    Args:
+        package: folder of the texts.
+        prefix: their keys without the number.
+
+    Examples:
+        >>> list_texts("lessons", "ring.no_such_texts")
+        ()
+    """
+    english, texts = load_messages("en", package), []
+    while f"{prefix}.{len(texts) + 1}" in english:
+        texts.append(_load_templates(package, f"{prefix}.{len(texts) + 1}"))
+    return tuple(texts)
+
+
+def has_text(package: str, key: str) -> bool:
+    """Whether a package has a text.
+
+    Args:
+        package: folder of the text.
+        key: key of the text.
+    """
+    return key in load_messages("en", package)
 
 
 def list_placeholders(text: str) -> set[str]:
-    """Return the names that stand in braces in a text."""
-    return set(_PLACEHOLDER.findall(text))
+    """Return the names that stand in braces in a text; a choice of words between two is none."""
+    names = {name for name, one, _ in _PLACEHOLDER.findall(text) if not one}
+    return {name[:1].lower() + name[1:] for name in names}
+
+
+@lru_cache(maxsize=4096)
+def _load_templates(package: str, key: str) -> Text:
+    """A text in each language with its braces; a language that lacks it has the English one."""
+    english = load_messages("en", package)[key]
+    return tuple(load_messages(language, package).get(key, english) for language in LANGUAGES)
+
+
+def _fill_placeholders(template: str, values: Mapping[str, object], k: int) -> str:
+    """A template with its values; `k`: which entry of a value that is a Text."""
+
+    def fill(match: re.Match[str]) -> str:
+        name, singular, plural = match.groups()
+        value_name = name if name in values else name[:1].lower() + name[1:]
+        if value_name not in values:
+            return match[0]
+        value = values[value_name]
+        if singular is not None and str(value) == "1":
+            return singular
+        if plural is not None:
+            return plural
+        text = str(value[k] if isinstance(value, tuple) else value)
+        if name == value_name or text[1:2].isupper():  # xGMI keeps its small letter
+            return text
+        return text[:1].upper() + text[1:]
+
+    return _PLACEHOLDER.sub(fill, template)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...topology import switch
 from ...train import StepTrace, ddp, model, training_step
 from ...units import format_bytes, format_time, parse_bytes
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, choice, simulate_algorithm
+from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, simulate_algorithm
 
 _SMALL, _MIDDLE = "1MiB", "50MiB"
 
@@ -45,71 +45,7 @@ def _build_training_facts() -> RunFacts:
 
 
 LESSON = Lesson(
-    title=("One step of training", "训练的一步"),
     notebook="11-one-step-of-training",
     exercises=("bucket-size", "synchronise-less"),
-    sections=(
-        Section(
-            "training",
-            _build_training_facts,
-            before=(
-                (
-                    "DistributedDataParallel reduces gradients in buckets while the backward pass goes on. ResNet-50 "
-                    "has {gradients} of gradients; PyTorch makes {buckets} buckets of them. The picture shows what "
-                    "becomes of the first one, {bucket}, on one switch: a ring, {ring.time}.",
-                    "DistributedDataParallel 在反向传播进行的同时按桶归约梯度。ResNet-50 有 {gradients} "
-                    "的梯度，PyTorch 把它们分成 {buckets} 个桶。图中是第一个桶（{bucket}）在一台交换机"
-                    "上的 ring：{ring.time}。",
-                ),
-                (
-                    "On {gpus} GPUs behind slow cables a step takes {usual}. {hidden} % of the communication runs "
-                    "beside computing; for {exposed} the GPUs wait.",
-                    "{gpus} 块 GPU、线缆较慢时，一步需要 {usual}。通信的 {hidden} % 与计算同时进行；其余 {exposed} "
-                    "里 GPU 在等待。",
-                ),
-            ),
-            ask=(
-                "Buckets of {small_cap} start earlier, {many} of them. How long does the step take then?",
-                "把桶改成 {small_cap}，它们开始得更早，共 {many} 个。这样一步需要多久？",
-            ),
-            choices=(
-                choice(
-                    "{middle}",
-                    (
-                        "That is what buckets of {middle_cap} take.",
-                        "那是桶为 {middle_cap} 时的时间。",
-                    ),
-                ),
-                choice(
-                    "{usual}",
-                    ("As if only the bytes counted: they are the same.", "好像只有字节才重要：字节确实一样多。"),
-                ),
-                choice(
-                    "{small}",
-                    ("Each of them pays the latency of a whole ring.", "每个桶都要付一整圈 ring 的延迟。"),
-                ),
-                choice(
-                    "{late}",
-                    (
-                        "That is the step without any overlap, with the usual buckets.",
-                        "那是用通常的桶、完全没有重叠的一步。",
-                    ),
-                ),
-            ),
-            right=2,
-            explanation=(
-                "Buckets go out in order, one at a time, so that latencies add up: {many} rings in a row.",
-                "桶按顺序一次发一个，延迟会累加：{many} 个 ring 接连进行。",
-            ),
-            after=(
-                (
-                    "With {middle_cap} the step takes {middle}. Without overlap it would take {late}. The first step "
-                    "of a run has one bucket, because the order of the gradients is not known yet: {first}.",
-                    "桶为 {middle_cap} 时一步需要 {middle}。没有重叠则需要 {late}。一次训练的第一步只有一个桶，因为还不"
-                    "知道梯度的就绪顺序：{first}。",
-                ),
-            ),
-            view="logical",
-        ),
-    ),
+    sections=(Section("training", _build_training_facts, right=2, view="logical"),),
 )

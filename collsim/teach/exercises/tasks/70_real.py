@@ -54,30 +54,6 @@ def _judge(value: Any) -> tuple[bool, Text, Trace]:
 TASKS = (
     SettingTask(
         "unnoticed-cable",
-        title=("A cable that nobody notices", "没人察觉的慢线缆"),
-        ask=(
-            "A parameter server of 6 ranks, rank 0 is the server; 256 KiB, cables of 10 MB/s, 10 ms from rank to rank. "
-            "Rank 3's cable becomes k times slower, each way. Which is the largest whole k at which the predicted time "
-            "stays as it was?",
-            "6 个 rank 的参数服务器，rank 0 是服务器；256 KiB，线缆 10 MB/s，rank 之间延迟 10 ms。rank 3 的线缆在两个"
-            "方向上都慢到 k 分之一。预测的时间仍然不变时，整数 k 最大是多少？",
-        ),
-        hints=(
-            (
-                "Which cable is busy all the time, and how many buffers cross it in one direction?",
-                "哪根线缆一直在忙？一个方向上有多少份数据经过它？",
-            ),
-            (
-                "While the server's cable carries the buffers of all others, rank 3's carries one.",
-                "服务器的线缆承载其余所有 rank 的数据时，rank 3 的线缆只承载一份。",
-            ),
-            (
-                's = cs.schedule("allreduce_parameter_server", ranks=6); for f in range(1, 9): '
-                'print(f, cs.run_for_real(s, "256KiB", slow={3: f}).predicted.time)',
-                's = cs.schedule("allreduce_parameter_server", ranks=6)；for f in range(1, 9): '
-                'print(f, cs.run_for_real(s, "256KiB", slow={3: f}).predicted.time)',
-            ),
-        ),
         judge=_judge,
     ),
 )

@@ -63,54 +63,10 @@ def _judge_order(value: Any) -> tuple[bool, Text, PipelineTiming]:
 TASKS = (
     SettingTask(
         "small-bubble",
-        title=("A small bubble", "小气泡"),
-        ask=(
-            "A pipeline of 8 stages, 1F1B; a backward pass takes two forward passes. Which is the smallest number of "
-            "microbatches at which less than 12 % of the step is bubble?",
-            "8 个阶段的流水线，1F1B；反向的时间是前向的两倍。要让气泡少于一步的 12 %，最少要多少个微批？",
-        ),
-        hints=(
-            (
-                "What is idle does not depend on the number of microbatches; what is computed does.",
-                "空闲的时间与微批的个数无关；计算的时间有关。",
-            ),
-            (
-                "A GPU is idle for (p − 1)(F + B) in a step of (m + p − 1)(F + B).",
-                "一步为 (m + p − 1)(F + B)，其中 GPU 空闲 (p − 1)(F + B)。",
-            ),
-            (
-                "Solve 7 / (m + 7) < 0.12 for m; it is a whole number.",
-                "解 7 / (m + 7) < 0.12；m 是整数。",
-            ),
-        ),
         judge=_judge_microbatches,
     ),
     SettingTask(
         "order-that-fits",
-        title=("An order that fits", "放得下的次序"),
-        ask=(
-            "8 stages, 32 microbatches, a backward pass of two forward passes. A GPU has room for the activations of 8 "
-            "microbatches, and at most 5 % of the step may be bubble. Which schedule will do: gpipe, 1f1b, "
-            "interleaved, zero-bubble, zbv or dualpipe-v?",
-            "8 个阶段、32 个微批，反向的时间是前向的两倍。每块 GPU 放得下 8 个微批的激活值，气泡最多占一步的 5 %。哪种"
-            "调度可行：gpipe、1f1b、interleaved、zero-bubble、zbv 还是 dualpipe-v？",
-        ),
-        hints=(
-            (
-                "Two of them hold all microbatches or wait at both ends; leave these out first.",
-                "其中两种要么持有全部微批，要么两端都要等；先排除它们。",
-            ),
-            (
-                "Who splits the backward pass in two can fill its waits with the half that nobody waits for.",
-                "把反向切成两半的调度，可以用没有人等的那一半填补等待。",
-            ),
-            (
-                "for name, (pipe, t) in cs.train.time_schedules(8, 32, forward=1, backward=2).items(): print(name, "
-                "t.bubble, t.peak_activations.max())",
-                "for name, (pipe, t) in cs.train.time_schedules(8, 32, forward=1, backward=2).items(): print(name, "
-                "t.bubble, t.peak_activations.max())",
-            ),
-        ),
         judge=_judge_order,
     ),
 )

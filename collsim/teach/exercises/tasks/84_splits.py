@@ -65,30 +65,6 @@ def _judge_split(value: Any) -> tuple[bool, Text, StepTrace]:
 TASKS = (
     SettingTask(
         "choose-the-split",
-        title=("Choose the split", "选择划分"),
-        ask=(
-            "GPT-3 with 13 billion parameters on 8 DGX A100 whose GPUs have 40 GB, batch 64, microbatches of one "
-            "sample, bfloat16, tensor(t, sequence=True) * pipeline(p) * zero(1). Which (t, p) takes at most 1 % more "
-            "than the best that fits? check((2, 2)) tries one.",
-            "在 8 台 DGX A100（GPU 显存 40 GB）上训练 130 亿参数的 GPT-3，批量 64，微批为一个样本，bfloat16，"
-            "tensor(t, sequence=True) * pipeline(p) * zero(1)。哪一个 (t, p) 的时间最多比放得下的最佳值多 1 %？"
-            "用 check((2, 2)) 来试。",
-        ),
-        hints=(
-            (
-                "What does more of t cost, and what more of p? And what do both save?",
-                "t 变大的代价是什么？p 变大呢？两者又都省了什么？",
-            ),
-            (
-                "A batch of 64 over 64/(t·p) replicas leaves each t·p microbatches: the bubble is "
-                "(p − 1)/(t·p + p − 1) of the step.",
-                "批量 64 分给 64/(t·p) 个副本，每个有 t·p 个微批：气泡占 (p − 1)/(t·p + p − 1)。",
-            ),
-            (
-                "Without a pipeline there is no bubble: the smallest t that fits.",
-                "没有流水线就没有气泡：取放得下的最小的 t。",
-            ),
-        ),
         judge=_judge_split,
     ),
 )

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ....locale import Text
 from ....rank_engine.expected import ProgramCollective
 from ....sandbox.produce import Wanted
 from ....sandbox.rank_programs import ProgramRequest
 from ....units import parse_bytes
+from .task_texts import TaskTexts
 
 
 @dataclass(frozen=True)
-class ProgramTask:
-    """What such an exercise asks. Every send waits for its receive, at every size.
+class ProgramTask(TaskTexts):
+    """What such an exercise asks; the catalogs have its words. Every send waits for its receive, at every size.
 
     Attributes:
-        name, title, ask, hints: as of a Task; a program handed in for `make-it-right` has a function `make_it_right`,
+        name: as of a Task; a program handed in for `make-it-right` has a function `make_it_right`,
             or is a text of that name.
         starter: the program to begin with.
         verdict: what the program should do: be `right`, or hang (`hangs`) with all ranks in one cycle.
@@ -35,9 +35,6 @@ class ProgramTask:
     """
 
     name: str
-    title: Text
-    ask: Text
-    hints: tuple[Text, Text, Text]
     starter: str
     verdict: Literal["right", "hangs"] = "right"
     collective: ProgramCollective = "allreduce"

@@ -17,25 +17,23 @@ from ....locale import Text
 from ....simulate import Trace
 from ....train import PipelineTiming, StepTrace
 from .localized_task import CheckedAnswer, LocalizedTask
+from .task_texts import TaskTexts
 
 #: What a value makes: a run, a step of training, or the passes of a pipeline.
 Made = StepTrace | Trace | PipelineTiming
 
 
 @dataclass(frozen=True)
-class SettingTask:
-    """What such an exercise asks.
+class SettingTask(TaskTexts):
+    """What such an exercise asks; the catalogs have its words.
 
     Attributes:
-        name, title, ask, hints: as of a Task.
+        name: as of a Task.
         judge: what a value is worth: is it right, why, and the run or step that it makes. Raises CollsimError for what
             is no value here.
     """
 
     name: str
-    title: Text
-    ask: Text
-    hints: tuple[Text, Text, Text]
     judge: Callable[[Any], tuple[bool, Text, Made]]
 
 
@@ -99,7 +97,10 @@ def judge_edge(enough: bool, next_is_enough: bool, facts: Text, *says: Text) -> 
         facts: what is found with it.
         says: how that goes on where it does not do, where the next one would do as well, and where it is right.
     """
-    english, chinese = says[0]
-    if enough:
-        english, chinese = says[1 if next_is_enough else 2]
-    return enough and not next_is_enough, (facts[0] + english, facts[1] + chinese)
+    if not enough:
+        ending = says[0]
+    elif next_is_enough:
+        ending = says[1]
+    else:
+        ending = says[2]
+    return enough and not next_is_enough, tuple(map(str.__add__, facts, ending))

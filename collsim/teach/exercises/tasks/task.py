@@ -6,44 +6,44 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....locale import Text
+from ....locale import Text, build_text
 from ....sandbox.produce import Wanted
 from ....topology import Topology, switch
+from .task_texts import TaskTexts
 
 
 @dataclass(frozen=True)
 class Partners:
-    """Who may send to whom: `allowed(src, dst, n)` of arrays of endpoints, a truth value for each transfer, and the
-    rule in words: "to its right neighbour only"."""
+    """Who may send to whom.
 
+    Attributes:
+        name: of its text in the catalogs of exercises.
+        allowed: a truth value for each transfer, from arrays of endpoints: `allowed(src, dst, n)`.
+    """
+
+    name: str
     allowed: Callable[[Any, Any, int], Any]
-    rule: Text
+
+    @property
+    def rule(self) -> Text:
+        """The rule in words: "to its right neighbour only"."""
+        return build_text("exercises", f"partners.{self.name}")
 
 
-RIGHT_NEIGHBOUR = Partners(lambda src, dst, n: dst == (src + 1) % n, ("to its right neighbour only", "只发给右邻居"))
-NEIGHBOURS = Partners(
-    lambda src, dst, n: (dst == (src + 1) % n) | (src == (dst + 1) % n),
-    ("to its two neighbours only", "只发给左右邻居"),
-)
-NEXT = Partners(lambda src, dst, n: dst == src + 1, ("to the next rank of the chain only", "只发给链上的下一个 rank"))
-SERVER = Partners(
-    lambda src, dst, n: (src == 0) | (dst == 0),
-    ("to the server only, and the server to all", "只发给服务器，由服务器发给所有 rank"),
-)
-POWER_OF_TWO = Partners(
-    lambda src, dst, n: ((src ^ dst) & ((src ^ dst) - 1)) == 0,
-    ("to partners at distance 1, 2, 4, ... only", "只发给距离为 1、2、4……的伙伴"),
-)
+RIGHT_NEIGHBOUR = Partners("right_neighbour", lambda src, dst, n: dst == (src + 1) % n)
+NEIGHBOURS = Partners("neighbours", lambda src, dst, n: (dst == (src + 1) % n) | (src == (dst + 1) % n))
+NEXT = Partners("next", lambda src, dst, n: dst == src + 1)
+SERVER = Partners("server", lambda src, dst, n: (src == 0) | (dst == 0))
+POWER_OF_TWO = Partners("power_of_two", lambda src, dst, n: ((src ^ dst) & ((src ^ dst) - 1)) == 0)
 
 
 @dataclass(frozen=True)
-class Task:
-    """What an exercise asks.
+class Task(TaskTexts):
+    """What an exercise asks; the catalogs have its words.
 
     Attributes:
         name: `ring-allreduce`; a handed-in function is called `ring_allreduce`.
         collective: what the steps must do.
-        ask, title, hints: in English and Chinese; three hints, each stronger than the one before.
         ranks: the numbers of ranks that are tried, in this order.
         steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
         one_peer: in a step a rank may send to at most one other and receive from at most one.
@@ -65,9 +65,6 @@ class Task:
 
     name: str
     collective: str
-    title: Text
-    ask: Text
-    hints: tuple[Text, Text, Text]
     ranks: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 12, 16)
     steps: Callable[[int], int] | None = None
     sent: Callable[[int], float] | None = None
