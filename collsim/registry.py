@@ -36,6 +36,7 @@ from .errors import (
     require_word,
 )
 from .errors.keywords import require_keywords
+from .locale import Text, build_text
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, freeze
@@ -102,7 +103,7 @@ class Algorithm:
     sent: Claim | None
     source: str
     doc: str
-    summary: tuple[str, str]
+    summary: Text
     chunks: Claim | None = None
     helpers: Claim | None = None
     helpers_on: HelperPlace = "host"
@@ -110,7 +111,7 @@ class Algorithm:
     cost: Claim | None = None
     formula: str = ""
     network: str = "switch"
-    when: tuple[str, str] = ("", "")
+    when: Text = ("", "")
     most_ranks: int = 4096
     phases: tuple[str, str] | None = None
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
@@ -442,7 +443,7 @@ def algorithm(
     steps: Claim | None = None,
     sent: Claim | None = None,
     source: str = "",
-    says: tuple[str, str] = ("", ""),
+    says: Text = ("", ""),
     chunks: Claim | None = None,
     helpers: Claim | None = None,
     helpers_on: HelperPlace = "host",
@@ -450,7 +451,7 @@ def algorithm(
     cost: Claim | None = None,
     formula: str = "",
     network: str = "switch",
-    when: tuple[str, str] = ("", ""),
+    when: Text = ("", ""),
     most_ranks: int = 4096,
     phases: tuple[str, str] | None = None,
     name: str | None = None,
@@ -462,7 +463,8 @@ def algorithm(
         steps: claimed number of steps, as a function of n and of those options it names; tests hold it to it.
         sent: claimed bytes that the busiest endpoint sends, in buffers; a function likewise.
         source: paper and section, or repository and file.
-        says: one line each in English and Chinese on what one step does.
+        says: one line each in English and Chinese on what one step does; the package's own have it in
+            `collsim/locale/<language>/algorithms`, and so for `when`.
         chunks: number of chunks as a function; without it, the largest slot used plus one.
         helpers: number of endpoints beyond the ranks as a function.
         helpers_on: what they are: a `host`, or a switch that reduces: the `nvswitch` of each node, the one `fabric`
@@ -505,8 +507,11 @@ def algorithm(
             message = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
             raise CollsimError(message, function=function)
         label, options = name or function.__name__, MappingProxyType(_read_options(function))
-        claims = steps, sent, source, _read_first_paragraph(function), says, chunks, helpers, helpers_on, ranks
-        prices = cost, formula, network, when, most_ranks, phases
+        summary, best_for = says, when
+        if not says[0] and function.__module__ == _BUILT_IN.get(label):
+            summary, best_for = (build_text("algorithms", f"{label}.{part}") for part in ("summary", "when"))
+        claims = steps, sent, source, _read_first_paragraph(function), summary, chunks, helpers, helpers_on, ranks
+        prices = cost, formula, network, best_for, most_ranks, phases
         entry = Algorithm(label, collective, function, *claims, *prices, options)
         if function.__module__ != _BUILT_IN.get(label):
             _import_built_in(label)  # first: what comes later takes the name

@@ -108,8 +108,8 @@ def test_there_is_one_file_of_each_kind_and_a_page_has_its_words():
         "collsim/app/pages",
         "collsim/io",
         "collsim/lessons/chapters",
-        "collsim/locale/en/app",
-        "collsim/locale/zh/app",
+        *(f"collsim/locale/en/{package}" for package in ("algorithms", "app", "exercises", "lessons")),
+        *(f"collsim/locale/zh/{package}" for package in ("algorithms", "app", "exercises", "lessons")),
         "collsim/teach/exercises/tasks",
         "collsim/topology/machines",
     ]

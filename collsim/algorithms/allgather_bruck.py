@@ -14,14 +14,6 @@ from collsim.steps import copy
     formula="⌈lg n⌉α + (n−1)/n·Sβ",
     source="Bruck et al. 1997 (concatenation operation); "
     "Thakur, Rabenseifner & Gropp 2005, section Allgather; Open MPI coll_base_allgather.c bruck",
-    says=(
-        "Every rank sends what it has collected so far to the rank 2^k before it: everybody's collection doubles.",
-        "每个 rank 把目前收集到的块发给前面第 2^k 个 rank：每个 rank 的收集量翻倍。",
-    ),
-    when=(
-        "Small and medium messages, any number of ranks: fewest steps and least bytes.",
-        "中小消息、任意 rank 数：步数最少，流量也最小。",
-    ),
     chunks=lambda n: n,
 )
 def allgather_bruck(n):

@@ -13,11 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
     formula="α + (n−1)/n·Sβ",
     source="Open MPI coll_base_allgather.c linear; Li et al. 2024 (ForestColl, arXiv 2402.06787)",
-    says=("Every rank sends its block straight to all others.", "每个 rank 把自己的块直接发给所有其他 rank。"),
-    when=(
-        "All ranks on one full-speed switch that bears incast, any size.",
-        "所有 rank 都在同一台能承受 incast 的全速交换机上，任何大小均可。",
-    ),
     chunks=lambda n: n,
 )
 def allgather_direct(n):

@@ -49,14 +49,6 @@ def _estimate_cost(n, S, alpha, beta, inner, outer, per_node, topology):
     cost=_estimate_cost,
     formula="T_ag(N, S/g) + T_ag(g, S), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·Sβ",
     source="Open MPI coll_han_allgather.c; Träff 2006 (SMP-aware allgather)",
-    says=(
-        "First ranks of the same place in all nodes share their blocks; then each node shares all it has.",
-        "先由各节点中位置相同的 rank 共享块，再在每个节点内共享全部。",
-    ),
-    when=(
-        "Several nodes with fast links inside and a NIC per GPU: every block crosses the network once per node only.",
-        "多节点、节点内链路快且每个 GPU 有网卡时：每个块对每个节点只过一次网络。",
-    ),
     chunks=lambda n: n,
 )
 def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):

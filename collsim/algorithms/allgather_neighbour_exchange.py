@@ -21,14 +21,6 @@ def _require_even(n):
     cost=lambda n, S, alpha, beta: n // 2 * alpha + (n - 1) / n * S * beta,
     formula="(n/2)α + (n−1)/n·Sβ",
     source="Chen et al. 2005 (neighbor exchange); Open MPI coll_base_allgather.c neighborexchange",
-    says=(
-        "Neighbours exchange the two blocks they received in the step before, to the left and to the right in turn.",
-        "相邻 rank 交换上一步收到的两个块，左右邻居轮流进行。",
-    ),
-    when=(
-        "Large messages where only neighbours have fast links: half the ring's steps.",
-        "只有邻居间链路快、消息大时：步数是 ring 的一半。",
-    ),
     chunks=lambda n: n,
     ranks=_require_even,
 )

@@ -13,15 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: (2 if n > 1 else 1) * alpha + S * beta,
     formula="2α + Sβ: S/n up, (n−1)/n·S down",
     source="NCCL src/device/all_gather.h (NVLS: multimem store), src/transport/nvls.cc",
-    says=(
-        "Every rank sends its block up once; the switch copies it to all others.",
-        "每个 rank 只向上发送一次自己的块，交换机复制给所有其他 rank。",
-    ),
-    when=(
-        "One NVSwitch node: a rank sends S/n only, which frees its outgoing link; it receives no byte less than "
-        "with a ring.",
-        "单个 NVSwitch 节点：每个 rank 只发 S/n，腾出了发送方向；接收量与 ring 相同。",
-    ),
     chunks=lambda n: n,
     helpers=lambda n: 1,
     helpers_on="nvswitch",

@@ -13,11 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
     formula="lg n·α + (n−1)/n·Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Allgather; Open MPI coll_base_allgather.c recursivedoubling",
-    says=(
-        "Pairs at distance 2^k swap everything they have: collections double.",
-        "相距 2^k 的两个 rank 交换各自已有的全部块：收集量翻倍。",
-    ),
-    when=("Small and medium messages, powers of two.", "2 的幂个 rank、中小消息。"),
     chunks=lambda n: n,
     ranks=require_power_of_two,
 )

@@ -14,14 +14,6 @@ from collsim.topology.network import build_ring_orders
     cost=lambda n, S, alpha, beta: (n - 1) * alpha + (n - 1) / n * S * beta,
     formula="(n−1)α + (n−1)/n·Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Allgather; NCCL src/device/all_gather.h runRing",
-    says=(
-        "Every rank passes the block it received last on to its right neighbour.",
-        "每个 rank 把刚收到的块传给右边的邻居。",
-    ),
-    when=(
-        "Large messages: all links carry the least possible, neighbours only.",
-        "消息大时：每条链路的流量最小，且只与邻居通信。",
-    ),
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,
 )

@@ -13,14 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
     formula="⌈lg n⌉α + (n−1)/n·Sβ",
     source="Loch & Koslovski 2021 (Sparbit); Open MPI coll_base_allgather.c sparbit",
-    says=(
-        "Every rank sends on every second block it has, over half the distance of the step before.",
-        "每个 rank 转发已有块中的每隔一个，距离是上一步的一半。",
-    ),
-    when=(
-        "Small and medium messages on ranks laid out in order, any number: most bytes go to near ranks.",
-        "rank 按顺序放置、任意个数、中小消息时：大部分字节只发给近处的 rank。",
-    ),
     chunks=lambda n: n,
 )
 def allgather_sparbit(n):

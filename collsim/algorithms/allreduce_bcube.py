@@ -25,15 +25,6 @@ def _split_digits(n, base):
     ),
     formula="2m·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ, n = g_1·…·g_m (m = log_b n for n a power of b)",
     source="Gloo gloo/allreduce.cc bcube; Guo et al. 2009 (BCube, SIGCOMM)",
-    says=(
-        "In groups of ranks that differ in one digit, everybody sends each peer its share of what is left, later "
-        "the finished shares.",
-        "在只有一位数字不同的 rank 组内，每个 rank 把剩余部分中各同伴的一份发给对方，之后再发回求好的份。",
-    ),
-    when=(
-        "Hosts with several NICs, or any n without a power of two: few steps, least bytes, small groups at a time.",
-        "主机有多块网卡，或 n 不是 2 的幂：步数少、流量最小、每次只在小组内通信。",
-    ),
     chunks=lambda n: n,
     phases=("reduce-scatter", "allgather"),
 )

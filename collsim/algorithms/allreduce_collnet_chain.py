@@ -19,12 +19,6 @@ from collsim.trees import count_nodes
     ),
     formula="2g(α + Sβ), g ranks per node; in c chunks → 2Sβ, limited by the head, which serves chain and network",
     source="NCCL src/device/all_reduce.h (COLLNET_CHAIN), src/transport/coll_net.cc",
-    says=(
-        "Partial sums run along each node's chain to its head, the switch adds the heads' sums, and the result runs "
-        "back.",
-        "部分和沿各节点的链传到链头，交换机把各链头的和相加，结果再沿链传回。",
-    ),
-    when=("A reducing network switch and one NIC per node.", "网络交换机能归约、且每节点只有一块网卡时。"),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
     helpers_on="fabric",

@@ -18,15 +18,6 @@ from collsim.trees import count_nodes
     ),
     formula="4α + 2(g−1)/g·Sβ inside + 2S/g·β through each GPU's NIC, g ranks per node",
     source="NCCL src/device/all_reduce.h (COLLNET_DIRECT), src/transport/coll_net.cc",
-    says=(
-        "Slice h goes to head h of each node, the switch adds the heads' slices over the nodes, heads hand the "
-        "results round.",
-        "第 h 片交给各节点的第 h 个负责者，交换机跨节点相加，再由负责者分发结果。",
-    ),
-    when=(
-        "A reducing network and a NIC per GPU behind NVSwitch: S/g per NIC.",
-        "网络能归约、NVSwitch 节点内每个 GPU 有一块网卡时：每张网卡只传 S/g。",
-    ),
     helpers=lambda n: 1,
     helpers_on="fabric",
     phases=("reduce", "broadcast"),

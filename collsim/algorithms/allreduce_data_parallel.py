@@ -12,14 +12,6 @@ from collsim.steps import copy, reduce
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * (2 * alpha + 2 * S * beta + S * gamma),
     formula="2(n−1)(α + Sβ) + (n−1)Sγ",
     source="PyTorch torch/nn/parallel/{data_parallel,replicate,comm}.py (reduce_add, broadcast without NCCL)",
-    says=(
-        "GPU 0 takes one more GPU's gradients and adds them, or sends the result to one more GPU; all others wait.",
-        "GPU 0 取来下一个 GPU 的梯度并累加，或把结果发给下一个 GPU；其余都在等待。",
-    ),
-    when=(
-        "Never for speed: it is the baseline of which DistributedDataParallel is the cure.",
-        "从不为速度而用：它是 DistributedDataParallel 所要替代的基准。",
-    ),
     chunks=lambda n: 1,
     phases=("reduce", "broadcast"),
 )

@@ -17,14 +17,6 @@ from collsim.steps import reduce
     cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) * S * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)S(β + γ)",
     source="NVIDIA TensorRT-LLM customAllReduceKernels.cu oneShotAllReduceKernel; Chan et al. 2007 (short vectors)",
-    says=(
-        "Every rank sends its whole buffer to all others and adds all that it receives.",
-        "每个 rank 把整个缓冲区发给所有其他 rank，并累加收到的一切。",
-    ),
-    when=(
-        "Tiny messages inside one NVSwitch node, where one step beats everything.",
-        "单个 NVSwitch 节点内的极小消息：一步完成，延迟最低。",
-    ),
     chunks=lambda n: 1,
 )
 def allreduce_direct_one_shot(n):

@@ -15,14 +15,6 @@ from collsim.steps import copy, reduce
     formula="2α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
     source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; Jiang et al. 2020 (OSDI; BytePS, "
     "co-located servers)",
-    says=(
-        "Every rank sends block j straight to rank j, or its finished block straight to everybody.",
-        "每个 rank 把第 j 块直接发给 rank j，或把自己求好的块直接发给所有 rank。",
-    ),
-    when=(
-        "All ranks on one full-speed switch that bears incast: the ring's bytes in two steps.",
-        "所有 rank 都在同一台能承受 incast 的全速交换机上：字节数与 ring 相同，只需两步。",
-    ),
     chunks=lambda n: n,
     phases=("reduce-scatter", "allgather"),
 )

@@ -44,16 +44,6 @@ def _count_busiest(n, per_node, topology, pattern, channels):
     formula="≤ (2D+c−1)(α + 2S/c·β), D = ⌈lg n⌉ with one rank per node; → 2Sβ for many chunks",
     source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 "
     "(two-tree)",
-    says=(
-        "In both trees partial sums climb and finished chunks come down; who is inside one tree is a leaf of the "
-        "other.",
-        "两棵树中部分和向上、完成的 chunk 向下；在一棵树里是内部结点的 rank，在另一棵里是叶子。",
-    ),
-    when=(
-        "Many nodes, medium and large messages: the ring's bytes (2S) with a number of steps that grows as lg n, in "
-        "many chunks.",
-        "节点多、中大消息并分成许多 chunk 时：流量与 ring 相当（2S），步数只随 lg n 增长。",
-    ),
     chunks=lambda n, chunks, channels: 2 * chunks * channels,
     most_ranks=2**20,
     phases=("reduce", "broadcast"),

@@ -42,15 +42,6 @@ def _estimate_cost(n, S, alpha, beta):
     formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ; n not a power of two, p the one below: (2lg p+3)α + (2(p−1)/p+2)Sβ",
     source="Rabenseifner 2004 (recursive halving and doubling); "
     "Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
-    says=(
-        "Partners exchange halves of what they work on: the piece halves and the sum doubles its contributions; "
-        "then pieces double back.",
-        "伙伴之间交换各自负责部分的一半：片段减半、部分和包含的份数翻倍；随后片段再逐步翻倍收齐。",
-    ),
-    when=(
-        "Medium and large messages with a power of two of ranks: the ring's bytes in 2·lg n steps.",
-        "rank 数为 2 的幂、中大消息时：流量与 ring 相同，只需 2·lg n 步。",
-    ),
     chunks=_find_power,
     most_ranks=2**20,
     phases=("reduce-scatter", "allgather"),

@@ -43,16 +43,6 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ "
     "+ (n−1)/n·Sγ",
     source="Open MPI coll_han; Jiang et al. 2020 (OSDI; BytePS); Cho et al. 2019 (BlueConnect)",
-    says=(
-        "First sums inside each node, then every local rank meets its peers of the other nodes with its own block, "
-        "then the node shares.",
-        "先在节点内求和，再由每个本地 rank 带着自己的块与其他节点的对应 rank 求和，最后在节点内共享。",
-    ),
-    when=(
-        "Several nodes with fast links inside and a NIC per GPU: only S/g per NIC crosses the network, and all NICs "
-        "work.",
-        "多节点、节点内链路快且每个 GPU 有自己的网卡时：每张网卡只传 S/g，且所有网卡同时工作。",
-    ),
 )
 def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_node=8, topology=None):
     """Reduce-scatter inside each node, allreduce across nodes for every block, allgather inside each node.

@@ -37,16 +37,6 @@ def _estimate_cost(n, S, alpha, beta, servers, per_node, topology):
     cost=_estimate_cost,
     formula="4α + 2(g−1)/g·Sβ + 2·max(1/g, N/k)Sβ, N nodes of g ranks, k servers",
     source="Jiang et al. 2020 (OSDI; BytePS)",
-    says=(
-        "Sums inside each node first; then every GPU pushes its block to the servers or pulls it back; then the "
-        "node shares.",
-        "先在节点内求和；然后每个 GPU 把自己的块推给服务器或取回；最后在节点内共享。",
-    ),
-    when=(
-        "Spare hosts next to the GPU nodes: with as many servers as nodes a node's NICs carry S each way instead of "
-        "the ring's 2S.",
-        "GPU 节点旁有闲置主机时：服务器数等于节点数，节点网卡每方向只传 S，而 ring 为 2S。",
-    ),
     helpers=lambda n, servers: servers,
     phases=("push", "pull"),
 )

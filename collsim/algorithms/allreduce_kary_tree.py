@@ -32,16 +32,6 @@ def _estimate_cost(n, S, alpha, beta, arity, chunks):
     cost=_estimate_cost,
     formula="≤ (2D+c−1)(α + k·S/c·β) + (c−1)S/c·β, D = depth; equal on complete trees; → (k+1)Sβ for many chunks",
     source="Sanders, Speck & Träff 2009 (pipelined trees); Open MPI coll_base_topo.c build_tree",
-    says=(
-        "Every rank passes a partial sum up to its parent while finished chunks come down: each level works on "
-        "another chunk.",
-        "每个 rank 把部分和交给父结点，同时已完成的 chunk 向下传：每一层处理不同的 chunk。",
-    ),
-    when=(
-        "Medium messages on many ranks: few steps, and chunks keep all levels busy; the interior ports carry k+1 "
-        "buffers.",
-        "rank 多、消息中等时：步数少，分块后各层同时工作；内部结点的端口要承担 k+1 份缓冲区。",
-    ),
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,
     phases=("reduce", "broadcast"),

@@ -19,16 +19,6 @@ def _load(n, c):
     cost=lambda n, S, alpha, beta, chunks: (3 + chunks) * alpha + _load(n, chunks) * S / chunks * beta,
     formula="4α + 2(1+1/n)Sβ; in c ≥ 3 chunks (c+3)α + (1+1/n+(3−1/n)/c)Sβ",
     source="NCCL src/device/all_reduce.h (NVLS: multimem load-reduce and store), src/transport/nvls.cc",
-    says=(
-        "The switch adds all ranks' copies of a slice for its head, or multicasts the head's finished slice to "
-        "everybody.",
-        "交换机把所有 rank 的同一片段相加后交给该片段的负责者，或把其结果多播给所有 rank。",
-    ),
-    when=(
-        "One node with NVSwitch of the third generation or later, large messages: S(1+1/n) per link direction "
-        "instead of 2S(n−1)/n.",
-        "单节点、第三代及以后的 NVSwitch、大消息：每方向 S(1+1/n) 字节，而 ring 为 2S(n−1)/n。",
-    ),
     chunks=lambda n, chunks: n * chunks,
     helpers=lambda n: 1,
     helpers_on="nvswitch",

@@ -28,15 +28,6 @@ def _count_sent(n, per_node, topology):
     ),
     formula="≤ (2⌈lg N⌉+3+c)(α + (1+3/g)S/c·β), N nodes of g: 1+1/g over NVLink, 2/g through the NIC, of one port",
     source="NCCL src/device/all_reduce.h runTreeSplit with NVLS (NVLS_TREE), src/graph/connect.cc",
-    says=(
-        "Switches add inside the nodes; the heads pass partial sums up and finished ones down the trees between "
-        "nodes; switches multicast.",
-        "节点内由交换机求和；各负责者沿节点间的树向上传部分和、向下传结果；最后交换机多播。",
-    ),
-    when=(
-        "Many NVSwitch nodes: few steps between nodes and half the NVLink bytes inside.",
-        "许多带 NVSwitch 的节点：节点间步数少，节点内 NVLink 流量减半。",
-    ),
     helpers=lambda n, per_node, topology: count_nodes(n, per_node, topology),
     helpers_on="nvswitch",
     phases=("reduce", "broadcast"),

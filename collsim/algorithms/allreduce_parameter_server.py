@@ -20,15 +20,6 @@ from collsim.steps import copy, pipeline_chunks, reduce
     formula="2α + 2W·Sβ with W = n−1 workers (server a rank) or n (server a host of its own); in c chunks (1+c)(α + "
     "W·S/c·β)",
     source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
-    says=(
-        "All workers push to the server at once, or the server sends the sum back: its one link carries everybody's "
-        "bytes.",
-        "所有 worker 同时把数据推给服务器，或由服务器把和发回：所有字节都挤在它的一条链路上。",
-    ),
-    when=(
-        "Few workers and small messages, two steps whatever n; or as the baseline that shows incast.",
-        "worker 少且消息小时：步数恒为两步；也用来展示 incast（多打一）的代价。",
-    ),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n, server: int(server == "helper"),
     most_ranks=2**20,

@@ -17,14 +17,6 @@ from collsim.steps import copy, reduce
     formula="lg n(α + Sβ + Sγ); n not a power of two: (⌊lg n⌋+2)(α + Sβ) + (⌊lg n⌋+1)Sγ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c "
     "recursivedoubling",
-    says=(
-        "Pairs at distance 2^k swap their whole partial sums and both add: everybody's sum covers twice as many ranks.",
-        "相距 2^k 的两个 rank 交换整个部分和并各自相加：每个 rank 的和覆盖的份数翻倍。",
-    ),
-    when=(
-        "Small messages: fewest steps where a port serves one partner at a time.",
-        "消息小时：在每个端口一次只服务一个伙伴的前提下，步数最少。",
-    ),
     chunks=lambda n: 1,
     most_ranks=2**20,
 )

@@ -15,16 +15,6 @@ from collsim.steps import copy, reduce, repeat
     network="ring",
     source="NCCL src/graph/rings.cc (channels run both ways where links allow); "
     "Jeaugey 2019 (NCCL blog); Kumar et al. 2019 (2-D gradient summation)",
-    says=(
-        "Every rank sends one chunk to its right and another to its left neighbour: half of the buffer goes each "
-        "way round.",
-        "每个 rank 向右邻居发一个 chunk、向左邻居发另一个：缓冲区一半顺时针、一半逆时针。",
-    ),
-    when=(
-        "Large messages on a true ring of full-duplex cables: twice the speed of one ring; behind a switch it gains "
-        "nothing.",
-        "真正的全双工线缆环、消息大时：速度是单向 ring 的两倍；若经交换机则没有好处。",
-    ),
     chunks=lambda n: 2 * n,
     most_ranks=2**24,
     phases=("reduce-scatter", "allgather"),

@@ -28,17 +28,6 @@ def _count_sent(n, servers, server):
     formula="2α + 2(n−1)/k·Sβ with k shards on ranks (k = n: the ring's volume); 2α + 2·max(1, n/k)Sβ with k hosts of "
     "their own",
     source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
-    says=(
-        "Every worker pushes each shard to the server that owns it, or pulls the finished sums: the load is spread "
-        "over all servers.",
-        "每个 worker 把每个分片推给负责它的服务器，或取回求好的和：负载分摊到所有服务器上。",
-    ),
-    when=(
-        "Networks that bear incast: on all ranks it moves the ring's bytes in two steps; on extra hosts each worker "
-        "sends S only.",
-        "网络能承受 incast 时：分片放在所有 rank 上，两步即可移动与 ring 相同的字节；放在额外主机上，每个 worker "
-        "只发 S。",
-    ),
     chunks=lambda n, servers: servers or n,
     helpers=lambda n, servers, server: (servers or n) if server == "helper" else 0,
     phases=("push", "pull"),

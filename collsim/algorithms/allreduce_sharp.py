@@ -13,14 +13,6 @@ from collsim.steps import copy, pipeline_chunks, reduce
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta),
     formula="2(α + Sβ); in c chunks (1+c)(α + S/c·β): a rank sends and receives S, whatever n",
     source="Graham et al. 2016 (SHARP, COMHPC); NCCL src/transport/coll_net.cc",
-    says=(
-        "Every rank sends a chunk to the switch, which adds as the data pass; the sum goes out on all ports at once.",
-        "每个 rank 向交换机发送一个 chunk，交换机边过边加；和同时从所有端口发出。",
-    ),
-    when=(
-        "A switch that reduces: half the ring's bytes per link and two steps whatever n.",
-        "交换机能做归约时：每条链路的流量约为 ring 的一半，步数与 n 无关。",
-    ),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
     helpers_on="fabric",

@@ -14,16 +14,6 @@ from collsim.steps import Step, reduce, reverse
     cost=lambda n, S, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * S * (2 * beta + gamma),
     formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
     source="De Sensi et al. 2024 (Swing, NSDI), arXiv 2401.09356",
-    says=(
-        "Even ranks talk to one side and odd ones to the other, the next step the other way round: pieces halve, "
-        "later double.",
-        "偶数 rank 与一侧、奇数 rank 与另一侧交换，下一步换边：片段先逐步减半，之后翻倍。",
-    ),
-    when=(
-        "Medium messages on rings and tori, powers of two: lg-many steps over a third fewer hops than recursive "
-        "doubling.",
-        "环或环面网络、2 的幂个 rank、中等消息：步数为 lg 级，总跳数比递归倍增少约三分之一。",
-    ),
     chunks=lambda n: n,
     ranks=require_power_of_two,
     phases=("reduce-scatter", "allgather"),

@@ -48,15 +48,6 @@ def _reduce_scatters(side, order, sign, first):
     ),
     formula="Σ2(n_i−1)α + 2(n−1)/n·Sβ through one port; with all 2D ports of the torus 2(n−1)/n·Sβ/(2D)",
     source="Kumar et al. 2019 (2-D gradient summation); Sack & Gropp 2015; ASTRA-sim baseline multi-dimensional ring",
-    says=(
-        "Every rank sends partial sums to its neighbour along one dimension; the next dimension works on what is "
-        "left, a smaller piece.",
-        "每个 rank 沿某一维把部分和发给邻居；下一维只处理剩下的、更小的部分。",
-    ),
-    when=(
-        "Tori such as TPU pods: the ring's bytes in 2·Σ(n_i−1) steps, neighbours only; all_ports uses every cable.",
-        "环面网络（如 TPU pod）：字节数与 ring 相同，只需 2·Σ(n_i−1) 步且只与邻居通信；all_ports 用上所有线缆。",
-    ),
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):

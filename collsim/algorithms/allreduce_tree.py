@@ -25,15 +25,6 @@ def _count_busiest(lg, chunks):
     formula="2⌈lg n⌉(α + Sβ); in c ≥ 2⌈lg n⌉ chunks (2⌈lg n⌉+c−1)α + ⌈lg n⌉(1+⌈lg n⌉/c)Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce (reduce followed by broadcast); "
     "Open MPI coll_base_allreduce.c nonoverlapping",
-    says=(
-        "In each step half of those who still hold a partial sum pass it on towards the root; then the sum goes "
-        "back the same way.",
-        "每一步中，仍持有部分和的 rank 有一半把它交给离根更近的 rank；求和完成后再沿原路广播回去。",
-    ),
-    when=(
-        "Small messages on few ranks, where the number of steps counts and the root's link does not.",
-        "消息小、rank 少时适用：此时步数最重要，根的链路带宽不是瓶颈。",
-    ),
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,
     phases=("reduce", "broadcast"),

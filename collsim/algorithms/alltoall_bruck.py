@@ -20,14 +20,6 @@ def _count_moved_blocks(n):
     formula="⌈lg n⌉α + (S/2)lg n·β for a power of two; else the ones in 0..n−1 count, each a block",
     source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI "
     "coll_base_alltoall.c bruck",
-    says=(
-        "Every rank sends on all blocks whose way left has a step of 2^k, to the rank 2^k places on.",
-        "每个 rank 把剩余路程中含有 2^k 这一步的块都发给后面第 2^k 个 rank。",
-    ),
-    when=(
-        "Tiny blocks on many ranks: lg n messages instead of n−1.",
-        "rank 多、块极小时：只需 lg n 条消息而不是 n−1 条。",
-    ),
     chunks=lambda n: n,
 )
 def alltoall_bruck(n):

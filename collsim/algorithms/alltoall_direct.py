@@ -13,11 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
     formula="α + (n−1)/n·Sβ",
     source="Open MPI coll_base_alltoall.c linear; NCCL src/collectives.cc ncclAlltoAll (grouped send and receive)",
-    says=("Every rank sends block j to rank j, all at the same time.", "每个 rank 同时把第 j 块发给 rank j。"),
-    when=(
-        "A switch that bears incast; the way NCCL does it, up to eight peers at a time.",
-        "能承受 incast 的交换机；NCCL 即如此，每次最多八个对端。",
-    ),
     chunks=lambda n: n,
 )
 def alltoall_direct(n):

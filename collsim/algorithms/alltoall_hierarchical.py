@@ -33,16 +33,6 @@ def _count_sent(n, per_node, topology):
     formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g "
     "times as large",
     source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE, hierarchical all-to-all)",
-    says=(
-        "Blocks change to the local rank with their destination's place; then each rank talks only to its own place "
-        "in other nodes.",
-        "块先转到与目的地位置相同的本地 rank；然后每个 rank 只与其他节点中同位置的 rank 通信。",
-    ),
-    when=(
-        "Mixture-of-experts traffic over many nodes: few large messages per NIC, on one rail, instead of many small "
-        "ones.",
-        "多节点的 MoE 流量：每张网卡只在自己的 rail 上发少量大消息，而不是许多小消息。",
-    ),
     chunks=lambda n: n,
 )
 def alltoall_hierarchical(n, per_node=8, topology=None):

@@ -14,14 +14,6 @@ from collsim.steps import copy
     formula="(n−1)(α + S/n·β)",
     source="Thakur, Rabenseifner & Gropp 2005, section Alltoall (long messages); Open MPI "
     "coll_base_alltoall.c pairwise",
-    says=(
-        "Every rank sends one block to the rank k places on; each step is a permutation.",
-        "每个 rank 把一块发给后面第 k 个 rank；每一步都是一个置换。",
-    ),
-    when=(
-        "Large messages: no port ever serves two peers, so nothing collides.",
-        "消息大时：任何端口同一时刻只服务一个对端，不会冲突。",
-    ),
     chunks=lambda n: n,
 )
 def alltoall_pairwise(n):

@@ -21,14 +21,6 @@ def _encode_negabinary(r):
     cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * (alpha + S * beta),
     formula="lg n(α + Sβ)",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
-    says=(
-        "Every rank that has the data sends them to one that has not, to the left and right in turn and ever nearer.",
-        "每个已有数据的 rank 把数据发给一个还没有的 rank，左右交替、距离逐步缩短。",
-    ),
-    when=(
-        "Small messages on an oversubscribed network with ranks in order: a third fewer bytes over the long links.",
-        "rank 按顺序放置在有收敛比的网络上、消息小时：长链路上的字节减少约三分之一。",
-    ),
     chunks=lambda n: 1,
     ranks=require_power_of_two,
     most_ranks=2**20,

@@ -30,14 +30,6 @@ def broadcast_by_doubling(n, root):
     ),
     formula="⌈lg n⌉(α + Sβ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·Sβ: the root's port stays the bottleneck",
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI coll_base_topo.c bmtree",
-    says=(
-        "Every rank that has the data sends them to one that has not: the number of holders doubles.",
-        "每个已有数据的 rank 把数据发给一个还没有的 rank：持有者的数目翻倍。",
-    ),
-    when=(
-        "Small messages: fewest steps where a port sends one message at a time.",
-        "消息小时：在每个端口一次只发一条消息的前提下，步数最少。",
-    ),
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,
 )

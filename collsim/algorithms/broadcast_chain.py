@@ -16,14 +16,6 @@ from collsim.topology.network import build_ring_orders
     formula="(n−2+c)(α + S/c·β); best c = √((n−2)Sβ/α)",
     source="NCCL src/device/broadcast.h runRing; Chan et al. 2007 (pipelined algorithms); Open MPI coll_base_bcast.c "
     "pipeline",
-    says=(
-        "Every rank passes the chunk it got last on to the next in the chain, while it receives another.",
-        "每个 rank 把刚收到的 chunk 传给链上的下一个，同时接收下一块。",
-    ),
-    when=(
-        "Large messages: with many chunks it nears S·β, the least possible.",
-        "消息大时：chunk 足够多时接近下界 S·β。",
-    ),
     chunks=lambda n, chunks, channels: chunks * channels,
 )
 def broadcast_chain(n, root=0, chunks=1, channels=1, topology=None):

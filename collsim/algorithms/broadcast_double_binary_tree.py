@@ -16,15 +16,6 @@ from collsim.trees import broadcast_down, build_double_binary_tree
     ),
     formula="≤ (⌈lg(n−1)⌉+c)(α + S/c·β); → Sβ for many chunks",
     source="Sanders, Speck & Träff 2009 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
-    says=(
-        "In both trees every rank passes the chunk it got last on to its children; half of the chunks go down each "
-        "tree.",
-        "两棵树中每个 rank 都把刚收到的 chunk 传给子结点；每棵树负责一半的 chunk。",
-    ),
-    when=(
-        "Medium and large messages on many ranks: full bandwidth like the chain, after lg n steps instead of n.",
-        "rank 多、中大消息时：带宽与 chain 相同，但只需 lg n 步而不是 n 步即可流满。",
-    ),
     chunks=lambda n, chunks: 2 * chunks,
     most_ranks=2**20,
 )

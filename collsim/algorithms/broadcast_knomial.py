@@ -25,15 +25,6 @@ def _list_sends(n, radix):
     cost=lambda n, S, alpha, beta, radix: len(list(_list_sends(n, radix))) * (alpha + S * beta),
     formula="(k−1)⌈log_k n⌉(α + Sβ), less where the last round is not full",
     source="Open MPI coll_base_bcast.c knomial (radix 4); MPICH MPIR_Bcast_intra_tree",
-    says=(
-        "Every rank that has the data sends them to one more of its k−1 children of this round.",
-        "每个已有数据的 rank 在本轮的 k−1 个子结点中再发给一个。",
-    ),
-    when=(
-        "Small messages where a sender may overlap several sends; with one port per rank the binomial tree is as "
-        "good or better.",
-        "消息小且发送方可以重叠多次发送时；若每个 rank 只有一个端口，二项树不会更差。",
-    ),
     chunks=lambda n: 1,
     most_ranks=2**20,
 )

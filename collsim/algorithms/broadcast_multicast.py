@@ -13,11 +13,6 @@ from collsim.steps import copy, pipeline_chunks
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
     formula="2(α + Sβ); in c chunks (1+c)(α + S/c·β)",
     source="NCCL src/transport/nvls.cc (multimem store); Graham et al. 2016 (SHARP, COMHPC)",
-    says=(
-        "The root sends a chunk to the switch, and the switch copies it to every port.",
-        "根把一个 chunk 发给交换机，交换机把它复制到所有端口。",
-    ),
-    when=("A switch that can multicast: every link carries S once.", "交换机支持多播时：每条链路只传一次 S。"),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
     helpers_on="switch",

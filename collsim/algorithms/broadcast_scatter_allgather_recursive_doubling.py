@@ -16,14 +16,6 @@ from .scatter_binomial import scatter_binomial
     formula="2lg n·α + 2(n−1)/n·Sβ",
     source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI bcast "
     "scatter_allgather",
-    says=(
-        "First the root's blocks spread down a tree; then partners swap all that they have.",
-        "先沿树把根的各块散发出去，每步送出剩余的一半；然后伙伴之间交换各自拥有的全部块。",
-    ),
-    when=(
-        "Medium messages, powers of two: the ring variant's bytes in 2·lg n steps.",
-        "2 的幂个 rank、中等消息：字节数与 ring 版本相同，只需 2·lg n 步。",
-    ),
     chunks=lambda n: n,
     ranks=require_power_of_two,
 )

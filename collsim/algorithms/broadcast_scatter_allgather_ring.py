@@ -16,14 +16,6 @@ from .scatter_binomial import scatter_binomial
     formula="(⌈lg n⌉+n−1)α + 2(n−1)/n·Sβ",
     source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; "
     "Open MPI bcast scatter_allgather_ring",
-    says=(
-        "First the root's blocks spread down a tree; then every rank passes blocks on around the ring.",
-        "先沿树把根的各块散发出去，每步送出剩余的一半；然后各 rank 沿环传递这些块。",
-    ),
-    when=(
-        "Large messages without chunking, any number of ranks: twice the least bytes, whatever n.",
-        "不分 chunk 的大消息、任意 rank 数：流量为下界的两倍，与 n 无关。",
-    ),
     chunks=lambda n: n,
 )
 def broadcast_scatter_allgather_ring(n, root=0):

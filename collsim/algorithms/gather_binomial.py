@@ -14,15 +14,6 @@ from collsim.steps import copy
     formula="⌈lg n⌉α + (n−1)/n·Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast (its scatter, reversed); Open MPI coll_base_gather.c "
     "binomial",
-    says=(
-        "Every second collector hands all blocks it has to the one before it: collections double on the way to the "
-        "root.",
-        "每隔一个收集者把已有的块全部交给前一个：越靠近根收集量越大，逐步翻倍。",
-    ),
-    when=(
-        "Small blocks: fewest steps, and the root receives no byte more.",
-        "块小时：步数最少，根收到的字节也不增加。",
-    ),
     chunks=lambda n: n,
 )
 def gather_binomial(n, root=0):

@@ -11,11 +11,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
     formula="(n−1)(α + S/n·β)",
     source="Open MPI coll_basic_gather.c linear; NCCL src/collectives.cc ncclGather (point to point)",
-    says=("One more rank sends its block to the root.", "又一个 rank 把自己的块发给根。"),
-    when=(
-        "Large blocks: no block travels twice, and the root's port is full anyway.",
-        "块大时：没有块被转发，反正根的端口始终是满的。",
-    ),
     chunks=lambda n: n,
 )
 def gather_flat(n, root=0):

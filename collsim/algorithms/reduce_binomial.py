@@ -31,14 +31,6 @@ def reduce_by_halving(n, root):
     ),
     formula="⌈lg n⌉(α + Sβ + Sγ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·S(β + γ)",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_reduce.c binomial",
-    says=(
-        "Half of the ranks that still hold a partial sum send it to the other half, which add it to their own.",
-        "仍持有部分和的 rank 中，一半把它发给另一半，由后者累加。",
-    ),
-    when=(
-        "Small messages: fewest steps where a port receives one message at a time.",
-        "消息小时：在每个端口一次只收一条消息的前提下，步数最少。",
-    ),
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,
 )

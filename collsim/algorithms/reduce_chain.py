@@ -16,15 +16,6 @@ from collsim.topology.network import build_ring_orders
     ),
     formula="(n−2+c)(α + S/c·(β + γ)); best c = √((n−2)Sβ/α)",
     source="NCCL src/device/reduce.h runRing; Chan et al. 2007 (pipelined algorithms)",
-    says=(
-        "Every rank adds its own contribution to the chunk it got last and passes it towards the root, while it "
-        "receives another.",
-        "每个 rank 把自己的一份加到刚收到的 chunk 上并向根传递，同时接收下一块。",
-    ),
-    when=(
-        "Large messages: with many chunks it nears S·β, the least possible.",
-        "消息大时：chunk 足够多时接近下界 S·β。",
-    ),
     chunks=lambda n, chunks, channels: chunks * channels,
 )
 def reduce_chain(n, root=0, chunks=1, channels=1, topology=None):

@@ -11,14 +11,6 @@ from collsim.steps import reduce
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * (alpha + S * (beta + gamma)),
     formula="(n−1)(α + Sβ + Sγ)",
     source="Open MPI coll_basic_reduce.c linear",
-    says=(
-        "One more rank sends its whole buffer to the root, which adds it.",
-        "又一个 rank 把整个缓冲区发给根，由根累加。",
-    ),
-    when=(
-        "Two or three ranks, or as the baseline; its order of additions is fixed.",
-        "只有两三个 rank 时，或作为比较基准；加法顺序固定。",
-    ),
     chunks=lambda n: 1,
 )
 def reduce_flat(n, root=0):

@@ -14,16 +14,6 @@ from .reduce_scatter_recursive_halving import reduce_scatter_recursive_halving
     formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
     source="Rabenseifner 2004; Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; MPICH "
     "reduce_intra_reduce_scatter_gather",
-    says=(
-        "Partners exchange halves and add, so that each ends with one finished block; then the blocks gather at the "
-        "root.",
-        "伙伴之间交换一半并相加，最终各持一个求好的块；然后这些块汇集到根。",
-    ),
-    when=(
-        "Large messages without chunking, powers of two: a fraction of the binomial tree's lg n buffers through the "
-        "root.",
-        "2 的幂个 rank、不分 chunk 的大消息：经过根的流量远小于二项树的 lg n 份缓冲区。",
-    ),
     chunks=lambda n: n,
     ranks=require_power_of_two,
     phases=("reduce-scatter", "gather"),

@@ -18,15 +18,6 @@ from .allreduce_halving_doubling import reverse_bits
     ),
     formula="(lg n + 1)α + Sβ + (n−1)/n·Sγ (n > 2)",
     source="Träff 2005 (butterfly reduce-scatter); Open MPI coll_base_reduce_scatter.c butterfly",
-    says=(
-        "Partners swap halves of their range and add, neighbours first; at last finished blocks go to the ranks "
-        "that own them.",
-        "伙伴交换各自范围的一半并相加，从邻居开始；最后把求好的块送到其所有者。",
-    ),
-    when=(
-        "Operators for which the order of the ranks must be kept; powers of two.",
-        "2 的幂个 rank，且归约运算必须保持 rank 顺序时。",
-    ),
     chunks=lambda n: n,
     ranks=require_power_of_two,
 )

@@ -30,14 +30,6 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     cost=_estimate_cost,
     formula="T_rs(g, S) + T_rs(N, S/g), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·S(β + γ)",
     source="Open MPI coll_han; Cho et al. 2019 (BlueConnect)",
-    says=(
-        "First each node sums its contributions; then ranks of the same place in all nodes sum theirs.",
-        "先在每个节点内求和，再由各节点中位置相同的 rank 求和。",
-    ),
-    when=(
-        "Several nodes with fast links inside and a NIC per GPU: only sums of a whole node cross the network.",
-        "多节点、节点内链路快且每个 GPU 有网卡时：过网络的只有整个节点的和。",
-    ),
     chunks=lambda n: n,
 )
 def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):

@@ -13,14 +13,6 @@ from collsim.steps import reduce
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
     formula="(n−1)α + (n−1)/n·S(β + γ)",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; MPICH MPIR_Reduce_scatter_intra_pairwise",
-    says=(
-        "Every rank sends its contribution to the block of the rank k places on straight to that rank.",
-        "每个 rank 把对后面第 k 个 rank 的块的一份直接发给它。",
-    ),
-    when=(
-        "Large messages behind a switch; sums are of original data, one after another.",
-        "交换机后的大消息；每次相加的都是原始数据。",
-    ),
     chunks=lambda n: n,
 )
 def reduce_scatter_pairwise(n):

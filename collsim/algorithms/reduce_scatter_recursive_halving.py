@@ -27,14 +27,6 @@ def _estimate_cost(n, S, alpha, beta, gamma):
     formula="lg n·α + (n−1)/n·S(β + γ); n not a power of two: (⌊lg n⌋+2)α + about 2Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; Open MPI coll_base_reduce_scatter.c "
     "recursivehalving",
-    says=(
-        "Pairs exchange the half that the other side is responsible for and add: what everybody works on halves.",
-        "成对的 rank 交换对方负责的那一半并相加：每个 rank 负责的部分减半。",
-    ),
-    when=(
-        "Small and medium messages, powers of two: few steps and least bytes.",
-        "2 的幂个 rank、中小消息：步数少且流量最小。",
-    ),
     chunks=lambda n: n,
 )
 def reduce_scatter_recursive_halving(n):

@@ -14,14 +14,6 @@ from collsim.topology.network import build_ring_orders
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
     formula="(n−1)α + (n−1)/n·S(β + γ)",
     source="Patarasuk & Yuan 2009, section 3; NCCL src/device/reduce_scatter.h runRing",
-    says=(
-        "Every rank sends a partial sum to its right neighbour, which adds its own contribution.",
-        "每个 rank 把一个部分和发给右边的邻居，由邻居加上自己的一份。",
-    ),
-    when=(
-        "Large messages: all links carry the least possible, neighbours only.",
-        "消息大时：每条链路的流量最小，且只与邻居通信。",
-    ),
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,
 )

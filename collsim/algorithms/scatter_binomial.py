@@ -13,11 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
     formula="⌈lg n⌉α + (n−1)/n·Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast (its scatter); Open MPI coll_base_scatter.c binomial",
-    says=(
-        "Every rank that holds several blocks hands the upper half of them on.",
-        "每个持有多块的 rank 把其中的后一半交出去。",
-    ),
-    when=("Small blocks: fewest steps, and the root sends no byte more.", "块小时：步数最少，根发出的字节也不增加。"),
     chunks=lambda n: n,
 )
 def scatter_binomial(n, root=0):

@@ -13,11 +13,6 @@ from collsim.steps import copy
     cost=lambda n, S, alpha, beta: alpha + S * beta if n > 1 else 0,
     formula="α + Sβ",
     source="nccl-tests src/sendrecv.cu; Hockney 1994 (the model)",
-    says=("Every rank sends its whole buffer to the next rank.", "每个 rank 把整个缓冲区发给下一个 rank。"),
-    when=(
-        "To measure α and β of the links themselves; it is what pipeline parallelism sends.",
-        "用来测量链路本身的 α 和 β；流水线并行发送的就是它。",
-    ),
     chunks=lambda n: 1,
     most_ranks=2**20,
 )

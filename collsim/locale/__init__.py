@@ -10,13 +10,12 @@ A further language is one more folder, here or in the folder that `COLLSIM_LOCAL
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 Language: TypeAlias = str
 #: The same text in each of `LANGUAGES`.
@@ -57,6 +56,8 @@ def load_messages(language: str, package: str) -> dict[str, str]:
     """
     if language not in LANGUAGES:
         raise ValueError(f"no texts are in the language {language!r}")
+    import json  # late: `import collsim` reads no text
+
     messages: dict[str, str] = {}
     for file in sorted((_FOLDERS[language] / package).glob("*.json")):
         texts = json.loads(file.read_text(encoding="utf-8"))
@@ -73,7 +74,7 @@ def translate(language: str, package: str, key: str, /, **values: object) -> str
         language: `en` or `zh`.
         package: folder of the text, such as `app`.
         key: key of the text.
-        **values: what stands where the text has a name in braces.
+        **values: what stands where the text has a name in braces; a Text or a sentence in the same language.
 
     Raises:
         KeyError: The package has no such text.
@@ -92,7 +93,7 @@ def build_text(package: str, key: str, /, **values: object) -> Text:
     Args:
         package: folder of the text, such as `quiz`.
         key: key of the text.
-        **values: as for `translate`; of a tuple every language takes its own entry.
+        **values: as for `translate`.
 
     Raises:
         KeyError: The package has no such text.
@@ -118,10 +119,57 @@ def list_texts(package: str, prefix: str) -> tuple[Text, ...]:
         >>> list_texts("lessons", "ring.no_such_texts")
         ()
     """
-    english, texts = load_messages("en", package), []
+    english = load_messages("en", package)
+    texts: list[Text] = []
     while f"{prefix}.{len(texts) + 1}" in english:
         texts.append(_load_templates(package, f"{prefix}.{len(texts) + 1}"))
     return tuple(texts)
+
+
+@runtime_checkable
+class Translatable(Protocol):
+    """What has words in every language: a Sentence, an error."""
+
+    def text(self, language: str) -> str:
+        """The words in a language."""
+
+
+def repeat_text(text: str) -> Text:
+    """Return a text that is the same in every language.
+
+    Args:
+        text: a number with its unit, a name.
+    """
+    return (text,) * len(LANGUAGES)
+
+
+def join_texts(separator: str, texts: Iterable[Text | str]) -> Text:
+    """Return texts one after another.
+
+    Args:
+        separator: what goes between them, as `collsim/locale/<language>/words/separators.json` calls it: `sentences`,
+            `clauses`, `items`, `and`, `or`.
+        texts: in order; a `str` is the same in every language.
+
+    Examples:
+        >>> join_texts("and", ["rank 0", "rank 1"])[0]
+        'rank 0 and rank 1'
+    """
+    whole = [repeat_text(text) if isinstance(text, str) else text for text in texts]
+    between = build_text("words", separator)
+    return tuple(between[k].join(text[k] for text in whole) for k in range(len(LANGUAGES)))
+
+
+def list_items(items: Sequence[Text | str], last: str = "and") -> Text:
+    """Return a list as a sentence has it: `1, 3 and 5`.
+
+    Args:
+        items: The entries of the list.
+        last: what goes before the last one, `and` or `or`.
+    """
+    if len(items) < 2:
+        return join_texts("items", items)
+    return join_texts(last, [join_texts("items", items[:-1]), items[-1]])
 
 
 def has_text(package: str, key: str) -> bool:
@@ -160,7 +208,12 @@ def _fill_placeholders(template: str, values: Mapping[str, object], k: int) -> s
             return singular
         if plural is not None:
             return plural
-        text = str(value[k] if isinstance(value, tuple) else value)
+        if isinstance(value, tuple):
+            text = str(value[k])
+        elif isinstance(value, Translatable):
+            text = value.text(LANGUAGES[k])
+        else:
+            text = str(value)
         if name == value_name or text[1:2].isupper():  # xGMI keeps its small letter
             return text
         return text[:1].upper() + text[1:]

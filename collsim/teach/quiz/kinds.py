@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...collective import get_collective
-from ...locale import Text
+from ...locale import Text, build_text, join_texts, repeat_text
 from ...simulate import Trace
 from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_time
@@ -51,10 +51,6 @@ class QuestionRun:
         return str(links.cables[links.cable[link]].kind)
 
 
-def _pair_texts(en: str, zh: str) -> Text:
-    return en, zh
-
-
 def _build_choice(
     topic: str,
     ask: Text,
@@ -85,7 +81,7 @@ def _build_choice(
 
 
 def _format_steps(count: int) -> Text:
-    return ("1 step" if count == 1 else f"{count} steps"), f"{count} 步"
+    return build_text("quiz", "kinds.steps", count=count)
 
 
 # ---- the schedule
@@ -98,39 +94,34 @@ def _ask_steps(run: QuestionRun, random: Random) -> Question | None:
     ideas: list[tuple[int, Text]] = [
         (
             n,
-            (
-                "One step per rank: but n hops would bring a chunk back to where it began.",
-                "每个 rank 一步：但走 n 跳就回到起点了。",
-            ),
+            build_text("quiz", "kinds.one_step_per_rank"),
         ),
         (
             2 * n - 1,
-            (
-                "2n-1 counts NCCL's primitive calls (and a comment in Open MPI says it); messages are fewer.",
-                "2n-1 数的是 NCCL 的原语调用次数（Open MPI 的注释也这样写）；消息没有那么多。",
-            ),
+            build_text("quiz", "kinds.2n_1_counts_nccl"),
         ),
-        (n - 1, ("n-1 is one half of a ring; and a tree needs fewer still.", "n-1 只是 ring 的一半；而树需要的更少。")),
+        (n - 1, build_text("quiz", "kinds.n_1_one_half")),
         (
             2 * (n - 1),
-            ("2(n-1) is a ring's allreduce; this is not one.", "2(n-1) 是 ring allreduce 的步数；这里不是。"),
+            build_text("quiz", "kinds.2_n_1_ring"),
         ),
         (
             max(1, (n - 1).bit_length()),
-            ("log2(n) steps are possible, but not with this pattern.", "log2(n) 步是可能的，但不是这种模式。"),
+            build_text("quiz", "kinds.log2_n_steps_possible"),
         ),
-        (2, ("In and out again would be two steps.", "一进一出才是两步。")),
+        (2, build_text("quiz", "kinds.out_again_would_be")),
     ]
-    explanation = (
-        f"The schedule has {_format_steps(s.steps)[0]} with {len(s):,} transfers, {per_step:.3g} per step on average.",
-        f"这个调度共 {s.steps} 步、{len(s):,} 次传输，平均每步 {per_step:.3g} 次。",
+    explanation = build_text(
+        "quiz",
+        "kinds.schedule_has_transfers_per",
+        steps=s.steps,
+        transfers=f"{len(s):,}",
+        per_step=f"{per_step:.3g}",
     )
-    right = Alternative(
-        _format_steps(s.steps), ("Print the schedule: a column per step.", "打印调度表即可看到：每步一列。")
-    )
+    right = Alternative(_format_steps(s.steps), build_text("quiz", "kinds.print_schedule_column_per"))
     wrong = [Alternative(_format_steps(count), idea) for count, idea in ideas if count != s.steps]
     wrong = [wrong[k] for k in random.permutation(len(wrong))]
-    ask = _pair_texts("How many steps does the schedule take?", "这个调度一共需要多少步？")
+    ask = build_text("quiz", "kinds.how_many_steps_does")
     return _build_choice("steps", ask, explanation, right, wrong, random)
 
 
@@ -144,12 +135,15 @@ def _ask_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     share = value / t.nbytes
     mine = t.schedule.by_rank(rank)
     count = int((mine["src"] == rank).sum()) - int(((mine["src"] == rank) & (mine["dst"] == rank)).sum())
-    ask = _pair_texts(f"How many bytes does rank {rank} send in all?", f"rank {rank} 总共发送多少字节？")
-    explanation = (
-        f"Rank {rank} sends {count} chunks, together {format_bytes(value)}, {share:.4g} of its "
-        f"{format_bytes(t.nbytes)} buffer.",
-        f"rank {rank} 发送 {count} 个 chunk，共 {format_bytes(value)}，是其 {format_bytes(t.nbytes)} 缓冲区的 "
-        f"{share:.4g} 倍。",
+    ask = build_text("quiz", "kinds.how_many_bytes_does", rank=rank)
+    explanation = build_text(
+        "quiz",
+        "kinds.rank_sends_chunks_together",
+        rank=rank,
+        count=count,
+        size=format_bytes(value),
+        share=f"{share:.4g}",
+        nbytes=format_bytes(t.nbytes),
     )
     return Question("number", "sent", ask, explanation, value, "bytes")
 
@@ -160,45 +154,39 @@ def _ask_total_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     total, busiest = int(t.sent_bytes.sum()), int(t.sent_bytes.max())
     if not total:
         return None
-    ask = _pair_texts("How many bytes do all endpoints together send?", "所有端点总共发送多少字节？")
-    explanation = (
-        f"The busiest endpoint sends {format_bytes(busiest)}; over all {t.schedule.endpoints} endpoints it adds up to "
-        f"{format_bytes(total)}, {total / t.nbytes:.4g} buffers.",
-        f"最忙的端点发送 {format_bytes(busiest)}；全部 {t.schedule.endpoints} 个端点加起来是 {format_bytes(total)}，"
-        f"相当于 {total / t.nbytes:.4g} 份缓冲区。",
+    ask = build_text("quiz", "kinds.how_many_bytes_do")
+    explanation = build_text(
+        "quiz",
+        "kinds.busiest_endpoint_sends_over",
+        busiest=format_bytes(busiest),
+        endpoints=t.schedule.endpoints,
+        total=format_bytes(total),
+        buffers=f"{total / t.nbytes:.4g}",
     )
-    right = Alternative(
-        _format_size(total), ("Each transfer counts once, where it is sent.", "每次传输在发送端计一次。")
-    )
+    right = Alternative(_format_size(total), build_text("quiz", "kinds.each_transfer_counts_once"))
     wrong = [
         Alternative(
             _format_size(busiest),
-            ("That is what one endpoint sends, the busiest.", "这是单个端点（最忙的那个）发送的量。"),
+            build_text("quiz", "kinds.one_endpoint_sends_busiest"),
         ),
         Alternative(
             _format_size(2 * total),
-            (
-                "Every byte is sent once and received once; do not count both.",
-                "每个字节发送一次、接收一次；不要重复计算。",
-            ),
+            build_text("quiz", "kinds.every_byte_sent_once"),
         ),
         Alternative(
             _format_size(total // 2),
-            (
-                "That is one of two halves (reduce-scatter or allgather).",
-                "这只是两半之一（reduce-scatter 或 allgather）。",
-            ),
+            build_text("quiz", "kinds.one_two_halves_reduce"),
         ),
         Alternative(
             _format_size(t.nbytes * run.n),
-            ("n buffers would be one whole buffer from each rank.", "n 份意味着每个 rank 各发一整份。"),
+            build_text("quiz", "kinds.n_buffers_would_be"),
         ),
     ]
     return _build_choice("total", ask, explanation, right, wrong, random)
 
 
 def _format_size(nbytes: float) -> Text:
-    return format_bytes(nbytes), format_bytes(nbytes)
+    return repeat_text(format_bytes(nbytes))
 
 
 def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
@@ -210,39 +198,28 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
         return None
     names = [t.schedule.who(int(e)) for e in range(t.schedule.endpoints)]
     mean = t.sent_bytes.mean()
-    ask = _pair_texts("Which endpoint sends the most bytes?", "哪个端点发送的字节最多？")
-    explanation = (
-        f"The busiest sends {format_bytes(most)}, the mean over all endpoints is {format_bytes(mean)}.",
-        f"最忙的端点发送 {format_bytes(most)}，所有端点的平均值是 {format_bytes(mean)}。",
-    )
-    same = ("all send the same", "都一样多")
+    ask = build_text("quiz", "kinds.which_endpoint_sends_most")
+    explanation = build_text("quiz", "kinds.busiest_sends_mean_over", most=format_bytes(most), mean=format_bytes(mean))
+    same = build_text("quiz", "kinds.all_send_same")
     if len(top) == 1:
         who = names[int(top[0])]
-        right = Alternative((who, who), ("What everybody needs goes through it.", "大家需要的数据都要经过它。"))
+        right = Alternative(repeat_text(who), build_text("quiz", "kinds.everybody_needs_goes_through"))
         wrong = [
             Alternative(
                 same,
-                (
-                    "That would be a ring, or a server spread over all ranks.",
-                    "那是 ring，或者分摊到所有 rank 的服务器。",
-                ),
+                build_text("quiz", "kinds.would_be_ring_or"),
             )
         ]
     else:
-        right = Alternative(same, ("Every endpoint does the same work.", "每个端点的工作量相同。"))
+        right = Alternative(same, build_text("quiz", "kinds.every_endpoint_does_same"))
         wrong = [
             Alternative(
-                (names[0], names[0]),
-                ("Rank 0 is special only in a server or a rooted tree.", "只有参数服务器或有根的树里 rank 0 才特殊。"),
+                repeat_text(names[0]),
+                build_text("quiz", "kinds.rank_0_special_only"),
             )
         ]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
-    wrong += [
-        Alternative(
-            (names[e], names[e]), ("It sends no more than the others of its kind.", "它发送的并不比同类端点多。")
-        )
-        for e in others[:2]
-    ]
+    wrong += [Alternative(repeat_text(names[e]), build_text("quiz", "kinds.sends_no_more_than")) for e in others[:2]]
     return _build_choice("hot", ask, explanation, right, wrong, random)
 
 
@@ -257,17 +234,9 @@ def _ask_contributions(run: QuestionRun, random: Random) -> Question | None:
     rank, chunk = int(random.integers(s.ranks)), int(random.integers(s.chunks))
     after = int(random.integers(1, s.steps))
     counts = [len(terms) for step, terms in list_contributions(s, rank, chunk) if step < after]
-    ask = _pair_texts(
-        f"After the first {_format_steps(after)[0]}, how many ranks' contributions are in chunk {chunk} of rank "
-        f"{rank}?",
-        f"前 {after} 步之后，rank {rank} 的 chunk {chunk} 里包含多少个 rank 的贡献？",
-    )
+    ask = build_text("quiz", "kinds.after_first_how_many", steps=after, chunk=chunk, rank=rank)
     writes = len(counts) - 1
-    explanation = (
-        f"It began with 1, its own, and was written {writes} times in these steps; now it holds {counts[-1]} of "
-        f"{s.ranks}.",
-        f"开始时只有自己的 1 份，这些步里被写入 {writes} 次；现在包含 {s.ranks} 份中的 {counts[-1]} 份。",
-    )
+    explanation = build_text("quiz", "kinds.began_1_its_own", writes=writes, counts=counts[-1], ranks=s.ranks)
     return Question("number", "contributions", ask, explanation, counts[-1], "count")
 
 
@@ -285,20 +254,14 @@ def _ask_who_has_chunk(run: QuestionRun, random: Random) -> Question | None:
         return None
     right_rank = int(random.choice(have))
     others = [int(r) for r in random.permutation(lack)[:3]]
-    ask = _pair_texts(
-        f"Which of these ranks holds chunk {chunk} complete after the first {_format_steps(after)[0]}?",
-        f"前 {after} 步之后，下列哪个 rank 已持有完整的 chunk {chunk}？",
-    )
+    ask = build_text("quiz", "kinds.which_these_ranks_holds", chunk=chunk, steps=after)
     names = ", ".join(map(str, have))
-    explanation = (
-        f"Then rank{'s' * (len(have) > 1)} {names} of {s.ranks} hold it complete.",
-        f"此时 {s.ranks} 个 rank 中，{names} 已持有完整的它。",
-    )
+    explanation = build_text("quiz", "kinds.then_rank_hold_complete", have=len(have), names=names, ranks=s.ranks)
     right = Alternative(
-        (f"rank {right_rank}", f"rank {right_rank}"),
-        ("It has arrived there, with every contribution.", "它已到达那里，且包含全部贡献。"),
+        repeat_text(f"rank {right_rank}"),
+        build_text("quiz", "kinds.has_arrived_there_every"),
     )
-    wrong = [Alternative((f"rank {r}", f"rank {r}"), _explain_lack(run, r, chunk, after, goal)) for r in others]
+    wrong = [Alternative(repeat_text(f"rank {r}"), _explain_lack(run, r, chunk, after, goal)) for r in others]
     return _build_choice("who", ask, explanation, right, wrong, random)
 
 
@@ -308,7 +271,7 @@ def _list_terms(run: QuestionRun, rank: int, chunk: int, after: int) -> Terms:
 
 def _explain_lack(run: QuestionRun, rank: int, chunk: int, after: int, goal: int) -> Text:
     count = len(_list_terms(run, rank, chunk, after))
-    return f"It holds {count} of {goal} contributions then.", f"此时它只有 {goal} 份贡献中的 {count} 份。"
+    return build_text("quiz", "kinds.holds_contributions_then", count=count, goal=goal)
 
 
 # ---- links
@@ -320,12 +283,9 @@ def _ask_link_bytes(run: QuestionRun, random: Random) -> Question | None:
     link = int(random.choice(run.used[: max(4, len(run.used) // 2)]))
     value, name = int(t.link_bytes[link]), t.topology.link_name(link)
     crossing = value / t.nbytes
-    ask = _pair_texts(
-        f"How many bytes cross the link {name}, in this direction?", f"链路 {name} 在这个方向上传输多少字节？"
-    )
-    explanation = (
-        f"{format_bytes(value)} cross it, {crossing:.4g} buffers; the other direction of a cable is a link of its own.",
-        f"共 {format_bytes(value)}，相当于 {crossing:.4g} 份缓冲区；线缆的另一个方向是另一条链路。",
+    ask = build_text("quiz", "kinds.how_many_bytes_cross", name=name)
+    explanation = build_text(
+        "quiz", "kinds.cross_buffers_other_direction", size=format_bytes(value), buffers=f"{crossing:.4g}"
     )
     return Question("number", "link", ask, explanation, value, "bytes")
 
@@ -347,17 +307,15 @@ def _ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
     links = [int(random.choice(best)), *picked]
     order = random.permutation(len(links))
     names = [t.topology.link_name(k) for k in links]
-    choices = [Alternative((name, name), _explain_share(run, k)) for name, k in zip(names, links, strict=True)]
-    ask = _pair_texts(
-        "Which of these links is the bottleneck: busy for the largest part of the run?",
-        "下列哪条链路是瓶颈，即占用时间比例最大？",
-    )
-    explanation = (
-        f"{names[0]} carries {format_bytes(t.link_bytes[links[0]])} at "
-        f"{format_bandwidth(t.topology.links.bandwidth[links[0]])}, {100 * busy[links[0]] / t.duration:.3g} % of the "
-        "run.",
-        f"{names[0]} 以 {format_bandwidth(t.topology.links.bandwidth[links[0]])} 传输 "
-        f"{format_bytes(t.link_bytes[links[0]])}，占全程的 {100 * busy[links[0]] / t.duration:.3g} %。",
+    choices = [Alternative(repeat_text(name), _explain_share(run, k)) for name, k in zip(names, links, strict=True)]
+    ask = build_text("quiz", "kinds.which_these_links_bottleneck")
+    explanation = build_text(
+        "quiz",
+        "kinds.carries_at_run",
+        names=names[0],
+        link_bytes=format_bytes(t.link_bytes[links[0]]),
+        bandwidth=format_bandwidth(t.topology.links.bandwidth[links[0]]),
+        busy=f"{100 * busy[links[0]] / t.duration:.3g}",
     )
     position = int(np.flatnonzero(order == 0)[0])
     return Question(
@@ -374,9 +332,9 @@ def _ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
 def _explain_share(run: QuestionRun, link: int) -> Text:
     carried, share = run.trace.link_bytes[link], f"{100 * run.trace.link_busy[link] / run.trace.duration:.3g} %"
     if not carried:
-        return "Nothing crosses it.", "没有数据经过它。"
+        return build_text("quiz", "kinds.nothing_crosses")
     size, rate = format_bytes(carried), format_bandwidth(run.trace.topology.links.bandwidth[link])
-    return f"It carries {size} at {rate}: busy {share} of the run.", f"它以 {rate} 传输 {size}：占全程的 {share}。"
+    return build_text("quiz", "kinds.carries_at_busy_run", size=size, rate=rate, share=share)
 
 
 def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
@@ -388,9 +346,7 @@ def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
     if not route:
         return None
     a, b = t.schedule.who(src), t.schedule.who(dst)
-    ask = _pair_texts(
-        f"How many links does a chunk cross on its way from {a} to {b}?", f"一个 chunk 从 {a} 到 {b} 要经过多少条链路？"
-    )
+    ask = build_text("quiz", "kinds.how_many_links_does", a=a, b=b)
     return Question("number", "hops", ask, _explain_hops(t.topology, route), len(route), "count")
 
 
@@ -399,8 +355,7 @@ def _explain_hops(topology: Topology, route: Sequence[int]) -> Text:
     names, links, hops = topology.devices.name, topology.links, len(route)
     way = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
     alpha = format_time(float(links.alpha[route].sum()))
-    en = f"The way is {way}: {hops} links, and their alphas add up to {alpha}."
-    return en, f"路径是 {way}：共 {hops} 条链路，alpha 之和为 {alpha}。"
+    return build_text("quiz", "kinds.way_of_links", way=way, hops=hops, alpha=alpha)
 
 
 # ---- time
@@ -413,47 +368,29 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
         return None
     kind = str(random.choice(sorted(neck.saves)))
     saved = neck.saves[kind]
-    links = ("cable", "线缆") if kind == "cable" else (f"{kind} link", f" {kind} 链路")
-    ask = _pair_texts(
-        f"Every {links[0]} gets twice the bandwidth. How much shorter is the run?",
-        f"所有{links[1]}的带宽加倍。运行时间缩短多少？",
-    )
+    links = build_text("quiz", "kinds.cable") if kind == "cable" else build_text("quiz", "kinds.link", kind=kind)
+    ask = build_text("quiz", "kinds.every_gets_twice_bandwidth", links=links)
     before, after = format_time(run.trace.duration), format_time(run.trace.duration * (1 - saved))
-    changes = saved >= 0.0005
-    explanation = (
-        (
-            f"Run again, it takes {after} instead of {before}: {_format_percent(saved)} less. "
-            if changes
-            else f"Run again, it still takes {before}. "
-        )
-        + f"With endless bandwidth everywhere {_format_percent(neck.latency)} of the time would remain, the latencies.",
-        (
-            f"重新运行需 {after}，原来是 {before}：缩短 {_format_percent(saved)}。"
-            if changes
-            else f"重新运行仍需 {before}。"
-        )
-        + f"即使所有带宽无限大，仍会剩下 {_format_percent(neck.latency)} 的时间，即延迟。",
-    )
-    right = Alternative(_format_saving(saved), ("That is what running it again says.", "重新运行的结果正是如此。"))
+    if saved >= 0.0005:
+        result = build_text("quiz", "kinds.runs_shorter", before=before, after=after, saved=_format_percent(saved))
+    else:
+        result = build_text("quiz", "kinds.runs_as_long", before=before)
+    latency = build_text("quiz", "kinds.latencies_would_remain", share=_format_percent(neck.latency))
+    explanation = join_texts("sentences", [result, latency])
+    right = Alternative(_format_saving(saved), build_text("quiz", "kinds.running_again_says"))
     ideas: list[tuple[float, Text]] = [
         (
             0.5,
-            (
-                "Half the time would need every transfer to be all bandwidth, over this kind of link alone.",
-                "缩短一半要求每次传输的时间全部花在这种链路的带宽上。",
-            ),
+            build_text("quiz", "kinds.half_time_would_need"),
         ),
         (
             0.0,
-            (
-                "It would change nothing only if the link were never what a step waits for.",
-                "只有当各步从不等待这种链路时，才会毫无变化。",
-            ),
+            build_text("quiz", "kinds.would_change_nothing_only"),
         ),
-        (0.25, ("A quarter is a guess between half and nothing.", "四分之一只是折中的猜测。")),
+        (0.25, build_text("quiz", "kinds.quarter_guess_between_half")),
     ]
     ideas += [
-        (other, (f"That is what doubling {name} saves.", f"这是把 {name} 加倍的效果。"))
+        (other, build_text("quiz", "kinds.doubling_saves", name=name))
         for name, other in neck.saves.items()
         if name != kind
     ]
@@ -466,7 +403,7 @@ def _format_percent(share: float) -> str:
 
 
 def _format_saving(share: float) -> Text:
-    return ("not at all", "完全没有缩短") if share < 0.0005 else (_format_percent(share), _format_percent(share))
+    return build_text("quiz", "kinds.not_at_all") if share < 0.0005 else repeat_text(_format_percent(share))
 
 
 def _ask_time(run: QuestionRun, random: Random) -> Question | None:
@@ -481,17 +418,20 @@ def _ask_time(run: QuestionRun, random: Random) -> Question | None:
     alpha, beta, waiting = (format_time(part if part > 1e-9 * t.duration else 0.0) for part in parts)
     slowest = run.trace.topology.links
     link = int(run.used[0])
-    ask = _pair_texts(
-        f"The busiest link has {format_bandwidth(slowest.bandwidth[link])} and alpha "
-        f"{format_time(slowest.alpha[link])}. How long does the run take?",
-        f"最忙的链路带宽 {format_bandwidth(slowest.bandwidth[link])}、alpha {format_time(slowest.alpha[link])}。"
-        "运行需要多长时间？",
+    ask = build_text(
+        "quiz",
+        "kinds.busiest_link_has_alpha",
+        bandwidth=format_bandwidth(slowest.bandwidth[link]),
+        alpha=format_time(slowest.alpha[link]),
     )
-    explanation = (
-        f"{format_time(t.duration)}: the {len(path.transfers)} transfers that follow from one another spend {alpha} on "
-        f"latency, {beta} on their bytes and {waiting} on sharing and waiting.",
-        f"{format_time(t.duration)}：前后相继的 {len(path.transfers)} 次传输中，延迟占 {alpha}，传字节占 {beta}，"
-        f"共享与等待占 {waiting}。",
+    explanation = build_text(
+        "quiz",
+        "kinds.transfers_follow_from_one",
+        duration=format_time(t.duration),
+        transfers=len(path.transfers),
+        alpha=alpha,
+        beta=beta,
+        waiting=waiting,
     )
     return Question("number", "time", ask, explanation, t.duration, "time", tolerance=0.05)
 
@@ -502,15 +442,14 @@ def _ask_busbw(run: QuestionRun, random: Random) -> Question | None:
     if not t.busbw:
         return None
     factor = get_collective(t.schedule.collective).busbw(run.n)
-    ask = _pair_texts(
-        f"The run's algbw is {format_bandwidth(t.algbw)} with {run.n} ranks. What does nccl-tests print as busbw?",
-        f"共 {run.n} 个 rank，algbw 为 {format_bandwidth(t.algbw)}。nccl-tests 打印的 busbw 是多少？",
-    )
-    explanation = (
-        f"busbw = algbw × {factor:.4g}, the factor of {t.schedule.collective} for {run.n} ranks: "
-        f"{format_bandwidth(t.busbw)}. It is a fixed factor, not measured traffic.",
-        f"busbw = algbw × {factor:.4g}，即 {t.schedule.collective} 在 {run.n} 个 rank 时的系数："
-        f"{format_bandwidth(t.busbw)}。它是固定系数，不是实测流量。",
+    ask = build_text("quiz", "kinds.run_s_algbw_ranks", algbw=format_bandwidth(t.algbw), n=run.n)
+    explanation = build_text(
+        "quiz",
+        "kinds.busbw_algbw_factor_ranks",
+        factor=f"{factor:.4g}",
+        collective=t.schedule.collective,
+        n=run.n,
+        busbw=format_bandwidth(t.busbw),
     )
     return Question("number", "busbw", ask, explanation, t.busbw, "rate", tolerance=0.03)
 
@@ -522,11 +461,12 @@ def _ask_latency(run: QuestionRun, random: Random) -> Question | None:
     if neck is None or neck.latency <= 0:
         return None
     left = neck.latency * t.duration
-    ask = _pair_texts("How long would the run take with almost no bytes?", "如果几乎没有数据要传，需要多长时间？")
-    explanation = (
-        f"Only the latencies remain: {_format_steps(t.schedule.steps)[0]} and the alphas of their routes make "
-        f"{format_time(left)}.",
-        f"只剩延迟：{t.schedule.steps} 步各条路径的 alpha 合计 {format_time(left)}。",
+    ask = build_text("quiz", "kinds.how_long_would_run")
+    explanation = build_text(
+        "quiz",
+        "kinds.only_latencies_remain_alphas",
+        steps=t.schedule.steps,
+        left=format_time(left),
     )
     return Question("number", "latency", ask, explanation, left, "time", tolerance=0.05)
 
@@ -540,13 +480,13 @@ def _ask_doubled_bytes(run: QuestionRun, random: Random) -> Question | None:
         return None
     other = simulate(t.schedule, t.topology, 2 * t.nbytes, t.dtype, t.engine)
     factor = other.duration / t.duration
-    ask = _pair_texts(
-        "By what factor does the time grow if the buffer is twice as large?", "如果缓冲区加倍，时间变为原来的多少倍？"
-    )
-    explanation = (
-        f"{format_time(other.duration)} instead of {format_time(t.duration)}, {factor:.3g} times: the bytes double, "
-        "the latencies do not.",
-        f"{format_time(t.duration)} 变为 {format_time(other.duration)}，即 {factor:.3g} 倍：字节数加倍，延迟不变。",
+    ask = build_text("quiz", "kinds.factor_does_time_grow")
+    explanation = build_text(
+        "quiz",
+        "kinds.instead_times_bytes_double",
+        doubled=format_time(other.duration),
+        before=format_time(t.duration),
+        factor=f"{factor:.3g}",
     )
     return Question("number", "factor", ask, explanation, factor, "factor", tolerance=0.03)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...locale import Text
+from ...locale import Text, build_text, join_texts, repeat_text
 from ...replay import mark_initial_slots
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
@@ -102,30 +102,26 @@ def _ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
         return None
     quick, slowest = format_time(float(lasts.min())), format_time(float(lasts.max()))
     nbytes, count = format_bytes(int(size[0])), len(rows_of_step)
-    ask = (
-        f"Step {step + 1}: all {count} pieces leave at this moment, {nbytes} each. Which arrive last?",
-        f"第 {step + 1} 步：{count} 块在这一刻同时出发，每块 {nbytes}。哪些最后到达？",
-    )
+    ask = build_text("quiz", "moments.step_all_pieces_leave", step=step + 1, count=count, nbytes=nbytes)
     rate = run.trace.topology.route(*slow[0])
     hop = min(rate, key=lambda link: link.bandwidth)
-    explanation = (
-        f"They need {slowest}, the others {quick}: their slowest cable is {hop.label}, "
-        f"{format_bandwidth(hop.bandwidth)}. All others wait, because a step ends with its last piece.",
-        f"它们需要 {slowest}，其他的只要 {quick}：最慢的一段是 {hop.label}，{format_bandwidth(hop.bandwidth)}。"
-        "其他的都要等，因为最后一块到达，这一步才结束。",
+    explanation = build_text(
+        "quiz",
+        "moments.they_need_others_their",
+        slowest=slowest,
+        quick=quick,
+        hop_label=hop.label,
+        bandwidth=format_bandwidth(hop.bandwidth),
     )
     choices = (
         Alternative(
-            ("All at the same time", "同时到达"),
-            ("They have the same size, but not the same cables.", "大小相同，线缆却不同。"),
+            build_text("quiz", "moments.all_at_same_time"),
+            build_text("quiz", "moments.they_have_same_size"),
         ),
-        Alternative(_format_pairs(slow), ("They leave by the slowest cables.", "它们走最慢的线缆。")),
+        Alternative(_format_pairs(slow), build_text("quiz", "moments.they_leave_slowest_cables")),
         Alternative(
             _format_pairs(after),
-            (
-                "These ranks got theirs last, but every step begins for all at once.",
-                "它们最晚收到，但每一步大家同时开始。",
-            ),
+            build_text("quiz", "moments.these_ranks_got_theirs"),
         ),
     )
     return _build_shuffled_question(step, "arrival", ask, explanation, choices, ((), slow[:_MARKED], after[:_MARKED]))
@@ -154,20 +150,32 @@ def _build_contributions_question(
     step: int, transfer: tuple[int, int, int], counts: tuple[int, int], ranks: int
 ) -> QuestionAtStep:
     (src, dst, chunk), (sent, receiver_count) = transfer, counts
-    ask = (
-        f"Step {step + 1}: rank {src} sends chunk {chunk}, which holds {sent} of {ranks} contributions, to rank "
-        f"{dst}, which holds {receiver_count}. How many does rank {dst} hold afterwards?",
-        f"第 {step + 1} 步：rank {src} 把 chunk {chunk}（已累加 {ranks} 份中的 {sent} 份）发给 rank {dst}，"
-        f"对方有 {receiver_count} 份。之后 rank {dst} 有几份？",
+    ask = build_text(
+        "quiz",
+        "moments.step_rank_sends_chunk",
+        step=step + 1,
+        src=src,
+        chunk=chunk,
+        sent=sent,
+        ranks=ranks,
+        dst=dst,
+        receiver_count=receiver_count,
     )
-    explanation = (
-        f"The receiver adds what arrives to what it has: {sent} + {receiver_count} = {sent + receiver_count}.",
-        f"接收方把到达的加到自己的上面：{sent} + {receiver_count} = {sent + receiver_count}。",
+    explanation = build_text(
+        "quiz",
+        "moments.receiver_adds_arrives_has",
+        sent=sent,
+        receiver_count=receiver_count,
+        total=sent + receiver_count,
     )
     choices = (
-        Alternative((f"{sent}", f"{sent} 份"), ("That would be a copy, which replaces.", "那是复制，会替换原来的。")),
-        Alternative((f"{sent + receiver_count}", f"{sent + receiver_count} 份"), ("Both are added.", "两者相加。")),
-        Alternative((f"{ranks}", f"{ranks} 份"), ("The sum is not complete yet.", "总和还没有完成。")),
+        Alternative(build_text("quiz", "moments.text", sent=sent), build_text("quiz", "moments.would_be_copy_which")),
+        Alternative(
+            build_text("quiz", "moments.text", sent=sent + receiver_count), build_text("quiz", "moments.both_added")
+        ),
+        Alternative(
+            build_text("quiz", "moments.text_2", ranks=ranks), build_text("quiz", "moments.sum_not_complete_yet")
+        ),
     )
     return _build_shuffled_question(step, "held", ask, explanation, choices)
 
@@ -184,25 +192,25 @@ def _ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
     if comes != ranks or not 0 < there < ranks:
         return None
     chunk = int(row["chunk"])
-    ask = (
-        f"Step {step + 1}: rank {src} sends chunk {chunk}, the sum of all {ranks}, to rank {dst}, which holds "
-        f"{there} of {ranks} of it. What must rank {dst} do with it?",
-        f"第 {step + 1} 步：rank {src} 把 chunk {chunk}（全部 {ranks} 份的和）发给 rank {dst}，"
-        f"对方只有其中 {there} 份。rank {dst} 该怎么做？",
+    ask = build_text(
+        "quiz",
+        "moments.step_rank_sends_chunk_2",
+        step=step + 1,
+        src=src,
+        chunk=chunk,
+        ranks=ranks,
+        dst=dst,
+        there=there,
     )
-    explanation = (
-        "The sum is complete; added once more, what is there already would count twice. From here on pieces are "
-        "copied.",
-        f"和已经完成；再加一次，已有的 {there} 份就被算了两遍。从这里开始只复制。",
-    )
+    explanation = build_text("quiz", "moments.sum_complete_added_once", there=there)
     choices = (
         Alternative(
-            ("Add it to its own", "加到自己的上面"), ("Then some would count twice.", f"那样有 {there} 份算两遍。")
+            build_text("quiz", "moments.add_its_own"), build_text("quiz", "moments.then_some_would_count", there=there)
         ),
-        Alternative(("Put it in place of its own", "用它替换自己的"), ("A copy replaces.", "复制就是替换。")),
+        Alternative(build_text("quiz", "moments.put_place_its_own"), build_text("quiz", "moments.copy_replaces")),
         Alternative(
-            ("Keep its own and pass it on", "保留自己的，只转发"),
-            (f"Then rank {dst} would never have the sum.", f"那样 rank {dst} 永远得不到总和。"),
+            build_text("quiz", "moments.keep_its_own_pass"),
+            build_text("quiz", "moments.then_rank_would_never", dst=dst),
         ),
     )
     return _build_shuffled_question(step, "copy", ask, explanation, choices)
@@ -218,24 +226,20 @@ def _ask_sent_bytes(run: _RunBySteps) -> QuestionAtStep | None:
     if not np.all(sent == total) or not total or len(guesses) < 2:
         return None
     step = run.schedule.steps - 1
-    ask = (
-        f"Step {step + 1}, the last. How much will each GPU have sent when it ends?",
-        f"第 {step + 1} 步，最后一步。结束时每个 GPU 共发送了多少？",
-    )
-    explanation = (
-        f"It is what the counters say: {run.schedule.steps} steps come to {format_bytes(total)}, {total / nbytes:.4g} "
-        "times the buffer.",
-        f"计数器就是这么显示的：{run.schedule.steps} 步共 {format_bytes(total)}，是缓冲区的 {total / nbytes:.4g} 倍。",
+    ask = build_text("quiz", "moments.step_last_how_much", step=step + 1)
+    explanation = build_text(
+        "quiz",
+        "moments.counters_say_steps_come",
+        steps=run.schedule.steps,
+        total=format_bytes(total),
+        buffers=f"{total / nbytes:.4g}",
     )
     reasons = {
-        nbytes: ("The buffer once: but sums travel, then copies do.", "缓冲区一遍：可是先传和，再传副本。"),
-        2 * nbytes: (
-            "The buffer twice: but a piece stays at home each time.",
-            "缓冲区两遍：可是每次都有一块留在原地。",
-        ),
-        nbytes // n: ("That is one of its pieces.", "那只是其中一块。"),
+        nbytes: build_text("quiz", "moments.buffer_once_but_sums"),
+        2 * nbytes: build_text("quiz", "moments.buffer_twice_but_piece"),
+        nbytes // n: build_text("quiz", "moments.one_its_pieces"),
     }
-    right = Alternative(_format_size(total), ("Add up the steps.", "把各步加起来。"))
+    right = Alternative(_format_size(total), build_text("quiz", "moments.add_up_steps"))
     wrong = [Alternative(_format_size(nbytes_guess), reasons[nbytes_guess]) for nbytes_guess in guesses[:2]]
     choices = tuple(sorted((right, *wrong), key=lambda nbytes_guess: _find_value(nbytes_guess, (total, *guesses))))
     question = Question("choice", "sent", ask, explanation, choices.index(right), choices=choices)
@@ -252,7 +256,7 @@ def _build_shuffled_question(
 
 
 def _format_size(nbytes: int) -> Text:
-    return format_bytes(nbytes), format_bytes(nbytes)
+    return repeat_text(format_bytes(nbytes))
 
 
 def _find_value(alternative: Alternative, values: tuple[int, ...]) -> int:
@@ -263,5 +267,6 @@ def _format_pairs(pairs: RankPairs) -> Text:
     """`7 → 8 and 15 → 0`; how many more where they are many."""
     texts = [f"{a} → {b}" for a, b in pairs[:_NAMED]]
     if more := len(pairs) - len(texts):
-        return f"{', '.join(texts)} and {more} more", f"{'、'.join(texts)} 等 {len(pairs)} 块"
-    return " and ".join(texts), " 和 ".join(texts)
+        named = join_texts("items", texts)
+        return build_text("quiz", "moments.more", named=named, more=more, pairs=len(pairs))
+    return join_texts("and", texts)

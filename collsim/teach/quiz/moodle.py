@@ -14,6 +14,7 @@ from html import escape
 from xml.etree import ElementTree
 
 from ...display.markup import escape_text
+from ...locale import translate
 from .question import Question, Unit
 
 #: Units that a student may write, and how many of each make the first.
@@ -21,10 +22,6 @@ UNITS: dict[Unit, dict[str, float]] = {
     "bytes": {"B": 1, "kB": 1e-3, "MB": 1e-6, "GB": 1e-9, "KiB": 2**-10, "MiB": 2**-20, "GiB": 2**-30},
     "time": {"s": 1, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9},
     "rate": {"B/s": 1, "kB/s": 1e-3, "MB/s": 1e-6, "GB/s": 1e-9, "Gbit/s": 8e-9},
-}
-_HINT = {
-    "en": "Write the unit, for example {example}; a bare number is in {unit}.",
-    "zh": "请写单位，例如 {example}；没有单位的数字按 {unit} 计。",
 }
 _EXAMPLE = {"bytes": "112 MiB", "time": "4.7 ms", "rate": "21.5 GB/s"}
 _PENALTY = "0.3333333"  # Moodle's own default
@@ -85,7 +82,8 @@ def _add_question(
 def _write_hint(question: Question) -> str:
     if question.unit not in UNITS or question.kind != "number":
         return ""
-    return _HINT[question.language].format(example=_EXAMPLE[question.unit], unit=next(iter(UNITS[question.unit])))
+    example, unit = _EXAMPLE[question.unit], next(iter(UNITS[question.unit]))
+    return translate(question.language, "quiz", "moodle.write_unit", example=example, unit=unit)
 
 
 def _add_choices(element: ElementTree.Element, question: Question) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...errors import CollsimError
-from ...locale import LANGUAGES, Text
+from ...locale import LANGUAGES, Text, build_text
 from ...units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time
 
 Unit = Literal["bytes", "time", "rate", "count", "factor"]
@@ -148,7 +148,7 @@ class Question:
         return value == self.answer if exact else abs(value - self.answer) <= self.tolerance * abs(self.answer)
 
     def _verdict(self, right: bool) -> str:
-        return self.say(("Right.", "正确。")) if right else self.say(("No.", "不对。"))
+        return self.say(build_text("quiz", "question.right" if right else "question.wrong"))
 
     def _find_choice(self, answer: Any) -> int:
         text = str(answer).strip()

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import CollsimError
-from ...locale import Text
+from ...locale import LANGUAGES, Text, build_text, join_texts, repeat_text
 from ...train import DDP, StepTrace
 from ...train.memory import MEMORY_KINDS
 from ...units import format_bytes, format_time
@@ -51,19 +51,19 @@ class QuestionStep:
 
 
 def _format_time(seconds: float) -> Text:
-    return format_time(seconds), format_time(seconds)
+    return repeat_text(format_time(seconds))
 
 
 def _format_size(nbytes: float) -> Text:
-    return format_bytes(round(nbytes)), format_bytes(round(nbytes))
+    return repeat_text(format_bytes(round(nbytes)))
 
 
 def _format_count(many: int) -> Text:
-    return f"{many} allreduce{'s' * (many > 1)}", f"{many} 个 allreduce"
+    return build_text("quiz", "steps.allreduce", many=many)
 
 
-def _build_wrong(*ideas: tuple[Text, str, str]) -> list[Alternative]:
-    return [Alternative(text, (en, zh)) for text, en, zh in ideas]
+def _build_wrong(*ideas: tuple[Text, Text]) -> list[Alternative]:
+    return [Alternative(text, reason) for text, reason in ideas]
 
 
 def _ask_buckets(run: QuestionStep, random: Random) -> Question | None:
@@ -74,24 +74,15 @@ def _ask_buckets(run: QuestionStep, random: Random) -> Question | None:
     count = len(small.request.parallel.list_bucket_bytes(model))  # type: ignore[attr-defined]
     even = math.ceil(model.nbytes / _SMALL)
     size = format_bytes(model.nbytes)
-    ask = (
-        f"{model.name} has {len(model.tensors)} gradient tensors, {size} in all. With buckets of 1 MiB, how many "
-        "allreduces are there in a step?",
-        f"{model.name} 有 {len(model.tensors)} 个梯度张量，共 {size}。桶为 1 MiB 时，一步有多少个 allreduce？",
+    ask = build_text(
+        "quiz", "steps.has_gradient_tensors_all", model_name=model.name, tensors=len(model.tensors), size=size
     )
-    explanation = (
-        f"A bucket closes as soon as it holds 1 MiB, and a tensor is never split: {count} buckets.",
-        f"桶一装满 1 MiB 就关闭，张量从不拆开：共 {count} 个桶。",
-    )
-    right = Alternative(_format_count(count), ("bucket_cap_mb is a lower edge.", "bucket_cap_mb 是下限。"))
+    explanation = build_text("quiz", "steps.bucket_closes_as_soon", count=count)
+    right = Alternative(_format_count(count), build_text("quiz", "steps.bucket_cap_mb_lower"))
     wrong = _build_wrong(
-        (_format_count(even), "That would split tensors at every 1 MiB.", "那样就要在每 1 MiB 处拆开张量。"),
-        (
-            _format_count(len(model.tensors)),
-            "That is one for each tensor: small ones share a bucket.",
-            "那是每个张量一个：小张量合用一个桶。",
-        ),
-        (_format_count(1), "One bucket is what the first step has.", "只有一个桶是第一步的情形。"),
+        (_format_count(even), build_text("quiz", "steps.would_split_tensors_at")),
+        (_format_count(len(model.tensors)), build_text("quiz", "steps.one_each_tensor_small")),
+        (_format_count(1), build_text("quiz", "steps.one_bucket_first_step")),
     )
     return _build_choice("buckets", ask, explanation, right, wrong, random)
 
@@ -106,25 +97,16 @@ def _ask_exposed_collective(run: QuestionStep, random: Random) -> Question | Non
     if beside[most] <= 0.001 * trace.time:
         return None
     sizes = [format_bytes(trace.step.tasks[i].nbytes) for i in run.buckets]
-    names = [(f"bucket {k} ({size})", f"桶 {k}（{size}）") for k, size in enumerate(sizes)]
-    ask = (
-        "Buckets go out in the order in which gradients become ready. For which one do GPUs wait longest?",
-        "桶按梯度就绪的顺序发送。GPU 等待最久的是哪一个？",
-    )
-    explanation = (
-        f"For it GPUs wait {format_time(beside[most])}; the others run beside computing.",
-        f"为它 GPU 等待 {format_time(beside[most])}；其余的与计算同时进行。",
-    )
-    right = Alternative(names[most], ("Nothing is left to compute beside it.", "旁边已没有可计算的了。"))
+    names = [build_text("quiz", "steps.bucket", number=k, size=size) for k, size in enumerate(sizes)]
+    ask = build_text("quiz", "steps.buckets_go_out_order")
+    explanation = build_text("quiz", "steps.gpus_wait_others_run", beside=format_time(beside[most]))
+    right = Alternative(names[most], build_text("quiz", "steps.nothing_left_compute_beside"))
     largest = max(range(len(names)), key=lambda k: trace.step.tasks[run.buckets[k]].nbytes)
     others = [k for k in dict.fromkeys((largest, 0, len(names) - 1, *range(len(names)))) if k != most]
     wrong = [
         Alternative(
             names[k],
-            (
-                f"GPUs wait only {format_time(beside[k])} for it.",
-                f"为它 GPU 只等待 {format_time(beside[k])}。",
-            ),
+            build_text("quiz", "steps.gpus_wait_only", beside=format_time(beside[k])),
         )
         for k in others
     ]
@@ -137,24 +119,16 @@ def _ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
     if not t.communication:
         return None
     last = t.end[run.buckets[-1]] - t.begin[run.buckets[-1]] if run.buckets else t.communication / 2
-    ask = (
-        f"All collectives of the step take {format_time(t.communication)}. For how long do GPUs wait for the network?",
-        f"一步里所有集合通信共 {format_time(t.communication)}。GPU 等待网络多久？",
+    ask = build_text("quiz", "steps.all_collectives_step_take", communication=format_time(t.communication))
+    explanation = build_text(
+        "quiz", "steps.communication_runs_beside_computing", overlapped=f"{100 * t.overlapped:.3g}"
     )
-    explanation = (
-        f"{100 * t.overlapped:.3g} % of the communication runs beside computing; the rest is exposed.",
-        f"通信的 {100 * t.overlapped:.3g} % 与计算同时进行，其余是暴露的。",
-    )
-    right = Alternative(_format_time(t.exposed), ("Communication without computing beside it.", "旁边没有计算的通信。"))
+    right = Alternative(_format_time(t.exposed), build_text("quiz", "steps.communication_without_computing_beside"))
     wrong = _build_wrong(
-        (
-            _format_time(t.communication),
-            "As if nothing ran beside computing.",
-            "好像没有任何通信与计算同时进行。",
-        ),
-        (_format_time(0.0), "As if all of it were hidden.", "好像全部都被掩盖了。"),
-        (_format_time(float(last)), "That is all of the last bucket.", "那是最后一个桶的全部时间。"),
-        (_format_time(t.communication / 2), "Half is nobody's rule.", "没有“一半”这种规律。"),
+        (_format_time(t.communication), build_text("quiz", "steps.as_if_nothing_ran")),
+        (_format_time(0.0), build_text("quiz", "steps.as_if_all_were")),
+        (_format_time(float(last)), build_text("quiz", "steps.all_last_bucket")),
+        (_format_time(t.communication / 2), build_text("quiz", "steps.half_nobody_s_rule")),
     )
     return _build_choice("waits", ask, explanation, right, wrong, random)
 
@@ -164,24 +138,13 @@ def _ask_first_step(run: QuestionStep, random: Random) -> Question | None:
     if not run.ddp or (first := run.changed(first_step=True)) is None:
         return None
     t = run.trace
-    ask = (
-        f"The steady step takes {format_time(t.time)}. How long does the first step of the run take?",
-        f"稳定后的一步需要 {format_time(t.time)}。这次训练的第一步需要多久？",
-    )
-    explanation = (
-        "The order of gradients is not known yet: all are in one bucket, which starts when the backward pass has "
-        "ended.",
-        "梯度的就绪顺序还不知道：全部放在一个桶里，等反向传播结束才开始发送。",
-    )
-    right = Alternative(_format_time(first.time), ("Nothing overlaps in it.", "其中没有任何重叠。"))
+    ask = build_text("quiz", "steps.steady_step_takes_how", time=format_time(t.time))
+    explanation = build_text("quiz", "steps.order_gradients_not_known")
+    right = Alternative(_format_time(first.time), build_text("quiz", "steps.nothing_overlaps"))
     wrong = _build_wrong(
-        (_format_time(t.time), "As if buckets were there from the start.", "好像一开始就有这些桶。"),
-        (
-            _format_time(t.time + t.communication),
-            "That adds all communication to the whole step once more.",
-            "那是把全部通信又加了一遍。",
-        ),
-        (_format_time(t.computing), "That is computing alone.", "那只是计算。"),
+        (_format_time(t.time), build_text("quiz", "steps.as_if_buckets_were")),
+        (_format_time(t.time + t.communication), build_text("quiz", "steps.adds_all_communication_whole")),
+        (_format_time(t.computing), build_text("quiz", "steps.computing_alone")),
     )
     return _build_choice("first", ask, explanation, right, wrong, random)
 
@@ -191,24 +154,16 @@ def _ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
     if not run.trace.communication or (fast := run.changed(network=2)) is None:
         return None
     t = run.trace
-    ask = (
-        f"The step takes {format_time(t.time)}. All links become twice as fast: how long does it take then?",
-        f"一步需要 {format_time(t.time)}。所有链路快一倍后需要多久？",
+    ask = build_text("quiz", "steps.step_takes_all_links", time=format_time(t.time))
+    explanation = build_text(
+        "quiz", "steps.gpus_waited_network_now", before=format_time(t.exposed), now=format_time(fast.exposed)
     )
-    explanation = (
-        f"GPUs waited {format_time(t.exposed)} for the network, and now {format_time(fast.exposed)}; latencies stay.",
-        f"GPU 原来等待网络 {format_time(t.exposed)}，现在 {format_time(fast.exposed)}；延迟不变。",
-    )
-    right = Alternative(_format_time(fast.time), ("Only what was exposed can be saved.", "能省下的只有暴露的部分。"))
+    right = Alternative(_format_time(fast.time), build_text("quiz", "steps.only_was_exposed_can"))
     wrong = _build_wrong(
-        (_format_time(t.time / 2), "Computing does not get faster.", "计算并不会变快。"),
-        (
-            _format_time(t.time - t.communication / 2),
-            "Most of the communication was hidden: to halve it saves nothing.",
-            "大部分通信本来就被掩盖：减半也省不下。",
-        ),
-        (_format_time(t.time - t.exposed), "That would be a network that takes no time.", "那是不花时间的网络。"),
-        (_format_time(t.time), "That would be so if nothing were exposed.", "只有完全没有暴露时才会这样。"),
+        (_format_time(t.time / 2), build_text("quiz", "steps.computing_does_not_get")),
+        (_format_time(t.time - t.communication / 2), build_text("quiz", "steps.most_communication_was_hidden")),
+        (_format_time(t.time - t.exposed), build_text("quiz", "steps.would_be_network_takes")),
+        (_format_time(t.time), build_text("quiz", "steps.would_be_so_if")),
     )
     return _build_choice("network", ask, explanation, right, wrong, random)
 
@@ -223,24 +178,13 @@ def _ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
         return None
     rank = run.trace.step.lanes[0][0]
     sent, all_ = quiet.sent_bytes[rank], loud.sent_bytes[rank]
-    ask = (
-        f"A step of {_ACCUMULATED} microbatches, with no_sync in all but the last: how many bytes does GPU {rank} "
-        "send?",
-        f"一步含 {_ACCUMULATED} 个微批，除最后一个外都用 no_sync：GPU {rank} 发送多少字节？",
-    )
-    explanation = (
-        f"Gradients are added up on the GPU and reduced once; without no_sync it would be {format_bytes(all_)}.",
-        f"梯度先在 GPU 上累加，只归约一次；不用 no_sync 则要 {format_bytes(all_)}。",
-    )
-    right = Alternative(_format_size(sent), ("One allreduce of every bucket.", "每个桶只 allreduce 一次。"))
+    ask = build_text("quiz", "steps.step_microbatches_no_sync", accumulated=_ACCUMULATED, rank=rank)
+    explanation = build_text("quiz", "steps.gradients_added_up_on", all=format_bytes(all_))
+    right = Alternative(_format_size(sent), build_text("quiz", "steps.one_allreduce_every_bucket"))
     wrong = _build_wrong(
-        (_format_size(all_), "That is what it sends without no_sync.", "那是不用 no_sync 时发送的量。"),
-        (_format_size(sent / _ACCUMULATED), "Sums are as large as what is added.", "求和之后并不会变小。"),
-        (
-            _format_size(run.trace.step.model.nbytes),
-            "That is one copy of the gradients; a ring sends nearly two.",
-            "那是一份梯度；ring 要发送将近两份。",
-        ),
+        (_format_size(all_), build_text("quiz", "steps.sends_without_no_sync")),
+        (_format_size(sent / _ACCUMULATED), build_text("quiz", "steps.sums_as_large_as")),
+        (_format_size(run.trace.step.model.nbytes), build_text("quiz", "steps.one_copy_gradients_ring")),
     )
     return _build_choice("no_sync", ask, explanation, right, wrong, random)
 
@@ -252,33 +196,20 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
         return None
     root, other = t.step.lanes[0][0], t.step.lanes[1][0]
     sent, n = t.sent_bytes[root], t.step.ranks
-    ask = (
-        f"DataParallel on {n} GPUs: how many bytes does GPU {root}, the hub, send in a step?",
-        f"{n} 块 GPU 上的 DataParallel：作为中心的 GPU {root} 在一步中发送多少字节？",
+    ask = build_text("quiz", "steps.dataparallel_on_gpus_how", n=n, root=root)
+    by_nccl = t.request.parallel.uses_nccl
+    explanation = build_text(
+        "quiz",
+        "steps.broadcasts_with_nccl" if by_nccl else "steps.broadcasts_with_copies",
+        model_nbytes=format_bytes(t.step.model.nbytes),
     )
-    by = "NCCL's chain" if t.request.parallel.uses_nccl else "copies"
-    explanation = (
-        f"It broadcasts {format_bytes(t.step.model.nbytes)} of parameters by {by}, and scatters the inputs.",
-        f"它{'逐个拷贝' if by == 'copies' else '用 NCCL 的链'}广播 {format_bytes(t.step.model.nbytes)} 的参数，"
-        "并分发输入。",
-    )
-    right = Alternative(
-        _format_size(sent), ("Parameters out, and its share of all else.", "发出参数，以及其他数据中属于它的部分。")
-    )
+    right = Alternative(_format_size(sent), build_text("quiz", "steps.parameters_out_its_share"))
     whole = t.step.model.nbytes
     wrong = _build_wrong(
-        (
-            _format_size(2 * (n - 1) / n * whole),
-            "That is a rank of DDP in a ring.",
-            "那是 DDP 的 ring 中一个 rank 的量。",
-        ),
-        (
-            _format_size((n - 1) * whole),
-            "That counts parameters to each of the others, and no inputs.",
-            "那是给其余每块一份参数，没有算输入。",
-        ),
-        (_format_size(whole), "That is the parameters once, and no inputs.", "那是一份参数，没有算输入。"),
-        (_format_size(t.sent_bytes[other]), f"That is what GPU {other} sends.", f"那是 GPU {other} 发送的量。"),
+        (_format_size(2 * (n - 1) / n * whole), build_text("quiz", "steps.rank_ddp_ring")),
+        (_format_size((n - 1) * whole), build_text("quiz", "steps.counts_parameters_each_others")),
+        (_format_size(whole), build_text("quiz", "steps.parameters_once_no_inputs")),
+        (_format_size(t.sent_bytes[other]), build_text("quiz", "steps.gpu_sends", other=other)),
     )
     return _build_choice("hub", ask, explanation, right, wrong, random)
 
@@ -291,23 +222,22 @@ def _ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
         return None
 
     def name_kind(kind: str) -> Text:
-        return kind, MEMORY_KINDS[kind].text("zh")
+        return tuple(MEMORY_KINDS[kind].text(language) for language in LANGUAGES)
 
-    ask = (
-        f"The fullest GPU holds {format_bytes(sum(sizes.values()))}. What is most of that?",
-        f"占用最多的 GPU 持有 {format_bytes(sum(sizes.values()))}。其中最多的是什么？",
-    )
-    parts = [f"{kind} {format_bytes(sizes[kind])}" for kind in order[:3]]
-    parts_zh = [f"{name_kind(kind)[1]} {format_bytes(sizes[kind])}" for kind in order[:3]]
-    explanation = (f"{', '.join(parts)}.", f"{'，'.join(parts_zh)}。")
+    ask = build_text("quiz", "steps.fullest_gpu_holds_most", total=format_bytes(sum(sizes.values())))
+    parts = [
+        build_text("quiz", "steps.kind_and_size", kind=name_kind(kind), size=format_bytes(sizes[kind]))
+        for kind in order[:3]
+    ]
+    explanation = build_text("quiz", "steps.largest_kinds", kinds=join_texts("clauses", parts))
     grows = (
-        ("It grows with the samples of a GPU.", "它随每块 GPU 的样本数增长。")
+        build_text("quiz", "steps.grows_samples_gpu")
         if order[0] == "activations"
-        else ("It grows with the model.", "它随模型增长。")
+        else build_text("quiz", "steps.grows_model")
     )
     right = Alternative(name_kind(order[0]), grows)
     wrong = [
-        Alternative(name_kind(kind), (f"Only {format_bytes(sizes[kind])}.", f"只有 {format_bytes(sizes[kind])}。"))
+        Alternative(name_kind(kind), build_text("quiz", "steps.only", sizes=format_bytes(sizes[kind])))
         for kind in order[1:]
     ]
     return _build_choice("memory", ask, explanation, right, wrong, random)
@@ -318,18 +248,19 @@ def _ask_straggling_worker(run: QuestionStep, random: Random) -> Question | None
     if not run.ddp or (plain := run.changed(overlap=False)) is None:
         return None
     t = run.trace
-    ask = (
-        f"All allreduces of the step take {format_time(plain.communication)}; what GPUs do by themselves takes "
-        f"{format_time(plain.computing)}, and no allreduce begins before the backward pass has ended. How long is the "
-        "step then?",
-        f"一步的全部 allreduce 需要 {format_time(plain.communication)}，GPU 自己的工作需要 "
-        f"{format_time(plain.computing)}，而反向传播结束前不开始任何 allreduce。这样一步多久？",
+    ask = build_text(
+        "quiz",
+        "steps.all_allreduces_step_take",
+        communication=format_time(plain.communication),
+        computing=format_time(plain.computing),
     )
-    explanation = (
-        f"{format_time(plain.computing)} and {format_time(plain.exposed)} that stay exposed: "
-        f"{format_time(plain.time)}; with overlap {format_time(t.time)}.",
-        f"{format_time(plain.computing)} 加上暴露的 {format_time(plain.exposed)}：{format_time(plain.time)}；有重叠时 "
-        f"{format_time(t.time)}。",
+    explanation = build_text(
+        "quiz",
+        "steps.stay_exposed_overlap",
+        computing=format_time(plain.computing),
+        exposed=format_time(plain.exposed),
+        plain_time=format_time(plain.time),
+        time=format_time(t.time),
     )
     return Question("number", "overlap", ask, explanation, plain.time, "time", 0.05)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...locale import LANGUAGES, Text
+from ...locale import translate
 from ...schedule import Schedule
 from ...simulate import Trace
 from ...units import format_bytes
@@ -27,8 +27,7 @@ def format_title(trace: Trace, seed: int, language: str = "en", key: bool = Fals
     """
     s = trace.schedule
     what = f"{s.label}, {format_bytes(trace.nbytes)}, {trace.topology.name}"
-    words: Text = (("Answer key: " if key else "Worksheet: ") + what, ("答案：" if key else "练习：") + what)
-    return words[LANGUAGES.index(language)] + _choose_text(language, f" (seed {seed})", f"（种子 {seed}）")
+    return translate(language, "quiz", "worksheet.answer_key" if key else "worksheet.title", run=what, seed=seed)
 
 
 def list_facts(trace: Trace, language: str = "en") -> list[str]:
@@ -49,8 +48,8 @@ def list_facts(trace: Trace, language: str = "en") -> list[str]:
                 f"{cable.label} ({cable.kind}): {_format_rate(links.bandwidth[k], language)}, "
                 f"alpha {_format_time(links.alpha[k])}"
             )
-    ranks = _choose_text(language, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
-    chunks = _choose_text(language, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
+    ranks = translate(language, "quiz", "worksheet.ranks", count=trace.schedule.ranks)
+    chunks = translate(language, "quiz", "worksheet.chunks", count=trace.schedule.chunks)
     return [
         f"{ranks}, {chunks}, {format_bytes(trace.nbytes)}, {trace.dtype}, engine {trace.engine}",
         *rows,
@@ -62,8 +61,8 @@ def _list_rings(trace: Trace, language: str) -> list[str]:
     orders = find_ring_orders(trace.schedule)
     whole = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
     if len(orders) == 1:
-        return [_choose_text(language, "Ring: ", "环：") + ring for ring in whole]
-    return [_choose_text(language, f"Ring of channel {k}: ", f"通道 {k} 的环：") + ring for k, ring in enumerate(whole)]
+        return [translate(language, "quiz", "worksheet.ring", ring=ring) for ring in whole]
+    return [translate(language, "quiz", "worksheet.channel_ring", channel=k, ring=ring) for k, ring in enumerate(whole)]
 
 
 def find_ring_orders(plan: Schedule) -> list[list[int]]:
@@ -132,7 +131,7 @@ def write_markdown(
                 f"   > {chr(65 + k)}: {q.say(c.reason)}" for k, c in enumerate(q.choices) if k != int(q.answer)
             ] + ([""] if q.choices else [])
         else:
-            lines += ["   " + _choose_text(q.language, "Answer: ", "答：") + "____________________", ""]
+            lines += ["   " + translate(q.language, "quiz", "worksheet.answer", line="____________________"), ""]
     return "\n".join(lines)
 
 
@@ -173,14 +172,10 @@ def worksheet(trace: Trace, seed: int = 0, count: int = 8, language: str = "en")
     )
 
 
-def _choose_text(language: str, en: str, zh: str) -> str:
-    return zh if language == "zh" else en
-
-
 def _format_rate(rate: float, language: str) -> str:
     from ...units import format_bandwidth
 
-    return format_bandwidth(rate) + _choose_text(language, " per direction", "（单向）")
+    return translate(language, "quiz", "worksheet.rate", rate=format_bandwidth(rate))
 
 
 def _format_time(seconds: float) -> str:

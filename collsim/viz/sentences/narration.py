@@ -252,7 +252,8 @@ def _describe_senders(trace: Trace, senders: Longs, receivers: Longs) -> Senders
         if len(senders) == trace.schedule.endpoints - n:
             return Senders(f"Every {en}", f"每个{zh}", False)
         return None
-    return Senders(*name_ranks(trace.schedule, senders.tolist()), True)
+    en, zh = name_ranks(trace.schedule, senders.tolist())
+    return Senders(en, zh, True)
 
 
 def _describe_chunks(nbytes: npt.NDArray[np.int64], each: Longs, one_each: str = " each") -> Text:

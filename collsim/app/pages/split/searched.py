@@ -8,6 +8,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError, Words
+from collsim.locale import Text
 from collsim.train import StepTrace
 from collsim.train.model_families import models
 from collsim.train.parallel.split import as_split
@@ -111,7 +112,7 @@ class SplitShown:
     the same, as if GPUs had room for it."""
 
     figures: dict[str, Any]
-    waits: tuple[str, str]
+    waits: Text
     document: dict[str, Any]
     torch: tuple[str, str, str] | CollsimError
     trouble: Words | None = None

@@ -11,6 +11,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.locale import Text
 from collsim.simulate import ConcurrentTrace
 from collsim.viz.race.race import Runner, build_runner
 from collsim.viz.sentences.causes import describe_busiest_cable
@@ -275,7 +276,7 @@ class Change:
     links: pd.DataFrame
     tornado: pd.DataFrame
     crossings: tuple[int, int, int]
-    verdict: tuple[str, str] = ("", "")
+    verdict: Text = ("", "")
     times: tuple[float, ...] = ()
     several: Several | None = None
 
@@ -410,7 +411,7 @@ def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **tr
 def _select_changed_links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
     """Only what changed: more or fewer bytes, or busy for another share of the run."""
     moved = (table["bytes"].abs() > 0) | (table["share"].abs() > 5e-4)
-    names: dict[str, tuple[str, str]] = {}
+    names: dict[str, Text] = {}
     for trace in traces:
         used = np.flatnonzero(trace.link_bytes)
         names |= {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in used}
@@ -554,7 +555,7 @@ def has_cable(choice: Choice, edit: Edit) -> bool:
     )
 
 
-def list_cables(choice: Choice) -> dict[str, tuple[str, str]]:
+def list_cables(choice: Choice) -> dict[str, Text]:
     """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run.
 
     Args:
@@ -568,7 +569,7 @@ def list_cables(choice: Choice) -> dict[str, tuple[str, str]]:
     except CollsimError:
         return {}
     links, names = topology.links, topology.devices.name
-    names_of_cable: dict[str, tuple[str, str]] = {}
+    names_of_cable: dict[str, Text] = {}
     seen: set[frozenset[int]] = set()
     for i in np.argsort(-trace.link_busy, kind="stable"):
         ends = frozenset((int(links.src[i]), int(links.dst[i])))
