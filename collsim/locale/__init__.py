@@ -184,7 +184,7 @@ def has_text(package: str, key: str) -> bool:
 
 def list_placeholders(text: str) -> set[str]:
     """Return the names that stand in braces in a text; a choice of words between two is none."""
-    names = {name for name, one, _ in _PLACEHOLDER.findall(text) if not one}
+    names = {name for name, singular, _ in _PLACEHOLDER.findall(text) if not singular}
     return {name[:1].lower() + name[1:] for name in names}
 
 

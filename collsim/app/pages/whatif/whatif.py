@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from collsim.locale import Text
 from collsim.sweep.synthesized import can_synthesize
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
@@ -40,7 +41,7 @@ PAGE = "whatif"
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
-def load_cables(choice: Choice) -> dict[str, tuple[str, str]]:
+def load_cables(choice: Choice) -> dict[str, Text]:
     """The busiest cables of a run, found once for all sessions.
 
     Args:
