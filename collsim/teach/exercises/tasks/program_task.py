@@ -10,7 +10,7 @@ from ....rank_engine.expected import ProgramCollective
 from ....sandbox.produce import Wanted
 from ....sandbox.rank_programs import ProgramRequest
 from ....units import parse_bytes
-from .task_texts import TaskTexts
+from .localized_task import TaskTexts
 
 
 @dataclass(frozen=True)

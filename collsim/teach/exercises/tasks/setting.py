@@ -16,8 +16,7 @@ from ....errors import CollsimError
 from ....locale import Text
 from ....simulate import Trace
 from ....train import PipelineTiming, StepTrace
-from .localized_task import CheckedAnswer, LocalizedTask
-from .task_texts import TaskTexts
+from .localized_task import CheckedAnswer, LocalizedTask, TaskTexts
 
 #: What a value makes: a run, a step of training, or the passes of a pipeline.
 Made = StepTrace | Trace | PipelineTiming

@@ -9,7 +9,7 @@ from typing import Any
 from ....locale import Text, build_text
 from ....sandbox.produce import Wanted
 from ....topology import Topology, switch
-from .task_texts import TaskTexts
+from .localized_task import TaskTexts
 
 
 @dataclass(frozen=True)
