@@ -160,16 +160,17 @@ def join_texts(separator: str, texts: Iterable[Text | str]) -> Text:
     return tuple(between[k].join(text[k] for text in whole) for k in range(len(LANGUAGES)))
 
 
-def list_items(items: Sequence[Text | str], last: str = "and") -> Text:
+def list_items(items: Sequence[Text | str], last: str = "and", between: str = "items") -> Text:
     """Return a list as a sentence has it: `1, 3 and 5`.
 
     Args:
         items: The entries of the list.
-        last: what goes before the last one, `and` or `or`.
+        last: what goes before the last one, as in `join_texts`.
+        between: what goes before the others.
     """
     if len(items) < 2:
-        return join_texts("items", items)
-    return join_texts(last, [join_texts("items", items[:-1]), items[-1]])
+        return join_texts(between, items)
+    return join_texts(last, [join_texts(between, items[:-1]), items[-1]])
 
 
 def has_text(package: str, key: str) -> bool:

@@ -166,7 +166,7 @@ def test_phases_are_called_what_the_algorithm_declares(declared, names):
 def test_helpers_are_called_what_they_are_declared_to_be_and_not_by_a_name(on, noun):
     helped = dataclasses.replace(cs.schedule("allreduce_nvls", ranks=4), name="mine", helpers_on=on)
     assert name_endpoint(helped, 4)[0] == f"the {noun}"
-    assert name_ranks(helped, [0, 4])[0] == f"Ranks 0 and the {noun}"
+    assert name_ranks(helped, [0, 4])[0] == f"ranks 0 and the {noun}"
 
 
 def test_phases_of_a_composition():

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ...locale import Text
+from ...locale import LANGUAGES, Text, build_text, join_texts, list_items, repeat_text
 from ...registry import find_schedule_algorithm
 from ...simulate.run import simulate
 from ...units import format_bytes
@@ -26,7 +26,7 @@ _MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for
 
 
 def describe_bottleneck(trace: Trace) -> dict[str, dict[str, str]] | None:
-    """`text` (what is busy) and `more` (what would help), each in English and Chinese; None where nothing moved.
+    """`text` (what is busy), `more` (what would help) and `short`, each by language; None where nothing moved.
 
     Args:
         trace: The run.
@@ -36,11 +36,8 @@ def describe_bottleneck(trace: Trace) -> dict[str, dict[str, str]] | None:
         return None
     subject = _name_subject(trace, limit)
     text, more = _describe_limit(trace, limit, subject), _describe_gains(trace, limit)
-    return {
-        "text": {"en": text[0], "zh": text[1]},
-        "more": {"en": more[0], "zh": more[1]},
-        "short": {"en": subject[0], "zh": subject[1]},
-    }
+    texts = {"text": text, "more": more, "short": subject}
+    return {part: dict(zip(LANGUAGES, words_of_part, strict=True)) for part, words_of_part in texts.items()}
 
 
 def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:
@@ -48,27 +45,15 @@ def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:
     share = words.format_percent(limit.share)
     if limit.latency > 0.5:
         left, most = words.format_percent(limit.latency), words.format_percent(limit.busiest_share)
-        return (
-            f"Latency: {left} of the run would remain if every link had endless bandwidth; the busiest is used {most}.",
-            f"延迟：即使每条链路的带宽都无限大，仍需 {left} 的时间；最忙的链路只用了 {most}。",
-        )
+        return build_text("sentences", "causes.latency", left=left, most=most)
     if limit.share > 1.0005:  # without contention a link carries more than it can
-        return (
-            f"{subject[0]}: its bytes would need {share} of the run.",
-            f"{subject[1]}：按其带宽传完需要全程的 {share}。",
-        )
+        return build_text("sentences", "causes.needs", subject=subject, share=share)
     if _is_another_busier(limit):
-        saving = limit.saves[limit.kind]
-        return (
-            f"{subject[0]}: doubling it saves {_format_saving(saving)}.",
-            f"{subject[1]}：带宽加倍{_format_saving_zh(saving)}。",
-        )
+        saving = _format_saving(limit.saves[limit.kind])
+        return build_text("sentences", "causes.doubling_saves", subject=subject, saving=saving)
     if _is_shared_in_turn(trace, limit):
-        return (
-            f"{subject[0]}: they take turns, none is busy for more than {share} of the run.",
-            f"{subject[1]}：轮流工作，每条最多占全程 {share} 的时间。",
-        )
-    return f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
+        return build_text("sentences", "causes.take_turns", subject=subject, share=share)
+    return build_text("sentences", "causes.busy", subject=subject, share=share)
 
 
 def _is_shared_in_turn(trace: Trace, limit: Bottleneck) -> bool:
@@ -83,63 +68,46 @@ def _is_another_busier(limit: Bottleneck) -> bool:
     return limit.busiest_share > limit.share * 1.0005
 
 
-def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Text]:
+def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
     """Why the busiest link is not the bottleneck, where it is of another kind."""
     if not _is_another_busier(limit) or limit.latency > 0.5:
-        return []
+        return None
     kind = trace.topology.links.kind(limit.busiest)
-    (en, zh), then = words.name_kind(kind), _describe_next_limit(trace, kind, limit.saves)
-    most, share, saved = words.format_percent(limit.busiest_share), words.format_percent(limit.share), limit.saves[kind]
-    if saved < _NOTHING:
-        only, only_zh = ("saves nothing", "毫无收益")
-    else:
-        only, only_zh = (f"saves {_format_saving(saved)} only", f"只省 {_format_saving(saved)}")
-    return [
-        (
-            f"{words.capitalise(en)} is busy longer, {most} of the run against {share}, "
-            f"but doubling it {only}{then[0]}.",
-            f"{zh} 忙得更久（全程的 {most}，而前者为 {share}），但其带宽加倍{only_zh}{then[1]}",
-        )
-    ]
+    saved = limit.saves[kind]
+    return build_text(
+        "sentences",
+        "causes.busier" if saved >= _NOTHING else "causes.busier_in_vain",
+        kind=words.name_kind(kind),
+        most=words.format_percent(limit.busiest_share),
+        share=words.format_percent(limit.share),
+        saving=_format_saved_share(saved),
+        next_limit=_describe_next_limit(trace, kind, limit.saves),
+    )
 
 
 def _name_subject(trace: Trace, limit: Bottleneck) -> Text:
     """The bottleneck as people name it: one link by its ends, many by their kind."""
-    en, zh = words.name_kind(limit.kind)
+    kind = words.name_kind(limit.kind)
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if limit.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
-        if _is_shared_in_turn(trace, limit):
-            noun, noun_zh = (" links", "链路")
-        else:
-            noun, noun_zh = ("", "")
-        return f"{en}{noun} between the nodes", words.tidy_spaces(f"节点间的 {zh} {noun_zh}").strip()
+        key = "links_between_nodes" if _is_shared_in_turn(trace, limit) else "between_nodes"
+        return build_text("sentences", f"causes.{key}", kind=kind)
     if limit.kind == "cable" and _is_shared_in_turn(trace, limit):
-        return "The cables", "线缆"
+        return build_text("sentences", "causes.the_cables")
     joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
     if len(joins) == 1:
-        name, name_zh = name_link(trace, limit.link)
-        if len(limit.links) > 1:
-            each, each_zh = (", each way", "（双向）")
-        else:
-            each, each_zh = ("", "")
         if limit.kind == "cable":
-            what, what_zh = ("The cable", "线缆")
-        else:
-            what, what_zh = (words.capitalise(en), zh)
-        return f"{what} {name}{each}", f"{what_zh} {name_zh}{each_zh}"
+            kind = build_text("sentences", "causes.the_cable")
+        key = "link_each_way" if len(limit.links) > 1 else "link"
+        return build_text("sentences", f"causes.{key}", kind=kind, name=name_link(trace, limit.link))
     if limit.kind != "cable":
         inside = int(nodes.max(initial=-1)) > 0 and limit.kind in ("nvlink", "pcie", "xgmi")
-        if inside:
-            return (f"{en} in the nodes", f"节点内的 {zh}")
-        return (words.capitalise(en), zh)
+        return build_text("sentences", "causes.in_nodes" if inside else "causes.all_of_kind", kind=kind)
     used = _count_used(trace, limit)
     if len(limit.links) == used:
-        return "Every cable in use", "每条用到的线缆"
-    return (
-        f"{len(limit.links)} of {used} cable directions in use",
-        f"用到的 {used} 个线缆方向中的 {len(limit.links)} 个",
-    )
+        return build_text("sentences", "causes.every_cable")
+    return build_text("sentences", "causes.some_cables", count=len(limit.links), used=used)
 
 
 def _count_used(trace: Trace, limit: Bottleneck) -> int:
@@ -152,37 +120,28 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Text:
     """What doubling each kind of link would save, who would be the limit then, and what more channels would give."""
     if (alone := _describe_hot_links(trace, limit)) is not None:
         return alone
-    saving = limit.saves[limit.kind]
-    next_limit = _describe_next_limit(trace, limit.kind, limit.saves)
-    if len(limit.saves) > 1 or len(limit.links) == 1 or limit.kind != "cable":
-        what = ("it", "带宽加倍")
-    else:
-        what = ("all cables", "所有线缆带宽加倍")
     busier = _explain_busier(trace, limit)
-    first = busier or [
-        (
-            f"Doubling {what[0]} saves {_format_saving(saving)}{next_limit[0]}.",
-            f"{what[1]}{_format_saving_zh(saving)}{next_limit[1]}",
-        )
-    ]
-    en, zh = [text for text, _ in first], [text for _, text in first]
-    if busier:
-        named_kinds = {limit.kind, trace.topology.links.kind(limit.busiest)}
+    named_kinds = {limit.kind}
+    if busier is not None:
+        sentences = [busier]
+        named_kinds.add(trace.topology.links.kind(limit.busiest))
     else:
-        named_kinds = {limit.kind}
+        key = "doubling_cables" if len(limit.saves) == 1 < len(limit.links) and limit.kind == "cable" else "doubling_it"
+        saving = _format_saving(limit.saves[limit.kind])
+        next_limit = _describe_next_limit(trace, limit.kind, limit.saves)
+        sentences = [build_text("sentences", f"causes.{key}", saving=saving, next_limit=next_limit)]
     others = sorted(
         ((kind, saved) for kind, saved in limit.saves.items() if kind not in named_kinds), key=lambda it: -it[1]
     )
     for kind, saved in (pair for pair in others if pair[1] >= _NOTHING):
-        name, name_zh = words.name_kind(kind)
-        en.append(f"Doubling {name} saves {_format_saving(saved)}.")
-        zh.append(f"{name_zh} 加倍{_format_saving_zh(saved)}")
-    idle = [words.name_kind(kind) for kind, saved in others if saved < _NOTHING]
-    if idle:
-        en.append(f"Doubling {words.join_list([e for e, _ in idle]).replace(' and ', ' or ')} saves nothing.")
-        zh.append(f"{words.join_list([z for _, z in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
-    channels = _describe_channels(trace) or ("", "")
-    return " ".join(filter(None, (*en, channels[0]))), words.tidy_spaces("；".join(zh) + "。" + channels[1])
+        values = {"kind": words.name_kind(kind), "saving": _format_saving(saved)}
+        sentences.append(build_text("sentences", "causes.doubling_kind", **values))
+    if idle := [words.name_kind(kind) for kind, saved in others if saved < _NOTHING]:
+        sentences.append(build_text("sentences", "causes.doubling_in_vain", kinds=list_items(idle, last="or")))
+    gains = build_text("sentences", "causes.gains", gains=join_texts("gains", sentences))
+    if (channels := _describe_channels(trace)) is not None:
+        gains = join_texts("sentences", [gains, channels])
+    return words.tidy_text(gains)
 
 
 def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Text | None:
@@ -194,16 +153,12 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Text | None:
     saved_alone, saved_others = (1 - _simulate_faster(trace, which).duration / trace.duration for which in (hot, ~hot))
     links = trace.topology.links
     cables = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
-    if len(cables) > 1:
-        pronoun, pronoun_zh = ("these", "它们")
-    else:
-        pronoun, pronoun_zh = ("it", "它")
-    en = (
-        f"Doubling only {pronoun} saves {_format_saving(saved_alone)}; "
-        f"doubling all others saves {_format_saving(saved_others)}."
+    key = "doubling_only_these" if len(cables) > 1 else "doubling_only_it"
+    return words.tidy_text(
+        build_text(
+            "sentences", f"causes.{key}", saving=_format_saving(saved_alone), others=_format_saving(saved_others)
+        )
     )
-    alone_zh, others_zh = _format_saving_zh(saved_alone), _format_saving_zh(saved_others)
-    return en, words.tidy_spaces(f"只把{pronoun_zh}的带宽加倍{alone_zh}；其余全部加倍{others_zh}。")
 
 
 def _simulate_faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
@@ -229,64 +184,54 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
     name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.duration)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
-    if kind == "cable":
-        kind, kind_zh = ("cable", "线缆")
-    else:
-        kind, kind_zh = words.name_kind(kind)
-    cable_name, cable_name_zh = name_link(trace, link)
+    called = build_text("sentences", "causes.cable") if kind == "cable" else words.name_kind(kind)
+    name_text = name_link(trace, link)
     kinds = table[table["what"] == "kind"].sort_values("doubled", ascending=False, kind="stable")
     gain = [(words.name_all_of_kind(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]
-    en = [f"doubling this cable alone saves {_format_saving(alone)}"]
-    zh = [f"只把这一条的带宽加倍{_format_saving_zh(alone)}"]
-    for (kind_text, kind_text_zh), saved in gain:
+    parts = [build_text("sentences", "causes.this_alone", saving=_format_saving(alone))]
+    for kind_text, saved in gain:
         if saved >= _NOTHING:
-            en.append(f"{kind_text}, {_format_saving(saved)}")
-            zh.append(f"{kind_text_zh} 加倍{_format_saving_zh(saved)}")
-    if idle := [pair for pair, saved in gain if saved < _NOTHING]:
-        en.append(f"{words.join_list([kind_text for kind_text, _ in idle]).replace(' and ', ' or ')}, nothing")
-        zh.append(f"{words.join_list([kind_text for _, kind_text in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
-    other, other_zh = _describe_other_traffic(trace, link)
-    head, head_zh = "", ""
-    if not cable_name.startswith(kind):  # PCIe 0 → CPU 0 says it already
-        head, head_zh = f"{words.capitalise(kind)} ", f"{kind_zh} "
-    return f"{head}{cable_name} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy_spaces(
-        f"{head_zh}{cable_name_zh} 全程 {share} 的时间在忙{other_zh}：{'；'.join(zh)}。"
+            parts.append(build_text("sentences", "causes.kind_saves", kind=kind_text, saving=_format_saving(saved)))
+    if idle := [kind_text for kind_text, saved in gain if saved < _NOTHING]:
+        parts.append(build_text("sentences", "causes.kinds_in_vain", kinds=list_items(idle, last="or")))
+    if not name_text[0].startswith(called[0]):  # PCIe 0 → CPU 0 says it already
+        name_text = build_text("sentences", "causes.kind_and_name", kind=called, name=name_text)
+    carried = int(trace.other_bytes[link])
+    return words.tidy_text(
+        build_text(
+            "sentences",
+            "causes.busy_with_other_traffic" if carried else "causes.busy_cable",
+            cable=name_text,
+            share=share,
+            carried=format_bytes(carried),
+            gains=join_texts("semicolons", parts),
+        )
     )
 
 
-def _describe_other_traffic(trace: Trace, link: int) -> Text:
-    """The part of its use that is not the run's own."""
-    carried = int(trace.other_bytes[link])
-    amount = format_bytes(carried)
-    if carried:
-        return (f" (with {amount} of other traffic)", f"（含 {amount} 其他流量）")
-    return ("", "")
-
-
-def _format_saving(share: float) -> str:
+def _format_saving(share: float) -> Text:
+    """What is saved, as the object of `saves`."""
     if share < _NOTHING:
-        return "nothing"
+        return build_text("sentences", "causes.nothing")
+    return build_text("sentences", "causes.saving", share=_format_saved_share(share))
+
+
+def _format_saved_share(share: float) -> str:
+    digits = 2
     if share < 0.1:
-        return words.format_percent(round(share, 3))
-    return words.format_percent(round(share, 2))
-
-
-def _format_saving_zh(share: float) -> str:
-    if share < _NOTHING:
-        return "毫无收益"
-    return f"可省 {_format_saving(share)}"
+        digits = 3
+    return words.format_percent(round(share, digits))
 
 
 def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Text:
     """What is the limit once a kind of link is twice as fast: the kind whose doubling would save most then."""
     if len(saves) < 2 or saves[kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
-        return "", ""
+        return repeat_text("")
     faster = trace.run_again(trace.topology.scaled(kind=kind, by=2))
     busiest = faster.topology.links.kind(int(np.argmax(faster.link_busy)))
     if busiest == kind:
-        return "", ""
-    en, zh = words.name_kind(busiest)
-    return f" (then {en} is the limit)", f"（之后受限于 {zh}）"
+        return repeat_text("")
+    return build_text("sentences", "causes.next_limit", kind=words.name_kind(busiest))
 
 
 def _describe_channels(trace: Trace) -> Text | None:
@@ -316,7 +261,4 @@ def _describe_channels(trace: Trace) -> Text | None:
     saved = 1 - other.duration / trace.duration
     if saved < 0.02:
         return None
-    return (
-        f"{offered} channels save {_format_saving(saved)}.",
-        f"改用 {offered} 个 channel 可省 {_format_saving(saved)}。",
-    )
+    return build_text("sentences", "causes.channels", channels=offered, saving=_format_saving(saved))

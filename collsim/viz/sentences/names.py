@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...locale import Text
+from ...locale import Text, build_text, has_text, list_items, repeat_text
 from ...schedule import Schedule
-from . import words
 
 if TYPE_CHECKING:
     from ...simulate import Trace
-
-#: Devices of a machine, by kind.
-DEVICES = {
-    "nic": ("NIC", "网卡"),
-    "pcie": ("PCIe", "PCIe"),
-    "cpu": ("CPU", "CPU"),
-    "memory": ("host memory", "主机内存"),
-    "nvswitch": ("NVSwitch", "NVSwitch"),
-    "switch": ("switch", "交换机"),
-}
-
-
-#: What the endpoints beyond the ranks are called.
-_SERVER, _REDUCING = ("server", "服务器"), ("reducing switch", "做归约的交换机")
 
 
 def name_helpers(schedule: Schedule) -> Text:
@@ -35,39 +20,48 @@ def name_helpers(schedule: Schedule) -> Text:
     Args:
         schedule: The schedule.
     """
-    if schedule.helpers_on == "host":
-        return _SERVER
-    return _REDUCING
+    return build_text("sentences", "names.server" if schedule.helpers_on == "host" else "names.reducing_switch")
 
 
 def name_endpoint(schedule: Schedule, endpoint: int) -> Text:
-    """`rank 3`, `the server`, `server 1`, in English and Chinese.
+    """`rank 3`, `the server`, `server 1`.
 
     Args:
         schedule: The schedule.
         endpoint: An endpoint of the schedule: a rank, or a helper beyond the ranks.
     """
     if endpoint < schedule.ranks:
-        return f"rank {endpoint}", f"rank {endpoint}"
-    (en, zh), number = name_helpers(schedule), endpoint - schedule.ranks
+        return build_text("sentences", "names.rank", number=endpoint)
+    helper, number = name_helpers(schedule), endpoint - schedule.ranks
     if schedule.endpoints - schedule.ranks == 1:
-        return (f"the {en}", zh)
-    return (f"{en} {number}", f"{zh} {number}")
+        return build_text("sentences", "names.only_helper", helper=helper)
+    return build_text("sentences", "names.helper", helper=helper, number=number)
 
 
 def name_ranks(schedule: Schedule, endpoints: list[int]) -> Text:
-    """`Ranks 0, 2 and the server`; `12 ranks` where they are too many to name.
+    """`ranks 0, 2 and the server`; `12 ranks` where they are too many to name.
 
     Args:
         schedule: The schedule.
         endpoints: Endpoints of the schedule.
     """
     if len(endpoints) == 1:
-        return f"Rank {endpoints[0]}", f"rank {endpoints[0]}"
+        return build_text("sentences", "names.rank", number=endpoints[0])
     if len(endpoints) > 4:
-        return f"{len(endpoints)} ranks", f"{len(endpoints)} 个 rank"
-    names = [(str(e), str(e)) if e < schedule.ranks else name_endpoint(schedule, e) for e in endpoints]
-    return f"Ranks {words.join_list([en for en, _ in names])}", f"rank {words.join_list([zh for _, zh in names], True)}"
+        return build_text("sentences", "names.many_ranks", count=len(endpoints))
+    names = [str(e) if e < schedule.ranks else name_endpoint(schedule, e) for e in endpoints]
+    return build_text("sentences", "names.ranks", numbers=list_items(names))
+
+
+def name_device_kind(kind: str) -> Text:
+    """What a kind of device is called: `NIC`, `host memory`.
+
+    Args:
+        kind: As topologies name it; another word stays as it is.
+    """
+    if has_text("sentences", f"names.device.{kind}"):
+        return build_text("sentences", f"names.device.{kind}")
+    return repeat_text(kind)
 
 
 def name_device(trace: Trace, device: int) -> Text:
@@ -81,22 +75,22 @@ def name_device(trace: Trace, device: int) -> Text:
     topology = trace.topology
     endpoints = np.flatnonzero(topology.endpoint_device[trace.placement] == device)
     if len(endpoints):
-        en, zh = name_endpoint(trace.schedule, int(endpoints[0]))
-        return en.removeprefix("the "), zh
+        endpoint = int(endpoints[0])
+        if endpoint >= trace.schedule.ranks and trace.schedule.endpoints - trace.schedule.ranks == 1:
+            return name_helpers(trace.schedule)
+        return name_endpoint(trace.schedule, endpoint)
     name = str(topology.devices.name[device])
     match = re.fullmatch(r"(?:node\d+/|fabric/)?([a-z_]+?)(\d*)", name)
     if match is None:
-        return name, name
+        return repeat_text(name)
     kind, number = match.groups()
     if kind == "nic" and number:
         number = str(_count_card(trace, device))
-    en, zh = DEVICES.get(kind, (kind, kind))
+    called = name_device_kind(kind)
     only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
     if number and not only:
-        number = f" {number}"
-    else:
-        number = ""
-    return f"{en}{number}", f"{zh}{number}"
+        return tuple(f"{text} {number}" for text in called)
+    return called
 
 
 def _count_card(trace: Trace, device: int) -> int:
@@ -133,6 +127,7 @@ def name_links(trace: Trace) -> list[Text]:
 def _join_ends(trace: Trace, src: int, dst: int, a: Text, b: Text) -> Text:
     node = trace.topology.devices.node
     where = max(int(node[src]), int(node[dst]))
+    ends = tuple(f"{first} → {second}" for first, second in zip(a, b, strict=True))
     if where < 0 or int(node.max()) == 0:
-        return f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}"
-    return f"{a[0]} → {b[0]}, node {where}", f"{a[1]} → {b[1]}，节点 {where}"
+        return ends
+    return build_text("sentences", "names.in_node", device=ends, node=where)

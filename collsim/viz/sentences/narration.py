@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import get_collective
-from ...locale import Text
+from ...locale import Text, build_text, join_texts, list_items, repeat_text
 from ...registry import find_schedule_algorithm
+from ...schedule import Schedule
 from ...verify import Counts
 from . import words
 from .moments import Moment, count_goal, iterate_moments
@@ -35,7 +36,7 @@ def narrate(trace: Trace) -> list[Text]:
         trace: The run.
     """
     sentences: list[Text] = []
-    time_texts: dict[tuple[object, ...], Text] = {}
+    time_texts: dict[tuple[object, ...], Text | None] = {}
     parties_of: dict[bytes, Parties | None] = {}
     for moment in iterate_moments(trace):
         first = _describe_moves(trace, moment, parties_of)
@@ -49,22 +50,17 @@ def narrate(trace: Trace) -> list[Text]:
         if times not in time_texts:
             time_texts[times] = _describe_time(trace, moment)
         second = time_texts[times]
-        sentences.append((_join_parts(first[0], second[0], " "), _join_parts(first[1], second[1], "")))
+        sentences.append(join_texts("sentences", [text for text in (first, second) if text is not None]))
     return sentences
-
-
-def _join_parts(a: str, b: str, between: str) -> str:
-    return between.join(part for part in (a, b) if part)
 
 
 # ---- what moves
 
 
 class Senders(NamedTuple):
-    """Who acts, as a subject: `Every rank`, `Rank 3`, `4 ranks`; `many` for the verb."""
+    """Who acts, as a subject: `every rank`, `rank 3`, `4 ranks`; `many` for the verb."""
 
-    en: str
-    zh: str
+    text: Text
     many: bool
 
 
@@ -73,10 +69,7 @@ def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Partie
     step = moment.step
     reduces, away = step.reduce, step.src != step.dst
     if not away.any():
-        return (
-            "Every rank moves chunks inside its own memory; nothing crosses a link.",
-            "每个 rank 只在自己的显存内移动 chunk，没有数据经过链路。",
-        )
+        return build_text("sentences", "narration.own_memory")
     parts = []
     for mask, adds in ((reduces & away, True), (~reduces & away, False)):
         if mask.any():
@@ -85,16 +78,8 @@ def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Partie
         return _describe_irregular(trace, moment)
     clauses = [p for p in parts if p is not None]
     if len(clauses) == 1:
-        return clauses[0]
-    return f"{clauses[0][0]} {_join_meanwhile(clauses[1][0])}", f"{clauses[0][1]}同时，{clauses[1][1]}"
-
-
-def _join_meanwhile(sentence: str) -> str:
-    if sentence.startswith("InfiniBand"):
-        lower = sentence
-    else:
-        lower = sentence[:1].lower() + sentence[1:]
-    return f"At the same time {lower}"
+        return words.tidy_text(build_text("sentences", "narration.sentence", clause=clauses[0]))
+    return words.tidy_text(build_text("sentences", "narration.meanwhile", clause=clauses[0], second=clauses[1]))
 
 
 def _describe_irregular(trace: Trace, moment: Moment) -> Text:
@@ -102,21 +87,15 @@ def _describe_irregular(trace: Trace, moment: Moment) -> Text:
     moved = np.unique(pairs[moment.step.src != moment.step.dst])
     few = len(moved) <= _MOST_LISTED
     entry = find_schedule_algorithm(trace.schedule)
-    if entry is not None and not (few and _has_idle_rank(trace, moment)):
-        en, zh = entry.summary
-    else:
-        en, zh = ("", "")
+    sentences = []
+    if entry is not None and any(entry.summary) and not (few and _has_idle_rank(trace, moment)):
+        sentences.append(entry.summary)
     if few:
-        listed = _list_transfers(trace, moment, [pairs == pair for pair in moved])
-        return _join_parts(en, listed[0], " "), _join_parts(zh, listed[1], "")
-    count, total = len(moment.step), words.format_size(int(moment.nbytes.sum()))
-    if count > 1:
-        many = "transfers carry"
+        sentences.append(_list_transfers(trace, moment, [pairs == pair for pair in moved]))
     else:
-        many = "transfer carries"
-    return _join_parts(en, f"In this step {count:,} {many} {total} in all.", " "), _join_parts(
-        zh, f"本步共 {count:,} 个传输，合计 {total}。", ""
-    )
+        count, total = len(moment.step), words.format_size(int(moment.nbytes.sum()))
+        sentences.append(build_text("sentences", "narration.transfers_in_all", count=f"{count:,}", total=total))
+    return join_texts("sentences", sentences)
 
 
 def _number_pairs(trace: Trace, src: Longs, dst: Longs) -> npt.NDArray[np.int64]:
@@ -133,15 +112,21 @@ def _has_idle_rank(trace: Trace, moment: Moment) -> bool:
 def _list_transfers(trace: Trace, moment: Moment, rows: list[Mask]) -> Text:
     """`7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9`: what few pairs carry that follow no pattern;
     `rows`: the transfers of each pair."""
-    parts, parts_zh = [], []
+    parts = []
     for mine in rows:
-        count = np.array([int(mine.sum())])
-        what, what_zh = _describe_chunks(moment.nbytes[mine], count)
-        ends = [name_endpoint(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst)]
-        ends_text, ends_text_zh = (" → ".join(end[k].removeprefix("rank ") for end in ends) for k in (0, 1))
-        parts.append(f"{what} {words.choose_form(count[0], 'goes', 'go')} {ends_text}")
-        parts_zh.append(f"{ends_text_zh} 传输{what_zh}")
-    return f"{words.capitalise(words.join_list(parts))}.", words.tidy_spaces(f"{'，'.join(parts_zh)}。")
+        count = int(mine.sum())
+        chunks = _describe_chunks(moment.nbytes[mine], np.array([count])).text
+        src, dst = (_name_end(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst))
+        parts.append(build_text("sentences", "narration.goes", chunks=chunks, count=count, src=src, dst=dst))
+    moves = list_items(parts, last="last_move", between="moves")
+    return words.tidy_text(build_text("sentences", "narration.sentence", clause=moves))
+
+
+def _name_end(schedule: Schedule, endpoint: int) -> Text:
+    """The number of a rank, the name of a helper."""
+    if endpoint < schedule.ranks:
+        return repeat_text(str(endpoint))
+    return name_endpoint(schedule, endpoint)
 
 
 class Parties(NamedTuple):
@@ -177,7 +162,7 @@ def _find_parties(trace: Trace, src: Longs, dst: Longs, channel: Longs) -> Parti
 def _write_clause(
     trace: Trace, moment: Moment, mask: Mask, adds: bool, parties_of: dict[bytes, Parties | None]
 ) -> Text | None:
-    """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
+    """One clause on the reduces, or the copies, of a step; None where they follow no pattern."""
     moved = moment.step.src[mask], moment.step.dst[mask], moment.step.channel[mask]
     key = b"".join(column.tobytes() for column in moved)
     if key not in parties_of:  # most steps of a schedule have the same
@@ -186,39 +171,27 @@ def _write_clause(
     if parties is None:
         return None
     who, each, fan, rings, whom = parties
-    chunks = _describe_chunks(moment.nbytes[mask], each // fan)
-    if rings is not None and each.min() == each.max() == trace.schedule.channels:
-        chunks = _describe_chunks(moment.nbytes[mask], each, one_each=", one per channel,")
-    if moment.sent_contributions[mask].min() >= count_goal(trace.schedule) > 1:
-        object_text = _mark_finished(chunks)
-    else:
-        object_text = chunks
-    verb_holds = "hold"
-    if chunks[0].startswith("one"):
-        verb_holds = "holds"
-    holds = _describe_contributions(moment.sent_contributions[mask], count_goal(trace.schedule), verb_holds)
-    if whom.exchange:
-        verb, verb_zh = "exchange", "交换"
-    else:
-        verb, verb_zh = "send", "发送"
-    if who.many:
-        verb = f"each {verb}"
-    else:
-        verb = f"{verb}s"
+    counts = each // fan
+    per_channel = rings is not None and each.min() == each.max() == trace.schedule.channels
+    if per_channel:
+        counts = each
+    finished = bool(moment.sent_contributions[mask].min() >= count_goal(trace.schedule) > 1)
+    chunks = _describe_chunks(moment.nbytes[mask], counts, finished=finished, per_channel=per_channel)
+    holds = _describe_contributions(moment.sent_contributions[mask], count_goal(trace.schedule), chunks.count)
     if adds:
         after = _describe_after_reduce(trace, moment, mask, whom)
     else:
         after = _describe_after_copy(trace, moment, mask, whom)
-    en = f"{who.en} {verb} {object_text[0]}{holds[0]} {whom.en}{after[0]}."
-    zh = f"{words.add_space(who.zh)}{words.add_space(whom.zh)}{verb_zh}{object_text[1]}{holds[1]}{after[1]}。"
-    return en, words.tidy_spaces(zh)
-
-
-def _mark_finished(chunks: Text) -> Text:
-    """`one finished 16 MiB chunk`."""
-    en, zh = chunks
-    count, _, rest = en.partition(" ")
-    return f"{count} finished {rest}", zh.replace("的 chunk", "的已完成 chunk")
+    verb = "exchange" if whom.exchange else "send"
+    return build_text(
+        "sentences",
+        f"narration.each_{verb}" if who.many else f"narration.{verb}s",
+        sender=who.text,
+        chunks=chunks.text,
+        holds=holds,
+        receiver=whom.text,
+        after=after,
+    )
 
 
 def _count_receivers(trace: Trace, src: Longs, dst: Longs) -> int:
@@ -240,53 +213,67 @@ def _is_even(trace: Trace, src: Longs, dst: Longs) -> bool:
 def _describe_senders(trace: Trace, senders: Longs, receivers: Longs) -> Senders | None:
     n = trace.schedule.ranks
     if len(senders) == 1:
-        en, zh = name_endpoint(trace.schedule, int(senders[0]))
-        return Senders(words.capitalise(en), zh, False)
+        return Senders(name_endpoint(trace.schedule, int(senders[0])), False)
     ranks = senders[senders < n]
     if len(ranks) == n == len(senders):
-        return Senders("Every rank", "每个 rank", False)
+        return Senders(build_text("sentences", "narration.every_rank"), False)
     if len(senders) == n - 1 == len(ranks) and len(receivers) == 1 and receivers[0] < n:
-        return Senders("Each of the other ranks", "其余每个 rank", False)
+        return Senders(build_text("sentences", "narration.each_other_rank"), False)
     if len(ranks) == 0:
-        en, zh = name_helpers(trace.schedule)
         if len(senders) == trace.schedule.endpoints - n:
-            return Senders(f"Every {en}", f"每个{zh}", False)
+            return Senders(build_text("sentences", "narration.every", helper=name_helpers(trace.schedule)), False)
         return None
-    en, zh = name_ranks(trace.schedule, senders.tolist())
-    return Senders(en, zh, True)
+    return Senders(name_ranks(trace.schedule, senders.tolist()), True)
 
 
-def _describe_chunks(nbytes: npt.NDArray[np.int64], each: Longs, one_each: str = " each") -> Text:
+class Chunks(NamedTuple):
+    """What is sent, as an object: `one 16 MiB chunk`; `count` for the verb that follows."""
+
+    text: Text
+    count: int
+
+
+def _describe_chunks(
+    nbytes: npt.NDArray[np.int64], each: Longs, *, finished: bool = False, per_channel: bool = False
+) -> Chunks:
     """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
     small, large = int(nbytes.min()), int(nbytes.max())
     few, many = int(each.min()), int(each.max())
+    count: object = repeat_text(str(many))
+    if few < many:
+        count = words.format_range_text(str(few), str(many))
+    is_range = large - small > large * 0.005
+    size = repeat_text(words.format_size(large))
+    if is_range:
+        size = words.format_range_text(words.format_size(small), words.format_size(large))
+    key = "chunk" if many == 1 else "chunks"
     if large == 0:
-        if many == 1:
-            return ("an empty chunk", "一个空 chunk")
-        return ("empty chunks", "空 chunk")
-    if large - small <= large * 0.005:
-        size = words.format_size(large)
-    else:
-        size = words.format_range(words.format_size(small), words.format_size(large))
-    size_zh = size.replace(" to ", " 至 ")
-    if many == 1:
-        if " to " not in size:
-            return (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
-        return (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
-    if few == many:
-        return f"{many} chunks of {size}{one_each}", f" {many} 个 {size_zh} 的 chunk"
-    return f"{few} to {many} chunks of {size}{one_each}", f" {few} 至 {many} 个 {size_zh} 的 chunk"
+        key = f"empty_{key}"
+    elif many == 1 and is_range:
+        key = "chunk_between"
+    elif many > 1 and per_channel:
+        key = "chunks_per_channel"
+    if finished:
+        key += "_finished"
+    return Chunks(build_text("sentences", f"narration.{key}", count=count, size=size), many)
 
 
 class Receivers(NamedTuple):
     """Whom it goes to: `to the next rank`; `name` is how the next clause calls them where it cannot say `which`."""
 
-    en: str
-    zh: str
+    text: Text
     name: Text
     exchange: bool = False
     plural: bool = False
     which: bool = True  # the words end with the receiver, so that `, which` can follow
+
+
+def _build_receivers(
+    key: str, name: str, /, *, exchange: bool = False, plural: bool = False, which: bool = True, **values: object
+) -> Receivers:
+    """Receivers by the keys of both texts; `values` of the first."""
+    text, short = build_text("sentences", f"narration.{key}", **values), build_text("sentences", f"narration.{name}")
+    return Receivers(text, short, exchange, plural, which)
 
 
 def _describe_receivers(trace: Trace, src: Longs, dst: Longs, rings: Receivers | None = None) -> Receivers | None:
@@ -299,18 +286,16 @@ def _describe_receivers(trace: Trace, src: Longs, dst: Longs, rings: Receivers |
     pairs = np.unique(_number_pairs(trace, src, dst))
     a, b = np.divmod(pairs, schedule.endpoints)
     if len(targets) == 1:
-        en, zh = name_endpoint(schedule, int(targets[0]))
-        return Receivers(f"to {en}", f"向 {zh} ", (en, zh))
+        name = name_endpoint(schedule, int(targets[0]))
+        return Receivers(build_text("sentences", "narration.to", receiver=name), name)
     if len(np.unique(a)) == 1:
         is_rank = int(a[0]) < n
         if len(targets) != n - is_rank:
-            en, zh = name_ranks(schedule, targets.tolist())
-            en, zh = f"to {en[:1].lower() + en[1:]}", f"向 {zh} "
-        elif is_rank:
-            en, zh = "to every other rank", "向其余每个 rank "
-        else:
-            en, zh = "to every rank", "向每个 rank "
-        return Receivers(en, zh, ("each of them", "它们"), plural=True)
+            named = name_ranks(schedule, targets.tolist())
+            return _build_receivers("to", "each_of_them", plural=True, receiver=named)
+        if is_rank:
+            return _build_receivers("to_every_other_rank", "each_of_them", plural=True)
+        return _build_receivers("to_every_rank", "each_of_them", plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
         return _describe_single_receivers(a, b, n)
     return _describe_many_receivers(trace, a, b)
@@ -319,39 +304,30 @@ def _describe_receivers(trace: Trace, src: Longs, dst: Longs, rings: Receivers |
 def _describe_single_receivers(a: Longs, b: Longs, n: int) -> Receivers:
     """Each sender has one receiver of its own: the next rank, a partner at some distance, the next one of a ring."""
     if ((b - a) % n == 1).all():
-        return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
+        return _build_receivers("to_next_rank", "next_rank")
     if ((a - b) % n == 1).all():
-        return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
+        return _build_receivers("to_rank_before", "rank_before")
     if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
         far = np.unique(np.abs(a - b))
         if len(far) > 1:
-            en, zh = "with its partner", "与伙伴"
-        elif far[0] == 1:
-            en, zh = "with a neighbour", "与邻居"
-        else:
-            en, zh = f"with the rank {far[0]} away", f"与相距 {far[0]} 的 rank "
-        return Receivers(en, zh, ("each", "双方各自"), True)
+            return _build_receivers("with_partner", "each", exchange=True)
+        if far[0] == 1:
+            return _build_receivers("with_neighbour", "each", exchange=True)
+        return _build_receivers("with_rank_away", "each", exchange=True, distance=far[0])
     if len(a) <= 3:
-        pair_texts = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-        return Receivers(
-            f"({words.join_list(pair_texts)})",
-            f"（{words.join_list(pair_texts, True)}）",
-            (words.choose_form(len(a), "the receiver", "each receiver"), "接收方"),
-            which=False,
-        )
+        pairs = list_items([f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+        name = "receiver" if len(a) == 1 else "each_receiver"
+        return _build_receivers("pairs", name, which=False, pairs=pairs)
     if len(np.unique((b - a) % n)) == 1:
         far = (b[0] - a[0]) % n
         if (b < a).all() or far > n - far:
-            en, zh = f"to the rank {n - far} before it", f"向之前第 {n - far} 个 rank"
-        else:
-            en, zh = f"to the rank {far} after it", f"向之后第 {far} 个 rank"
-        return Receivers(en, zh, ("the receiver", "接收方"))
+            return _build_receivers("to_rank_far_before", "receiver", distance=n - far)
+        return _build_receivers("to_rank_far_after", "receiver", distance=far)
     if len(a) == n and _is_one_ring(a, b):
-        return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
-    en = "to one other rank each"
+        return _build_receivers("to_next_of_ring", "next_rank")
     if len(a) == n:
-        en = "to its partner"
-    return Receivers(en, "向各自的伙伴 ", ("the receiver", "接收方"))
+        return _build_receivers("to_partner", "receiver")
+    return _build_receivers("to_one_other_each", "receiver")
 
 
 def _describe_many_receivers(trace: Trace, a: Longs, b: Longs) -> Receivers | None:
@@ -361,23 +337,18 @@ def _describe_many_receivers(trace: Trace, a: Longs, b: Longs) -> Receivers | No
     if len(each) != 1:
         return None
     if b.min() >= n and each[0] == endpoints - n:
-        en, zh = name_helpers(trace.schedule)
-        return Receivers(f"to every {en}", f"向每个{zh}", (f"every {en}", f"每个{zh}"))
+        every = build_text("sentences", "narration.every", helper=name_helpers(trace.schedule))
+        return Receivers(build_text("sentences", "narration.to", receiver=every), every)
     is_among_ranks = a.max() < n
     if b.max() < n and each[0] == n - is_among_ranks:
-        en, zh = "to every rank", "向每个 rank"
-        if is_among_ranks:
-            en, zh = "to each of the other ranks", "向其余每个 rank"
-        return Receivers(en, zh, ("each", "对方"))
+        return _build_receivers("to_each_other_rank" if is_among_ranks else "to_every_rank", "each_one")
     if len(np.unique(b)) < len(b) and each[0] == 1:
-        return Receivers("to its parent", "向父结点", ("each parent", "父结点"))
+        return _build_receivers("to_parent", "each_parent")
     if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
-        return Receivers("to its two neighbours", "向两侧的邻居", ("each neighbour", "对方"), plural=True)
+        return _build_receivers("to_two_neighbours", "each_neighbour", plural=True)
     if each[0] > 1:
-        some, some_zh = (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank")
-    else:
-        some, some_zh = ("to one other rank", "向另一个 rank")
-    return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
+        return _build_receivers("to_other_ranks", "each_receiver", plural=True, count=each[0])
+    return _build_receivers("to_one_other_rank", "each_receiver")
 
 
 def _find_channel_rings(trace: Trace, src: Longs, dst: Longs, channel: Longs) -> Receivers | None:
@@ -391,9 +362,7 @@ def _find_channel_rings(trace: Trace, src: Longs, dst: Longs, channel: Longs) ->
         return None
     if not all(_is_one_ring(src[channel == c], dst[channel == c]) for c in channels):
         return None
-    return Receivers(
-        "to the next rank of that channel's ring", "向该 channel 环中的下一个 rank", ("the next rank", "对方")
-    )
+    return _build_receivers("to_next_of_channel", "next_rank")
 
 
 def _is_one_ring(a: Longs, b: Longs) -> bool:
@@ -405,69 +374,51 @@ def _is_one_ring(a: Longs, b: Longs) -> bool:
     return len(seen) == len(onward)
 
 
-def _describe_contributions(counts: Counts, full: int, verb: str) -> Text:
+def _describe_contributions(counts: Counts, full: int, chunks: int) -> Text:
     """` that holds 9 of 16 contributions`: nothing to say about finished chunks, where nothing is summed, or where a
-    wrong schedule counts somebody twice; `verb`: `holds` or `hold`."""
+    wrong schedule counts somebody twice; `chunks`: how many each sends."""
     low, high = int(counts.min()), int(counts.max())
     if full == 1 or low >= full or high > full:
-        return "", ""
-    if low == high:
-        some = f"{low}"
-    else:
-        some = f"{low} to {high}"
-    return (
-        f" that {verb} {some} of {full} contributions",
-        f"，其中已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份",
-    )
+        return repeat_text("")
+    some = repeat_text(str(low))
+    if low < high:
+        some = words.format_range_text(str(low), str(high))
+    return build_text("sentences", "narration.contributions", some=some, full=full, chunks=chunks)
 
 
 def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Text:
     """What the receiver does with it: `, which adds its own and has 10`."""
     full = count_goal(trace.schedule)
     had, has = moment.had[mask], moment.has[mask]
-    zh = f"；{whom.name[1]}"
-    start, keeps, adds, its, have = ", which", "keeps", "adds", "its own", "has"
-    if whom.plural:
-        keeps, adds, its, have = "keep", "add", "their own", "have"
-    elif whom.exchange or not whom.which:
-        start = f"; {whom.name[0]}"
+    is_named = not whom.plural and (whom.exchange or not whom.which)
+    start = build_text("sentences", f"narration.{'receiver_then' if is_named else 'which'}", receiver=whom.name)
+    receivers = 1 + whom.plural  # for the forms of words
+
+    def build(key: str, **values: object) -> Text:
+        return build_text("sentences", f"narration.{key}", start=start, receivers=receivers, **values)
+
     if has.min() != has.max():
-        return f"{start} {adds} what arrives to {its}", f"{zh}把收到的与自己的相加"
-    total = int(has[0])
-    if total < full:
-        many, many_zh = (f"{total}", f"变成 {total} 份")
-    else:
-        many, many_zh = (f"all {full}", f"得到全部 {full} 份")
+        return build("adds_arrived")
+    total = build_text("sentences", f"narration.has_{'some' if has[0] < full else 'all'}", count=int(has[0]), full=full)
     arrived = (has - had) // np.maximum(1, moment.sent_contributions[mask])
+    together = 0
     if (
         arrived.min() == arrived.max() > 1
         and moment.sent_contributions[mask].min() == moment.sent_contributions[mask].max()
     ):
         together = int(arrived[0])
-    else:
-        together = 0
     if had.max() == 0 and not together:
-        return f"{start} {keeps} it and {have} {many}", f"{zh}保存它，{many_zh}"
+        return build("keeps", total=total)
     if had.max() == 0:
-        return f"{start} {adds} them up and {have} {many}", f"{zh}把它们相加，{many_zh}"
+        return build("adds_up", total=total)
+    contributions = build_text("sentences", "narration.own_contribution", receivers=receivers)
     if 1 < had.min() == had.max() < full:
-        some = int(had[0])
-    else:
-        some = 0
-    if some:
-        count, count_zh = (f" {some}", f"自己的 {some} 份")
-    else:
-        count, count_zh = ("", "自己的一份")
+        contributions = build_text("sentences", "narration.own_contributions", receivers=receivers, count=int(had[0]))
+    if together == 2:
+        return build("adds_both", contributions=contributions, total=total)
     if together:
-        if together == 2:
-            all_of = "both"
-        else:
-            all_of = f"all {together}"
-        return (
-            f"{start} {adds} {all_of} to {its}{count} and {have} {many}",
-            f"{zh}把收到的 {together} 个与{count_zh}相加，{many_zh}",
-        )
-    return f"{start} {adds} {its}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
+        return build("adds_several", together=together, contributions=contributions, total=total)
+    return build("adds", contributions=contributions, total=total)
 
 
 def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Text:
@@ -477,48 +428,38 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
     receivers = receivers[receivers < s.ranks]
     full = count_goal(s)
     if not len(receivers) or moment.sent_contributions[mask].min() < full:
-        return "", ""
+        return repeat_text("")
     if get_collective(s.collective).after == "peer":
-        return "", ""
+        return repeat_text("")
     whole = int((moment.finished[: s.ranks] == s.chunks).sum())
     done = np.unique(moment.finished[receivers])
-    if full > 1:
-        what, what_zh = "the sum", "完整的和"
-        noun, noun_zh, done_zh = "finished chunks", "已完成的 chunk", "已完成"
-    else:
-        what, what_zh = "the data", "全部数据"
-        noun, noun_zh, done_zh = "chunks", "chunk", ""
     if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
-        if whole == s.ranks:
-            return f"; all {whole} ranks have {what} then", f"；此后全部 {whole} 个 rank 都有{what_zh}"
-        return (
-            f"; {whole} of {s.ranks} ranks {words.choose_form(whole, 'has', 'have')} {what} then",
-            f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{what_zh}",
-        )
+        what = build_text("sentences", f"narration.{'the_sum' if full > 1 else 'the_data'}")
+        key = "all_ranks_have" if whole == s.ranks else "some_ranks_have"
+        return build_text("sentences", f"narration.{key}", count=whole, ranks=s.ranks, what=what)
     if len(done) > 1:
-        return "", ""
+        return repeat_text("")
     count = int(done[0])
-    holder, holder_zh = "every rank", "每个 rank "
+    holder = "every_rank"
     if len(receivers) < s.ranks:
-        holder, holder_zh = "each receiver", "接收方"
+        holder = "each_receiver"
     if len(receivers) == 1:
         holder = "it"
-    if count == s.chunks:
-        return f"; {holder} has all {count} {noun} then", f"；此后{holder_zh}有全部 {count} 个{noun_zh}"
-    return (
-        f"; {holder} has {count} of {s.chunks} {noun} then",
-        f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{done_zh}",
-    )
+    key = "has_all_chunks" if count == s.chunks else "has_chunks"
+    if full > 1:
+        key += "_finished"
+    holder_text = build_text("sentences", f"narration.{holder}")
+    return build_text("sentences", f"narration.{key}", holder=holder_text, count=count, chunks=s.chunks)
 
 
 # ---- how long it takes
 
 
-def _describe_time(trace: Trace, moment: Moment) -> Text:
+def _describe_time(trace: Trace, moment: Moment) -> Text | None:
     """The second sentence: which kind of link delivers in what time, and which cable many wait for."""
     away = moment.limit >= 0
     if not away.any():
-        return "", ""
+        return None
     crowd = _describe_crowd(trace, moment)
     if crowd is not None:
         return crowd
@@ -530,8 +471,7 @@ def _describe_time(trace: Trace, moment: Moment) -> Text:
         parts.append(
             _describe_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts)
         )
-    en, zh = ", ".join(p[0] for p in parts[:3]), "，".join(p[1] for p in parts[:3])
-    return f"{words.capitalise(en)}.", words.tidy_spaces(f"{zh}。")
+    return words.tidy_text(build_text("sentences", "narration.sentence", clause=join_texts("clauses", parts[:3])))
 
 
 def _describe_delivery(
@@ -540,26 +480,18 @@ def _describe_delivery(
     seconds = moment.seconds[rows]
     low, high = float(seconds.min()), float(seconds.max())
     even = high - low <= 0.02 * high
-    if even:
-        span = words.format_duration(high)
-    else:
-        span = words.format_range(words.format_duration(low), words.format_duration(high))
-    span_zh = span.replace(" to ", " 至 ")
+    span = repeat_text(words.format_duration(high))
+    if not even:
+        span = words.format_range_text(words.format_duration(low), words.format_duration(high))
+    if kind == "cable":
+        return build_text("sentences", "narration.arrives" if len(rows) == 1 else "narration.each_arrives", span=span)
     step = moment.step
     pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
-    pair_texts = [f"{a} → {b}" for a, b in pairs]
-    extra, extra_zh = "", ""
+    link = words.name_kind(kind)
     if not alone and len(pairs) <= 3:
-        extra, extra_zh = f" ({words.join_list(pair_texts)})", f"（{words.join_list(pair_texts, True)}）"
-    if kind == "cable" and len(rows) > 1:
-        return f"each arrives after {span}", f"各需 {span_zh}"
-    if kind == "cable":
-        return f"it arrives after {span}", f"需要 {span_zh}"
-    name, name_zh = words.name_kind(kind)
-    verb = ""
-    if first:
-        verb = " delivers"
-    return f"{name}{extra}{verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
+        pairs_text = list_items([f"{a} → {b}" for a, b in pairs])
+        link = build_text("sentences", "narration.link_for_pairs", link=link, pairs=pairs_text)
+    return build_text("sentences", "narration.delivers" if first else "narration.in_time", link=link, span=span)
 
 
 def _describe_crowd(trace: Trace, moment: Moment) -> Text | None:
@@ -579,13 +511,7 @@ def _describe_crowd(trace: Trace, moment: Moment) -> Text | None:
     others = np.unique(moment.limit[(moment.load > 0.99 * moment.load[worst]) & (moment.crowd >= 3)])
     total, count = words.format_size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
     takes = words.format_duration(float(moment.load[worst]))
-    en, zh = name_link(trace, link)
+    values = {"count": count, "total": total, "takes": takes}
     if len(others) > 1:
-        return (
-            f"{count} chunks wait for each of {len(others)} cables: {total} through one takes {takes}.",
-            f"{len(others)} 条线缆上各有 {count} 个 chunk 在等：每条要传 {total}，需要 {takes}。",
-        )
-    return (
-        f"{count} chunks wait for one cable ({en}): {total} through it takes {takes}.",
-        f"{count} 个 chunk 等同一条线缆（{zh}）：{total} 全部经过它，需要 {takes}。",
-    )
+        return build_text("sentences", "narration.chunks_wait_for_cables", cables=len(others), **values)
+    return build_text("sentences", "narration.chunks_wait_for_cable", cable=name_link(trace, link), **values)

@@ -8,21 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...locale import Text, build_text, has_text, repeat_text
 from ...units import format_bandwidth, format_bytes, format_time
-
-#: Kinds of link as they are called in both languages.
-KINDS = {
-    "nvlink": ("NVLink", "NVLink"),
-    "pcie": ("PCIe", "PCIe"),
-    "infiniband": ("InfiniBand", "InfiniBand"),
-    "ethernet": ("Ethernet", "以太网"),
-    "upi": ("the link between the sockets", "CPU 间链路"),
-    "memory": ("host memory", "主机内存"),
-    "c2c": ("NVLink-C2C", "NVLink-C2C"),
-    "xgmi": ("xGMI", "xGMI"),
-    "ici": ("ICI", "ICI"),
-    "cable": ("the cables", "线缆"),
-}
 
 format_size = format_bytes
 format_rate = format_bandwidth
@@ -39,23 +26,26 @@ def format_decimal_bytes(nbytes: float) -> str:
     return f"{float(f'{nbytes / of:.3g}'):g} {unit}"
 
 
-def name_kind(kind: str) -> tuple[str, str]:
-    """What a kind of link is called, in English and Chinese.
+def name_kind(kind: str) -> Text:
+    """What a kind of link is called.
 
     Args:
         kind: Kind of device or link, as topologies name it.
     """
-    return KINDS.get(kind, (kind, kind))
+    if has_text("sentences", f"words.kind.{kind}"):
+        return build_text("sentences", f"words.kind.{kind}")
+    return repeat_text(kind)
 
 
-def name_all_of_kind(kind: str) -> tuple[str, str]:
-    """All links of a kind, in English and Chinese: `all PCIe`, `all links between the sockets`.
+def name_all_of_kind(kind: str) -> Text:
+    """All links of a kind: `all PCIe`, `all links between the sockets`.
 
     Args:
         kind: Kind of device or link, as topologies name it.
     """
-    en, zh = name_kind(kind)
-    return "all " + en.replace("the link ", "links "), tidy_spaces(f"所有 {zh}")
+    if has_text("sentences", f"words.all_of_kind.{kind}"):
+        return build_text("sentences", f"words.all_of_kind.{kind}")
+    return tidy_text(build_text("sentences", "words.all_of_kind", kind=name_kind(kind)))
 
 
 def format_percent(share: float) -> str:
@@ -77,6 +67,19 @@ def format_range(low: str, high: str) -> str:
     number, _, unit = low.partition(" ")
     same = unit == high.partition(" ")[2]
     return f"{number if same else low} to {high}"
+
+
+def format_range_text(low: str, high: str) -> Text:
+    """`57 to 674 µs`: the unit once where it is the same.
+
+    Args:
+        low: The lower quantity with its unit.
+        high: The higher quantity with its unit.
+    """
+    number, _, unit = low.partition(" ")
+    if unit == high.partition(" ")[2]:
+        low = number
+    return build_text("sentences", "words.range", low=low, high=high)
 
 
 def join_list(items: Sequence[str], zh: bool = False) -> str:
@@ -135,3 +138,12 @@ def tidy_spaces(zh: str) -> str:
     zh = re.sub(r"([A-Za-z0-9])([一-鿿])", r"\1 \2", zh)
     zh = re.sub(r" *([，。；：、（）]) *", r"\1", zh)
     return re.sub(r"  +", " ", zh)
+
+
+def tidy_text(text: Text) -> Text:
+    """The text with one space between Chinese and Latin letters, none beside Chinese punctuation.
+
+    Args:
+        text: Composed of parts; what holds no Chinese stays as it is.
+    """
+    return tuple(map(tidy_spaces, text))

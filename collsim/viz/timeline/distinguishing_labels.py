@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...locale import Text
+from ...locale import Text, repeat_text
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
-from ..sentences.names import DEVICES
+from ..sentences.names import name_device_kind
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -91,8 +91,11 @@ def _name_device(trace: Trace, device: int) -> Text:
     devices = trace.topology.devices
     if (kind := DEVICE_KINDS[devices.kind[device]]) == "switch":  # by its level: edge, aggregation, core, leaf, spine
         word = str(devices.name[device]).removeprefix("fabric/").rstrip("0123456789")
-        return DEVICES.get(word, (word, word))
-    return DEVICES.get(kind, (kind.upper(), kind.upper()))
+        return name_device_kind(word)
+    named = name_device_kind(kind)
+    if named == repeat_text(kind):
+        return repeat_text(kind.upper())
+    return named
 
 
 def _find_ranks(trace: Trace, links: Links) -> list[tuple[int, int]]:
