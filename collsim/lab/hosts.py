@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import CollsimError, require_word
 from ..files import create_file, read_json, refuse
-from ..locale import LANGUAGES
+from ..locale import LANGUAGES, build_text
 from ..schedule import Schedule
 from ..units import parse_bytes
 from .prediction import predict_run
@@ -50,14 +50,8 @@ class HostsJob:
         """
         language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
         traces = TRACE.format(rank="*")
-        wrote = (
-            f"wrote {self.program}; copy it to the computers and start it there:",
-            f"已写出 {self.program}；把它复制到各台计算机，并在那里启动：",
-        )
-        back = (
-            f"then bring {traces} back here and give the same command with --read for --hosts",
-            f"然后把 {traces} 带回这里，用 --read 代替 --hosts 再执行同一条命令",
-        )
+        wrote = build_text("lab", "hosts.wrote_copy_computers_start", program=self.program)
+        back = build_text("lab", "hosts.then_bring_back_here", traces=traces)
         return "\n".join([wrote[language_number], *(f"  {line}" for line in self.lines), back[language_number]])
 
 

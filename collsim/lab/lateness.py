@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import require_word
-from ..locale import LANGUAGES, Text
+from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..simulate import Trace
 from ..units import format_time
 from .prediction import predict_run
@@ -118,7 +118,7 @@ def predict_calibrated(trace: RealTrace) -> Trace | None:
 def explain(trace: RealTrace, language: str = "en") -> str:
     """What is late, where and why: one rank or run that was held up, one step, or all steps by the same."""
     language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
-    return (" ", "")[language_number].join(pair[language_number] for pair in write_sentences(trace))
+    return join_texts("sentences", write_sentences(trace))[language_number]
 
 
 def format_summary(trace: RealTrace, language: str = "en") -> str:
@@ -133,21 +133,25 @@ def format_summary(trace: RealTrace, language: str = "en") -> str:
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
     lines: tuple[Text, ...] = (
-        (
-            f"{trace.schedule.label}, {processes} processes on {cores} processors of this computer ({where})",
-            f"{trace.schedule.label}，本机 {cores} 个处理器上的 {processes} 个进程（{where}）",
+        build_text(
+            "lab",
+            "lateness.processes_on_processors_this",
+            schedule_label=trace.schedule.label,
+            processes=processes,
+            cores=cores,
+            where=where,
         ),
-        (f"predicted  {format_time(trace.predicted.time)}", f"预测  {format_time(trace.predicted.time)}"),
-        (
-            f"measured   {format_time(trace.time)}, the median of {len(trace.times)} runs; the middle half {low} to "
-            f"{high}, the best {format_time(trace.best)}",
-            f"实测  {format_time(trace.time)}，{len(trace.times)} 次的中位数；中间一半 {low} 到 {high}，"
-            f"最快 {format_time(trace.best)}",
+        build_text("lab", "lateness.predicted", predicted_time=format_time(trace.predicted.time)),
+        build_text(
+            "lab",
+            "lateness.measured_median_runs_middle",
+            trace_time=format_time(trace.time),
+            times=len(trace.times),
+            low=low,
+            high=high,
+            best=format_time(trace.best),
         ),
-        (
-            f"checked    {trace.measured.checked:,} elements, all as replay has them, bit for bit",
-            f"已检查  {trace.measured.checked:,} 个元素，与 replay 逐位相同",
-        ),
+        build_text("lab", "lateness.checked_elements_all_as", checked=f"{trace.measured.checked:,}"),
     )
     return "\n".join([*(line[language_number] for line in lines), explain(trace, language)])
 
@@ -163,12 +167,14 @@ def write_sentences(trace: RealTrace) -> list[Text]:
     if delayed:
         run, step, more = max(delayed, key=lambda delay: delay[2])
         pairs.append(
-            (
-                f"{len(delayed)} of {len(trace.times)} runs were held up, run {run + 1} most: {format_time(more)} "
-                f"more, most of it in step {step + 1}; something else had the processor.",
-                f"{len(trace.times)} 次运行中有 {len(delayed)} 次被耽搁，"
-                f"最多的是第 {run + 1} 次：多用 {format_time(more)}，"
-                f"主要在第 {step + 1} 步；当时处理器在忙别的事。",
+            build_text(
+                "lab",
+                "lateness.runs_were_held_up",
+                delayed=len(delayed),
+                times=len(trace.times),
+                run=run + 1,
+                more=format_time(more),
+                step=step + 1,
             )
         )
     return pairs
@@ -190,26 +196,9 @@ def _blame_rank(trace: RealTrace) -> list[Text] | None:
         return None
     name, late_by = trace.schedule.who(rank), format_time(beyond)
     return [
-        (
-            f"{name.capitalize()} is far off: it begins {late_by} later than the others against the prediction.",
-            f"{name} 偏离最大：与预测相比，它比其他 rank 晚开始 {late_by}。",
-        ),
-        (
-            "Likely cause: its process was not given a processor in time; all that wait for it inherit that.",
-            "可能的原因：它的进程没有及时得到处理器；等待它的 rank 都随之推迟。",
-        ),
+        build_text("lab", "lateness.far_off_begins_later", name=name, late_by=late_by),
+        build_text("lab", "lateness.likely_cause_its_process"),
     ]
-
-
-_FIRST: Text = (
-    "Likely cause: the processes do not begin at the same moment; a step ends with its slowest, and the later ones "
-    "inherit that.",
-    "可能的原因：各进程不在同一时刻开始；一步以最慢的结束，后面的步随之推迟。",
-)
-_OTHER: Text = (
-    "Likely cause: something in this step costs more than bytes and messages do; look at who sends in it.",
-    "可能的原因：这一步里有字节和消息之外的开销；请看这一步由谁发送。",
-)
 
 
 def _blame_step(trace: RealTrace) -> list[Text] | None:
@@ -220,11 +209,10 @@ def _blame_step(trace: RealTrace) -> list[Text] | None:
         return None
     most, all_of_it = format_time(float(late[worst])), format_time(total)
     return [
-        (
-            f"Step {worst + 1} is to blame: {most} of the {all_of_it} that come late.",
-            f"主要是第 {worst + 1} 步：迟到的 {all_of_it} 中占 {most}。",
+        build_text("lab", "lateness.step_blame_come_late", worst=worst + 1, most=most, all_of_it=all_of_it),
+        build_text(
+            "lab", "lateness.likely_cause_processes_do" if worst == 0 else "lateness.likely_cause_something_this"
         ),
-        _FIRST if worst == 0 else _OTHER,
     ]
 
 
@@ -232,22 +220,19 @@ def _blame_all_steps(trace: RealTrace) -> list[Text]:
     """All steps late by about the same: what a message or a byte costs here."""
     late = np.median(compute_lateness(trace), axis=0)
     if abs(trace.difference) <= _NOTHING or not len(late):
-        return [
-            (
-                f"As predicted: {abs(trace.difference):.1%} apart.",
-                f"与预测一致：相差 {abs(trace.difference):.1%}。",
-            )
-        ]
+        return [build_text("lab", "lateness.as_predicted_apart", difference=f"{abs(trace.difference):.1%}")]
     if trace.difference < 0:
         return [_explain_sooner(trace)]
     low, high = np.quantile(late, [0.1, 0.9])
     worst = int(np.argmax(late))
     pairs = [
-        (
-            f"No step is to blame: most come {format_time(float(low))} to {format_time(float(high))} late, step "
-            f"{worst + 1} the most (+{format_time(float(late[worst]))}).",
-            f"不是某一步的问题：多数步晚 {format_time(float(low))} 到 {format_time(float(high))}，"
-            f"第 {worst + 1} 步最多（+{format_time(float(late[worst]))}）。",
+        build_text(
+            "lab",
+            "lateness.no_step_blame_most",
+            low=format_time(float(low)),
+            high=format_time(float(high)),
+            worst=worst + 1,
+            late=format_time(float(late[worst])),
         )
     ]
     return [*pairs, _explain_cause(trace)]
@@ -255,10 +240,7 @@ def _blame_all_steps(trace: RealTrace) -> list[Text]:
 
 def _explain_sooner(trace: RealTrace) -> Text:
     share = f"{-trace.difference:.1%}"
-    return (
-        f"{share} sooner than predicted: nobody waited where the prediction does.",
-        f"比预测快 {share}：有些地方预测要等待，实际没有等。",
-    )
+    return build_text("lab", "lateness.sooner_than_predicted_nobody", share=share)
 
 
 def _explain_cause(trace: RealTrace) -> Text:
@@ -266,32 +248,16 @@ def _explain_cause(trace: RealTrace) -> Text:
     cost, fitted = trace.calibrated, predict_calibrated(trace)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     if trace.network.bandwidth is None:
-        return (
-            f"Likely cause: {processes} processes wait for {cores} processors; nothing is paced, so the prediction "
-            "knows what a message costs and not who has a processor.",
-            f"可能的原因：{processes} 个进程在等 {cores} 个处理器；没有限速，预测只知道一条消息的开销，"
-            "不知道谁占着处理器。",
-        )
+        return build_text("lab", "lateness.likely_cause_processes_wait", processes=processes, cores=cores)
     if cost is None or fitted is None:
-        return (
-            f"Likely cause: a process wakes up late ({processes} processes on {cores} processors); "
-            "calibrate=True measures what a message costs here.",
-            f"可能的原因：进程醒得晚（{cores} 个处理器上有 {processes} 个进程）；"
-            "calibrate=True 可测出这里一条消息的开销。",
-        )
+        return build_text("lab", "lateness.likely_cause_process_wakes", processes=processes, cores=cores)
     more, late = fitted.time - trace.predicted.time, trace.time - trace.predicted.time
     explained, total = format_time(more), format_time(late)
     alpha, rate = format_time(cost.alpha), f"{cost.bandwidth / 1e6:.3g} MB/s"
     if more > _BUSIER * late:
-        return (
-            f"Likely cause: a process wakes up late, and how late changes from moment to moment: measured beside it, a "
-            f"message cost {alpha} and bytes went at {rate}, which would be {explained} longer; the runs were {total}.",
-            f"可能的原因：进程醒得晚，而且时刻在变：在旁边测得一条消息要 {alpha}，字节以 {rate} 传送，按此要长 "
-            f"{explained}；而各次运行只长 {total}。",
+        return build_text(
+            "lab", "lateness.likely_cause_process_wakes_2", alpha=alpha, rate=rate, explained=explained, total=total
         )
-    return (
-        f"Likely cause: a message costs {alpha} here and bytes go at {rate}, because a process wakes up late; at these "
-        f"the prediction is {explained} longer, of {total} that were measured.",
-        f"可能的原因：这里一条消息要 {alpha}，字节以 {rate} 传送，因为进程醒得晚；按此计算，预测要长 {explained}，"
-        f"而实测多出 {total}。",
+    return build_text(
+        "lab", "lateness.likely_cause_message_costs", alpha=alpha, rate=rate, explained=explained, total=total
     )

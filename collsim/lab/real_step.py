@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import require_word
-from ..locale import LANGUAGES, Text
+from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..train import StepTask, StepTrace
 from ..units import format_bytes, format_time
 from .ranks.network import ImitatedNetwork
@@ -102,7 +102,7 @@ class RealStep(RepeatedRuns):
     def explain(self, language: str = "en") -> str:
         """How far from the prediction it is, and which task loses or wins most."""
         language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
-        return (" ", "")[language_number].join(pair[language_number] for pair in write_sentences(self))
+        return join_texts("sentences", write_sentences(self))[language_number]
 
     def text(self, language: str = "en") -> str:
         """What was run, the prediction, the measurement, what was checked, and why they differ, a line each."""
@@ -127,26 +127,30 @@ def _format_lines(real: RealStep) -> tuple[Text, ...]:
     sent = [step.tasks[number] for number in step.collectives]
     many, size = sum(task.repeats for task in sent), format_bytes(sum(task.repeats * task.nbytes for task in sent))
     return (
-        (
-            f"{step.model.name}, {step.label}: {step.ranks} processes on {real.cores} processors of this computer, "
-            f"{many} collective{'s' * (many != 1)} of {size} in all",
-            f"{step.model.name}，{step.label}：本机 {real.cores} 个处理器上的 {step.ranks} 个进程，"
-            f"{many} 次集合通信，共 {size}",
+        build_text(
+            "lab",
+            "real_step.processes_on_processors_this",
+            model_name=step.model.name,
+            step_label=step.label,
+            ranks=step.ranks,
+            cores=real.cores,
+            many=many,
+            size=size,
         ),
-        (
-            f"predicted  {format_time(predicted.time)}, of which {waits[0]} wait for the network",
-            f"预测  {format_time(predicted.time)}，其中 {waits[0]} 在等待网络",
+        build_text(
+            "lab", "real_step.predicted_which_wait_network", predicted_time=format_time(predicted.time), waits=waits[0]
         ),
-        (
-            f"measured   {format_time(real.time)}, of which {waits[1]} wait for the network; the median of "
-            f"{len(real.times)} runs; the middle half {low} to {high}, the best {format_time(real.best)}",
-            f"实测  {format_time(real.time)}，其中 {waits[1]} 在等待网络；{len(real.times)} 次的中位数；"
-            f"中间一半 {low} 到 {high}，最快 {format_time(real.best)}",
+        build_text(
+            "lab",
+            "real_step.measured_which_wait_network",
+            real_time=format_time(real.time),
+            waits=waits[1],
+            times=len(real.times),
+            low=low,
+            high=high,
+            best=format_time(real.best),
         ),
-        (
-            f"checked    {real.checked:,} elements, all as replay has them, bit for bit",
-            f"已核对  {real.checked:,} 个元素，与 replay 逐位相同",
-        ),
+        build_text("lab", "real_step.checked_elements_all_as", checked=f"{real.checked:,}"),
     )
 
 
@@ -158,37 +162,24 @@ def write_sentences(real: RealStep) -> list[Text]:
         real: Of `training_step_for_real`.
     """
     share, late = abs(real.difference), real.time - real.predicted.time
-    longer = late >= 0
-    pairs: list[Text] = [
-        (
-            f"{share:.1%} {'longer' if longer else 'sooner'} than predicted.",
-            f"比预测{'长' if longer else '短'} {share:.1%}。",
-        )
-    ]
+    sentence = build_text(
+        "lab",
+        "real_step.longer_than_predicted" if late >= 0 else "real_step.sooner_than_predicted",
+        share=f"{share:.1%}",
+    )
     task, more = _find_latest_task(real)
     if more <= 0:
-        return pairs
+        return [sentence]
     name, many = f"{task.name} ({task.kind})", max(other.microbatch for other in real.predicted.step.tasks)
-    of_microbatch = of_microbatch_zh = ""
-    if many:
-        of_microbatch, of_microbatch_zh = f" of microbatch {task.microbatch + 1}", f"第 {task.microbatch + 1} 个微批的 "
-    pairs.append(
-        (
-            f"Of all tasks {name}{of_microbatch} takes most more than predicted: {format_time(more)}.",
-            f"所有任务中，{of_microbatch_zh}{name} 比预测多出最多：{format_time(more)}。",
-        )
-    )
-    return [*pairs, _explain_cause(real)]
+    key = "latest_task_of_microbatch" if many else "latest_task"
+    latest = build_text("lab", f"real_step.{key}", name=name, microbatch=task.microbatch + 1, more=format_time(more))
+    return [sentence, latest, _explain_cause(real)]
 
 
 def _explain_cause(real: RealStep) -> Text:
     """Computing goes by its own clock, so what is late is what was sent."""
     ranks, cores = real.predicted.step.ranks, real.cores
-    return (
-        f"Likely cause: each of its messages wakes a process, one behind another ({ranks} ranks on {cores} "
-        "processors), and the last rank decides.",
-        f"可能的原因：它的每条消息都要依次唤醒一个进程（{cores} 个处理器上有 {ranks} 个 rank），以最后一个 rank 为准。",
-    )
+    return build_text("lab", "real_step.likely_cause_each_its", ranks=ranks, cores=cores)
 
 
 def _find_latest_task(real: RealStep) -> tuple[StepTask, float]:

@@ -160,6 +160,15 @@ def join_texts(separator: str, texts: Iterable[Text | str]) -> Text:
     return tuple(between[k].join(text[k] for text in whole) for k in range(len(LANGUAGES)))
 
 
+def map_languages(text: Text) -> dict[Language, str]:
+    """Return a text by language, as pages and players take it.
+
+    Args:
+        text: In every language.
+    """
+    return dict(zip(LANGUAGES, text, strict=True))
+
+
 def list_items(items: Sequence[Text | str], last: str = "and", between: str = "items") -> Text:
     """Return a list as a sentence has it: `1, 3 and 5`.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown
-from ..locale import LANGUAGES, Text
+from ..locale import LANGUAGES, Text, build_text
 from ..schedule import Schedule, freeze
 from ..simulate import Trace, simulate
 from ..steps import Step
@@ -100,7 +100,7 @@ def _drop_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     number, row = _pick_transfer(steps, random)
     sending = _describe_send(s, steps[number], row)
     steps[number] = _select_rows(steps[number], np.arange(len(steps[number])) != row)
-    return f"In step {number + 1} {sending[0]} is lost.", f"第 {number + 1} 步，{sending[1]} 丢失了。"
+    return build_text("teach", "breaking.step_lost", number=number + 1, sending=sending)
 
 
 def _swap_chunks(steps: list[Step], s: Schedule, random: Random) -> Text:
@@ -118,23 +118,16 @@ def _swap_chunks(steps: list[Step], s: Schedule, random: Random) -> Text:
             column[[row, other]] = column[[other, row]]
         second = _describe_send(s, step, other)
         steps[number] = replace(step, chunk=chunk, into=into)
-        return (
-            f"In step {number + 1} {sending[0]} and {second[0]} carry each other's chunk.",
-            f"第 {number + 1} 步，{sending[1]} 与 {second[1]} 互换了 chunk。",
-        )
+        return build_text("teach", "breaking.step_carry_each_other", number=number + 1, sending=sending, second=second)
     if s.slots == 1:
         src, dst = step.src.copy(), step.dst.copy()
         src[row], dst[row] = dst[row], src[row]
         steps[number] = replace(step, src=src, dst=dst)
-        return (
-            f"In step {number + 1} {sending[0]} goes the other way.",
-            f"第 {number + 1} 步，{sending[1]} 的方向反了。",
-        )
+        return build_text("teach", "breaking.step_goes_other_way", number=number + 1, sending=sending)
     chunk[row] = (chunk[row] + 1) % s.slots
     steps[number] = replace(step, chunk=chunk)
-    return (
-        f"In step {number + 1} {sending[0]} reads chunk {chunk[row]} instead.",
-        f"第 {number + 1} 步，{sending[1]} 读取的却是 chunk {chunk[row]}。",
+    return build_text(
+        "teach", "breaking.step_reads_chunk_instead", number=number + 1, sending=sending, chunk=chunk[row]
     )
 
 
@@ -145,9 +138,8 @@ def _extend_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     more = _select_rows(step, np.arange(len(step)) == row)
     more = replace(more, chunk=more.chunk + 1, into=more.into + 1)
     steps[number] = step + more
-    return (
-        f"In step {number + 1} {sending[0]} is a chunk too long and runs on into chunk {int(more.into[0])}.",
-        f"第 {number + 1} 步，{sending[1]} 多出一个 chunk，越界到了 chunk {int(more.into[0])}。",
+    return build_text(
+        "teach", "breaking.step_chunk_too_long", number=number + 1, sending=sending, into=int(more.into[0])
     )
 
 
@@ -156,10 +148,7 @@ def _repeat_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     number, row = _pick_transfer(steps, random, [k for k, step in enumerate(steps) if step.reduce.any()])
     sending = _describe_send(s, steps[number], row)
     steps.insert(number + 1, _select_rows(steps[number], np.arange(len(steps[number])) == row))
-    return (
-        f"After step {number + 1} {sending[0]} happens a second time.",
-        f"第 {number + 1} 步之后，{sending[1]} 又执行了一遍。",
-    )
+    return build_text("teach", "breaking.after_step_happens_second", number=number + 1, sending=sending)
 
 
 _SCHEDULES: dict[str, Callable[[list[Step], Schedule, Random], Text]] = {
@@ -183,7 +172,7 @@ def _pick_transfer(steps: list[Step], random: Random, among: list[int] | None = 
 
 def _describe_send(s: Schedule, step: Step, row: int) -> Text:
     a, b, c = s.who(int(step.src[row])), s.who(int(step.dst[row])), int(step.chunk[row])
-    return f"the send of chunk {c} from {a} to {b}", f"从 {a} 到 {b} 的 chunk {c}"
+    return build_text("teach", "breaking.send_chunk_from", c=c, a=a, b=b)
 
 
 def _select_rows(step: Step, keep: np.ndarray) -> Step:  # type: ignore[type-arg]
@@ -223,7 +212,7 @@ def _check_plan(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | Non
         except CollsimError as problem:
             error = problem
     if error is None:
-        return ("The result is still right: nobody needed that.", "结果仍然正确：没有人需要它。"), None
+        return build_text("teach", "breaking.result_still_right_nobody"), None
     return (error.text(), error.text("zh")), error
 
 
@@ -247,7 +236,7 @@ def _cut_cable(trace: Trace, random: Random) -> Outcome:
         )
     link = int(random.choice(np.flatnonzero(busy > 0.99 * busy.max())))
     a, b = names[links.src[link]], names[links.dst[link]]
-    what = f"The cable between {a} and {b} is cut.", f"{a} 与 {b} 之间的线缆断了。"
+    what = build_text("teach", "breaking.cable_between_cut", a=a, b=b)
     try:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:
@@ -263,14 +252,14 @@ def _slow_rank(trace: Trace, random: Random) -> Outcome:
     for link in np.flatnonzero(links.src == device):
         topology = topology.with_link(device, int(links.dst[link]), bandwidth=float(links.bandwidth[link]) / 2)
     after = simulate(trace.schedule, topology, trace.nbytes, trace.dtype, trace.engine)
-    what = f"All cables of rank {rank} are half as fast.", f"rank {rank} 的所有线缆都慢了一半。"
+    what = build_text("teach", "breaking.all_cables_rank_half", rank=rank)
     return what, _compare_times(trace, after), after, None
 
 
 def _compare_times(before: Trace, after: Trace) -> Text:
     a, b, times = format_time(before.time), format_time(after.time), f"{after.time / before.time:.3g}"
     if times == "1":
-        return f"The data still come out right, and it still takes {a}.", f"数据仍然正确，耗时仍是 {a}。"
+        return build_text("teach", "breaking.data_still_come_out", a=a)
     en = f"The data still come out right; it takes {b} instead of {a}, {times} times as long."
     return en, f"数据仍然正确；耗时由 {a} 变为 {b}，是原来的 {times} 倍。"
 

@@ -6,8 +6,9 @@ slots and uplinks of switches, and where these are full NCCL's search finds no f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
+from ...locale import translate
 from ...topology.machine_builder import MachinePaths
 from ...topology.parts.refit import refit_machine
 from .facts import PCIE_GBPS, Facts
@@ -30,18 +31,17 @@ class IdleCards:
     pcie: int = 0
     faster_count: int = 0
 
-    def __str__(self) -> str:
-        sentence = f"NCCL's rings use {self.ring_count} of the {self.available} network cards of a node"
-        if not self.pcie:
-            return sentence
-        return f"{sentence}: PCIe links have no room for more, with pcie={self.pcie} they would use {self.faster_count}"
+    def text(self, language: str = "en") -> str:
+        """How many cards rings use, and with which PCIe they would use more.
 
-    @property
-    def chinese(self) -> str:
-        sentence = f"NCCL 的环只用到每个节点 {self.available} 块网卡中的 {self.ring_count} 块"
-        if not self.pcie:
-            return sentence
-        return f"{sentence}：PCIe 链路容不下更多的环，pcie={self.pcie} 时会用到 {self.faster_count} 块"
+        Args:
+            language: One of `collsim.locale.LANGUAGES`.
+        """
+        key = "idle_cards.rings_use_more_with_pcie" if self.pcie else "idle_cards.rings_use"
+        return translate(language, "nccl", key, **asdict(self))
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def count_ring_cards(graph_search: GraphSearch) -> int:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import CollsimError
-from ...locale import Text
+from ...locale import Text, build_text
 from ...sandbox import Attempt, Limits
 from ...sandbox.own import try_own_function
 from ...schedule import Schedule
@@ -78,25 +78,22 @@ class Exercise(LocalizedTask):
         """The budget in one line, for the number of ranks at which the time is compared."""
         n = self.task.compared_ranks if self.task.compared_ranks in self.task.ranks else self.task.ranks[-1]
         parts = [self.say(text) for text in self._limits(n)]
-        head = self.say((f"Wanted with {n} ranks: ", f"要求（{n} 个 rank 时）："))
+        head = self.say(build_text("exercises", "exercise.wanted_ranks", n=n))
         return head + self.say(("; ", "；")).join(parts) + self.say((".", "。")) if parts else ""
 
     def _limits(self, n: int) -> Iterator[Text]:
         """What an answer has to keep to with n ranks: steps, bytes, partners, time."""
         task = self.task
         if task.steps is not None:
-            yield f"at most {_format_steps(task.steps(n))}", f"最多 {task.steps(n)} 步"
+            yield build_text("exercises", "exercise.at_most", steps=_format_steps(task.steps(n)), steps_2=task.steps(n))
         if task.sent is not None:
             share = f"{task.sent(n):.4g}"
-            yield f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据"
+            yield build_text("exercises", "exercise.no_rank_sends_more", share=share)
         if task.partners is not None:
-            yield (f"each rank sends {task.partners.rule[0]}", f"每个 rank {task.partners.rule[1]}")
+            yield build_text("exercises", "exercise.each_rank_sends", rule=task.partners.rule)
         if task.within is not None:
             where, times, nbytes = self.topology.name, f"{task.within:g}", task.nbytes
-            yield (
-                f"time within {times} of the bound for {nbytes} on {where}",
-                f"在 {where} 上传 {nbytes} 时，时间不超过下界的 {times} 倍",
-            )
+            yield build_text("exercises", "exercise.time_within_bound_on", times=times, nbytes=nbytes, where=where)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +158,10 @@ class Result(CheckedAnswer):
     def _shown_lines(self) -> list[str]:
         lines = [self.picture] if self.picture else []
         if self.printed.strip():
-            lines += [self.exercise.say(("Your function printed:", "您的函数打印了：")), self.printed.rstrip()]
+            lines += [
+                self.exercise.say(build_text("exercises", "exercise.your_function_printed")),
+                self.printed.rstrip(),
+            ]
         return lines
 
     def _repr_html_(self) -> str:
@@ -210,9 +210,9 @@ def _report_failure(
         location = ""
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
-        when = ("", "") if step is None else (f", step {step + 1}", f"，第 {step + 1} 步")
-        location = exercise.say((f" Look at {who}, chunk {chunk}{when[0]}.", f" 请看 {who}，chunk {chunk}{when[1]}。"))
-    head = exercise.say((f"With {n} ranks: ", f"{n} 个 rank 时：")) if n is not None else ""
+        when = ("", "") if step is None else build_text("exercises", "exercise.step", step=step + 1)
+        location = exercise.say(build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk, when=when))
+    head = exercise.say(build_text("exercises", "exercise.ranks", n=n)) if n is not None else ""
     return Result(
         exercise,
         False,
@@ -229,38 +229,43 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     if task.steps is not None and schedule.steps > task.steps(n):
         most = task.steps(n)
         return exercise.say(
-            (
-                f"With {n} ranks: correct, but it takes {_format_steps(schedule.steps)}; {most} would do.",
-                f"{n} 个 rank 时：结果正确，但用了 {schedule.steps} 步；{most} 步就够。",
+            build_text(
+                "exercises",
+                "exercise.ranks_correct_but_takes",
+                n=n,
+                steps=_format_steps(schedule.steps),
+                most=most,
+                steps_2=schedule.steps,
             )
         )
     if task.one_peer and (crowd := _find_crowd(schedule)) is not None:
         step, whom, many = crowd
         return exercise.say(
-            (
-                f"With {n} ranks: correct, but in step {step + 1} {whom} talks to {many} others in one direction; one "
-                "is allowed.",
-                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 在同一方向上与 {many} 个对象通信；只允许一个。",
-            )
+            build_text("exercises", "exercise.ranks_correct_but_step", n=n, step=step + 1, whom=whom, many=many)
         )
     sent, who = _measure_most_sent(schedule)
     if task.sent is not None and sent > task.sent(n) * (1 + 1e-9):
         return exercise.say(
-            (
-                f"With {n} ranks: correct, but {schedule.who(who)} sends {sent:.4g} buffers; {task.sent(n):.4g} "
-                "would do.",
-                f"{n} 个 rank 时：结果正确，但 {schedule.who(who)} 发送了 {sent:.4g} 份数据；{task.sent(n):.4g} "
-                "份就够。",
+            build_text(
+                "exercises",
+                "exercise.ranks_correct_but_sends",
+                n=n,
+                who=schedule.who(who),
+                sent=f"{sent:.4g}",
+                sent_2=f"{task.sent(n):.4g}",
             )
         )
     if task.partners is not None and (astray := _find_stray_transfer(schedule, task.partners, n)) is not None:
         step, whom, to = astray
         return exercise.say(
-            (
-                f"With {n} ranks: correct, but in step {step + 1} {whom} sends to {to}; here a rank sends "
-                f"{task.partners.rule[0]}.",
-                f"{n} 个 rank 时：结果正确，但第 {step + 1} 步 {whom} 发给了 {to}；"
-                f"这里每个 rank {task.partners.rule[1]}。",
+            build_text(
+                "exercises",
+                "exercise.ranks_correct_but_step_2",
+                n=n,
+                step=step + 1,
+                whom=whom,
+                to=to,
+                rule=task.partners.rule,
             )
         )
     return None
@@ -308,36 +313,42 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
     sent, _ = _measure_most_sent(schedule)
     bound = format_time(trace.bound.time)
     if trace.gap < _REACHED:
-        gap = (f"which reaches the bound of {bound}", f"达到下界 {bound}")
+        gap = build_text("exercises", "exercise.which_reaches_bound", bound=bound)
     else:
-        gap = (f"{trace.gap:.3g} x the bound of {bound}", f"是下界 {bound} 的 {trace.gap:.3g} 倍")
+        gap = build_text("exercises", "exercise.x_bound", gap=f"{trace.gap:.3g}", bound=bound)
     facts = exercise.say(
-        (
-            f"{schedule.ranks} ranks: {_format_steps(schedule.steps)}, the busiest sends {sent:.4g} of its buffer; "
-            f"{task.nbytes} on {topology.name} takes {format_time(trace.time)}, {gap[0]}.",
-            f"{schedule.ranks} 个 rank：{schedule.steps} 步，最忙的 rank 发送 {sent:.4g} 份数据；在 {topology.name} "
-            f"上传 {task.nbytes} 需 {format_time(trace.time)}，{gap[1]}。",
+        build_text(
+            "exercises",
+            "exercise.ranks_busiest_sends_its",
+            ranks=schedule.ranks,
+            steps=_format_steps(schedule.steps),
+            sent=f"{sent:.4g}",
+            task_nbytes=task.nbytes,
+            topology_name=topology.name,
+            trace_time=format_time(trace.time),
+            gap=gap,
+            steps_2=schedule.steps,
         )
     )
     if task.within is not None and trace.gap > task.within:
         reason = exercise.say(
-            (
-                f"Correct, but not within {task.within:g} of the bound. {facts}",
-                f"结果正确，但超过了下界的 {task.within:g} 倍。{facts}",
-            )
+            build_text("exercises", "exercise.correct_but_not_within", within=f"{task.within:g}", facts=facts)
         )
         if trace.bottleneck is not None:
             reason += exercise.say(
-                (
-                    f" {trace.bottleneck}.",
-                    f" 瓶颈：{trace.bottleneck.name}，占用 {100 * trace.bottleneck.share:.3g} %。",
+                build_text(
+                    "exercises",
+                    "exercise.text",
+                    bottleneck=trace.bottleneck,
+                    bottleneck_name=trace.bottleneck.name,
+                    share=f"{100 * trace.bottleneck.share:.3g}",
                 )
             )
         return Result(
             exercise, False, reason, ranks=schedule.ranks, schedule=schedule, trace=trace, printed=attempt.printed
         )
     tried = ", ".join(map(str, attempt.schedules))
-    right = exercise.say((f"Correct for n = {tried}. {facts}", f"n = {tried} 时均正确。{facts}"))
+    right = exercise.say(build_text("exercises", "exercise.correct_n", tried=tried, facts=facts))
     return Result(exercise, True, right, schedule=attempt.schedules[largest], trace=trace, printed=attempt.printed)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import CollsimError
-from ...locale import Text
+from ...locale import Text, build_text
 from ...programs import ProgramRun
 from ...programs.judge import judge
 from ...programs.program import program
@@ -88,7 +88,7 @@ class ProgramExercise(LocalizedTask):
 
     def _wanted(self) -> str:
         numbers = ", ".join(map(str, self.task.ranks))
-        return self.say((f"Tried with {numbers} ranks.", f"用 {numbers} 个 rank 检验。"))
+        return self.say(build_text("exercises", "program_exercise.tried_ranks", numbers=numbers))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,16 +134,10 @@ def judge_runs(exercise: ProgramExercise, runs: Mapping[int, ProgramRun]) -> Pro
     tried = ", ".join(map(str, runs))
     n, run = list(runs.items())[-1]
     if exercise.task.verdict == "hangs":
-        good = (
-            f"It hangs with {tried} ranks, all of them in one cycle.",
-            f"{tried} 个 rank 时都挂起，所有 rank 在同一个环里。",
-        )
+        good = build_text("exercises", "program_exercise.hangs_ranks_all_them", tried=tried)
     else:
         share = f"{_share(exercise.task, run):.4g}"
-        good = (
-            f"Right with {tried} ranks. With {n} the busiest sends {share} buffers.",
-            f"{tried} 个 rank 时均正确。{n} 个 rank 时最忙的发送 {share} 个缓冲区。",
-        )
+        good = build_text("exercises", "program_exercise.right_ranks_busiest_sends", tried=tried, n=n, share=share)
     return ProgramResult(exercise, True, exercise.say(good), run)
 
 
@@ -198,26 +192,17 @@ def _find_fault(task: ProgramTask, n: int, run: ProgramRun) -> Text | None:
     """What is wrong with a run, or None."""
     reason = run.explanation("en"), run.explanation("zh")
     if any(event.kind == "collective" for event in run.execution.events):
-        return (
-            f"With {n} ranks: it calls a collective of the library; here only sends and receives count.",
-            f"{n} 个 rank 时：它调用了库的集合通信；这里只允许发送和接收。",
-        )
+        return build_text("exercises", "program_exercise.ranks_calls_collective_library", n=n)
     if task.verdict == "hangs":
         if run.verdict != "hangs":
-            return f"With {n} ranks: it does not hang. {reason[0]}", f"{n} 个 rank 时：它没有挂起。{reason[1]}"
+            return build_text("exercises", "program_exercise.ranks_does_not_hang", n=n, reason=reason)
         if len(run.cycle or ()) < n:
-            return (
-                f"With {n} ranks: it hangs, but not all of them are in one cycle: {reason[0]}",
-                f"{n} 个 rank 时：它挂起了，但并非所有 rank 都在同一个环里：{reason[1]}",
-            )
+            return build_text("exercises", "program_exercise.ranks_hangs_but_not", n=n, reason=reason)
         return None
     if run.verdict != "right":
-        return f"With {n} ranks: {reason[0]}", f"{n} 个 rank 时：{reason[1]}"
+        return build_text("exercises", "program_exercise.ranks", n=n, reason=reason)
     share = _share(task, run)
     if task.sent is not None and share > task.sent(n) * (1 + 1e-9):
         most = f"{task.sent(n):.4g}"
-        return (
-            f"With {n} ranks: right, but the busiest rank sends {share:.4g} buffers; {most} would do.",
-            f"{n} 个 rank 时：结果正确，但最忙的 rank 发送 {share:.4g} 个缓冲区；{most} 个就够。",
-        )
+        return build_text("exercises", "program_exercise.ranks_right_but_busiest", n=n, share=f"{share:.4g}", most=most)
     return None

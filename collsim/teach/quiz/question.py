@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...errors import CollsimError
-from ...locale import LANGUAGES, Text, build_text
+from ...locale import LANGUAGES, Text, build_text, map_languages
 from ...units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time
 
 Unit = Literal["bytes", "time", "rate", "count", "factor"]
@@ -168,18 +168,14 @@ class Question:
             "kind": self.kind,
             "topic": self.topic,
             "unit": self.unit,
-            "text": _map_languages(self.ask),
-            "why": _map_languages(self.explanation),
+            "text": map_languages(self.ask),
+            "why": map_languages(self.explanation),
             "answer": float(self.answer) if self.kind == "number" else int(self.answer),
             "tolerance": 0.0 if self.unit == "count" else self.tolerance,
             "shown": format_answer_value(self.answer, self.unit) if self.kind == "number" else None,
-            "choices": [{"text": _map_languages(c.text), "why": _map_languages(c.reason)} for c in self.choices],
+            "choices": [{"text": map_languages(c.text), "why": map_languages(c.reason)} for c in self.choices],
             "links": list(self.links),
         }
-
-
-def _map_languages(text: Text) -> dict[str, str]:
-    return dict(zip(LANGUAGES, text, strict=True))
 
 
 def format_answer_value(value: float, unit: Unit) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, TopologyError, describe_unknown
+from ...locale import LANGUAGES, translate
 from ...topology import Topology
 from ...units import format_bandwidth
 from ..layout.arrangement import lay_out
@@ -137,17 +138,14 @@ def _list_kinds(topology: Topology, stage: StageLayout, language: str) -> list[t
 
 def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, language: str) -> str:
     """`IB NDR, 50 GB/s each way`; `4 × IB NDR, ...` where a drawn link stands for several."""
-    if language == "zh":
-        rated = f"{format_bandwidth(rate)} 每个方向"
-    else:
-        rated = f"{format_bandwidth(rate)} each way"
+    rated = translate(language, "pictures", "draw.each_way", rate=format_bandwidth(rate))
     if label == format_bandwidth(cable_rate):  # a generic cable is called by its rate
         return rated
     if rate > 1.01 * cable_rate:
         several = f"{rate / cable_rate:.3g} × "
     else:
         several = ""
-    return f"{several}{label or words.capitalise(words.name_kind(kind)[language == 'zh'])}, {rated}"
+    return f"{several}{label or words.capitalise(words.name_kind(kind)[LANGUAGES.index(language)])}, {rated}"
 
 
 def _get_colour(kind: str) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, Sentence
+from ...locale import translate
 from ..sentences import words
 from ..timeline.document import build_timeline
 from ..timeline.timeline_types import Timeline
@@ -388,10 +389,8 @@ class Film:
         )
         if not count:
             step_text = ""
-        elif self.language == "en":
-            step_text = f"step {step + 1} of {count}, {phase}"
         else:
-            step_text = f"第 {step + 1} 步，共 {count} 步，{phase}"
+            step_text = translate(self.language, "pictures", "film.step", number=step + 1, count=count, phase=phase)
         clock = f"{words.format_duration(t)} / {words.format_duration(self.time)}"
         pen.text((12 * _FINE, base + 6 * _FINE), step_text, fill=palette.INK, font=self._get_font(12))
         pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=palette.INK, font=self._get_font(12), anchor="ra")

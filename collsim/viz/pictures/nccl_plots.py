@@ -15,7 +15,8 @@ from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
 from . import palette
-from .plots import _build_cell, _choose_text, _clean_axes, _format_tick, _get_axes
+from .plots import _build_cell, _clean_axes, _format_tick, _get_axes, write_label
+from .still import choose_language
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,10 @@ _HUES = dict(
     )
 )
 _SCALES = {"time": 1.0, "busbw": 1e-9}
+
+
+#: Sizes that have a mark of their own: from, to, key of the label.
+_BANDS = ((2**24, 2**62, "large"), (2**16, 2**24, "middle"), (0, 2**16, "small"))
 
 
 def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, language: str = "en") -> Axes:
@@ -61,25 +66,25 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, langu
         ours, believed = ("predicted_busbw", "tuner_busbw")
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
     y = line[ours].to_numpy() * scale
-    within = _choose_text(language, f"within {NEAR:g}×", f"{NEAR:g} 倍以内")
+    within = write_label(language, "nccl_plots.within", near=f"{NEAR:g}")
     ax.fill_between(x, y / NEAR, y * NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0, label=within)
     if line[believed].notna().any():
-        tuner = _choose_text(language, "what NCCL's tuner believes", "NCCL tuner 的估计")
+        tuner = write_label(language, "nccl_plots.nccl_s_tuner_believes")
         ax.plot(x, line[believed].to_numpy() * scale, "--", color=palette.EDGE, linewidth=1.4, label=tuner)
-    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=_choose_text(language, "predicted", "预测"))
+    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=write_label(language, "nccl_plots.predicted"))
     ax.plot(
         x,
         line[what].to_numpy() * scale,
         "o",
         color=palette.INK,
         markersize=5,
-        label=_choose_text(language, "measured", "实测"),
+        label=write_label(language, "nccl_plots.measured"),
     )
     _format_size_axis(ax, language)
     ax.set_yscale("log")
     if what == "time":
         ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
-        ax.set_ylabel(_choose_text(language, "time", "时间"))
+        ax.set_ylabel(write_label(language, "nccl_plots.time"))
     else:
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylabel("busbw, GB/s")
@@ -112,32 +117,30 @@ def predicted_against_measured(
     ends = np.array([min(x.min(), y.min()) / 1.5, max(x.max(), y.max()) * 1.5])
     for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
         inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
-        label = _choose_text(
-            language,
-            f"within {factor:g}×: {words.format_percent(inside)}",
-            f"{factor:g} 倍以内：{words.format_percent(inside)}",
+        label = write_label(
+            language, "nccl_plots.share_within", factor=f"{factor:g}", inside=words.format_percent(inside)
         )
         ax.fill_between(
             ends, ends / factor, ends * factor, color=palette.USE["room"], alpha=alpha, linewidth=0, label=label
         )
     ax.plot(ends, ends, color=palette.EDGE, linewidth=1)
-    for (low, high, en, zh), color, marker in zip(_list_bands(), palette.SERIES, "o^s", strict=False):
+    for (low, high, key), color, marker in zip(_BANDS, palette.SERIES, "o^s", strict=False):
         band = (table["nbytes"] >= low) & (table["nbytes"] < high)
         if band.any():
-            ax.plot(x[band], y[band], marker, color=color, markersize=4, label=_choose_text(language, en, zh))
+            ax.plot(
+                x[band], y[band], marker, color=color, markersize=4, label=write_label(language, f"nccl_plots.{key}")
+            )
     ax.set_xscale("log")
     ax.set_yscale("log")
-    unit = ""
     for axis in (ax.xaxis, ax.yaxis):
         if what == "time":
             axis.set_major_formatter(lambda value, _: words.format_duration(value))
         else:
             axis.set_major_formatter("{x:g}")
-            unit = " busbw, GB/s"
     ax.set_xlim(*ends)
     ax.set_ylim(*ends)
-    ax.set_xlabel(_choose_text(language, f"measured{unit or ' time'}", f"实测{unit or '时间'}"))
-    ax.set_ylabel(_choose_text(language, f"predicted{unit or ' time'}", f"预测{unit or '时间'}"))
+    ax.set_xlabel(write_label(language, f"nccl_plots.measured_{what}"))
+    ax.set_ylabel(write_label(language, f"nccl_plots.predicted_{what}"))
     ax.legend(frameon=False, fontsize=8, loc="upper left")
     return _clean_axes(ax, "both", language)
 
@@ -164,7 +167,7 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
     titles = []
     for row, run in enumerate(runs):
         part = table[table["run"] == run]
-        titles.append(_choose_text(language, part["title"].iloc[0], part["title_zh"].iloc[0]))
+        titles.append(part["title_zh" if choose_language(language) == "zh" else "title"].iloc[0])
         grown = 6 + 2.4 * np.clip(np.log2(part["nbytes"].to_numpy(float)) - 6, 0, 26)
         ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=palette.INK, alpha=0.45, linewidths=0)
         large = part[part["nbytes"] >= 2**24]["ratio"]
@@ -179,8 +182,7 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
     ticks = [t for t in (0.1, 0.25, 0.5, 1, 2, 4, 10) if ax.get_xlim()[0] <= t <= ax.get_xlim()[1]]
     ax.set_xticks(ticks, [f"{t:g}×" for t in ticks])
     ax.minorticks_off()
-    en = "predicted ÷ measured time\nbar: median from 16 MiB on; larger dots: larger sizes"
-    ax.set_xlabel(_choose_text(language, en, "预测时间 ÷ 实测时间\n竖线：16 MiB 以上的中位数；点越大，数据量越大"))
+    ax.set_xlabel(write_label(language, "nccl_plots.predicted_over_measured"))
     return _clean_axes(ax, "x", language)
 
 
@@ -213,8 +215,8 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     every = max(1, -(-len(sizes) // 12))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(int(s)) for s in sizes[::every]])
     ax.set_yticks(range(len(nodes)), [str(n) for n in nodes])
-    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
-    ax.set_ylabel(_choose_text(language, "nodes", "节点数"))
+    ax.set_xlabel(write_label(language, "nccl_plots.size_nccl_tests"))
+    ax.set_ylabel(write_label(language, "nccl_plots.nodes"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
     _clean_axes(ax, "both", language)
     ax.grid(visible=False)
@@ -241,15 +243,18 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
             marker=marker,
             markersize=4,
             linewidth=2,
-            label=_choose_text(language, f"{name}, predicted", f"{name}，预测"),
+            label=write_label(language, "nccl_plots.predicted_of", name=name),
         )
-        believed = _choose_text(language, f"{name}, NCCL's tuner", f"{name}，NCCL tuner")
+        believed = write_label(language, "nccl_plots.tuner_of", name=name)
         ax.plot(x, table[f"{name}_tuner"], "--", color=color, linewidth=1.2, alpha=0.8, label=believed)
     _format_size_axis(ax, language)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(lambda v, _: words.format_duration(v))
-    ax.set_ylabel(_choose_text(language, "time", "时间"))
-    who = (_choose_text(language, "predicted", "预测"), _choose_text(language, "NCCL's tuner", "NCCL tuner"))
+    ax.set_ylabel(write_label(language, "nccl_plots.time"))
+    who = (
+        write_label(language, "nccl_plots.predicted"),
+        write_label(language, "nccl_plots.tuner"),
+    )
     lines = []
     for crossing, style, source, column in (
         (result.crossing, "-", who[0], ""),
@@ -258,23 +263,13 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
         if crossing is not None:
             ax.axvline(crossing, color=palette.INK, linewidth=1.2, linestyle=style)
             size = format_bytes(_round_bytes(crossing))
-            lines.append(
-                _choose_text(
-                    language, f"{source}: the ring is ahead from {size} on", f"{source}：从 {size} 起 ring 更快"
-                )
-            )
+            lines.append(write_label(language, "nccl_plots.ring_ahead_from_on", source=source, size=size))
         else:
             last = table.iloc[-1]
             if last[f"ring{column}"] <= last[f"tree{column}"]:
-                lines.append(
-                    _choose_text(language, f"{source}: the ring is ahead at every size", f"{source}：ring 始终更快")
-                )
+                lines.append(write_label(language, "nccl_plots.ring_ahead_at_every", source=source))
             else:
-                lines.append(
-                    _choose_text(
-                        language, f"{source}: the ring never overtakes the tree", f"{source}：ring 没有反超 tree"
-                    )
-                )
+                lines.append(write_label(language, "nccl_plots.ring_never_overtakes_tree", source=source))
     ax.set_title("\n".join(lines), fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "both", language)
@@ -294,7 +289,7 @@ def _require_columns(table: pd.DataFrame, columns: set[str], maker: str) -> None
 def _format_size_axis(ax: Axes, language: str) -> None:
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(_format_tick)
-    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_xlabel(write_label(language, "nccl_plots.size_nccl_tests"))
 
 
 def _round_bytes(nbytes: float) -> int:
@@ -302,11 +297,3 @@ def _round_bytes(nbytes: float) -> int:
     unit = 1024 ** max(0, int(np.log2(max(nbytes, 1)) // 10))
     whole: int = round(float(f"{nbytes / unit:.2g}") * unit)
     return whole
-
-
-def _list_bands() -> tuple[tuple[int, int, str, str], ...]:
-    return (
-        (2**24, 2**62, "16 MiB and more", "16 MiB 及以上"),
-        (2**16, 2**24, "64 KiB to 16 MiB", "64 KiB 至 16 MiB"),
-        (0, 2**16, "below 64 KiB", "小于 64 KiB"),
-    )

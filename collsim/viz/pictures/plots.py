@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ...analysis.ranking import round_time, sort_table
 from ...display.markup import bind_units
 from ...errors import CollsimError
+from ...locale import translate
 from ...units import format_bytes
 from ..layout.arrangement import lay_out
 from ..sentences import words
@@ -80,7 +81,7 @@ def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = 
         >>> plots.time_over_size(frame).get_ylabel()
         'time'
     """
-    return _plot_over_size(frame, "time", _choose_text(language, "time", "时间"), ax, language, logarithmic=True)
+    return _plot_over_size(frame, "time", write_label(language, "plots.time"), ax, language, logarithmic=True)
 
 
 def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
@@ -142,19 +143,11 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
     ax.invert_yaxis()
     ax.set_xlim(0, 116)
     ax.set_xticks(range(0, 101, 20))
-    ax.set_xlabel(
-        _choose_text(
-            language,
-            "busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)",
-            "忙碌时间占全程的百分比（字节 ÷ 带宽 ÷ 时间，单向）",
-        )
-    )
+    ax.set_xlabel(write_label(language, "plots.busy_run_bytes_bandwidth"))
     more = ""
     if left_out := len(used) - len(order):
         top = words.format_percent(float(share[order[-1]]))
-        more = "\n" + _choose_text(
-            language, f"{left_out} more links, none above {top}", f"另外 {left_out} 条链路，都不超过 {top}"
-        )
+        more = "\n" + write_label(language, "plots.more_links_none_above", left_out=left_out, top=top)
     ax.set_title(_build_title(trace, language) + more, fontsize=10, loc="left")
     return _clean_axes(ax, "x", language)
 
@@ -194,10 +187,8 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
             linewidth=2.4 if row["hot"] else 1.6,
             linestyle=_DASHES[number % len(_DASHES)],
         )
-    ax.set_xlabel(_choose_text(language, f"time, {unit}", f"时间，{unit}"))
-    ax.set_ylabel(
-        _choose_text(language, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB")
-    )
+    ax.set_xlabel(write_label(language, "plots.time_in", unit=unit))
+    ax.set_ylabel(write_label(language, "plots.bytes_so_far_busiest"))
     ax.set_ylim(bottom=0)
     ax.set_xlim(0, max(trace.time * factor, 1e-12))
     ax.set_title(_build_title(trace, language), fontsize=10, loc="left")
@@ -259,11 +250,11 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     ax.set_ylim(lanes - 0.4, -0.6)
     hidden = s.endpoints - lanes
     if hidden:
-        more = _choose_text(language, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示")
+        more = write_label(language, "plots.more_endpoints_not_shown", hidden=hidden)
     else:
         more = ""
-    ax.set_xlabel(_choose_text(language, f"time, {unit}", f"时间，{unit}") + more)
-    ax.set_title(_build_title(trace, language, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
+    ax.set_xlabel(write_label(language, "plots.time_in", unit=unit) + more)
+    ax.set_title(_build_title(trace, language, "plots.title_who_sends_when"), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.06))
     return _clean_axes(ax, "x", language)
@@ -310,9 +301,9 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     every = max(1, math.ceil(len(sizes) / 6))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(s) for s in sizes[::every]])
     ax.set_yticks(range(len(ranks)), [str(r) for r in ranks])
-    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
-    ax.set_ylabel(_choose_text(language, "ranks", "rank 数"))
-    ax.set_title(_choose_text(language, "The fastest algorithm", "最快的算法"), fontsize=10, loc="left")
+    ax.set_xlabel(write_label(language, "plots.size_nccl_tests"))
+    ax.set_ylabel(write_label(language, "plots.ranks"))
+    ax.set_title(write_label(language, "plots.fastest_algorithm"), fontsize=10, loc="left")
     if names:
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     _clean_axes(ax, "both", language)
@@ -343,7 +334,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
     y = np.arange(len(top))
     # a bar for all links of a kind is full and red, one for a single link blue and hatched
-    looks = {"kind": (palette.USE["full"], "", _choose_text(language, "all {}", "全部 {}"))}
+    looks = {"kind": (palette.USE["full"], "", write_label(language, "plots.all"))}
     bars = [looks.get(what, (palette.USE["room"], "//", "{}")) for what in top["what"]]
     ax.barh(
         y,
@@ -366,7 +357,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
         )
     ax.invert_yaxis()
     ax.set_xlim(0, max([10.0, *(115 * top["doubled"])]))
-    ax.set_xlabel(_choose_text(language, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
+    ax.set_xlabel(write_label(language, "plots.time_saved_twice_bandwidth"))
     return _clean_axes(ax, "x", language)
 
 
@@ -417,8 +408,8 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.2, 1.5, 2, 3, 5, 7)))  # the curve rarely spans a power of ten
     ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(_choose_text(language, "chunks", "chunk 数"))
-    ax.set_ylabel(_choose_text(language, "time", "时间"))
+    ax.set_xlabel(write_label(language, "plots.chunks"))
+    ax.set_ylabel(write_label(language, "plots.time"))
     if len(chunked):
         ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "both", language)
@@ -458,7 +449,7 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
         )
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()
-    ax.set_xlabel(_choose_text(language, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
+    ax.set_xlabel(write_label(language, "plots.bytes_over_all_links"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
     return _clean_axes(ax, "x", language)
 
@@ -498,11 +489,15 @@ def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     return created
 
 
-def _choose_text(language: str, en: str, zh: str) -> str:
-    """The text in the language that was asked for (in English where no font has the characters)."""
-    if language == "zh" and choose_language(language) == "zh":
-        return zh
-    return en
+def write_label(language: str, key: str, **values: object) -> str:
+    """A text of the catalog of pictures in a language, in English where no font has its characters.
+
+    Args:
+        language: `en` or `zh`.
+        key: Of the text.
+        values: What stands in its braces.
+    """
+    return translate(choose_language(language), "pictures", key, **values)
 
 
 def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], language: str) -> Axes:
@@ -521,12 +516,15 @@ def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], language: str) -> Axe
     return ax
 
 
-def _build_title(trace: Trace, language: str, more: tuple[str, str] = ("", "")) -> str:
+def _build_title(trace: Trace, language: str, key: str = "plots.title") -> str:
     """What ran where, in as many lines as it needs."""
-    what, where = trace.schedule.label, trace.topology.name
-    size, took = format_bytes(trace.nbytes), words.format_duration(trace.time)
-    title = _choose_text(
-        language, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}"
+    title = write_label(
+        language,
+        key,
+        what=trace.schedule.label,
+        where=trace.topology.name,
+        size=format_bytes(trace.nbytes),
+        took=words.format_duration(trace.time),
     )
     return textwrap.fill(bind_units(title), _LONGEST_LINE)
 
@@ -557,7 +555,7 @@ def _plot_over_size(
     if "topology" in good.columns and good["topology"].nunique() > 1:
         by.append("topology")
     lines = _build_lines(good, by, column, {"busbw": 1e-9}.get(column, 1.0))
-    drawn = draw_lines(ax, lines, logarithmic, _choose_text(language, "{count} more", "另外 {count} 条"))
+    drawn = draw_lines(ax, lines, logarithmic, write_label(language, "plots.count_more"))
     ax.set_xscale("log", base=2)
     if logarithmic:
         ax.set_yscale("log")
@@ -565,7 +563,7 @@ def _plot_over_size(
     else:
         ax.set_ylim(bottom=0)
     ax.xaxis.set_major_formatter(_format_tick)
-    ax.set_xlabel(_choose_text(language, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_xlabel(write_label(language, "plots.size_nccl_tests"))
     ax.set_ylabel(label)
     if ax.get_figure(root=True).get_layout_engine() is not None:  # type: ignore[union-attr]
         name_ends(ax, lines, drawn)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...locale import translate
 from ..layout.geometry import Box
 from ..sentences import words
 from ..timeline.document import build_timeline
@@ -354,12 +355,8 @@ def _draw_table(ax: Axes, document: Timeline, language: str, family: list[str], 
             weight = "normal"
         ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
 
-    if language == "en":
-        head = ("bytes, busiest link", "busy")
-    else:
-        head = ("字节（最忙的一条）", "占用")
-    put(right - 90, top + 14, head[0], 10, palette.INK3, side="right")
-    put(right, top + 14, head[1], 10, palette.INK3, side="right")
+    for key, x in (("still.bytes_of_busiest", right - 90), ("still.busy", right)):
+        put(x, top + 14, translate(language, "pictures", key), 10, palette.INK3, side="right")
     for number, row in enumerate(document["rows"], start=1):
         y = top + 14 + number * _ROW
         busiest = max(row["links"], key=lambda i: part[i])

@@ -13,8 +13,7 @@ from ...files import replace_file
 from ...train.scaling_study import SCALING_KINDS
 from ...train.workload.step_graph import COMPUTE
 from . import palette
-from .plots import _clean_axes, _get_axes, _require_columns
-from .still import choose_language
+from .plots import _clean_axes, _get_axes, _require_columns, write_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,28 +22,6 @@ if TYPE_CHECKING:
     from ...train import StepTrace
     from ...train.workload.step_graph import StepTask
 
-_WORDS = {
-    "compute": ("computing", "计算"),
-    "network": ("network", "网络"),
-    "exposed": ("waits for the network", "等待网络"),
-    "time": ("time, ms", "时间，毫秒"),
-}
-_SCALING = {
-    "weak": ("weak: the batch grows with the GPUs", "弱扩展：批量随 GPU 增长"),
-    "strong": ("strong: the same batch", "强扩展：批量不变"),
-    "efficiency_node": ("against the first row's nodes", "相对第一行的节点"),
-    "efficiency_gpu": ("against one GPU by itself", "相对单独一个 GPU"),
-    "gpus": ("GPUs", "GPU 数"),
-    "efficiency": ("efficiency", "效率"),
-}
-_LOSSES = {
-    "own": ("the slow GPU's own", "慢 GPU 自己的"),
-    "lost": ("lost by all GPUs together", "所有 GPU 合计的损失"),
-    "seconds": ("GPU-seconds a step", "每步的 GPU·秒"),
-    "stops": ("the job stops", "作业停止"),
-    "cable": ("without {name}", "没有 {name}"),
-    "slow": ("{name} computes {factor:g} times as long", "{name} 的计算时间为 {factor:g} 倍"),
-}
 _FORWARD, _BACKWARD, _OTHER = palette.TINT["room"], palette.USE["room"], palette.IDLE
 
 
@@ -59,10 +36,6 @@ def plot(trace: StepTrace, ax: Axes | None = None, language: str = "en") -> Axes
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
     """
-    if choose_language(language) == "zh":
-        word = 1
-    else:
-        word = 0
     lanes = trace.step.lanes
     ax = _get_axes(ax, 9.0, 1.2 + 1.1 * len(lanes))
     critical = set(trace.critical_path)
@@ -78,10 +51,16 @@ def plot(trace: StepTrace, ax: Axes | None = None, language: str = "en") -> Axes
                 ax.barh(row, spent, 0.8, begin, color=_get_colour(task), **edge)
     _draw_waits(trace, ax)
     ax.set_yticks(range(2 * len(lanes)))
-    ax.set_yticklabels([f"{_name_lane(ranks)}, {_WORDS[s][word]}" for ranks in lanes for s in ("compute", "network")])
+    ax.set_yticklabels(
+        [
+            f"{_name_lane(ranks)}, {write_label(language, f'training_plots.{s}')}"
+            for ranks in lanes
+            for s in ("compute", "network")
+        ]
+    )
     ax.set_ylim(2 * len(lanes) - 0.4, -0.6)
     ax.set_xlim(0, max(1e3 * trace.time, 1e-9))
-    ax.set_xlabel(_WORDS["time"][word])
+    ax.set_xlabel(write_label(language, "training_plots.time"))
     ax.set_title(f"{trace.step.model.name}, {trace.step.label}", loc="left")
     return _clean_axes(ax, "x", language)
 
@@ -128,10 +107,6 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language
     Raises:
         CollsimError: For a kind that is neither.
     """
-    if choose_language(language) == "zh":
-        word = 1
-    else:
-        word = 0
     ax = _get_axes(ax, 7.0, 4.2)
     for number, (kind, table) in enumerate(tables.items()):
         require_word("kind of scaling", kind, SCALING_KINDS)
@@ -139,7 +114,7 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language
         for column, style in (("efficiency_node", "-"), ("efficiency_gpu", "--")):
             present = table.dropna(subset=[column])
             if len(present):
-                label = f"{_SCALING[kind][word]}, {_SCALING[column][word]}"
+                label = ", ".join(write_label(language, f"training_plots.{key}") for key in (kind, column))
                 look: dict[str, Any] = {"color": palette.SERIES[number], "linestyle": style, "marker": "o"}
                 ax.plot(present["gpus"], 100 * present[column], label=label, **look)
     counts = sorted({int(n) for table in tables.values() for n in table["gpus"]})
@@ -147,8 +122,8 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language
     ax.set_xticks(counts, [str(n) for n in counts])
     ax.minorticks_off()
     ax.set_ylim(0, 105)
-    ax.set_xlabel(_SCALING["gpus"][word])
-    ax.set_ylabel(f"{_SCALING['efficiency'][word]}, %")
+    ax.set_xlabel(write_label(language, "training_plots.gpus"))
+    ax.set_ylabel(write_label(language, "training_plots.efficiency"))
     ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "both", language)
 
@@ -162,26 +137,26 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") ->
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
     """
-    if choose_language(language) == "zh":
-        word = 1
-    else:
-        word = 0
     _require_columns(table, {"what", "name", "factor", "own", "lost"}, "train.time_faults")
     ax = _get_axes(ax, 7.5, 0.9 + 0.5 * len(table))
     names = []
     for position, row in enumerate(table.to_dict("records")):
-        names.append(_LOSSES[row["what"]][word].format(name=row["name"], factor=row["factor"]))
+        names.append(
+            write_label(language, f"training_plots.{row['what']}", name=row["name"], factor=f"{row['factor']:g}")
+        )
         if math.isnan(row["lost"]):
-            ax.text(0, position, f" {_LOSSES['stops'][word]}", va="center", color=palette.USE["full"])
+            ax.text(
+                0, position, f" {write_label(language, 'training_plots.stops')}", va="center", color=palette.USE["full"]
+            )
             continue
         ax.barh(position - 0.18, row["lost"], 0.36, color=palette.SERIES[0])
         if not math.isnan(row["own"]):
             ax.barh(position + 0.18, row["own"], 0.36, color=palette.SERIES[1])
     for number, kind in enumerate(("lost", "own")):
-        ax.barh(0, 0, color=palette.SERIES[number], label=_LOSSES[kind][word])
+        ax.barh(0, 0, color=palette.SERIES[number], label=write_label(language, f"training_plots.{kind}"))
     ax.set_yticks(range(len(table)), names)
     ax.set_ylim(len(table) - 0.4, -0.6)
-    ax.set_xlabel(_LOSSES["seconds"][word])
+    ax.set_xlabel(write_label(language, "training_plots.seconds"))
     ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "x", language)
 

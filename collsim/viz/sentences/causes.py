@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ...locale import LANGUAGES, Text, build_text, join_texts, list_items, repeat_text
+from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
 from ...registry import find_schedule_algorithm
 from ...simulate.run import simulate
 from ...units import format_bytes
@@ -37,7 +37,7 @@ def describe_bottleneck(trace: Trace) -> dict[str, dict[str, str]] | None:
     subject = _name_subject(trace, limit)
     text, more = _describe_limit(trace, limit, subject), _describe_gains(trace, limit)
     texts = {"text": text, "more": more, "short": subject}
-    return {part: dict(zip(LANGUAGES, words_of_part, strict=True)) for part, words_of_part in texts.items()}
+    return {part: map_languages(words_of_part) for part, words_of_part in texts.items()}
 
 
 def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:

@@ -38,6 +38,18 @@ def name_endpoint(schedule: Schedule, endpoint: int) -> Text:
     return build_text("sentences", "names.helper", helper=helper, number=number)
 
 
+def name_box(schedule: Schedule, endpoint: int) -> Text:
+    """`rank 3`, `server`, `server 1`, as a label of a box.
+
+    Args:
+        schedule: The schedule.
+        endpoint: An endpoint of the schedule.
+    """
+    if endpoint >= schedule.ranks and schedule.endpoints - schedule.ranks == 1:
+        return name_helpers(schedule)
+    return name_endpoint(schedule, endpoint)
+
+
 def name_ranks(schedule: Schedule, endpoints: list[int]) -> Text:
     """`ranks 0, 2 and the server`; `12 ranks` where they are too many to name.
 
@@ -75,10 +87,7 @@ def name_device(trace: Trace, device: int) -> Text:
     topology = trace.topology
     endpoints = np.flatnonzero(topology.endpoint_device[trace.placement] == device)
     if len(endpoints):
-        endpoint = int(endpoints[0])
-        if endpoint >= trace.schedule.ranks and trace.schedule.endpoints - trace.schedule.ranks == 1:
-            return name_helpers(trace.schedule)
-        return name_endpoint(trace.schedule, endpoint)
+        return name_box(trace.schedule, int(endpoints[0]))
     name = str(topology.devices.name[device])
     match = re.fullmatch(r"(?:node\d+/|fabric/)?([a-z_]+?)(\d*)", name)
     if match is None:

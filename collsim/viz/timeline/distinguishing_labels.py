@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ...locale import Text, repeat_text
+from ...locale import Text, build_text, join_texts, list_items, repeat_text
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
 from ..sentences.names import name_device_kind
@@ -31,12 +31,12 @@ def distinguish_labels(trace: Trace, labels: Sequence[Text], links: Sequence[Lin
     for label in dict.fromkeys(labels):
         twins = [i for i, other in enumerate(labels) if other == label]
         if len(twins) > 1:
-            for i, (en, zh) in zip(twins, _find_differences(trace, [links[i] for i in twins]), strict=True):
-                is_product = en.startswith(label[0])  # NVLink 2 ×1
+            for i, difference in zip(twins, _find_differences(trace, [links[i] for i in twins]), strict=True):
+                is_product = difference[0].startswith(label[0])  # NVLink 2 ×1
                 if is_product:
-                    result[i] = (en, zh)
+                    result[i] = difference
                 else:
-                    result[i] = (f"{label[0]}, {en}", words.tidy_spaces(f"{label[1]}，{zh}"))
+                    result[i] = words.tidy_text(join_texts("clauses", [label, difference]))
     return result
 
 
@@ -47,7 +47,7 @@ def _find_differences(trace: Trace, classes: list[Links]) -> list[Text]:
         known_texts = [text for text in texts if text is not None]
         if len(known_texts) == len(texts) == len(set(texts)):
             return known_texts
-    return [(f"class {i + 1}", f"第 {i + 1} 类") for i in range(len(classes))]
+    return [build_text("timeline", "distinguishing_labels.class", i=i + 1) for i in range(len(classes))]
 
 
 def _describe_product(trace: Trace, links: Links) -> Text | None:
@@ -55,7 +55,7 @@ def _describe_product(trace: Trace, links: Links) -> Text | None:
     table = trace.topology.links
     names = {table.cables[table.cable[i]].label for i in links}
     if len(names) == 1:
-        return (name := names.pop(), name)
+        return repeat_text(names.pop())
     return None
 
 
@@ -67,7 +67,7 @@ def _describe_ends(trace: Trace, links: Links) -> Text | None:
         return None
     a, b = ends.pop()
     if a != b:
-        return (f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}")
+        return tuple(f"{src} → {dst}" for src, dst in zip(a, b, strict=True))
     return None
 
 
@@ -83,8 +83,8 @@ def _describe_levels(trace: Trace, links: Links) -> Text | None:
 def _join_names(names: list[Text]) -> Text:
     """Two kinds of device, or one that is joined to its like."""
     if len(names) == 1:
-        return f"{names[0][0]} to {names[0][0]}", f"{names[0][1]}之间"
-    return f"{names[0][0]} and {names[1][0]}", f"{names[0][1]} 与 {names[1][1]}"
+        return build_text("timeline", "distinguishing_labels.to", name=names[0])
+    return build_text("timeline", "distinguishing_labels.and", first=names[0], second=names[1])
 
 
 def _name_device(trace: Trace, device: int) -> Text:
@@ -114,10 +114,10 @@ def _describe_parity(trace: Trace, links: Links) -> Text | None:
     known = [side for side in sides if side is not None]
     if not known or any(len(side) != 1 for side in known):
         return None
-    names = [(("even", "偶数"), ("odd", "奇数"))[side.pop()] for side in known]
+    names = [build_text("timeline", f"distinguishing_labels.{('even', 'odd')[side.pop()]}") for side in known]
     if len(names) == 1:
-        return f"{names[0][0]} ranks", f"{names[0][1]} rank"
-    return f"{names[0][0]} to {names[1][0]}", f"{names[0][1]}到{names[1][1]}"
+        return build_text("timeline", "distinguishing_labels.ranks_of_parity", parity=names[0])
+    return build_text("timeline", "distinguishing_labels.from_to", first=names[0], second=names[1])
 
 
 def _describe_distance(trace: Trace, links: Links) -> Text | None:
@@ -126,38 +126,42 @@ def _describe_distance(trace: Trace, links: Links) -> Text | None:
     far = sorted({abs(a - b) for a, b in ends})
     if min(map(min, ends)) < 0 or len(far) > 2:
         return None
-    return f"ranks {' or '.join(map(str, far))} apart", f"相距 {' 或 '.join(map(str, far))} 的 rank"
+    return build_text(
+        "timeline",
+        "distinguishing_labels.ranks_apart",
+        far=join_texts("or", map(str, far)),
+    )
 
 
 def _describe_ranks(trace: Trace, links: Links) -> Text | None:
     """`of ranks 0 and 4`, `of ranks 8 to 15`."""
     ranks = sorted({r for pair in _find_ranks(trace, links) for r in pair if r >= 0})
-    return _format_numbers("rank", "rank", ranks)
+    return _format_numbers("rank", ranks)
 
 
 def _describe_nodes(trace: Trace, links: Links) -> Text | None:
     """`of node 3`."""
     node, table = trace.topology.devices.node, trace.topology.links
     nodes = sorted({int(n) for i in links for n in (node[table.src[i]], node[table.dst[i]]) if n >= 0})
-    return _format_numbers("node", "节点", nodes)
+    return _format_numbers("node", nodes)
 
 
-def _format_numbers(word: str, word_zh: str, numbers: list[int]) -> Text | None:
+def _format_numbers(noun: Literal["rank", "node"], numbers: list[int]) -> Text | None:
     if not numbers:
         return None
-    plural = "s" * (len(numbers) > 1)
     if numbers[-1] - numbers[0] == len(numbers) - 1 and len(numbers) > 2:
-        return f"of {word}s {numbers[0]} to {numbers[-1]}", f"{word_zh} {numbers[0]}–{numbers[-1]}"
+        key = f"distinguishing_labels.of_{noun}s_from_to"
+        return build_text("timeline", key, first=numbers[0], last=numbers[-1])
     if len(numbers) > _FEW:
         return None
-    texts = [str(n) for n in numbers]
-    return f"of {word}{plural} {words.join_list(texts)}", f"{word_zh} {words.join_list(texts, True)}"
+    listed = list_items([str(n) for n in numbers])
+    return build_text("timeline", f"distinguishing_labels.of_{noun}s", count=len(numbers), numbers=listed)
 
 
 def _describe_use(trace: Trace, links: Links) -> Text | None:
     """`busy 48 %`: always known, and what the classes were made by."""
     share = words.format_percent(float(max(trace.link_busy[i] for i in links)) / trace.duration)
-    return f"busy {share}", f"占用 {share}"
+    return build_text("timeline", "distinguishing_labels.busy", share=share)
 
 
 _DESCRIPTIONS: tuple[Callable[[Trace, Links], Text | None], ...] = (

@@ -27,13 +27,14 @@ import numpy.typing as npt
 
 from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
+from ...locale import build_text, map_languages
 from ...simulate.together import ConcurrentTrace, MergedTrace
 from ..layout.arrangement import lay_out
 from ..layout.geometry import flatten_points
 from ..layout.shapes import Label, StageLayout
 from ..sentences import words
 from ..sentences.causes import describe_bottleneck
-from ..sentences.names import name_endpoint
+from ..sentences.names import name_box
 from ..sentences.narration import narrate
 from . import together
 from .inside import Drawing, build_drawing, describe_insides, list_ranks_in_devices
@@ -327,13 +328,19 @@ def _describe_bottleneck(trace: Trace, drawing: Drawing) -> TimelineCause | None
 
 def _describe_run(trace: Trace) -> TimelineMeta:
     s = trace.schedule
-    text = f"{s.name}, {words.format_size(trace.nbytes)}, "
-    en, zh = f"{text}{s.ranks} ranks on {trace.topology.name}", f"{text}{s.ranks} 个 rank，{trace.topology.name}"
+    title = build_text(
+        "timeline",
+        "document.title",
+        algorithm=s.name,
+        size=words.format_size(trace.nbytes),
+        ranks=s.ranks,
+        topology=trace.topology.name,
+    )
     if isinstance(trace, MergedTrace):
-        en, zh = together.build_title(trace)
+        title = together.build_title(trace)
     return {
         "id": _hash_run(trace),
-        "title": {"en": en, "zh": zh},
+        "title": map_languages(title),
         "collective": s.collective,
         "algorithm": s.name,
         "topology": trace.topology.name,
@@ -419,8 +426,7 @@ def _label_devices(trace: Trace, layout: StageLayout, endpoints: list[int]) -> l
     labels = list(layout.labels)
     for d, endpoint in enumerate(endpoints):
         if endpoint >= trace.schedule.ranks:
-            en, zh = name_endpoint(trace.schedule, endpoint)
-            labels[d] = {"en": en.removeprefix("the "), "zh": zh}
+            labels[d] = map_languages(name_box(trace.schedule, endpoint))
     return labels
 
 

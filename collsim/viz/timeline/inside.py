@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from ...locale import build_text, map_languages, repeat_text
 from ..layout.geometry import flatten_points
 from ..layout.inside import Insides, build_insides
 from ..layout.shapes import StageLayout
@@ -80,10 +81,10 @@ class Drawing:
                 if kind is not None:
                     ids = sorted(set(self.link_of[is_member & (kinds == kind)].tolist()) - {-1})
                     if kind == "infiniband":
-                        en, zh = ("IB", "IB")
+                        name = repeat_text("IB")
                     else:
-                        en, zh = words.name_kind(kind)
-                    bars[box].append({"label": {"en": words.capitalise(en), "zh": zh}, "links": ids})
+                        name = build_text("sentences", "causes.all_of_kind", kind=words.name_kind(kind))
+                    bars[box].append({"label": map_languages(name), "links": ids})
         return bars
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...errors import ScheduleError
-from ...locale import Text
+from ...locale import LANGUAGES, Text, build_text, join_texts, list_items
 from ...replay import mark_initial_slots
 from ...verify import MANY, Terms, find_expected_terms, list_contributions, verify
 from ...verify.origin import Origin
@@ -76,7 +76,7 @@ def _move_to_origin(schedule: Schedule, visible: Mistake, begin: Origin) -> Mist
     where = begin.sentence(schedule)
     text = f"{visible.text[0]} {where}", f"{visible.text[1]}{where.text('zh')}"
     return Mistake(
-        visible.kind, begin.rank, begin.chunk, None if begin.ends else begin.step, begin.row, _tidy_texts(text)
+        visible.kind, begin.rank, begin.chunk, None if begin.ends else begin.step, begin.row, words.tidy_text(text)
     )
 
 
@@ -109,24 +109,17 @@ def _find_empty_read(schedule: Schedule, endpoint: int, slot: int) -> Mistake | 
 
 def _describe_empty_read(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
     row = _find_transfer(schedule, step, endpoint, slot, sends=True)
-    who, who_zh = name_endpoint(schedule, endpoint)
+    who = name_endpoint(schedule, endpoint)
     if row is not None:
-        other, other_zh = name_endpoint(schedule, int(schedule.transfers["dst"][row]))
-        text = (
-            f"In step {step + 1} {who} sends chunk {slot} to {other}, but holds nothing in it yet.",
-            f"第 {step + 1} 步，{who_zh} 向 {other_zh} 发送 chunk {slot}，但自己还没有它的数据。",
-        )
-        return Mistake("empty", endpoint, slot, step, row, _tidy_texts(text))
+        other = name_endpoint(schedule, int(schedule.transfers["dst"][row]))
+        text = build_text("timeline", "mistake.step_sends_chunk_but", step=step + 1, who=who, slot=slot, other=other)
+        return Mistake("empty", endpoint, slot, step, row, words.tidy_text(text))
     row = _find_transfer(schedule, step, endpoint, slot, sends=False)
     if row is None or not schedule.transfers["reduce"][row] or endpoint >= schedule.ranks:
         return None  # a plain first arrival: what is wrong with it is in its contributions
-    other, other_zh = name_endpoint(schedule, int(schedule.transfers["src"][row]))
-    text = (
-        f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one "
-        "must be a copy.",
-        f"第 {step + 1} 步，{other_zh} 要加到 {who_zh} 的 chunk {slot} 上，但那里还没有数据；第一次应为 copy。",
-    )
-    return Mistake("empty", endpoint, slot, step, row, _tidy_texts(text))
+    other = name_endpoint(schedule, int(schedule.transfers["src"][row]))
+    text = build_text("timeline", "mistake.step_reduces_into_chunk", step=step + 1, other=other, slot=slot, who=who)
+    return Mistake("empty", endpoint, slot, step, row, words.tidy_text(text))
 
 
 def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
@@ -135,7 +128,7 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     try:
         history = list_contributions(schedule, rank, slot)
     except ScheduleError as too_many:
-        return Mistake("unclear", rank, slot, None, None, (too_many.text(), too_many.text("zh")))
+        return Mistake("unclear", rank, slot, None, None, tuple(map(too_many.text, LANGUAGES)))
     final = history[-1][1]
     if any(count > 1 and contribution in want for contribution, count in final.items()):
         kind = "twice"
@@ -146,41 +139,46 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
             kind = "missing"
         else:
             kind = "nothing"
-    never = ("No step writes it.", "没有任何一步写入它。") if len(history) == 1 else None  # and so nothing is there
+    never = build_text("timeline", "mistake.no_step_writes") if len(history) == 1 else None  # and so nothing is there
     what, has = _describe_difference(kind, final, want, slot), name_endpoint(schedule, rank)
     if len(want) > 1:
-        wants, wants_zh = ("each rank once", "每个 rank 恰好一次")
+        wants = build_text("timeline", "mistake.each_rank_once")
     else:
-        wants, wants_zh = _list_contributions(want, slot)
-    text = (
-        f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}.",
-        f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。",
+        wants = _list_contributions(want, slot)
+    text = build_text(
+        "timeline",
+        "mistake.after_last_step_chunk",
+        has=has,
+        what=what,
+        slot=slot,
+        collective=schedule.collective,
+        wants=wants,
     )
     if never and not final:
-        text = f"{text[0]} {never[0]}", f"{text[1]}{never[1]}"
-    return Mistake(kind, rank, slot, None, None, _tidy_texts(text))
+        text = join_texts("sentences", [text, never])
+    return Mistake(kind, rank, slot, None, None, words.tidy_text(text))
 
 
 def _describe_difference(kind: str, final: Terms, want: Terms, slot: int) -> Text:
     if kind == "twice":
         counts = {contribution: final[contribution] for contribution in want if final.get(contribution, 0) > 1}
         names, often = _list_contributions(counts, slot), _format_times(max(counts.values()))
-        return f"holds {names[0]} {often[0]} in", f"把 {names[1]} 加了{often[1]}"
+        return build_text("timeline", "mistake.holds", names=names, often=often)
     if kind == "foreign":
         names = _list_contributions(final.keys() - want.keys(), slot)
-        return f"holds {names[0]} in", f"里有 {names[1]}"
+        return build_text("timeline", "mistake.holds_foreign", names=names)
     if kind == "missing":
         names = _list_contributions(want.keys() - final.keys(), slot)
-        return f"lacks {names[0]} in", f"缺少 {names[1]}"
-    return "holds nothing in", "是空的"
+        return build_text("timeline", "mistake.lacks", names=names)
+    return build_text("timeline", "mistake.holds_nothing")
 
 
 def _format_times(times: int) -> Text:
     if times == 2:
-        return "twice", "两次"
+        return build_text("timeline", "mistake.twice")
     if times >= MANY:
-        return "more than 2^63 times", "超过 2^63 次"
-    return f"up to {times} times", f"最多 {times} 次"
+        return build_text("timeline", "mistake.more_than_2_63")
+    return build_text("timeline", "mistake.up_times", times=times)
 
 
 def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Text:
@@ -190,18 +188,12 @@ def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> 
         listed = ordered
     else:
         listed = ordered[: _MOST_NAMES - 1]
-    en, zh = [f"r{rank}" for rank, _ in listed], [f"r{rank}" for rank, _ in listed]
-    for number, (_, chunk) in enumerate(listed):
-        if chunk != slot:
-            en[number] += f" of chunk {chunk}"
-            zh[number] += f"（chunk {chunk}）"
-    rest = len(ordered) - len(listed)
-    if rest:
-        more, more_zh = ([f"{rest} more"], [f"另外 {rest} 个"])
-    else:
-        more, more_zh = ([], [])
-    return words.join_list([*en, *more]), words.join_list([*zh, *more_zh], zh=True)
-
-
-def _tidy_texts(text: Text) -> Text:
-    return text[0], words.tidy_spaces(text[1])
+    names: list[Text | str] = []
+    for rank, chunk in listed:
+        if chunk == slot:
+            names.append(f"r{rank}")
+        else:
+            names.append(build_text("timeline", "mistake.rank_of_chunk", rank=rank, chunk=chunk))
+    if rest := len(ordered) - len(listed):
+        names.append(build_text("timeline", "mistake.more", rest=rest))
+    return list_items(names)

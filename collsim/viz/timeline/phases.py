@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...collective import get_collective
+from ...locale import Text, build_text, map_languages, repeat_text
 from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import count_contributions
@@ -22,15 +23,14 @@ _MOST_BANDS = 6
 class Phase:
     """Steps `first` to `last` (inclusive, from 0) under one name."""
 
-    en: str
-    zh: str
+    label: Text
     first: int
     last: int
     reduce: bool
 
     def to_document(self) -> TimelinePhase:
         return {
-            "label": {"en": self.en, "zh": self.zh},
+            "label": map_languages(self.label),
             "first": self.first,
             "last": self.last,
             "reduce": int(self.reduce),
@@ -55,10 +55,12 @@ def list_phases(schedule: Schedule) -> list[Phase]:
     plain = schedule.collective.split("+")[-1].replace("_", "-")
     for what, first, last in bands:
         if len(bands) == 1 or not kind.reduces:
-            name = plain
+            label = repeat_text(plain)
+        elif what == BOTH:
+            label = build_text("timeline", "phases.both", first=splits[0], second=splits[1])
         else:
-            name = {ADDS: splits[0], COPIES: splits[1], BOTH: f"{splits[0]} + {splits[1]}"}[what]
-        phases.append(Phase(name, name.replace(" + ", " 与 "), first, last, what != COPIES))
+            label = repeat_text(splits[what == COPIES])
+        phases.append(Phase(label, first, last, what != COPIES))
     return phases
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...locale import Text
+from ...locale import Text, build_text, list_items, map_languages, repeat_text
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
 from ..sentences.names import name_link
@@ -143,45 +143,45 @@ def _list_pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int
 
 
 def _build_row(drawing: Drawing, group: Group, texts: tuple[Text, Text], hot: bool, used_ids: set[int]) -> LinkRow:
-    (en, zh), (note, note_zh) = texts
+    label, note = map(map_languages, texts)
     link_ids = _map_links(drawing, group.links, used_ids)
-    return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": link_ids, "hot": hot}
+    return {"label": label, "note": note, "links": link_ids, "hot": hot}
 
 
 def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Text, Text]:
     """Label and note of a line."""
-    name, name_zh = words.name_kind(group.kind)
+    name = words.name_kind(group.kind)
     count = len(group.links)
     twin = any(o.kind == group.kind and o.nodes == group.nodes for o in others)
-    amount = f"{count} link{'s' * (count > 1)}", f"{count} 条"
+    amount = build_text("timeline", "rows.link", count=count)
     if twin or count == 1:
         note = amount
     else:
-        note = f"{amount[0]}, all alike", f"{amount[1]}，完全相同"
+        note = build_text("timeline", "rows.all_alike", amount=amount)
     if group.nodes is not None:
         if group.kind == "infiniband":
-            name = name_zh = "IB"
+            name = repeat_text("IB")
         a, b = group.nodes
         pairs = _name_pairs(trace, group) or amount
-        return (f"{name} node {a} → node {b}", f"{name_zh} 节点 {a} → 节点 {b}"), pairs
+        return build_text("timeline", "rows.node_node", name=name, a=a, b=b), pairs
     if count <= 2:
         label = name_link(trace, group.links[0])
         joins = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
         if count == 1 and group.kind == "cable":
-            return label, ("", "")
+            return label, repeat_text("")
         if count == 1:
-            return label, (name, name_zh)
+            return label, name
         if len(joins) == 1:
-            return label, ("both directions", "双向")
+            return label, build_text("timeline", "rows.both_directions")
         other = name_link(trace, group.links[1])
-        return label, (f"and {other[0]}", f"和 {other[1]}")
+        return label, build_text("timeline", "rows.and", other=other)
     if group.kind == "pcie" and _has_only_nic_routes(trace, group):
-        return ("PCIe to the NICs", "连到网卡的 PCIe"), note
+        return build_text("timeline", "rows.pcie_nics"), note
     if group.kind == "pcie" and twin and (ends := _name_pcie_ends(trace, group)) is not None:
         return ends, note
     if group.kind == "cable":
-        return ("Cables", "线缆"), note
-    return (words.capitalise(name), name_zh), note
+        return build_text("timeline", "rows.cables"), note
+    return build_text("sentences", "causes.all_of_kind", kind=name), note
 
 
 def _name_pcie_ends(trace: Trace, group: Group) -> Text | None:
@@ -189,8 +189,8 @@ def _name_pcie_ends(trace: Trace, group: Group) -> Text | None:
     links, kinds = trace.topology.links, trace.topology.devices.kind
     members = list(group.links)
     for kind, name in (
-        ("gpu", ("PCIe to the GPUs", "连到 GPU 的 PCIe")),
-        ("cpu", ("PCIe to the sockets", "连到 CPU 的 PCIe")),
+        ("gpu", build_text("timeline", "rows.pcie_gpus")),
+        ("cpu", build_text("timeline", "rows.pcie_sockets")),
     ):
         code = DEVICE_KINDS.index(kind)
         if bool(((kinds[links.src[members]] == code) | (kinds[links.dst[members]] == code)).all()):
@@ -207,7 +207,7 @@ def _name_pairs(trace: Trace, group: Group) -> Text | None:
     if not 1 <= len(pairs) <= 2:
         return None
     texts = [f"{src[p]} → {dst[p]}" for p in pairs]
-    return words.join_list(texts), words.join_list(texts, True)
+    return list_items(texts)
 
 
 def _has_only_nic_routes(trace: Trace, group: Group) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import NOTHING, get_collective
-from ...locale import Text
+from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
 from ..sentences import words
 from ..sentences.narration import narrate
 from .mistake import Mistake, find_mistake
@@ -41,14 +41,14 @@ def describe_ranks(ranks: npt.NDArray[np.int64]) -> Text:
     """
     first, last, n = int(ranks[0]), int(ranks[-1]), len(ranks)
     if n > 2 and np.array_equal(ranks, np.arange(first, last + 1)):
-        return f"ranks {first}–{last}", f"rank {first}–{last}"
+        return build_text("timeline", "together.ranks_from_to", first=first, last=last)
     if n <= 3:
         return _list_ranks([str(r) for r in ranks.tolist()])
-    return (f"{n} ranks", f"{n} 个 rank")
+    return build_text("timeline", "together.ranks", n=n)
 
 
 def _list_ranks(each: list[str]) -> Text:
-    return f"rank{'s' * (len(each) > 1)} {words.join_list(each)}", f"rank {words.join_list(each, True)}"
+    return build_text("timeline", "together.listed_ranks", count=len(each), ranks=list_items(each))
 
 
 def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Text:
@@ -59,19 +59,15 @@ def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Text:
         placement: (endpoints,) rank of the topology on which each endpoint of the collective sits.
     """
     s, size = trace.schedule, words.format_size(trace.nbytes)
-    (en, zh) = describe_ranks(placement[: s.ranks])
-    return f"{s.name}, {en}, {size}", f"{s.name}，{zh}，{size}"
+    return join_texts("clauses", [s.name, describe_ranks(placement[: s.ranks]), size])
 
 
 def _name_subject(number: int, part: Trace, placement: npt.NDArray[np.int64]) -> Text:
     """The letter before a sentence, and where the collective's own ranks sit, as the sentence counts those."""
     if (ranks := placement[: part.schedule.ranks].tolist()) == list(range(len(ranks))):
-        return get_letter(number), get_letter(number)
+        return repeat_text(get_letter(number))
     listed = ", ".join(map(str, ranks if len(ranks) <= 4 else [*ranks[:2], "…", ranks[-1]]))
-    return (
-        f"{get_letter(number)} (its ranks from 0 on: {listed})",
-        f"{get_letter(number)}（其 rank 0 起依次为 {listed}）",
-    )
+    return build_text("timeline", "together.its_ranks_from_0", letter=get_letter(number), listed=listed)
 
 
 def describe_slowdown(factor: float) -> Text:
@@ -81,8 +77,8 @@ def describe_slowdown(factor: float) -> Text:
         factor: Time beside the others, divided by the time alone.
     """
     if factor < _UNDISTURBED:
-        return "as fast as alone", "与单独运行一样快"
-    return f"{factor:.3g} × its time alone", f"用时为单独运行的 {factor:.3g} 倍"
+        return build_text("timeline", "together.as_fast_as_alone")
+    return build_text("timeline", "together.its_time_alone", factor=f"{factor:.3g}")
 
 
 def describe_groups(whole: MergedTrace) -> list[dict[str, object]]:
@@ -99,11 +95,10 @@ def _describe_group(
     number: int, part: Trace, placement: npt.NDArray[np.int64], first: int, factor: float
 ) -> dict[str, object]:
     begin = float(part.timing.step_start.min(initial=part.time))
-    (en, zh), (note, note_zh) = name_collective(part, placement), describe_slowdown(factor)
     return {
         "name": get_letter(number),
-        "label": {"en": en, "zh": zh},
-        "note": {"en": note, "zh": note_zh},
+        "label": map_languages(name_collective(part, placement)),
+        "note": map_languages(describe_slowdown(factor)),
         "first": first,
         "slots": part.schedule.slots,
         "t0": round(begin, 12),
@@ -120,7 +115,7 @@ def build_title(whole: MergedTrace) -> Text:
         whole: Several collectives as one run.
     """
     count, where = len(whole.parts), whole.topology.name
-    return f"{count} collectives at once on {where}", f"{count} 个集合通信同时运行，{where}"
+    return build_text("timeline", "together.collectives_at_once_on", count=count, where=where)
 
 
 def narrate_together(whole: MergedTrace) -> list[Text]:
@@ -135,7 +130,7 @@ def narrate_together(whole: MergedTrace) -> list[Text]:
         for p, (part, placement) in enumerate(zip(whole.parts, whole.placements, strict=True))
     ]
     return [
-        (f"{subjects[p][0]}: {sentences[p][k][0]}", f"{subjects[p][1]}：{sentences[p][k][1]}")
+        build_text("timeline", "together.sentence_of", subject=subjects[p], sentence=sentences[p][k])
         for p, k in whole.step_of.tolist()
     ]
 
@@ -150,7 +145,7 @@ def build_bands(whole: MergedTrace) -> list[Phase]:
         return []
     adds = any(p.reduce.any() for p in whole.schedule.patterns)
     names = " + ".join(dict.fromkeys(part.schedule.collective.replace("_", "-") for part in whole.parts))
-    return [Phase(names, names, 0, whole.schedule.steps - 1, adds)]
+    return [Phase(repeat_text(names), 0, whole.schedule.steps - 1, adds)]
 
 
 def describe_state(whole: MergedTrace) -> dict[str, object]:
@@ -194,6 +189,7 @@ def find_first_mistake(whole: MergedTrace) -> Mistake | None:
             row = int(whole.row_of[number][mistake_of_part.row])
         rank = int(whole.placements[number][mistake_of_part.rank])
         chunk = whole.first_slot[number] + mistake_of_part.chunk
-        text = f"{get_letter(number)}: {mistake_of_part.text[0]}", f"{get_letter(number)}：{mistake_of_part.text[1]}"
+        values = {"subject": get_letter(number), "sentence": mistake_of_part.text}
+        text = build_text("timeline", "together.sentence_of", **values)
         return mistake_of_part._replace(rank=rank, chunk=chunk, step=step, row=row, text=text)
     return None

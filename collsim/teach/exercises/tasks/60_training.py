@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError
-from ....locale import Text
+from ....locale import Text, build_text
 from ....topology import Topology, machine, switch
 from ....train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
@@ -53,10 +53,14 @@ def _judge_bucket(value: Any) -> tuple[bool, Text, StepTrace]:
     step, best = _simulate_step("resnet50", _build_network(), ddp(bucket=value), 32), _find_best_bucket()
     count = sum(task.bucket >= 0 and not task.is_compute for task in step.step.tasks)
     took, waits, least = format_time(step.time), format_time(step.exposed), format_time(best.time)
-    reason = (
-        f"{took} with {count} bucket{'s' * (count > 1)}; GPUs wait for the network for {waits} of that. The best of "
-        f"{len(_SIZES)} sizes that were tried takes {least}.",
-        f"共 {count} 个桶，需要 {took}，其中 GPU 等待网络 {waits}。试过的 {len(_SIZES)} 种大小里最好的需要 {least}。",
+    reason = build_text(
+        "exercises",
+        "60_training.bucket_gpus_wait_network",
+        took=took,
+        count=count,
+        waits=waits,
+        sizes=len(_SIZES),
+        least=least,
     )
     return step.time <= _CLOSE * best.time, reason, step
 
@@ -80,10 +84,10 @@ def _judge_accumulation(value: Any) -> tuple[bool, Text, StepTrace]:
     right, reason = judge_edge(
         count >= fewest,
         count > fewest,
-        (f"GPUs wait for {share} of the step", f"GPU 有 {share} 的时间在等待"),
-        (": still too much.", "：还是太多。"),
-        (": enough, but fewer would do.", "：够了，但更少也行。"),
-        (", and with one less for more.", "，再少一个就超过了。"),
+        build_text("exercises", "60_training.gpus_wait_step", share=share),
+        build_text("exercises", "60_training.still_too_much"),
+        build_text("exercises", "60_training.enough_but_fewer_would"),
+        build_text("exercises", "60_training.one_less_more"),
     )
     return right, reason, step
 
@@ -102,13 +106,10 @@ def _judge_hub_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
     size, copies = format_bytes(nbytes), nbytes / step.step.model.nbytes
     if abs(nbytes - sent) <= 0.01 * sent:
         most = format_bytes(sent)
-        return True, (f"GPU 0 sends {most}.", f"GPU 0 发送 {most}。"), step
+        return True, build_text("exercises", "60_training.gpu_0_sends", most=most), step
     return (
         False,
-        (
-            f"{size} would be {copies:.3g} copies of the parameters.",
-            f"{size} 相当于 {copies:.3g} 份参数。",
-        ),
+        build_text("exercises", "60_training.would_be_copies_parameters", size=size, copies=f"{copies:.3g}"),
         step,
     )
 
@@ -139,10 +140,10 @@ def _judge_samples(value: Any) -> tuple[bool, Text, StepTrace]:
     right, reason = judge_edge(
         samples >= _find_smallest(),
         samples > _find_smallest(),
-        (f"DataParallel takes {more} longer than DDP", f"DataParallel 比 DDP 多用 {more} 的时间"),
-        (": too much.", "：太多。"),
-        (": good enough, but fewer samples would do.", "：够了，但样本更少也行。"),
-        ("; with one sample less it is too much.", "；再少一个样本就太多了。"),
+        build_text("exercises", "60_training.dataparallel_takes_longer_than", more=more),
+        build_text("exercises", "60_training.too_much"),
+        build_text("exercises", "60_training.good_enough_but_fewer"),
+        build_text("exercises", "60_training.one_sample_less_too"),
     )
     return right, reason, step
 

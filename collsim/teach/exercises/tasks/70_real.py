@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError
-from ....locale import Text
+from ....locale import Text, build_text
 from ....registry import schedule
 from ....simulate import Trace, simulate
 from ....topology import switch
@@ -44,9 +44,9 @@ def _judge(value: Any) -> tuple[bool, Text, Trace]:
         _is_unnoticed(factor),
         _is_unnoticed(factor + 1),
         (took, took),
-        (f" instead of {usual}: it is noticed.", f"，原来是 {usual}：被察觉了。"),
-        (", as without it: unnoticed, but it may be slower yet.", "，与不变慢时相同：没人察觉，但还可以更慢。"),
-        (f", as without it; with one more it is {more}.", f"，与不变慢时相同；k 再加一就是 {more}。"),
+        build_text("exercises", "70_real.instead_noticed", usual=usual),
+        build_text("exercises", "70_real.as_without_unnoticed_but"),
+        build_text("exercises", "70_real.as_without_one_more", more=more),
     )
     return right, reason, trace
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ....locale import Text
+from ....locale import Text, build_text
 from ....topology import machine
 from ....train import StepTrace, fsdp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
@@ -32,8 +32,8 @@ def _judge_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
     weights = 2 * step.step.model.parameters
     size, times = format_bytes(nbytes), f"{nbytes / weights:.3g}"
     if abs(nbytes - sent) <= _CLOSE * sent:
-        return True, (f"{size}: {times} times the weights.", f"{size}：是权重的 {times} 倍。"), step
-    return False, (f"{size} would be {times} times the weights.", f"{size} 相当于权重的 {times} 倍。"), step
+        return True, build_text("exercises", "80_sharding.times_weights", size=size, times=times), step
+    return False, build_text("exercises", "80_sharding.would_be_times_weights", size=size, times=times), step
 
 
 # ---- how many replicas -----------------------------------------------------------------------------------------------
@@ -60,9 +60,9 @@ def _judge_replicas(value: Any) -> tuple[bool, Text, StepTrace]:
     en = f"{took}, {memory} on a GPU; GPUs wait for the network for {waits}"
     zh = f"{took}，每块 GPU 占用 {memory}；GPU 等待网络 {waits}"
     if count == best:
-        return True, (f"{en}. No other number is faster.", f"{zh}。没有更快的了。"), step
+        return True, build_text("exercises", "80_sharding.no_other_number_faster", en=en, zh=zh), step
     least = format_time(_simulate_replicas(best).time)
-    return False, (f"{en}. {least} can be had.", f"{zh}。可以做到 {least}。"), step
+    return False, build_text("exercises", "80_sharding.can_be_had", en=en, least=least, zh=zh), step
 
 
 TASKS = (

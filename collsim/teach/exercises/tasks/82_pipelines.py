@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError, require_word
-from ....locale import Text
+from ....locale import Text, build_text
 from ....train import PipelineTiming, pipeline
 from ....train.pipelines import SCHEDULES
 from ....units import parse_count
@@ -38,10 +38,10 @@ def _judge_microbatches(value: Any) -> tuple[bool, Text, PipelineTiming]:
     right, reason = judge_edge(
         timing.bubble < _BUBBLE,
         count > 1 and _time_passes("1f1b", count - 1).bubble < _BUBBLE,
-        (f"The bubble is {share} of the step", f"气泡占一步的 {share}"),
-        (": still too much.", "：还是太多。"),
-        (": enough, but fewer microbatches would do.", "：够了，但微批更少也行。"),
-        ("; with one microbatch less it is too much.", "；再少一个微批就太多了。"),
+        build_text("exercises", "82_pipelines.bubble_step", share=share),
+        build_text("exercises", "82_pipelines.still_too_much"),
+        build_text("exercises", "82_pipelines.enough_but_fewer_microbatches"),
+        build_text("exercises", "82_pipelines.one_microbatch_less_too"),
     )
     return right, reason, timing
 
@@ -51,11 +51,15 @@ def _judge_order(value: Any) -> tuple[bool, Text, PipelineTiming]:
     timing = _time_passes(name, _MICROBATCHES)
     share, most_held = _format_percent(timing.bubble), f"{timing.peak_activations.max():g}"
     fits, small = timing.peak_activations.max() <= _STAGES, timing.bubble < _SMALLER
-    reason = (
-        f"The bubble is {share} of the step{'' if small else ', which is too much'}; a GPU holds up to {most_held} "
-        f"microbatches{'' if fits else ', which is too many'}.",
-        f"气泡占一步的 {share}{'' if small else '，太多了'}；GPU 最多持有 {most_held} 个微批"
-        f"{'' if fits else '，太多了'}。",
+    reason = build_text(
+        "exercises",
+        "82_pipelines.bubble_step_gpu_holds",
+        share=share,
+        value="" if small else ", which is too much",
+        most_held=most_held,
+        value_2="" if fits else ", which is too many",
+        value_3="" if small else "，太多了",
+        value_4="" if fits else "，太多了",
     )
     return bool(fits and small), reason, timing
 

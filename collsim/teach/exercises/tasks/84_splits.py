@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from ....errors import CollsimError
-from ....locale import Text
+from ....locale import Text, build_text
 from ....topology import machine
 from ....train import StepTrace, pipeline, tensor, training_step, zero
 from ....units import format_bytes, format_time, parse_count
@@ -49,15 +49,13 @@ def _judge_split(value: Any) -> tuple[bool, Text, StepTrace]:
         room = format_bytes(_ROOM)
         return (
             False,
-            (f"{memory} on the fullest GPU, which has {room}.", f"最满的 GPU 需 {memory}，而只有 {room}。"),
+            build_text("exercises", "84_splits.on_fullest_gpu_which", memory=memory, room=room),
             step,
         )
     took, least, waits = (format_time(seconds) for seconds in (step.time, best.time, step.exposed))
     idle = f"{100 * step.bubble / step.time:.1f} %"
-    reason = (
-        f"{took}, {memory} on the fullest GPU; GPUs wait for the network for {waits} and are idle for {idle} of the "
-        f"step. The best that fits takes {least}.",
-        f"{took}，占用最多的 GPU 为 {memory}；GPU 等待网络 {waits}，空闲占一步的 {idle}。放得下的最好结果是 {least}。",
+    reason = build_text(
+        "exercises", "84_splits.on_fullest_gpu_gpus", took=took, memory=memory, waits=waits, idle=idle, least=least
     )
     return step.time <= _CLOSE * best.time, reason, step
 
