@@ -213,7 +213,7 @@ def _check_plan(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | Non
             error = problem
     if error is None:
         return build_text("teach", "breaking.result_still_right_nobody"), None
-    return (error.text(), error.text("zh")), error
+    return tuple(map(error.text, LANGUAGES)), error
 
 
 def _time_plan(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
@@ -240,7 +240,7 @@ def _cut_cable(trace: Trace, random: Random) -> Outcome:
     try:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:
-        return what, (error.text(), f"有 rank 因此无法到达：{error.text('zh')}"), None, error
+        return what, build_text("teach", "breaking.unreachable", error=error), None, error
     return what, _compare_times(trace, after), after, None
 
 
@@ -260,8 +260,7 @@ def _compare_times(before: Trace, after: Trace) -> Text:
     a, b, times = format_time(before.time), format_time(after.time), f"{after.time / before.time:.3g}"
     if times == "1":
         return build_text("teach", "breaking.data_still_come_out", a=a)
-    en = f"The data still come out right; it takes {b} instead of {a}, {times} times as long."
-    return en, f"数据仍然正确；耗时由 {a} 变为 {b}，是原来的 {times} 倍。"
+    return build_text("teach", "breaking.slower", before=a, after=b, times=times)
 
 
 _MACHINES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut_cable, "slow": _slow_rank}

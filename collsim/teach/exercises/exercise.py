@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import CollsimError
-from ...locale import Text, build_text
+from ...locale import Text, build_text, join_texts
 from ...sandbox import Attempt, Limits
 from ...sandbox.own import try_own_function
 from ...schedule import Schedule
@@ -77,15 +77,16 @@ class Exercise(LocalizedTask):
     def _wanted(self) -> str:
         """The budget in one line, for the number of ranks at which the time is compared."""
         n = self.task.compared_ranks if self.task.compared_ranks in self.task.ranks else self.task.ranks[-1]
-        parts = [self.say(text) for text in self._limits(n)]
-        head = self.say(build_text("exercises", "exercise.wanted_ranks", n=n))
-        return head + self.say(("; ", "；")).join(parts) + self.say((".", "。")) if parts else ""
+        limits = list(self._limits(n))
+        if not limits:
+            return ""
+        return self.say(build_text("exercises", "exercise.wanted_ranks", n=n, limits=join_texts("semicolons", limits)))
 
     def _limits(self, n: int) -> Iterator[Text]:
         """What an answer has to keep to with n ranks: steps, bytes, partners, time."""
         task = self.task
         if task.steps is not None:
-            yield build_text("exercises", "exercise.at_most", steps=_format_steps(task.steps(n)), steps_2=task.steps(n))
+            yield build_text("exercises", "exercise.at_most", steps=task.steps(n))
         if task.sent is not None:
             share = f"{task.sent(n):.4g}"
             yield build_text("exercises", "exercise.no_rank_sends_more", share=share)
@@ -210,8 +211,11 @@ def _report_failure(
         location = ""
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
-        when = ("", "") if step is None else build_text("exercises", "exercise.step", step=step + 1)
-        location = exercise.say(build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk, when=when))
+        if step is None:
+            place = build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk)
+        else:
+            place = build_text("exercises", "exercise.look_at_chunk_in_step", who=who, chunk=chunk, step=step + 1)
+        location = exercise.say(place)
     head = exercise.say(build_text("exercises", "exercise.ranks", n=n)) if n is not None else ""
     return Result(
         exercise,
@@ -233,9 +237,8 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 "exercises",
                 "exercise.ranks_correct_but_takes",
                 n=n,
-                steps=_format_steps(schedule.steps),
+                steps=schedule.steps,
                 most=most,
-                steps_2=schedule.steps,
             )
         )
     if task.one_peer and (crowd := _find_crowd(schedule)) is not None:
@@ -252,7 +255,7 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 n=n,
                 who=schedule.who(who),
                 sent=f"{sent:.4g}",
-                sent_2=f"{task.sent(n):.4g}",
+                most=f"{task.sent(n):.4g}",
             )
         )
     if task.partners is not None and (astray := _find_stray_transfer(schedule, task.partners, n)) is not None:
@@ -260,7 +263,7 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
         return exercise.say(
             build_text(
                 "exercises",
-                "exercise.ranks_correct_but_step_2",
+                "exercise.ranks_correct_but_partner",
                 n=n,
                 step=step + 1,
                 whom=whom,
@@ -321,13 +324,12 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
             "exercises",
             "exercise.ranks_busiest_sends_its",
             ranks=schedule.ranks,
-            steps=_format_steps(schedule.steps),
+            steps=schedule.steps,
             sent=f"{sent:.4g}",
             task_nbytes=task.nbytes,
             topology_name=topology.name,
             trace_time=format_time(trace.time),
             gap=gap,
-            steps_2=schedule.steps,
         )
     )
     if task.within is not None and trace.gap > task.within:
@@ -338,9 +340,9 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
             reason += exercise.say(
                 build_text(
                     "exercises",
-                    "exercise.text",
+                    "exercise.bottleneck",
                     bottleneck=trace.bottleneck,
-                    bottleneck_name=trace.bottleneck.name,
+                    name=trace.bottleneck.name,
                     share=f"{100 * trace.bottleneck.share:.3g}",
                 )
             )
@@ -350,7 +352,3 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
     tried = ", ".join(map(str, attempt.schedules))
     right = exercise.say(build_text("exercises", "exercise.correct_n", tried=tried, facts=facts))
     return Result(exercise, True, right, schedule=attempt.schedules[largest], trace=trace, printed=attempt.printed)
-
-
-def _format_steps(count: int) -> str:
-    return "1 step" if count == 1 else f"{count} steps"

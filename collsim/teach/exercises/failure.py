@@ -4,6 +4,7 @@ step."""
 from __future__ import annotations
 
 from ...errors import CollsimError, Sentence
+from ...locale import translate
 from ...schedule import Schedule
 from ...verify import format_terms, list_contributions
 
@@ -51,11 +52,9 @@ def format_history(schedule: Schedule, rank: int, chunk: int, language: str = "e
     except (CollsimError, IndexError):
         return ""
     who = schedule.who(rank)
-    head = f"{who}, chunk {chunk} over time:" if language == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
-    lines = [head]
+    lines = [translate(language, "exercises", "history.head", who=who, chunk=chunk)]
     for step, terms in moments[:_COLUMNS]:
-        when = {"en": f"after step {step + 1}", "zh": f"第 {step + 1} 步后"}
-        if step < 0:
-            when = {"en": "at the start", "zh": "开始时"}
-        lines.append(f"  {when[language]}: {Sentence.from_words(format_terms(terms, chunk)).text(language)}")
+        key = "history.at_start" if step < 0 else "history.after_step"
+        held = Sentence.from_words(format_terms(terms, chunk))
+        lines.append("  " + translate(language, "exercises", key, step=step + 1, held=held))
     return "\n".join(lines)

@@ -57,12 +57,11 @@ def _judge_replicas(value: Any) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "replicate")
     step, best = _simulate_replicas(count), _find_fastest()
     took, memory, waits = format_time(step.time), format_bytes(step.memory.max()), format_time(step.exposed)
-    en = f"{took}, {memory} on a GPU; GPUs wait for the network for {waits}"
-    zh = f"{took}，每块 GPU 占用 {memory}；GPU 等待网络 {waits}"
+    values = {"took": took, "memory": memory, "waits": waits}
     if count == best:
-        return True, build_text("exercises", "80_sharding.no_other_number_faster", en=en, zh=zh), step
+        return True, build_text("exercises", "80_sharding.no_other_number_faster", **values), step
     least = format_time(_simulate_replicas(best).time)
-    return False, build_text("exercises", "80_sharding.can_be_had", en=en, least=least, zh=zh), step
+    return False, build_text("exercises", "80_sharding.can_be_had", least=least, **values), step
 
 
 TASKS = (

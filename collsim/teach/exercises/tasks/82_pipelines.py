@@ -53,13 +53,9 @@ def _judge_order(value: Any) -> tuple[bool, Text, PipelineTiming]:
     fits, small = timing.peak_activations.max() <= _STAGES, timing.bubble < _SMALLER
     reason = build_text(
         "exercises",
-        "82_pipelines.bubble_step_gpu_holds",
-        share=share,
-        value="" if small else ", which is too much",
-        most_held=most_held,
-        value_2="" if fits else ", which is too many",
-        value_3="" if small else "，太多了",
-        value_4="" if fits else "，太多了",
+        "82_pipelines.bubble_and_microbatches",
+        bubble=build_text("exercises", f"82_pipelines.bubble_{'small' if small else 'large'}", share=share),
+        microbatches=build_text("exercises", f"82_pipelines.{'fits' if fits else 'too_many'}", count=most_held),
     )
     return bool(fits and small), reason, timing
 

@@ -101,11 +101,10 @@ class CheckedAnswer:
 
     def __str__(self) -> str:
         say = self.exercise.say
-        verdict = say(("passed", "通过")) if self.passed else say(("not yet", "尚未通过"))
+        verdict = say(build_text("exercises", "answer.passed" if self.passed else "answer.not_yet"))
         lines = [f"{self.exercise.name}: {verdict}. {self.reason}", *self._shown_lines()]
         if not self.passed:
-            more = "Stuck? .hint(1), .hint(2), .hint(3) help, each more."
-            lines.append(say((more, "卡住了？.hint(1)、.hint(2)、.hint(3) 一条比一条具体。")))
+            lines.append(say(build_text("exercises", "answer.stuck")))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
