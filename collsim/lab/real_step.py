@@ -162,16 +162,21 @@ def write_sentences(real: RealStep) -> list[Text]:
         real: Of `training_step_for_real`.
     """
     share, late = abs(real.difference), real.time - real.predicted.time
+    key = "real_step.sooner_than_predicted"
+    if late >= 0:
+        key = "real_step.longer_than_predicted"
     sentence = build_text(
         "lab",
-        "real_step.longer_than_predicted" if late >= 0 else "real_step.sooner_than_predicted",
+        key,
         share=f"{share:.1%}",
     )
     task, more = _find_latest_task(real)
     if more <= 0:
         return [sentence]
     name, many = f"{task.name} ({task.kind})", max(other.microbatch for other in real.predicted.step.tasks)
-    key = "latest_task_of_microbatch" if many else "latest_task"
+    key = "latest_task"
+    if many:
+        key = "latest_task_of_microbatch"
     latest = build_text("lab", f"real_step.{key}", name=name, microbatch=task.microbatch + 1, more=format_time(more))
     return [sentence, latest, _explain_cause(real)]
 

@@ -58,7 +58,9 @@ def explain_change(trace: StepTrace) -> Text:
     if was is None or moved is None:
         return build_text("train", "step_explanation.no_part_step_changes")
     name, before, now = moved
-    key = "now" if was.step.samples == trace.step.samples else "now_per_old_batch"
+    key = "now_per_old_batch"
+    if was.step.samples == trace.step.samples:
+        key = "now"
     line = build_text(
         "train",
         f"step_explanation.{key}",
@@ -105,9 +107,12 @@ def _describe_change(trace: StepTrace) -> Text | None:
         return None
     old, new = format_time(was.time), format_time(trace.time)
     n, m = was.step.samples, trace.step.samples
+    key = "step_explanation.becomes_per_sample"
+    if n == m:
+        key = "step_explanation.becomes"
     sentence = build_text(
         "train",
-        "step_explanation.becomes" if n == m else "step_explanation.becomes_per_sample",
+        key,
         old=old,
         new=new,
         old_samples=f"{n:,}",
@@ -162,7 +167,9 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Text:
     if moved is None:
         return repeat_text("")
     name, before, now = moved
-    key = "most_before_now" if was.step.samples == trace.step.samples else "most_before_now_for_samples"
+    key = "most_before_now_for_samples"
+    if was.step.samples == trace.step.samples:
+        key = "most_before_now"
     return build_text(
         "train",
         f"step_explanation.{key}",

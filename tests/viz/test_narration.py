@@ -137,7 +137,7 @@ def test_nothing_to_do():
 )
 def test_phases(name, options, names):
     found = list_phases(cs.schedule(name, ranks=8, **options))
-    assert [p.en for p in found] == names
+    assert [p.label[0] for p in found] == names
     assert found[0].first == 0
 
 
@@ -155,9 +155,9 @@ def _one_sum(n):
 def test_phases_are_called_what_the_algorithm_declares(declared, names):
     made = cs.algorithm("allreduce", name="mine", **declared)(_one_sum)
     try:
-        assert [p.en for p in list_phases(made(4))] == names
+        assert [p.label[0] for p in list_phases(made(4))] == names
         by_hand = dataclasses.replace(made(4), name="server tree")  # a name says nothing
-        assert [p.en for p in list_phases(by_hand)] == ["reduce", "broadcast"]
+        assert [p.label[0] for p in list_phases(by_hand)] == ["reduce", "broadcast"]
     finally:
         del registry._REGISTRY["mine"]
 
@@ -171,7 +171,7 @@ def test_helpers_are_called_what_they_are_declared_to_be_and_not_by_a_name(on, n
 
 def test_phases_of_a_composition():
     both = cs.schedule("reduce_scatter_ring", ranks=4) + cs.schedule("allgather_ring", ranks=4)
-    assert [(p.en, p.first, p.last) for p in list_phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
+    assert [(p.label[0], p.first, p.last) for p in list_phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
 
 
 def test_bottleneck_is_latency_where_bytes_hardly_matter():

@@ -37,7 +37,9 @@ class IdleCards:
         Args:
             language: One of `collsim.locale.LANGUAGES`.
         """
-        key = "idle_cards.rings_use_more_with_pcie" if self.pcie else "idle_cards.rings_use"
+        key = "idle_cards.rings_use"
+        if self.pcie:
+            key = "idle_cards.rings_use_more_with_pcie"
         return translate(language, "nccl", key, **asdict(self))
 
     def __str__(self) -> str:

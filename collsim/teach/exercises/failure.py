@@ -20,7 +20,9 @@ def draw_failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
         rank: Whose cell of that step is marked; None for no mark.
     """
     names, cells = schedule.diagram_cells(_ROWS, schedule.steps)
-    first = 0 if step is None else max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
+    first = 0
+    if step is not None:
+        first = max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
     columns = range(first, min(schedule.steps, first + _COLUMNS))
     rows = [["", *(f"step {k + 1}" for k in columns)]]
     for number, name in enumerate(names):
@@ -54,7 +56,9 @@ def format_history(schedule: Schedule, rank: int, chunk: int, language: str = "e
     who = schedule.who(rank)
     lines = [translate(language, "exercises", "history.head", who=who, chunk=chunk)]
     for step, terms in moments[:_COLUMNS]:
-        key = "history.at_start" if step < 0 else "history.after_step"
+        key = "history.after_step"
+        if step < 0:
+            key = "history.at_start"
         held = Sentence.from_words(format_terms(terms, chunk))
         lines.append("  " + translate(language, "exercises", key, step=step + 1, held=held))
     return "\n".join(lines)

@@ -118,7 +118,9 @@ def _ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
     t = run.trace
     if not t.communication:
         return None
-    last = t.end[run.buckets[-1]] - t.begin[run.buckets[-1]] if run.buckets else t.communication / 2
+    last = t.communication / 2
+    if run.buckets:
+        last = t.end[run.buckets[-1]] - t.begin[run.buckets[-1]]
     ask = build_text("quiz", "steps.all_collectives_step_take", communication=format_time(t.communication))
     explanation = build_text(
         "quiz", "steps.communication_runs_beside_computing", overlapped=f"{100 * t.overlapped:.3g}"
@@ -198,9 +200,12 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
     sent, n = t.sent_bytes[root], t.step.ranks
     ask = build_text("quiz", "steps.dataparallel_on_gpus_how", n=n, root=root)
     by_nccl = t.request.parallel.uses_nccl
+    key = "steps.broadcasts_with_copies"
+    if by_nccl:
+        key = "steps.broadcasts_with_nccl"
     explanation = build_text(
         "quiz",
-        "steps.broadcasts_with_nccl" if by_nccl else "steps.broadcasts_with_copies",
+        key,
         model_nbytes=format_bytes(t.step.model.nbytes),
     )
     right = Alternative(_format_size(sent), build_text("quiz", "steps.parameters_out_its_share"))
@@ -230,11 +235,9 @@ def _ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
         for kind in order[:3]
     ]
     explanation = build_text("quiz", "steps.largest_kinds", kinds=join_texts("clauses", parts))
-    grows = (
-        build_text("quiz", "steps.grows_samples_gpu")
-        if order[0] == "activations"
-        else build_text("quiz", "steps.grows_model")
-    )
+    grows = build_text("quiz", "steps.grows_model")
+    if order[0] == "activations":
+        grows = build_text("quiz", "steps.grows_samples_gpu")
     right = Alternative(name_kind(order[0]), grows)
     wrong = [
         Alternative(name_kind(kind), build_text("quiz", "steps.only", sizes=format_bytes(sizes[kind])))

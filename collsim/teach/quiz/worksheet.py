@@ -27,7 +27,10 @@ def format_title(trace: Trace, seed: int, language: str = "en", key: bool = Fals
     """
     s = trace.schedule
     what = f"{s.label}, {format_bytes(trace.nbytes)}, {trace.topology.name}"
-    return translate(language, "quiz", "worksheet.answer_key" if key else "worksheet.title", run=what, seed=seed)
+    title = "worksheet.title"
+    if key:
+        title = "worksheet.answer_key"
+    return translate(language, "quiz", title, run=what, seed=seed)
 
 
 def list_facts(trace: Trace, language: str = "en") -> list[str]:

@@ -74,9 +74,12 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
         return None
     kind = trace.topology.links.kind(limit.busiest)
     saved = limit.saves[kind]
+    key = "causes.busier_in_vain"
+    if saved >= _NOTHING:
+        key = "causes.busier"
     return build_text(
         "sentences",
-        "causes.busier" if saved >= _NOTHING else "causes.busier_in_vain",
+        key,
         kind=words.name_kind(kind),
         most=words.format_percent(limit.busiest_share),
         share=words.format_percent(limit.share),
@@ -91,7 +94,9 @@ def _name_subject(trace: Trace, limit: Bottleneck) -> Text:
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if limit.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
-        key = "links_between_nodes" if _is_shared_in_turn(trace, limit) else "between_nodes"
+        key = "between_nodes"
+        if _is_shared_in_turn(trace, limit):
+            key = "links_between_nodes"
         return build_text("sentences", f"causes.{key}", kind=kind)
     if limit.kind == "cable" and _is_shared_in_turn(trace, limit):
         return build_text("sentences", "causes.the_cables")
@@ -99,11 +104,16 @@ def _name_subject(trace: Trace, limit: Bottleneck) -> Text:
     if len(joins) == 1:
         if limit.kind == "cable":
             kind = build_text("sentences", "causes.the_cable")
-        key = "link_each_way" if len(limit.links) > 1 else "link"
+        key = "link"
+        if len(limit.links) > 1:
+            key = "link_each_way"
         return build_text("sentences", f"causes.{key}", kind=kind, name=name_link(trace, limit.link))
     if limit.kind != "cable":
         inside = int(nodes.max(initial=-1)) > 0 and limit.kind in ("nvlink", "pcie", "xgmi")
-        return build_text("sentences", "causes.in_nodes" if inside else "causes.all_of_kind", kind=kind)
+        key = "causes.all_of_kind"
+        if inside:
+            key = "causes.in_nodes"
+        return build_text("sentences", key, kind=kind)
     used = _count_used(trace, limit)
     if len(limit.links) == used:
         return build_text("sentences", "causes.every_cable")
@@ -126,7 +136,9 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Text:
         sentences = [busier]
         named_kinds.add(trace.topology.links.kind(limit.busiest))
     else:
-        key = "doubling_cables" if len(limit.saves) == 1 < len(limit.links) and limit.kind == "cable" else "doubling_it"
+        key = "doubling_it"
+        if len(limit.saves) == 1 < len(limit.links) and limit.kind == "cable":
+            key = "doubling_cables"
         saving = _format_saving(limit.saves[limit.kind])
         next_limit = _describe_next_limit(trace, limit.kind, limit.saves)
         sentences = [build_text("sentences", f"causes.{key}", saving=saving, next_limit=next_limit)]
@@ -153,7 +165,9 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Text | None:
     saved_alone, saved_others = (1 - _simulate_faster(trace, which).duration / trace.duration for which in (hot, ~hot))
     links = trace.topology.links
     cables = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
-    key = "doubling_only_these" if len(cables) > 1 else "doubling_only_it"
+    key = "doubling_only_it"
+    if len(cables) > 1:
+        key = "doubling_only_these"
     return words.tidy_text(
         build_text(
             "sentences", f"causes.{key}", saving=_format_saving(saved_alone), others=_format_saving(saved_others)
@@ -184,7 +198,9 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
     name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.duration)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
-    called = build_text("sentences", "causes.cable") if kind == "cable" else words.name_kind(kind)
+    called = words.name_kind(kind)
+    if kind == "cable":
+        called = build_text("sentences", "causes.cable")
     name_text = name_link(trace, link)
     kinds = table[table["what"] == "kind"].sort_values("doubled", ascending=False, kind="stable")
     gain = [(words.name_all_of_kind(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]

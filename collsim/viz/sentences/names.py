@@ -20,7 +20,10 @@ def name_helpers(schedule: Schedule) -> Text:
     Args:
         schedule: The schedule.
     """
-    return build_text("sentences", "names.server" if schedule.helpers_on == "host" else "names.reducing_switch")
+    key = "names.reducing_switch"
+    if schedule.helpers_on == "host":
+        key = "names.server"
+    return build_text("sentences", key)
 
 
 def name_endpoint(schedule: Schedule, endpoint: int) -> Text:

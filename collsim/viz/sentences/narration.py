@@ -177,15 +177,20 @@ def _write_clause(
         counts = each
     finished = bool(moment.sent_contributions[mask].min() >= count_goal(trace.schedule) > 1)
     chunks = _describe_chunks(moment.nbytes[mask], counts, finished=finished, per_channel=per_channel)
-    holds = _describe_contributions(moment.sent_contributions[mask], count_goal(trace.schedule), chunks.count)
+    holds = _describe_contributions(moment.sent_contributions[mask], count_goal(trace.schedule), chunks.each)
     if adds:
         after = _describe_after_reduce(trace, moment, mask, whom)
     else:
         after = _describe_after_copy(trace, moment, mask, whom)
-    verb = "exchange" if whom.exchange else "send"
+    verb = "send"
+    if whom.exchange:
+        verb = "exchange"
+    clause = f"narration.{verb}s"
+    if who.many:
+        clause = f"narration.each_{verb}"
     return build_text(
         "sentences",
-        f"narration.each_{verb}" if who.many else f"narration.{verb}s",
+        clause,
         sender=who.text,
         chunks=chunks.text,
         holds=holds,
@@ -227,10 +232,10 @@ def _describe_senders(trace: Trace, senders: Longs, receivers: Longs) -> Senders
 
 
 class Chunks(NamedTuple):
-    """What is sent, as an object: `one 16 MiB chunk`; `count` for the verb that follows."""
+    """What is sent, as an object: `one 16 MiB chunk`; `each` how many, for the verb that follows."""
 
     text: Text
-    count: int
+    each: int
 
 
 def _describe_chunks(
@@ -241,12 +246,14 @@ def _describe_chunks(
     few, many = int(each.min()), int(each.max())
     count: object = repeat_text(str(many))
     if few < many:
-        count = words.format_range_text(str(few), str(many))
+        count = words.format_range(str(few), str(many))
     is_range = large - small > large * 0.005
     size = repeat_text(words.format_size(large))
     if is_range:
-        size = words.format_range_text(words.format_size(small), words.format_size(large))
-    key = "chunk" if many == 1 else "chunks"
+        size = words.format_range(words.format_size(small), words.format_size(large))
+    key = "chunks"
+    if many == 1:
+        key = "chunk"
     if large == 0:
         key = f"empty_{key}"
     elif many == 1 and is_range:
@@ -316,7 +323,9 @@ def _describe_single_receivers(a: Longs, b: Longs, n: int) -> Receivers:
         return _build_receivers("with_rank_away", "each", exchange=True, distance=far[0])
     if len(a) <= 3:
         pairs = list_items([f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)])
-        name = "receiver" if len(a) == 1 else "each_receiver"
+        name = "each_receiver"
+        if len(a) == 1:
+            name = "receiver"
         return _build_receivers("pairs", name, which=False, pairs=pairs)
     if len(np.unique((b - a) % n)) == 1:
         far = (b[0] - a[0]) % n
@@ -341,7 +350,10 @@ def _describe_many_receivers(trace: Trace, a: Longs, b: Longs) -> Receivers | No
         return Receivers(build_text("sentences", "narration.to", receiver=every), every)
     is_among_ranks = a.max() < n
     if b.max() < n and each[0] == n - is_among_ranks:
-        return _build_receivers("to_each_other_rank" if is_among_ranks else "to_every_rank", "each_one")
+        key = "to_every_rank"
+        if is_among_ranks:
+            key = "to_each_other_rank"
+        return _build_receivers(key, "each_one")
     if len(np.unique(b)) < len(b) and each[0] == 1:
         return _build_receivers("to_parent", "each_parent")
     if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
@@ -382,7 +394,7 @@ def _describe_contributions(counts: Counts, full: int, chunks: int) -> Text:
         return repeat_text("")
     some = repeat_text(str(low))
     if low < high:
-        some = words.format_range_text(str(low), str(high))
+        some = words.format_range(str(low), str(high))
     return build_text("sentences", "narration.contributions", some=some, full=full, chunks=chunks)
 
 
@@ -435,7 +447,9 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
     done = np.unique(moment.finished[receivers])
     if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
         what = build_text("sentences", f"narration.{'the_sum' if full > 1 else 'the_data'}")
-        key = "all_ranks_have" if whole == s.ranks else "some_ranks_have"
+        key = "some_ranks_have"
+        if whole == s.ranks:
+            key = "all_ranks_have"
         return build_text("sentences", f"narration.{key}", count=whole, ranks=s.ranks, what=what)
     if len(done) > 1:
         return repeat_text("")
@@ -445,7 +459,9 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
         holder = "each_receiver"
     if len(receivers) == 1:
         holder = "it"
-    key = "has_all_chunks" if count == s.chunks else "has_chunks"
+    key = "has_chunks"
+    if count == s.chunks:
+        key = "has_all_chunks"
     if full > 1:
         key += "_finished"
     holder_text = build_text("sentences", f"narration.{holder}")
@@ -482,16 +498,22 @@ def _describe_delivery(
     even = high - low <= 0.02 * high
     span = repeat_text(words.format_duration(high))
     if not even:
-        span = words.format_range_text(words.format_duration(low), words.format_duration(high))
+        span = words.format_range(words.format_duration(low), words.format_duration(high))
     if kind == "cable":
-        return build_text("sentences", "narration.arrives" if len(rows) == 1 else "narration.each_arrives", span=span)
+        key = "narration.each_arrives"
+        if len(rows) == 1:
+            key = "narration.arrives"
+        return build_text("sentences", key, span=span)
     step = moment.step
     pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
     link = words.name_kind(kind)
     if not alone and len(pairs) <= 3:
         pairs_text = list_items([f"{a} → {b}" for a, b in pairs])
         link = build_text("sentences", "narration.link_for_pairs", link=link, pairs=pairs_text)
-    return build_text("sentences", "narration.delivers" if first else "narration.in_time", link=link, span=span)
+    key = "narration.in_time"
+    if first:
+        key = "narration.delivers"
+    return build_text("sentences", key, link=link, span=span)
 
 
 def _describe_crowd(trace: Trace, moment: Moment) -> Text | None:

@@ -6,7 +6,6 @@ Three significant digits; the nouns are those of the field in both languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from ...locale import Text, build_text, has_text, repeat_text
 from ...units import format_bandwidth, format_bytes, format_time
@@ -57,19 +56,7 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def format_range(low: str, high: str) -> str:
-    """`57 to 674 µs`: the unit once where it is the same.
-
-    Args:
-        low: The lower quantity with its unit.
-        high: The higher quantity with its unit.
-    """
-    number, _, unit = low.partition(" ")
-    same = unit == high.partition(" ")[2]
-    return f"{number if same else low} to {high}"
-
-
-def format_range_text(low: str, high: str) -> Text:
+def format_range(low: str, high: str) -> Text:
     """`57 to 674 µs`: the unit once where it is the same.
 
     Args:
@@ -82,31 +69,6 @@ def format_range_text(low: str, high: str) -> Text:
     return build_text("sentences", "words.range", low=low, high=high)
 
 
-def join_list(items: Sequence[str], zh: bool = False) -> str:
-    """`1, 3 and 5`; `1、3 和 5`.
-
-    Args:
-        items: The entries of the list.
-        zh: In Chinese.
-    """
-    if len(items) < 2:
-        return "".join(items)
-    return ("、" if zh else ", ").join(items[:-1]) + (" 和 " if zh else " and ") + items[-1]
-
-
-def choose_form(count: float, singular: str, plural: str) -> str:
-    """The form of a word that goes with a number: `has` with 1, `have` with any other.
-
-    Args:
-        count: The number.
-        singular: The form for 1.
-        plural: The form for any other number.
-    """
-    if count == 1:
-        return singular
-    return plural
-
-
 def capitalise(text: str) -> str:
     """With a capital letter at its front; names that are written without one (xGMI) stay.
 
@@ -116,15 +78,6 @@ def capitalise(text: str) -> str:
     if text[1:2].isupper():
         return text
     return text[:1].upper() + text[1:]
-
-
-def add_space(zh: str) -> str:
-    """Chinese text followed by a space where it ends in a Latin word.
-
-    Args:
-        zh: Chinese text.
-    """
-    return zh.rstrip() + (" " if zh.rstrip()[-1:].isascii() and zh.strip() else "")
 
 
 def tidy_spaces(zh: str) -> str:
