@@ -212,10 +212,10 @@ def _report_failure(
     else:
         who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
         if step is None:
-            place = build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk)
+            pointer = build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk)
         else:
-            place = build_text("exercises", "exercise.look_at_chunk_in_step", who=who, chunk=chunk, step=step + 1)
-        location = exercise.say(place)
+            pointer = build_text("exercises", "exercise.look_at_chunk_in_step", who=who, chunk=chunk, step=step + 1)
+        location = exercise.say(pointer)
     head = exercise.say(build_text("exercises", "exercise.ranks", n=n)) if n is not None else ""
     return Result(
         exercise,

@@ -59,6 +59,6 @@ def format_history(schedule: Schedule, rank: int, chunk: int, language: str = "e
         key = "history.after_step"
         if step < 0:
             key = "history.at_start"
-        held = Sentence.from_words(format_terms(terms, chunk))
-        lines.append("  " + translate(language, "exercises", key, step=step + 1, held=held))
+        terms_text = Sentence.from_words(format_terms(terms, chunk))
+        lines.append("  " + translate(language, "exercises", key, step=step + 1, terms=terms_text))
     return "\n".join(lines)
