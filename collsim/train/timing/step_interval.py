@@ -7,6 +7,7 @@ published steps lie (docs/accuracy/step_spreads.py makes it and asks whether it 
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +29,8 @@ _LABELS: Final[Mapping[StepKind, Sentence]] = {
     "fsdp": Sentence("models whose states are sharded"),
     "dense": Sentence("dense models without a pipeline"),
 }
+#: Ends of the network's doubt whose ratio is above this are said.
+_NOTED: Final = 1.02
 #: Strategies that shard a model's states, as a step's label has them.
 _SHARDED: Final = ("fsdp(", "zero(")
 
@@ -99,18 +102,24 @@ def classify_step(step: TrainingStep) -> StepKind:
     return "dense"
 
 
-def compute_step_interval(step: TrainingStep, seconds: float) -> StepInterval:
+def compute_step_interval(
+    step: TrainingStep, seconds: float, network: tuple[float, float] = (1.0, 1.0)
+) -> StepInterval:
     """Compute where the measured time of a step lies.
 
     Args:
         step: the graph of a step.
         seconds: its predicted time.
+        network: its time with all collectives at the lower and at the upper ends of their intervals, over its predicted
+            time. Published steps mostly had networks faster than their computing, so that a slow network is a doubt
+            of its own.
 
     Returns:
         The interval.
     """
     kind = classify_step(step)
     ratios = load_step_ratios()[kind]
+    low, high = (_join_doubts(*each) for each in zip((ratios.low, ratios.high), network, strict=True))
     reason = Sentence(
         "four in five of {rows} published steps of {kind} took {low} to {high} of the predicted time (sources: "
         "{sources})",
@@ -120,7 +129,19 @@ def compute_step_interval(step: TrainingStep, seconds: float) -> StepInterval:
         low=f"{ratios.low:.2f}",
         high=f"{ratios.high:.2f}",
     )
-    return StepInterval(seconds * ratios.low, seconds * ratios.high, kind, reason)
+    if max(network) > _NOTED * min(network):
+        template = (
+            "{reason}; with its collectives at the ends of their intervals it takes {fast} to {slow} of that time"
+        )
+        reason = Sentence(template, reason=reason, fast=f"{network[0]:.2f}", slow=f"{network[1]:.2f}")
+    return StepInterval(seconds * low, seconds * high, kind, reason)
+
+
+def _join_doubts(ratio: float, network: float) -> float:
+    """The end of an interval for two independent doubts, of which each alone would put it at a ratio: logarithms add as
+    squares."""
+    width = math.log(ratio)
+    return math.exp(width + math.copysign(math.hypot(width, math.log(network)) - abs(width), network - 1))
 
 
 @cache

@@ -150,6 +150,30 @@ class CollectiveModel:
             seconds[number] = task.repeats * seconds_by_key[key]
         return seconds
 
+    def list_interval_ratios(self, step: TrainingStep) -> tuple[Floats, Floats]:
+        """List how much faster and slower the collectives of a step may be: the ends of their predictions' intervals.
+
+        Args:
+            step: The step.
+
+        Returns:
+            (tasks,) ratios of the lower end over the predicted time, and (tasks,) of the upper end; 1 for tasks that
+            compute and where NCCL's model does not time them.
+        """
+        ratios: dict[Hashable, tuple[float, float]] = {}
+        ends = np.ones((2, len(step.tasks)))
+        for number in step.collectives:
+            task = step.tasks[number]
+            key = self.make_key(step, task)
+            if key not in ratios:
+                group = step.get_ranks(task)
+                ratios[key] = (1.0, 1.0)
+                if self.is_predicted(group, task):
+                    prediction = self.predict(group, task)
+                    ratios[key] = prediction.low / prediction.time, prediction.high / prediction.time
+            ends[:, number] = ratios[key]
+        return ends[0], ends[1]
+
     def list_distinct(self, step: TrainingStep) -> list[StepTask]:
         """The collectives of `step`, one of each group, kind and size."""
         tasks = [step.tasks[number] for number in step.collectives]
