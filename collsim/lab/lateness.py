@@ -53,6 +53,7 @@ def compute_lateness(trace: RealTrace) -> Floats:
     measured = compute_step_ends(steps, trace.measured.finish, count)
     predicted = compute_step_ends(steps, trace.predicted.finish[None], count)
     zero = np.zeros((1, 1))
+    # A run begins at 0 s: what each step adds is the difference to the end of the one before.
     return np.diff(measured, axis=1, prepend=zero[[0] * len(measured)]) - np.diff(predicted, axis=1, prepend=zero)
 
 

@@ -155,9 +155,11 @@ def _build_conditional(number: int | None, conditions: Iterable[tuple[int, int, 
     for argument, mask, values in conditions:
         half = 4 if argument < 0 else 0  # -2: the upper half of argument 2
         block += [_build_instruction(_LOAD, _ARGUMENTS + 8 * abs(argument) + half), _build_instruction(_AND, mask)]
+        # On a match jump over the comparisons that are left and the refusal, to the next condition.
         block += [_build_instruction(_EQUAL, value, len(values) - index, 0) for index, value in enumerate(values)]
         block.append(_build_instruction(_RETURN, _REFUSE))
     block.append(_build_instruction(_RETURN, _ALLOW))
+    # Another call jumps over the whole block.
     return [_build_instruction(_EQUAL, number, 0, len(block)), *block]
 
 

@@ -213,6 +213,7 @@ def find_rates(
             if not crossing.any():
                 break
             weight[crossing > 0] *= _PUSH
+            # Only ratios of weights count; the mean of 1 keeps the numbers in range over many rounds.
             weight /= weight.mean()
             if report is not None:
                 report()

@@ -68,6 +68,7 @@ def find_lossless_count(rate: Floats, value: float) -> int | None:
     """
     inside = int(max(1, round(float(rate.max()) / value))) * 64
     for parts in range(1, min(inside, 512) + 1):
+        # `value` may be a fraction: times a small whole number it is a whole number of B/s again.
         total = value * parts
         if abs(total - round(total)) < 1e-6 * parts and (np.abs(rate - np.rint(rate)) < 1e-6).all():
             common = int(np.gcd.reduce(np.rint(rate).astype(np.int64)))

@@ -80,6 +80,7 @@ def _build_layout(program: Program, buffers: BufferLayout) -> SlotNumbers:
     else:
         inputs = max(largest["i"], buffers.size("i"))
     spill = max(largest["i"], largest["o"], chunks) - chunks  # offsets beyond the collective's buffer
+    # Beyond the collective's buffer an offset of the input and the same one of the output are two slots.
     scratch = natural + inputs + max(0, spill) * 2
 
     def slot(gpu: int, buffer: str, offset: int) -> int:
