@@ -149,7 +149,7 @@ def _drop_stored(work: Work | StepWork, known: set[str]) -> Work | StepWork | No
     if not rest:
         return None
     keys, inputs = tuple(work.keys[i] for i in rest), tuple(work.inputs[i] for i in rest)
-    if isinstance(work, StepWork):
+    if isinstance(work, StepWork):  # the same twice: mypy checks the fields of `replace` for one type at a time
         return replace(work, cases=tuple(work.cases[i] for i in rest), keys=keys, inputs=inputs)
     return replace(work, cases=tuple(work.cases[i] for i in rest), keys=keys, inputs=inputs)
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Sentence, TopologyError
+from ..errors import Sentence, TopologyError, Words
 from ..steps import HelperPlace
 from .fabrics import Fabric
 from .graph import ShortestPaths
@@ -63,7 +63,7 @@ class Leg(NamedTuple):
     card_out: int
     card_in: int
     into: Local
-    description: str
+    description: Words
 
 
 class FailedParts(NamedTuple):
@@ -365,15 +365,17 @@ class ClusterRouter:
         path = paths.best(a, b)
         if kinds[a] != "gpu" or kinds[b] != "gpu":
             if path is not None:
-                return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
+                message = "{level} path between {ends}"
+                sentence = Sentence(message, level=LEVELS[path.type], ends=self._ends(a, b))
+                return Leg(path.links, -1, -1, (), sentence)
             other = self._find_remote_leg(state, a, state, b)
             if isinstance(other, Leg):
                 return other
             return Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
         if path is not None and self._uses_chip_links(path):
-            return Leg(path.links, -1, -1, (), "over the chips' own links")
+            return Leg(path.links, -1, -1, (), Sentence("over the chips' own links"))
         if path is not None and self._p2p(path):
-            return Leg(path.links, -1, -1, (), f"{self._describe_path(path)}, GPUDirect P2P")
+            return Leg(path.links, -1, -1, (), Sentence("{path}, GPUDirect P2P", path=self._describe_path(path)))
         memory = None
         if self.policy.shm:
             memory = self._find_memory(state, b)
@@ -386,10 +388,11 @@ class ClusterRouter:
                 "P2P is not allowed, and no host memory or network card joins {ends}; allow it with p2p=True",
                 ends=self._ends(a, b),
             )
-        message = "no direct path"
+        reason = Sentence("no direct path")
         if path:
-            message = f"{self._describe_path(path)}, {self._explain_no_p2p(path)}"
-        return Leg((*there.links, *back.links), -1, -1, (), f"{message}: staged through host memory (SHM)")
+            reason = Sentence("{path}, {reason}", path=self._describe_path(path), reason=self._explain_no_p2p(path))
+        staged = Sentence("{reason}: staged through host memory (SHM)", reason=reason)
+        return Leg((*there.links, *back.links), -1, -1, (), staged)
 
     def _ends(self, a: int, b: int) -> Sentence:
         return Sentence("{a} and {b}", a=self.machine.devices[a], b=self.machine.devices[b])
@@ -397,12 +400,12 @@ class ClusterRouter:
     def _p2p(self, path: Path) -> bool:
         return path.type <= self.policy.p2p and (path.type <= NVB or self.machine.p2p_over_pcie)
 
-    def _explain_no_p2p(self, path: Path) -> str:
+    def _explain_no_p2p(self, path: Path) -> Sentence:
         if path.type > NVB and not self.machine.p2p_over_pcie:
-            return "the driver allows no P2P over PCIe"
+            return Sentence("the driver allows no P2P over PCIe")
         if self.policy.p2p == LOC:
-            return "P2P is off"
-        return f"beyond the P2P level {LEVELS[self.policy.p2p]}"
+            return Sentence("P2P is off")
+        return Sentence("beyond the P2P level {level}", level=LEVELS[self.policy.p2p])
 
     def _uses_chip_links(self, path: Path) -> bool:
         """TPU chips route by themselves: no GPUDirect, and nothing that could switch it off."""
@@ -438,10 +441,11 @@ class ClusterRouter:
         into = self._from_card(goal_state, card_in, b)
         if out is None or into is None:
             return Sentence("no path between its device and its network card")
-        texts = f"through card {card_out} ({out[1]}) and card {card_in} ({into[1]})"
-        return Leg(out[0], card_out, card_in, into[0], texts)
+        message = "through card {card_out} ({way_out}) and card {card_in} ({way_in})"
+        sentence = Sentence(message, card_out=card_out, way_out=out[1], card_in=card_in, way_in=into[1])
+        return Leg(out[0], card_out, card_in, into[0], sentence)
 
-    def _in_lane(self, state: int, a: int, wanted: list[int]) -> tuple[int, tuple[Local, str] | None] | None:
+    def _in_lane(self, state: int, a: int, wanted: list[int]) -> tuple[int, tuple[Local, Words] | None] | None:
         """A card of the lane: one's own within PXB, or with PXN over NVLink through the GPU beside it."""
         paths, cards = self._paths[state], self.cards
         for card in wanted:
@@ -454,7 +458,7 @@ class ClusterRouter:
                 return card, through_peer
         return None
 
-    def _pass_through_peer(self, state: int, a: int, card: int) -> tuple[Local, str] | None:
+    def _pass_through_peer(self, state: int, a: int, card: int) -> tuple[Local, Words] | None:
         """With PXN: over NVLink to a GPU next to the card (NCCL src/graph/paths.cc)."""
         paths, nic = self._paths[state], self.cards[card]
         if not self.policy.pxn or self.machine.kinds[a] != "gpu":
@@ -462,7 +466,8 @@ class ClusterRouter:
         for peer in paths.nearest(nic, self.machine.of_kind("gpu")):
             first, last = paths.best(a, peer), paths.best(peer, nic)
             if first and last and first.type == NVL and last.type <= min(P2C, self.policy.gdr):
-                return (*first.links, *last.links), f"PXN through {self.machine.devices[peer]}, GPUDirect RDMA"
+                message = "PXN through {device}, GPUDirect RDMA"
+                return (*first.links, *last.links), Sentence(message, device=self.machine.devices[peer])
         return None
 
     def card_of(self, state: int, device: int) -> int | None:
@@ -504,13 +509,13 @@ class ClusterRouter:
         reads = reads or any(cable.kind in ("nvlink", "xgmi") for _, _, cable in machine.connections)
         return path.type <= self.policy.gdr and (reads or not sending)
 
-    def _to_card(self, state: int, device: int, card: int) -> tuple[Local, str] | None:
+    def _to_card(self, state: int, device: int, card: int) -> tuple[Local, Words] | None:
         return self._card_way(state, device, card, sending=True)
 
-    def _from_card(self, state: int, card: int, device: int) -> tuple[Local, str] | None:
+    def _from_card(self, state: int, card: int, device: int) -> tuple[Local, Words] | None:
         return self._card_way(state, device, card, sending=False)
 
-    def _card_way(self, state: int, device: int, card: int, sending: bool) -> tuple[Local, str] | None:
+    def _card_way(self, state: int, device: int, card: int, sending: bool) -> tuple[Local, Words] | None:
         """Links between a device and a card, in the direction of the data, and how."""
         paths, nic = self._paths[state], self.cards[card]
         if sending:
@@ -522,13 +527,14 @@ class ClusterRouter:
         if path is None or seen is None:
             return None
         if self.machine.kinds[device] != "gpu":
-            return path.links, "from host memory" if sending else "to host memory"
+            return path.links, Sentence("from host memory") if sending else Sentence("to host memory")
         if self._gdr(seen, sending):
-            return path.links, f"{LEVELS[seen.type]}, GPUDirect RDMA"
+            return path.links, Sentence("{level}, GPUDirect RDMA", level=LEVELS[seen.type])
         staged = self._stage_through_memory(state, ends, self._find_memory(state, device))
         if staged is None:
             return None
-        return staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
+        message = "{level}, no GPUDirect RDMA: staged through host memory"
+        return staged, Sentence(message, level=LEVELS[seen.type])
 
     def _stage_through_memory(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
         """Links into host memory and out of it again; None where there is no way."""
@@ -542,7 +548,7 @@ class ClusterRouter:
 
     # ---- words
 
-    def describe_route(self, src: int, dst: int) -> str:
+    def describe_route(self, src: int, dst: int) -> Words:
         """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged.
 
         Args:
@@ -554,10 +560,10 @@ class ClusterRouter:
         state = self._hurt[1]
         return self._leg((int(node != goal), int(state[node]), a, int(state[goal]), b), 0).description
 
-    def _describe_path(self, path: Path) -> str:
+    def _describe_path(self, path: Path) -> Sentence:
         """`NV12 in nvidia-smi, NVL in NCCL`."""
         tool = "rocm-smi" if (word := find_smi_word(self.machine, path)) == "XGMI" else "nvidia-smi"
-        return f"{word} in {tool}, {LEVELS[path.type]} in NCCL"
+        return Sentence("{word} in {tool}, {level} in NCCL", word=word, tool=tool, level=LEVELS[path.type])
 
 
 def find_smi_word(machine: Machine, path: Path) -> str:

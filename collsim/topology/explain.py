@@ -24,7 +24,7 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     description = ""
     if topology.router is not None:
         ends = int(topology.endpoint_device[a]), int(topology.endpoint_device[b])
-        description = topology.router.describe_route(*ends)
+        description = str(topology.router.describe_route(*ends))
     if description:
         description += ". "
     links = "1 link"

@@ -411,7 +411,7 @@ class Router(Protocol):
         """Routes between devices, hop by hop. Raises NoRoute for the first pair that has none."""
         ...
 
-    def describe_route(self, src: int, dst: int) -> str:
+    def describe_route(self, src: int, dst: int) -> Words:
         """Why the route is what it is, in the words of nvidia-smi and NCCL; empty where there is nothing to say."""
         ...
 

@@ -55,3 +55,40 @@ def test_a_generic_network_has_a_way_without_words():
 def test_where_there_is_no_way_the_error_says_so():
     with pytest.raises(TopologyError, match="cannot reach"):
         list_routes([cs.machine("gb200-nvl72", p2p=False)], 0, 9, "1MiB")
+
+
+@pytest.mark.parametrize(
+    ("machine", "dst", "english", "chinese"),
+    [
+        (
+            cs.machine("dgx-a100", nodes=2),
+            8,
+            "Through card 0 (PIX, GPUDirect RDMA) and card 0 (PIX, GPUDirect RDMA)",
+            "经网卡 0（PIX，GPUDirect RDMA），再经网卡 0（PIX，GPUDirect RDMA）",
+        ),
+        (
+            cs.machine("dgx-a100", nodes=2, gdr=False),
+            8,
+            "Through card 0 (PIX, no GPUDirect RDMA: staged through host memory) and card 0 (PIX, no GPUDirect RDMA: "
+            "staged through host memory)",
+            "经网卡 0（PIX，不用 GPUDirect RDMA：经主机内存中转），再经网卡 0（PIX，不用 GPUDirect RDMA：经主机内存中转）",
+        ),
+        (
+            cs.machine("dgx-1v"),
+            5,
+            "SYS in nvidia-smi, NVB in NCCL, GPUDirect P2P",
+            "SYS（nvidia-smi），NVB（NCCL），GPUDirect P2P",
+        ),
+        (
+            cs.machine("cpu-2socket-ib", nodes=2),
+            2,
+            "Through card 0 (from host memory) and card 0 (to host memory)",
+            "经网卡 0（来自主机内存），再经网卡 0（到主机内存）",
+        ),
+        (cs.machine("tpu-v4-64"), 1, "Over the chips' own links", "经芯片自身的链路"),
+    ],
+    ids=lambda value: value.name if isinstance(value, cs.Topology) else "",
+)
+def test_a_way_has_the_same_words_in_both_languages(machine, dst, english, chinese):
+    (way,) = list_routes([machine], 0, dst, "1MiB")
+    assert way.description == (english, chinese)

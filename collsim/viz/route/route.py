@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import Sentence
 from ...locale import Text
 from ...registry import schedule
 from ...schedule import freeze
@@ -151,28 +152,10 @@ def _number_cables(timeline: Timeline, hot: list[bool]) -> list[dict[str, object
     return list(marks.values())
 
 
-_CHINESE = (
-    ("P2P is off", "P2P 已关闭"),
-    ("beyond the P2P level", "超出 P2P 级别"),
-    ("the driver allows no P2P over PCIe", "驱动不允许经 PCIe 的 P2P"),
-    (": staged through host memory (SHM)", "：经主机内存中转（SHM）"),
-    ("no GPUDirect RDMA: staged through host memory", "不用 GPUDirect RDMA：经主机内存中转"),
-    ("staged through host memory", "经主机内存中转"),
-    ("over the chips' own links", "经芯片自身的链路"),
-    ("through card", "经网卡"),
-    (" in nvidia-smi", "（nvidia-smi）"),
-    (" in rocm-smi", "（rocm-smi）"),
-    (" in NCCL", "（NCCL）"),
-    (" and card", "，再经网卡"),
-)
-
-
 def _describe_router(topology: Topology, src: int, dst: int) -> Text:
-    """The router's own words, and as much of them in Chinese as there is."""
+    """The router's own words, English and Chinese."""
     if topology.router is None:
         return "", ""
-    english = topology.router.describe_route(int(topology.endpoint_device[src]), int(topology.endpoint_device[dst]))
-    chinese = english
-    for en, zh in _CHINESE:
-        chinese = chinese.replace(en, zh)
-    return words.capitalise(english), chinese.replace(", ", "，")
+    ends = (int(topology.endpoint_device[rank]) for rank in (src, dst))
+    sentence = Sentence.from_words(topology.router.describe_route(*ends))
+    return words.capitalise(sentence.text("en")), sentence.text("zh")
