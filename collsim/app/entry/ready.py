@@ -1,5 +1,5 @@
 """What is prepared at the start, so that nobody waits for it in class: the pages, the first page's picture, the event
-engine."""
+engine, the first program."""
 
 from __future__ import annotations
 
@@ -22,3 +22,4 @@ def get_ready() -> None:
     ENGINE.prepare()
     if time.monotonic() - began > _LONG:
         print("  The event engine is compiled; after this it only has to be loaded.\n", flush=True)
+    import_module("collsim.app.entry.first_program").judge()
