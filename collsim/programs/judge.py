@@ -104,6 +104,13 @@ class ProgramRun:
     library: str = ""
 
     @property
+    def output(self) -> tuple[object, ...]:
+        """Each rank's buffer, as the program left it, where a collective was expected; None for the others."""
+        if self.collective is None:
+            return (None,) * len(self.results)
+        return self.results
+
+    @property
     def is_right(self) -> bool:
         """Whether nothing is wrong with it."""
         return self.verdict in ("right", "ends")

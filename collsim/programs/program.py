@@ -91,6 +91,8 @@ def program(
         ('hangs', (0, 1))
     """
     topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
+    if expect is not None and not callable(expect):
+        raise CollsimError("expect={expect!r} must be a function of the rank, as lambda rank: 6.0", expect=expect)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
     restored = restore_source(text)
@@ -192,6 +194,8 @@ def _read_machine(machine: TopologyLike | None, ranks: int) -> Topology | None:
 
 
 def _read_delays(late: Mapping[int, Duration], ranks: int) -> dict[int, float]:
+    if not isinstance(late, Mapping):
+        raise CollsimError("late={late!r} must be times by rank, as {{2: '300us'}}", late=late)
     for rank in late:
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < ranks:
             raise CollsimError(

@@ -35,6 +35,8 @@ _GLUED_WORD = re.compile(
     rf"(?:def {_NAME}\(|class {_NAME}\s*[:(]|import {_NAME}|from {_NAME}[\w.]* import|for {_NAME}[^:]* in "
     r"|return\b|while )"
 )
+#: The head of a block that begins with a word which goes on with an expression elsewhere.
+_GLUED_HEADER = re.compile(rf"for {_NAME}[^:\n]* in [^\n]*:|if (?:(?! else )[^:\n])*:")
 #: A statement, looked for behind a comment: its end is where the language changes, or a keyword begins.
 _STATEMENT = (
     rf"(?:(?:def|class|for|while|if|return|import|from|with|try|print|else|elif)\b[ (:]"
@@ -287,10 +289,7 @@ class _Scanner:
         match = _WORD.match(self.text, self.position)
         if self._depth or match is None:
             return
-        word = match[0]
-        if word not in _OPERATORS or (
-            word == "for" and re.match(rf"for {_NAME}[^:\n]* in ", self.text[match.start() :])
-        ):
+        if match[0] not in _OPERATORS or _GLUED_HEADER.match(self.text, match.start()):
             self.end()
 
     def _is_header(self) -> bool:

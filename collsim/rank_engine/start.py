@@ -64,8 +64,11 @@ def build_plan(
     Raises:
         CollsimError: for a number of ranks that is not run, an unknown entry, and source that cannot be rewritten.
     """
-    if not 1 <= ranks <= MOST_RANKS:
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
         raise CollsimError("ranks={ranks} must be 1 to {most}", ranks=ranks, most=MOST_RANKS)
+    collective_name = None
+    if collective is not None:
+        collective_name = find_collective_name(collective)
     rewritten = rewrite(source)
     name = _find_entry(rewritten, entry, collective)
     parameters = set(rewritten.functions.get(name, ()))
@@ -74,9 +77,7 @@ def build_plan(
     dtype: np.dtype[Any] = np.dtype(np.float64)
     if rewritten.uses_torch:
         dtype = np.dtype(np.float32)
-    elements, collective_name = max(1, parse_bytes(nbytes) // dtype.itemsize), None
-    if collective is not None:
-        collective_name = find_collective_name(collective)
+    elements = max(1, parse_bytes(nbytes) // dtype.itemsize)
     if collective_name in IN_PARTS:
         elements = -(-elements // ranks) * ranks
     inputs = make_inputs(ranks, elements, dtype)
@@ -115,7 +116,7 @@ def find_eager_limit(rewritten: RewrittenProgram, eager_limit: ByteSize | None) 
         Bytes; -1 where every send waits for its receive, as with gloo.
     """
     if eager_limit is not None:
-        return parse_bytes(eager_limit)
+        return parse_bytes(eager_limit, "eager_limit")
     if rewritten.library == "mpi4py":
         return MPICH_EAGER_LIMIT
     return -1

@@ -100,7 +100,8 @@ def pass_on(send, recv):
     assert run.verdict == "wrong"
     assert "isend (line 7)" in run.explanation()
     mended = source.replace("    out.zero_()\n", "").replace("    work.wait()\n", "    work.wait()\n    out.zero_()\n")
-    assert run_program(mended, 3).verdict == "ends"
+    ended = run_program(mended, 3)
+    assert (ended.verdict, ended.output) == ("ends", (None,) * 3)
 
 
 READ_EARLY = {
@@ -320,6 +321,11 @@ def test_a_function_is_run_with_the_lines_of_its_file():
         ("def f(rank):\n    pass", {"ranks": 65}, "ranks=65 must be 1 to 64"),
         ("def f(x):\n    pass", {"collective": "allredcue"}, "did you mean 'allreduce'"),
         ("#" * 100_001, {}, "100,001 characters"),
+        ("x = 1", {"ranks": 2.5}, "ranks=2.5 must be 1 to 64"),
+        ("x = 1", {"late": [1]}, "late=[1] must be times by rank"),
+        ("x = 1", {"expect": 3}, "expect=3 must be a function of the rank"),
+        ("x = 1", {"eager_limit": "big"}, "eager_limit='big'"),
+        ("def f(x):\n    pass\ndef g(x):\n    pass", {"collective": "allredcue"}, "did you mean 'allreduce'"),
         (
             "import numpy as npdef add(data, n):# 第一步:分成N个区块blocks = np.split(data, n)if n > 1:x = blocks[0]print(n)\n",
             {},
