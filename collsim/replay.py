@@ -247,8 +247,28 @@ def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine
     filled[step.dst, step.into] = True
 
 
+def are_reads_filled(schedule: Schedule, step: Step, filled: npt.NDArray[np.bool_]) -> bool:
+    """Does every slot that a step reads hold data?
+
+    Args:
+        schedule: Whose step it is.
+        step: With a row for every transfer.
+        filled: (endpoints, slots) which slots hold data before the step.
+    """
+    sends_empty, adds_to_empty = _find_empty_reads(schedule, step, filled)
+    return not (sends_empty.any() or adds_to_empty.any())
+
+
+def _find_empty_reads(
+    schedule: Schedule, step: Step, filled: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """(transfers,) which send an empty slot, and which reduce into a rank's empty one."""
+    sends_empty = ~filled[step.src, step.chunk]
+    return sends_empty, step.reduce & (step.dst < schedule.ranks) & ~filled[step.dst, step.into]
+
+
 def _require_filled(schedule: Schedule, number: int, step: Step, filled: npt.NDArray[np.bool_]) -> None:
-    empty = ~filled[step.src, step.chunk]
+    empty, missing = _find_empty_reads(schedule, step, filled)
     if empty.any():
         row = int(np.argmax(empty))
         rank, chunk = int(step.src[row]), int(step.chunk[row])
@@ -261,7 +281,6 @@ def _require_filled(schedule: Schedule, number: int, step: Step, filled: npt.NDA
             rank=rank,
             chunk=chunk,
         )
-    missing = step.reduce & (step.dst < schedule.ranks) & ~filled[step.dst, step.into]
     if missing.any():
         row = int(np.argmax(missing))
         rank, chunk = int(step.dst[row]), int(step.into[row])

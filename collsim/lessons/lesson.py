@@ -80,7 +80,7 @@ class RunWords:
 
 
 @dataclass(frozen=True, eq=False)
-class RunFacts:
+class LessonFacts:
     """The run that a section plays, what its texts take from runs, by name, rows of its table that runs make, and
     pictures to show before the question and after it."""
 
@@ -99,10 +99,10 @@ def build_facts(
     lanes: tuple[LanePicture, ...] = (),
     lanes_after: tuple[LanePicture, ...] = (),
     **values: Any,
-) -> RunFacts:
+) -> LessonFacts:
     """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
     facts = {name: RunWords(value) if isinstance(value, Trace) else value for name, value in values.items()}
-    return RunFacts(trace, facts, rows, lanes, lanes_after)
+    return LessonFacts(trace, facts, rows, lanes, lanes_after)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Section:
     """
 
     key: str
-    facts: Callable[[], RunFacts]
+    facts: Callable[[], LessonFacts]
     right: int
     view: str = "physical"
 

@@ -49,6 +49,8 @@ class Bottleneck:
         share: bytes / bandwidth / duration, with the bytes of others: the part of the run in which it could not have
             carried more.
         saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
+        next_kinds: kind of the busiest link once those of a kind are twice as fast, per kind whose doubling saves
+            something; empty where only one kind is in use.
         latency: part of the time that would remain with endless bandwidth.
         busiest, busiest_share: the link that is busy for the largest share of the run, of whatever kind, and that
             share.
@@ -77,6 +79,7 @@ class Bottleneck:
     latency: float
     busiest: int
     busiest_share: float
+    next_kinds: dict[str, str]
 
     @property
     def has_alternating_links(self) -> bool:
@@ -439,7 +442,14 @@ class Trace:
         share = np.where(self.link_bytes > 0, self.link_busy / self.duration, 0.0)
         links = self.topology.links
         kinds = np.array([c.kind for c in links.cables])[links.cable]
-        saves = {kind: self._compute_saving(self.topology.scaled(kind=kind, by=2)) for kind in self._list_used_kinds()}
+        used_kinds = self._list_used_kinds()
+        saves: dict[str, float] = {}
+        next_kinds: dict[str, str] = {}
+        for used_kind in used_kinds:
+            faster = self.run_again(self.topology.scaled(kind=used_kind, by=2))
+            saves[used_kind] = 1 - faster.duration / self.duration
+            if len(used_kinds) > 1 and saves[used_kind] >= SMALL:
+                next_kinds[used_kind] = links.kind(int(np.argmax(faster.link_busy)))
         busiest = int(np.argmax(share))
         kind = _find_largest_saving(saves, str(kinds[busiest]))
         link = int(np.argmax(np.where(kinds == kind, share, -1.0)))
@@ -455,6 +465,7 @@ class Trace:
             latency=self.run_again(self.topology, no_bytes=True).duration / self.duration,
             busiest=busiest,
             busiest_share=float(share[busiest]),
+            next_kinds=next_kinds,
         )
 
     def _find_similar_links(self, kind: str, share: Floats, least: float) -> tuple[int, ...]:
@@ -468,10 +479,6 @@ class Trace:
         links = self.topology.links
         used = np.bincount(links.cable[self.link_bytes > 0], minlength=len(links.cables))
         return sorted({cable.kind for cable, count in zip(links.cables, used, strict=True) if count})
-
-    def _compute_saving(self, topology: Topology) -> float:
-        """Part of the time that this run would save on another topology."""
-        return 1 - self.run_again(topology).duration / self.duration
 
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without

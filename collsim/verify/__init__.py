@@ -26,18 +26,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import NOTHING, get_collective
+from ..collective import get_collective
 from ..errors import ScheduleError, Sentence
 from ..replay import mark_initial_slots, require_memory, require_schedule, run
 from ..schedule import Schedule
 from .contributions import (
     MANY,
+    CountedReplay,
     Counts,
+    StepCounts,
     Terms,
     add_counts,
-    count_contributions,
     draw_weights,
     find_expected_terms,
+    find_wrong_cells,
     format_terms,
     list_contributions,
     trace_contributions,
@@ -46,9 +48,10 @@ from .origin import Origin, find_origin, find_origin_of_cell
 
 __all__ = [
     "MANY",
+    "CountedReplay",
     "Counts",
+    "StepCounts",
     "Terms",
-    "count_contributions",
     "find_expected_terms",
     "format_terms",
     "list_contributions",
@@ -89,24 +92,13 @@ def verify(schedule: Schedule) -> None:
     filled = mark_initial_slots(schedule)
     values = np.zeros(filled.shape, np.uint64)
     values[filled] = draw_weights(schedule.ranks, int(filled.sum()))
-    ranks = slice(schedule.ranks)
-    if kind.reduces:
-        weights = values[ranks].sum(axis=0, dtype=np.uint64)
-    else:
-        weights = values[ranks].copy()
+    first_weights = values[: schedule.ranks].copy()
     try:
         run(schedule, values, filled, add_counts)
     except ScheduleError as error:
         raise _add_origin(schedule, error) from None
 
-    contributor, chunk = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
-    columns = slice(contributor.shape[1])
-    if kind.reduces:
-        want = weights[chunk]
-    else:
-        want = weights[np.maximum(contributor, 0), chunk]
-    wrong = (values[ranks, columns] != want) | ~filled[ranks, columns]
-    wrong &= contributor != NOTHING
+    wrong = find_wrong_cells(schedule, first_weights, values, filled)
     if wrong.any():
         raise _explain(schedule, wrong)
 

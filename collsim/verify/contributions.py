@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import EVERY, get_collective
+from ..collective import EVERY, NOTHING, get_collective
 from ..errors import ScheduleError, Sentence, Words
-from ..replay import apply_step, mark_initial_slots
+from ..replay import apply_step, are_reads_filled, mark_initial_slots
 from ..schedule import Schedule
 from ..steps import Step
 
@@ -230,19 +231,81 @@ def _find_arrivals(
     return steps
 
 
-def count_contributions(schedule: Schedule) -> Iterator[tuple[Step, Counts, Counts, Counts, Counts]]:
-    """Each step with how many contributions there are, every rank counted as often as it was added.
+class StepCounts(NamedTuple):
+    """How many contributions one step moves, every rank counted as often as it was added.
+
+    Attributes:
+        step: its transfers.
+        sent: (transfers,) contributions in the slots that it sends.
+        before, after: (transfers,) in the slots that it writes, before and after it.
+        table: (endpoints, slots) in all slots after it; the same array in every step.
+    """
+
+    step: Step
+    sent: Counts
+    before: Counts
+    after: Counts
+    table: Counts
+
+
+class CountedReplay:
+    """One replay of a schedule that counts contributions step by step, and finds out whether the schedule is right.
+
+    Counts alone cannot tell whose contributions they are, so each travels with its random weight (see `verify`).
+
+    Attributes:
+        is_right: after the last step, whether `verify` would accept the schedule; False before.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        """A replay that has not begun.
+
+        Args:
+            schedule: Right or wrong; a slot that is read while it is empty counts 0.
+        """
+        self.schedule = schedule
+        self.is_right = False
+
+    def __iter__(self) -> Iterator[StepCounts]:
+        """The steps in order."""
+        schedule = self.schedule
+        filled = mark_initial_slots(schedule)
+        values = np.zeros((*filled.shape, 2), np.uint64)  # of each slot: its count, its weight
+        values[filled, 0], values[filled, 1] = 1, draw_weights(schedule.ranks, int(filled.sum()))
+        first_weights = values[: schedule.ranks, :, 1].copy()
+        every = np.ones(filled.shape, bool)  # an empty slot counts 0, so that wrong schedules can be counted, too
+        reads_filled = True
+        counts = values[..., 0]
+        for step in schedule.each_step():
+            reads_filled = reads_filled and are_reads_filled(schedule, step, filled)
+            sent, before = counts[step.src, step.chunk], counts[step.dst, step.into]
+            apply_step(step, values, every, add_counts)
+            filled[step.dst, step.into] = True
+            yield StepCounts(step, sent, before, counts[step.dst, step.into], counts)
+        self.is_right = reads_filled and not find_wrong_cells(schedule, first_weights, values[..., 1], filled).any()
+
+
+def find_wrong_cells(
+    schedule: Schedule, first_weights: Counts, weights: Counts, filled: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Cells that do not hold at the end what the collective promises.
 
     Args:
-        schedule: what is followed.
+        schedule: What ran on the weights.
+        first_weights: (ranks, slots) weights before the first step, 0 where a slot was empty.
+        weights: (endpoints, slots) weights after the last step.
+        filled: (endpoints, slots) which slots hold data after it.
 
-    Yields:
-        The step; the numbers in the slots that it sends, and in those that it writes before and after it (one a
-        transfer); and in all slots after it, shape (endpoints, slots). The last is the same array every time.
+    Returns:
+        (ranks, slots of the result).
     """
-    count = mark_initial_slots(schedule).astype(np.uint64)
-    every = np.ones(count.shape, bool)  # an empty slot counts 0
-    for step in schedule.each_step():
-        sent, before = count[step.src, step.chunk], count[step.dst, step.into]
-        apply_step(step, count, every, add_counts)
-        yield step, sent, before, count[step.dst, step.into], count
+    kind, ranks = get_collective(schedule.collective), slice(schedule.ranks)
+    contributor, chunk = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
+    columns = slice(contributor.shape[1])
+    if kind.reduces:
+        want = first_weights.sum(axis=0, dtype=np.uint64)[chunk]
+    else:
+        want = first_weights[np.maximum(contributor, 0), chunk]
+    wrong: npt.NDArray[np.bool_] = (weights[ranks, columns] != want) | ~filled[ranks, columns]
+    wrong &= contributor != NOTHING
+    return wrong

@@ -3,6 +3,7 @@
 import pytest
 
 import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.teach.quiz.moments import list_step_questions
 
 PLACE = cs.machine("dgx-a100", nodes=2)
@@ -10,7 +11,7 @@ SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
 
 def list_questions(name, place, nbytes="256MiB", **options):
-    return list_step_questions(cs.simulate(cs.schedule(name, topology=place, **options), place, nbytes))
+    return list_step_questions(RunFacts(cs.simulate(cs.schedule(name, topology=place, **options), place, nbytes)))
 
 
 def right(moment):
@@ -42,7 +43,7 @@ def test_where_several_arrive_at_once_nobody_is_asked_for_the_sum_of_two():
 @pytest.mark.parametrize("name", [a for a, entry in cs.algorithms().items() if entry.collective == "allreduce"])
 def test_every_question_has_one_right_answer_and_reasons_in_both_languages(name):
     network = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us", reduces=True)
-    for moment in list_step_questions(cs.simulate(cs.schedule(name, ranks=8), network, "8MiB")):
+    for moment in list_step_questions(RunFacts(cs.simulate(cs.schedule(name, ranks=8), network, "8MiB"))):
         record = moment.record()
         texts = [choice["text"]["en"] for choice in record["choices"]]
         assert len(set(texts)) == len(texts) >= 3
@@ -53,7 +54,7 @@ def test_every_question_has_one_right_answer_and_reasons_in_both_languages(name)
 
 
 def test_answers_do_not_always_stand_in_the_same_place():
-    places = {m.question.answer for n in (4, 8, 16) for m in list_step_questions(run_of(n))}
+    places = {m.question.answer for n in (4, 8, 16) for m in list_step_questions(RunFacts(run_of(n)))}
     assert len(places) > 1
 
 
@@ -64,4 +65,4 @@ def run_of(n):
 
 def test_without_barriers_there_is_nothing_to_stop_at():
     run = cs.simulate(cs.schedule("allreduce_ring", ranks=8), SWITCH, "8MiB", engine="event")
-    assert list_step_questions(run) == []
+    assert list_step_questions(RunFacts(run)) == []

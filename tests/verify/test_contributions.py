@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.schedule import freeze
-from collsim.verify import MANY, count_contributions, list_contributions
+from collsim.verify import MANY, CountedReplay, list_contributions
 from collsim.verify.contributions import add_counts, add_terms, count_weight_bits, draw_weights, format_terms
 
 SCRATCH = 1  # slots beyond the one chunk: the multiple, what is doubled, the contribution itself
@@ -143,14 +143,14 @@ def test_history_of_a_slot_is_exact():
 
 def test_contributions_are_counted_alike_in_one_cell_and_in_all():
     schedule = built(2**40 + 5, 4)
-    (*_, counts) = list(count_contributions(schedule))[-1]
+    counts = list(CountedReplay(schedule))[-1].table
     for rank, slot in np.ndindex(counts.shape):
         terms = list_contributions(schedule, rank, slot)[-1][1]
         assert int(counts[rank, slot]) == sum(terms.values())
 
 
 def test_a_count_of_all_contributions_stays_where_it_cannot_be_told_any_more():
-    (*_, counts) = list(count_contributions(built(2**100, 2)))[-1]
+    counts = list(CountedReplay(built(2**100, 2)))[-1].table
     assert int(counts[0, 0]) == MANY
 
 

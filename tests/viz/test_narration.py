@@ -9,6 +9,7 @@ from sampling import cross
 
 import collsim as cs
 from collsim import registry
+from collsim.analysis.run_facts import RunFacts
 from collsim.errors import CollsimError
 from collsim.topology import machine
 from collsim.viz.sentences.causes import describe_bottleneck
@@ -18,7 +19,7 @@ from collsim.viz.timeline.phases import list_phases
 
 
 def narrate_run(name, topology, nbytes="64MiB", **options):
-    return narrate(cs.simulate(cs.schedule(name, topology=topology, **options), topology, nbytes))
+    return narrate(RunFacts(cs.simulate(cs.schedule(name, topology=topology, **options), topology, nbytes)))
 
 
 def test_ring_of_four_by_hand():
@@ -79,11 +80,11 @@ def test_a_queue_is_told_with_what_the_cable_itself_needs():
     place = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
     plan = cs.schedule("allreduce_parameter_server", topology=place)
     fifo, free = (cs.simulate(plan, place, "256MiB", engine="event", sharing=sharing) for sharing in ("fifo", "none"))
-    assert "1.75 GiB through it takes 75.2 ms." in narrate(fifo)[0][0]
-    assert "wait" not in narrate(free)[0][0]
-    assert "等" not in narrate(free)[0][1]
+    assert "1.75 GiB through it takes 75.2 ms." in narrate(RunFacts(fifo))[0][0]
+    assert "wait" not in narrate(RunFacts(free))[0][0]
+    assert "等" not in narrate(RunFacts(free))[0][1]
     assert (
-        describe_bottleneck(free)["text"]["en"]
+        describe_bottleneck(RunFacts(free))["text"]["en"]
         == "The cable rank 0 → switch, each way: its bytes would need 350 % of the run."
     )
 
@@ -121,6 +122,11 @@ def test_nothing_to_do():
     assert narrate_run("allreduce_ring", cs.topology.switch(1)) == []
 
 
+def find_phases(schedule):
+    network = cs.topology.switch(schedule.ranks, reduces=True)
+    return list_phases(RunFacts(cs.simulate(schedule, network, "1MiB")))
+
+
 @pytest.mark.parametrize(
     ("name", "options", "names"),
     [
@@ -136,7 +142,7 @@ def test_nothing_to_do():
     ],
 )
 def test_phases(name, options, names):
-    found = list_phases(cs.schedule(name, ranks=8, **options))
+    found = find_phases(cs.schedule(name, ranks=8, **options))
     assert [p.label[0] for p in found] == names
     assert found[0].first == 0
 
@@ -155,9 +161,9 @@ def _one_sum(n):
 def test_phases_are_called_what_the_algorithm_declares(declared, names):
     made = cs.algorithm("allreduce", name="mine", **declared)(_one_sum)
     try:
-        assert [p.label[0] for p in list_phases(made(4))] == names
+        assert [p.label[0] for p in find_phases(made(4))] == names
         by_hand = dataclasses.replace(made(4), name="server tree")  # a name says nothing
-        assert [p.label[0] for p in list_phases(by_hand)] == ["reduce", "broadcast"]
+        assert [p.label[0] for p in find_phases(by_hand)] == ["reduce", "broadcast"]
     finally:
         del registry._REGISTRY["mine"]
 
@@ -171,22 +177,21 @@ def test_helpers_are_called_what_they_are_declared_to_be_and_not_by_a_name(on, n
 
 def test_phases_of_a_composition():
     both = cs.schedule("reduce_scatter_ring", ranks=4) + cs.schedule("allgather_ring", ranks=4)
-    assert [(p.label[0], p.first, p.last) for p in list_phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
+    assert [(p.label[0], p.first, p.last) for p in find_phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
 
 
 def test_bottleneck_is_latency_where_bytes_hardly_matter():
     topology = cs.topology.switch(8)
-    found = describe_bottleneck(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, 8))
+    found = describe_bottleneck(RunFacts(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, 8)))
     assert found["text"]["en"].startswith("Latency: ")
     assert found["text"]["zh"].startswith("延迟：")
-    assert describe_bottleneck(cs.simulate(cs.schedule("allreduce_ring", ranks=1), topology, 8)) is None
+    assert describe_bottleneck(RunFacts(cs.simulate(cs.schedule("allreduce_ring", ranks=1), topology, 8))) is None
 
 
 def test_bottleneck_of_a_server_names_its_cable():
     topology = cs.topology.switch(8)
-    found = describe_bottleneck(
-        cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology, server="helper"), topology, "64MiB")
-    )
+    schedule = cs.schedule("allreduce_parameter_server", topology=topology, server="helper")
+    found = describe_bottleneck(RunFacts(cs.simulate(schedule, topology, "64MiB")))
     assert found["short"] == {"en": "The cable server → switch, each way", "zh": "线缆 服务器 → 交换机（双向）"}
     assert found["more"]["en"] == "Doubling only it saves 50 %; doubling all others saves nothing."
 
@@ -268,7 +273,7 @@ def test_who_sends_how_many_chunks_to_whom_is_what_the_step_does(place, channels
         options = {"channels": channels} if channels and "channels" in entry.options else {}
         try:
             schedule = cs.schedule(name, topology=place, **options)
-            sentences = narrate(cs.simulate(schedule, place, "64MiB"))
+            sentences = narrate(RunFacts(cs.simulate(schedule, place, "64MiB")))
         except CollsimError:
             continue
         n, table = schedule.ranks, schedule.transfers

@@ -3,6 +3,7 @@
 import pytest
 
 import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.viz.layout.arrangement import lay_out
 from collsim.viz.timeline.inside import build_drawing
 from collsim.viz.timeline.rows import build_rows
@@ -22,8 +23,8 @@ ALGORITHMS = ("allreduce_ring", "allreduce_tree", "allreduce_halving_doubling", 
 
 
 def lines(algorithm, topology):
-    trace = cs.simulate(cs.schedule(algorithm, topology=topology), topology, "64MiB")
-    return build_rows(trace, build_drawing(lay_out(topology, trace.link_bytes), trace, inside=True))
+    facts = RunFacts(cs.simulate(cs.schedule(algorithm, topology=topology), topology, "64MiB"))
+    return build_rows(facts, build_drawing(lay_out(topology, facts.trace.link_bytes), facts, inside=True))
 
 
 @pytest.mark.parametrize("place", PLACES)

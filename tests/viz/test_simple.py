@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.viz.simple.simple import build_simple_run, count_cards, factor_bytes
 from collsim.viz.timeline.document import build_timeline
 from collsim.viz.timeline.running import makes_same_transfers, trace_source_lines
@@ -18,7 +19,7 @@ def ring(channels):
 
 
 def test_each_gpu_sends_twice_fifteen_sixteenths_of_the_buffer():
-    run = build_simple_run(ring(1))
+    run = build_simple_run(RunFacts(ring(1)))
     assert run.sent == 480 * MIB
     assert run.factors == (2, 15, 16, 256 * MIB)
     whole, above, below, nbytes = run.factors
@@ -27,7 +28,7 @@ def test_each_gpu_sends_twice_fifteen_sixteenths_of_the_buffer():
 
 def test_all_cards_are_eight_and_one_ring_leaves_through_one():
     assert [count_cards(ring(channels)) for channels in (1, 2, 8)] == [1, 2, 8]
-    one, all_ = build_simple_run(ring(1)), build_simple_run(ring(8))
+    one, all_ = build_simple_run(RunFacts(ring(1))), build_simple_run(RunFacts(ring(8)))
     assert one.time == pytest.approx(30 * (16 * MIB / 25e9 + 3.2e-6))
     assert all_.time == pytest.approx(30 * (2 * MIB / 25e9 + 3.2e-6))
     assert all_.sent == one.sent
@@ -49,7 +50,7 @@ def test_bytes_are_a_product_only_where_they_are_one(sent, nbytes, ranks, produc
 
 def test_where_ranks_send_differently_the_busiest_is_told():
     network = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
-    run = build_simple_run(cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), network, "8MiB"))
+    run = build_simple_run(RunFacts(cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), network, "8MiB")))
     assert run.sent is None
     assert run.most == 7 * 8 * MIB
     assert (run.factors, run.cards) == (None, 0)

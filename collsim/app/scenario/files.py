@@ -20,6 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.errors import CollsimError, Words
 from collsim.io import Format, formats, load
 from collsim.schedule import Schedule
@@ -342,18 +343,19 @@ def play_upload(
     plan, topology = read_schedule(upload), build_topology(choice)
     report_progress("run", 0.3)
     trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **build_engine_settings(choice))
+    facts = RunFacts(trace)
     report_progress("run", 0.6)
     outcome = Outcome(
         machine=topology.name,
         figures=compute_figures(trace),
-        bottleneck=describe_bottleneck(trace),
+        bottleneck=describe_bottleneck(facts),
         channels=1,
         alone=None,
         links=list_links(trace),
         steps=trace.steps,
         endpoints=list_endpoints(trace),
         claimed=(None, None),
-        timeline=build_encoded_timeline(trace) if len(plan) <= MOST_PLAYED else None,
+        timeline=build_encoded_timeline(facts) if len(plan) <= MOST_PLAYED else None,
     )
     return outcome, f"{plan.collective}, {plan.label}", describe_mistake(plan)
 

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import pandas as pd
+from cachetools import LRUCache, cached
 
 import collsim as cs
 from collsim.analysis.ranking import round_time
+from collsim.analysis.run_facts import RunFacts
 from collsim.collective import get_collective
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
@@ -88,12 +91,20 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class SingleChannel:
+    """What a run would take with one channel: seconds, bytes per second."""
+
+    time: float
+    busbw: float
+
+
+@dataclass(frozen=True)
 class Outcome:
     """All that the Explore page shows of one run, as plain data.
 
     Attributes:
         bottleneck: `{"text": {"en", "zh"}, "more": {...}}`, or None where nothing moves.
-        channels: how many were used; `alone` are the figures of a single channel where that is another run.
+        channels: how many were used; `alone` is what a single channel would take where that is another run.
         links, steps, endpoints: the tables, in SI units.
         claimed: what the algorithm claims: steps, and bytes that the busiest endpoint sends; None where it claims
             nothing.
@@ -105,7 +116,7 @@ class Outcome:
     figures: Figures
     bottleneck: dict[str, Any] | None
     channels: int
-    alone: Figures | None
+    alone: SingleChannel | None
     links: pd.DataFrame
     steps: pd.DataFrame
     endpoints: pd.DataFrame
@@ -211,10 +222,28 @@ def simulate(choice: Choice) -> cs.Trace:
     Raises:
         CollsimError: for what cannot be, Refused for what is too much
     """
+    return run_choice(choice).trace
+
+
+def run_choice(choice: Choice, report_progress: Progress | None = None) -> RunFacts:
+    """The run of a choice and what follows from it: one for all parts of a page, and for the page that comes next.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: As `progress` of `cs.simulate`; not called where the run is there already.
+
+    Raises:
+        CollsimError: for what cannot be, Refused for what is too much
+    """
+    return _run_cached(replace(choice, algorithms=(), sizes=Choice().sizes), report_progress)
+
+
+@cached(LRUCache(maxsize=4), key=lambda choice, _: choice, lock=Lock())
+def _run_cached(choice: Choice, report_progress: Progress | None) -> RunFacts:
+    """What only the page Compare reads is no part of `choice`."""
     topology = build_topology(choice)
-    return _trace(
-        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    )
+    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    return RunFacts(_trace(choice, topology, used, report_progress))
 
 
 def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
@@ -248,9 +277,9 @@ def ignore_progress(stage: str, share: float) -> None:
     """
 
 
-#: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single
-#: channel.
-RUNS_OF_OUTCOME = 8
+#: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled and without bytes,
+#: and with a single channel.
+RUNS_OF_OUTCOME = 6
 SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
 _SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
 #: Of a synthesis, in all and for each pair of ranks: measured from 8 to 256 ranks.
@@ -298,18 +327,20 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
     """
     topology = build_topology(choice)
     used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    trace = _trace(choice, topology, used, lambda done, all_: report_progress("run", 0.2 * done / all_))
-    channels = int(used.get("channels", 1))
+    facts = run_choice(choice, lambda done, all_: report_progress("run", 0.2 * done / all_))
+    trace, channels = facts.trace, int(used.get("channels", 1))
     report_progress("run", 0.2)
     if channels > 1:
-        alone = compute_figures(_trace(choice, topology, {**used, "channels": 1}))
+        options = tuple(pair for pair in choice.options if pair[0] != "channels")
+        single = simulate(replace(choice, options=(*options, ("channels", 1))))
+        alone = SingleChannel(single.time, single.busbw)
     else:
         alone = None
     report_progress("run", 0.3)
-    neck = describe_bottleneck(trace)
+    neck = describe_bottleneck(facts)
     report_progress("run", 0.8)
     if len(trace.schedule) <= MOST_PLAYED:
-        played = build_encoded_timeline(trace)
+        played = build_encoded_timeline(facts)
     else:
         played = None
     return Outcome(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.teach.quiz.moments import list_step_questions
 from collsim.viz.simple.simple import SimpleRun, build_simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice, list_own_options, to_query
-from .outcome import Refused, build_topology, estimate_outcome, find_used_options, ignore_progress, simulate
+from .outcome import Refused, build_topology, estimate_outcome, find_used_options, ignore_progress, run_choice
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,23 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
         CollsimError: for what cannot be
     """
     single_choice = use_single_channel(choice)
-    trace = _play_run(single_choice)
+    facts = _play_run(single_choice)
     report_progress("run", 0.3)
     if single_choice == choice:
         all_ = None
     else:
         all_ = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
-    questions = tuple(moment.record() for moment in list_step_questions(trace))
-    return SimpleShown((build_simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, questions)
+    trace, questions = facts.trace, tuple(question.record() for question in list_step_questions(facts))
+    return SimpleShown((build_simple_run(facts), all_), int(trace.nbytes), trace.schedule.ranks, questions)
 
 
-def _play_run(choice: Choice) -> cs.Trace:
-    trace = simulate(choice)
-    if len(trace.schedule) > MOST_TRANSFERS:
-        raise Refused("refused.transfers", transfers=f"{len(trace.schedule):,}", limit=f"{MOST_TRANSFERS:,}")
-    return trace
+def _play_run(choice: Choice) -> RunFacts:
+    facts = run_choice(choice)
+    transfers = len(facts.trace.schedule)
+    if transfers > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{transfers:,}", limit=f"{MOST_TRANSFERS:,}")
+    return facts
 
 
 def estimate_simple(choice: Choice) -> float:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...topology import ring
-from ..lesson import Lesson, RunFacts, Section, build_facts, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 
-def _build_collective_facts() -> RunFacts:
+def _build_collective_facts() -> LessonFacts:
     t = simulate_algorithm("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
     return build_facts(t, t=t)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...units import format_bytes, format_time
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 
-def _build_server_facts() -> RunFacts:
+def _build_server_facts() -> LessonFacts:
     server, ring = (
         simulate_algorithm(name, build_switch()) for name in ("allreduce_parameter_server", "allreduce_ring")
     )

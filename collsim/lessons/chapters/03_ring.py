@@ -5,17 +5,17 @@ from __future__ import annotations
 from ...topology import ring
 from ...units import format_bytes, format_time
 from ...verify import list_contributions
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, simulate_algorithm
 
 
-def _build_step_facts() -> RunFacts:
+def _build_step_facts() -> LessonFacts:
     t = simulate_algorithm("allreduce_ring", ring(8, bandwidth="25GB/s", alpha="1us"))
     n = t.schedule.ranks
     steps = [step for r in range(n) for step, terms in list_contributions(t.schedule, r, 0) if len(terms) == n]
     return build_facts(t, t=t, n=n, others=n - 1, full=min(steps) + 1, half=n // 2, half_held=n // 2 + 1)
 
 
-def _build_volume_facts() -> RunFacts:
+def _build_volume_facts() -> LessonFacts:
     runs = [simulate_algorithm("allreduce_ring", build_switch(n)) for n in (2, 4, 8, 16, 64)]
     t, last = runs[2], runs[-1]
     share = [r.sent_bytes.max() / r.nbytes for r in runs]

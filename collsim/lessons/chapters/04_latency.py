@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 _RING, _TREE, _DOUBLING = "allreduce_ring", "allreduce_tree", "allreduce_recursive_doubling"
 
 
-def _build_latency_facts() -> RunFacts:
+def _build_latency_facts() -> LessonFacts:
     small, fast = (simulate_algorithm(name, build_switch(), "1KiB") for name in (_RING, _DOUBLING))
     big, slow = (simulate_algorithm(name, build_switch()) for name in (_RING, _DOUBLING))
     gains, loses = format_ratio(small, fast), format_ratio(slow, big)
     return build_facts(fast, ring=small, doubling=fast, ring_big=big, doubling_big=slow, gains=gains, loses=loses)
 
 
-def _build_tree_facts() -> RunFacts:
+def _build_tree_facts() -> LessonFacts:
     ring, tree = (simulate_algorithm(name, build_switch(8), "1KiB") for name in (_RING, _TREE))
     ring64, tree64 = (simulate_algorithm(name, build_switch(64), "1KiB") for name in (_RING, _TREE))
     ring_big, tree_big = (simulate_algorithm(name, build_switch(8)) for name in (_RING, _TREE))
@@ -33,7 +33,7 @@ def _build_tree_facts() -> RunFacts:
     )
 
 
-def _build_pipeline_facts() -> RunFacts:
+def _build_pipeline_facts() -> LessonFacts:
     tree, double_tree = (
         simulate_algorithm(name, build_switch(), chunks=16) for name in (_TREE, "allreduce_double_binary_tree")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...simulate import Trace
 from ...topology import machine
 from ...units import format_bandwidth, format_time
-from ..lesson import Lesson, RunFacts, Section, build_facts, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
 
 def _count_memory_hops(t: Trace) -> int:
@@ -15,7 +15,7 @@ def _count_memory_hops(t: Trace) -> int:
     return sum(any(links.kind(k) == "memory" for k in hops[rank]) for rank in range(n))
 
 
-def _build_facts_of_lesson() -> RunFacts:
+def _build_facts_of_lesson() -> LessonFacts:
     direct, staged = (
         simulate_algorithm("allreduce_ring", machine("pcie-8gpu-single-root", p2p=p2p)) for p2p in (True, False)
     )

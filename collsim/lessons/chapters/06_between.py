@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from ...analysis.run_facts import RunFacts
 from ...topology import machine
 from ...units import format_time
 from ...viz.sentences.causes import describe_bottleneck
-from ..lesson import Lesson, RunFacts, Section, build_facts, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
 
-def _build_rail_facts() -> RunFacts:
+def _build_rail_facts() -> LessonFacts:
     two = machine("dgx-a100", nodes=2)
     single, many = (simulate_algorithm("allreduce_ring", two, "256MiB", channels=count) for count in (1, 8))
     staged = simulate_algorithm("allreduce_ring", machine("dgx-a100", nodes=2, gdr=False), "256MiB", channels=8)
-    neck = describe_bottleneck(staged)
+    neck = describe_bottleneck(RunFacts(staged))
     assert neck is not None
     return build_facts(
         single,

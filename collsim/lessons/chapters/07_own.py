@@ -9,10 +9,10 @@ from ...replay import replay
 from ...teach import break_it, list_exercises
 from ...topology import machine, ring
 from ...units import format_time
-from ..lesson import Lesson, RunFacts, Section, build_facts, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 
-def _build_own_facts() -> RunFacts:
+def _build_own_facts() -> LessonFacts:
     dgx1 = machine("dgx-1v")
     one_ring, two_rings, six_rings = (simulate_algorithm("allgather_ring", dgx1, channels=count) for count in (1, 2, 6))
     within = list_exercises()["dgx-1-allgather"].task.within
@@ -26,7 +26,7 @@ def _build_own_facts() -> RunFacts:
     )
 
 
-def _build_broken_facts() -> RunFacts:
+def _build_broken_facts() -> LessonFacts:
     good = simulate_algorithm("allreduce_ring", ring(4, bandwidth="25GB/s", alpha="1us"))
     lost, twice = (
         [break_it(good, how, seed=3, language=language) for language in LANGUAGES] for how in ("lose", "repeat")

@@ -4,15 +4,15 @@ distributed_c10d.py, csrc/distributed/c10d/ProcessGroupNCCL.cpp), those about NC
 from __future__ import annotations
 
 from ...topology import machine
-from ..lesson import Lesson, RunFacts, Section, build_facts, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
 
-def _build_backend_facts() -> RunFacts:
+def _build_backend_facts() -> LessonFacts:
     direct, staged = (simulate_algorithm("allreduce_ring", machine("dgx-a100", p2p=p2p)) for p2p in (True, False))
     return build_facts(staged, direct=direct, staged=staged, faster=format_ratio(staged, direct))
 
 
-def _build_call_facts() -> RunFacts:
+def _build_call_facts() -> LessonFacts:
     """Every rank sends to the next one, as nccl-tests' sendrecv does."""
     box = machine("dgx-a100")
     pair, ring = simulate_algorithm("sendrecv_direct", box), simulate_algorithm("allreduce_ring", box)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...simulate import Trace, simulate
 from ...topology import line, machine, ring
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 
 def _format_saving(base: Trace, kind: str) -> str:
@@ -13,7 +13,7 @@ def _format_saving(base: Trace, kind: str) -> str:
     return f"{100 * (1 - faster.time / base.time):.3g}"
 
 
-def _build_whatif_facts() -> RunFacts:
+def _build_whatif_facts() -> LessonFacts:
     base = simulate_algorithm("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=8)
     whole, cut = (simulate_algorithm("allreduce_ring", net(8, bandwidth="25GB/s", alpha="1us")) for net in (ring, line))
     even = simulate_algorithm("allreduce_ring", build_switch())

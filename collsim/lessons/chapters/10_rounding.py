@@ -7,10 +7,10 @@ import numpy as np
 from ...registry import schedule
 from ...replay import replay
 from ...simulate import simulate
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch
 
 
-def _build_rounding_facts() -> RunFacts:
+def _build_rounding_facts() -> LessonFacts:
     n, count = 8, 4096
     ring, tree = (schedule(name, ranks=n) for name in ("allreduce_ring", "allreduce_tree"))
     data = np.random.default_rng(0).standard_normal((n, count)).astype(np.float16)

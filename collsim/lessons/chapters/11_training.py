@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...topology import switch
 from ...train import StepTrace, ddp, model, training_step
 from ...units import format_bytes, format_time, parse_bytes
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, simulate_algorithm
 
 _SMALL, _MIDDLE = "1MiB", "50MiB"
 
@@ -17,7 +17,7 @@ def _simulate_step(**options: object) -> StepTrace:
     return training_step("resnet50", network, parallel=split, micro_batch=32, compute="A100")
 
 
-def _build_training_facts() -> RunFacts:
+def _build_training_facts() -> LessonFacts:
     usual = _simulate_step()
     small = _simulate_step(bucket=_SMALL)
     middle = _simulate_step(bucket=_MIDDLE)

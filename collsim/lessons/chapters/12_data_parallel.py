@@ -5,14 +5,14 @@ from __future__ import annotations
 from ...topology import machine
 from ...train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ...units import format_bytes, format_time
-from ..lesson import Lesson, RunFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 
 def _simulate_step(way: ParallelStrategy) -> StepTrace:
     return training_step("resnet50", machine("dgx-1v"), parallel=way, micro_batch=32)
 
 
-def _build_parallel_facts() -> RunFacts:
+def _build_parallel_facts() -> LessonFacts:
     hub = _simulate_step(data_parallel())
     copies = _simulate_step(data_parallel(nccl=False))
     ring = _simulate_step(ddp())

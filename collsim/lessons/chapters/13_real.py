@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...topology import Topology, switch
-from ..lesson import Lesson, RunFacts, Section, build_facts, format_ratio, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
 _BYTES, _SLOWER, _RANK = "1MiB", 4, 3
 
@@ -14,7 +14,7 @@ def _build_network(slow: bool = False) -> Topology:
     return network.with_link(f"gpu{_RANK}", "switch0", bandwidth=f"x{1 / _SLOWER}") if slow else network
 
 
-def _build_real_facts() -> RunFacts:
+def _build_real_facts() -> LessonFacts:
     ring, late = (simulate_algorithm("allreduce_ring", _build_network(slow), _BYTES) for slow in (False, True))
     server, same = (
         simulate_algorithm("allreduce_parameter_server", _build_network(slow), _BYTES) for slow in (False, True)

@@ -8,7 +8,7 @@ from ...simulate import Trace
 from ...topology import machine
 from ...train import ParallelStrategy, StepTrace, fsdp, model, training_step, zero
 from ...units import format_bytes, format_time
-from ..lesson import Lesson, RunFacts, Section, build_facts, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 _MODEL, _TYPE, _NODES = "llama2-7b", "bfloat16", 4
 
@@ -43,7 +43,7 @@ def _format_peak(step: StepTrace, kind: str = "") -> str:
     return format_bytes(peak[kind] if kind else sum(peak.values()))
 
 
-def _build_byte_facts() -> RunFacts:
+def _build_byte_facts() -> LessonFacts:
     ways = {"zero(1)": zero(1), "zero(2)": zero(2), "fsdp(False)": fsdp(False), "fsdp()": fsdp()}
     steps = [_simulate_step(way) for way in ways.values()]
     count, gpus = model(_MODEL).parameters, steps[0].step.ranks
@@ -68,7 +68,7 @@ def _build_byte_facts() -> RunFacts:
     )
 
 
-def _build_level_facts() -> RunFacts:
+def _build_level_facts() -> LessonFacts:
     on_, off, keep = (_simulate_step(way) for way in (fsdp(), fsdp(prefetch=False), fsdp(False)))
     flat, hybrid = (_simulate_slow_network(way) for way in (fsdp(), fsdp(replicate=_NODES)))
     gather = _simulate_gather()

@@ -7,7 +7,7 @@ from ...topology import line
 from ...train import PipelineTiming, pipeline
 from ...train.pipelines import SCHEDULES
 from ...viz.splits.still import PipelinePicture, build_pipeline_picture
-from ..lesson import Lesson, RunFacts, Section, build_facts, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 _STAGES, _FEW, _MANY = 4, 8, 16
 
@@ -31,7 +31,7 @@ def _format_percent(share: float) -> str:
     return f"{100 * share:.3g}"
 
 
-def _build_bubble_facts() -> RunFacts:
+def _build_bubble_facts() -> LessonFacts:
     few, many = _time_passes("gpipe"), _time_passes("gpipe", _MANY)
     chain = _simulate_chain()
     return build_facts(
@@ -53,7 +53,7 @@ def _build_bubble_facts() -> RunFacts:
     )
 
 
-def _build_order_facts() -> RunFacts:
+def _build_order_facts() -> LessonFacts:
     timings = {name: _time_passes(name) for name in SCHEDULES}
     rows = tuple(
         (name, f"{t.time:g}", f"{_format_percent(t.bubble)} %", f"{t.peak_activations.max():g}")

@@ -10,7 +10,7 @@ from ...topology import machine
 from ...train import Split, StepTrace, measure_scaling, model, pipeline, tensor, training_step, zero
 from ...units import format_bytes, format_time
 from ...viz.splits.still import build_pipeline_picture
-from ..lesson import Lesson, RunFacts, Section, build_facts, simulate_algorithm
+from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def _compare_rates(rows: pd.DataFrame) -> float:
     return float(rates["nvlink"] / rates["infiniband"])
 
 
-def _build_placement_facts() -> RunFacts:
+def _build_placement_facts() -> LessonFacts:
     inside, across = _simulate_step(_INSIDE), _simulate_step(_ACROSS)
     near, far = inside.count_crossing_bytes(), across.count_crossing_bytes()
     gather, gpus = _simulate_gather(), inside.step.ranks
@@ -74,7 +74,7 @@ def _build_placement_facts() -> RunFacts:
     )
 
 
-def _build_straggler_facts() -> RunFacts:
+def _build_straggler_facts() -> LessonFacts:
     step = _simulate_step(_INSIDE)
     late = step.what_if(slow={3: _SLOWER})
     table = _measure_scaling()

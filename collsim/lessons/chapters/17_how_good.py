@@ -13,7 +13,7 @@ from ...steps import Step, copy
 from ...synthesis import synthesize
 from ...topology import Topology
 from ...units import format_bandwidth, format_time, parse_bandwidth
-from ..lesson import Lesson, RunFacts, Section, build_facts, simulate_algorithm, simulate_schedule
+from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm, simulate_schedule
 
 _CABLES = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))
 _RATE, _PIECES = "25GB/s", 32
@@ -59,7 +59,7 @@ def _format_tree(tree: Sequence[tuple[int, ...]]) -> str:
     return ", ".join(f"{src} → {dst}" for src, dst, *_ in tree)
 
 
-def _cut() -> RunFacts:
+def _cut() -> LessonFacts:
     chain = simulate_algorithm("broadcast_chain", _build_graph(), chunks=_PIECES)
     cut = chain.bound.cut
     assert cut is not None
@@ -80,7 +80,7 @@ def _cut() -> RunFacts:
     )
 
 
-def _build_tree_facts() -> RunFacts:
+def _build_tree_facts() -> LessonFacts:
     one_tree, two = _run((_FIRST,)), _run((_FIRST, _SECOND))
     rows = tuple(
         (str(pieces), str(t.schedule.steps), format_time(t.time), f"{t.gap:.3g}")

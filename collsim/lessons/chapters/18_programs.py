@@ -13,7 +13,7 @@ from ...schedule import Schedule
 from ...simulate import Trace
 from ...topology import Topology
 from ...viz.program.still import ProgramPicture
-from ..lesson import Lesson, RunFacts, Section, build_facts, format_ratio, simulate_schedule
+from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_schedule
 
 _RANKS, _SIZE, _SMALL = 4, "1MiB", "1KiB"
 _FEW, _MANY = "4KiB", "64KiB"
@@ -36,7 +36,7 @@ def _simulate_ring(nbytes: str) -> tuple[Trace, Trace]:
     )
 
 
-def _build_program_facts() -> RunFacts:
+def _build_program_facts() -> LessonFacts:
     whole, ring = _simulate_ring(_SIZE)
     small, small_ring = _simulate_ring(_SMALL)
     return build_facts(
@@ -59,7 +59,7 @@ def _ends(hang: Hang, nbytes: str) -> bool:
     return program(hang.source, _RANKS, hang.collective, nbytes=nbytes, allow_unsandboxed=True).is_right
 
 
-def _build_hang_facts() -> RunFacts:
+def _build_hang_facts() -> LessonFacts:
     run = _run_hang()
     assert run.cycle is not None
     lucky = list_hangs()["large_messages"]

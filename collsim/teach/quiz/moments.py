@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from ...analysis.run_facts import RunFacts
 from ...locale import Text, build_text, join_texts, repeat_text
-from ...replay import mark_initial_slots
-from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
-from ...verify import Counts, count_contributions
 from .question import Alternative, Question
 
 RankPairs = tuple[tuple[int, int], ...]
@@ -44,16 +41,16 @@ class QuestionAtStep:
         return {"step": self.step, **record}
 
 
-def list_step_questions(trace: Trace) -> list[QuestionAtStep]:
+def list_step_questions(facts: RunFacts) -> list[QuestionAtStep]:
     """The questions of a run in the order of their steps; none where steps have no barrier.
 
     Args:
-        trace: Of the lockstep engine; others have no questions.
+        facts: Of a run of the lockstep engine; others have no questions.
     """
-    s = trace.schedule
+    trace, s = facts.trace, facts.trace.schedule
     if trace.engine != "lockstep" or s.steps < 2 or len(s) > _MOST_TRANSFERS:
         return []
-    run = _RunBySteps(trace)
+    run = _RunBySteps(facts)
     adding = [k for k in range(s.steps) if run.adds[k]]
     middle = adding[len(adding) // 2] if adding else s.steps // 2
     step_questions = [
@@ -65,22 +62,16 @@ def list_step_questions(trace: Trace) -> list[QuestionAtStep]:
 
 
 class _RunBySteps:
-    """A run step by step: its rows, how long they take, and how many contributions every cell holds before each."""
+    """A run step by step: its rows, how long they take, and how many contributions they move."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace, self.schedule = trace, trace.schedule
+    def __init__(self, facts: RunFacts) -> None:
+        trace = facts.trace
+        self.trace, self.schedule, self.moments = trace, trace.schedule, facts.moments
         self.rows = trace.schedule.transfers
         self.lasts = trace.finish - trace.start
         self.of = [np.flatnonzero(self.rows["step"] == k) for k in range(self.schedule.steps)]
         self.adds = [bool(self.rows["reduce"][numbers].all()) and len(numbers) > 0 for numbers in self.of]
         self.copies = [not self.rows["reduce"][numbers].any() and len(numbers) > 0 for numbers in self.of]
-
-    def before(self, step: int) -> Counts:
-        """Contributions in each cell (endpoints, slots) at the begin of a step."""
-        table = mark_initial_slots(self.schedule).astype(np.uint64)
-        for *_, after in islice(count_contributions(self.schedule), step):
-            table = after
-        return table
 
 
 # ---- what is asked --------------------------------------------------------------------------------------------------
@@ -131,12 +122,12 @@ def _ask_contributions(run: _RunBySteps, step: int) -> QuestionAtStep | None:
     """How many contributions a rank holds after adding what arrives."""
     if not run.adds[step]:
         return None
-    ranks, before, rows = run.schedule.ranks, run.before(step), run.rows[run.of[step]]
+    ranks, moment, rows = run.schedule.ranks, run.moments[step], run.rows[run.of[step]]
     cells = rows["dst"].astype(np.int64) * run.schedule.slots + rows["into"]
     alone = np.bincount(cells)[cells] == 1  # where several arrive, one alone does not decide
-    for row in rows[alone]:
-        src, dst, chunk, into = (int(row[name]) for name in ("src", "dst", "chunk", "into"))
-        sent, receiver_count = int(before[src, chunk]), int(before[dst, into])
+    for position in np.flatnonzero(alone).tolist():
+        src, dst, chunk = (int(rows[position][name]) for name in ("src", "dst", "chunk"))
+        sent, receiver_count = int(moment.sent_contributions[position]), int(moment.had[position])
         if sent + receiver_count > ranks:  # a schedule that counts somebody twice
             continue
         if len({sent, receiver_count, sent + receiver_count, ranks}) == 4 or (
@@ -186,9 +177,9 @@ def _ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
     step = adds[-1] + 1 if adds else run.schedule.steps
     if step >= run.schedule.steps or not run.copies[step]:
         return None
-    row, before, ranks = run.rows[run.of[step][0]], run.before(step), run.schedule.ranks
+    row, moment, ranks = run.rows[run.of[step][0]], run.moments[step], run.schedule.ranks
     src, dst = int(row["src"]), int(row["dst"])
-    there, comes = int(before[dst, row["into"]]), int(before[src, row["chunk"]])
+    there, comes = int(moment.had[0]), int(moment.sent_contributions[0])
     if comes != ranks or not 0 < there < ranks:
         return None
     chunk = int(row["chunk"])

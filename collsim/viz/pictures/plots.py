@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...analysis.ranking import round_time, sort_table
+from ...analysis.run_facts import RunFacts
 from ...display.markup import bind_units
 from ...errors import CollsimError
 from ...locale import translate
@@ -172,8 +173,9 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
     """
     ax = _get_axes(ax, 7.2, 4.2)
     unit, factor = _choose_time_unit(trace.time)
-    drawing = build_drawing(lay_out(trace.topology, trace.link_bytes), trace, inside=True)
-    for number, row in enumerate(build_rows(trace, drawing)):
+    facts = RunFacts(trace)
+    drawing = build_drawing(lay_out(trace.topology, trace.link_bytes), facts, inside=True)
+    for number, row in enumerate(build_rows(facts, drawing)):
         if row["note"][language]:
             label = f"{row['label'][language]} ({row['note'][language]})"
         else:

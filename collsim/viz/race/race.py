@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...analysis.run_facts import RunFacts
 from ...locale import Text
 from ..sentences import words
 from ..sentences.causes import describe_bottleneck
@@ -48,24 +49,25 @@ def build_runner(trace: Trace) -> Runner:
     Raises:
         CollsimError: For more transfers than the player shows.
     """
+    facts = RunFacts(trace)
     return Runner(
         trace.time,
         trace.busbw,
         int(trace.link_bytes.max(initial=0)),
-        explain_time(trace),
-        build_encoded_timeline(trace),
+        explain_time(facts),
+        build_encoded_timeline(facts),
     )
 
 
-def explain_time(trace: Trace) -> Text:
+def explain_time(facts: RunFacts) -> Text:
     """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck.
 
     Args:
-        trace: The run.
+        facts: Of the run.
     """
-    if (causes := describe_bottleneck(trace)) is None:
+    if (causes := describe_bottleneck(facts)) is None:
         return "Nothing has to move.", "没有数据需要移动。"
-    (en, zh), text, more = _describe_sends(trace), causes["text"], causes["more"]
+    (en, zh), text, more = _describe_sends(facts.trace), causes["text"], causes["more"]
     return f"{en} {text['en']} {more['en']}".strip(), f"{zh}{text['zh']}{more['zh']}"
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ...errors import CollsimError
+from ...analysis.run_facts import MOST_AGAIN, RunFacts
 from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
-from ...registry import find_schedule_algorithm
-from ...simulate.run import simulate
 from ...units import format_bytes
 from . import words
 from .names import name_link
@@ -22,20 +18,19 @@ if TYPE_CHECKING:
     from ...simulate import Bottleneck, Trace
 
 _NOTHING = 0.0005  # a part of the time too small to be told
-_MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for a sentence
 
 
-def describe_bottleneck(trace: Trace) -> dict[str, dict[str, str]] | None:
+def describe_bottleneck(facts: RunFacts) -> dict[str, dict[str, str]] | None:
     """`text` (what is busy), `more` (what would help) and `short`, each by language; None where nothing moved.
 
     Args:
-        trace: The run.
+        facts: Of the run.
     """
-    limit = trace.bottleneck
+    trace, limit = facts.trace, facts.trace.bottleneck
     if limit is None:
         return None
-    subject = _name_subject(trace, limit)
-    text, more = _describe_limit(trace, limit, subject), _describe_gains(trace, limit)
+    subject = _name_subject(facts, limit)
+    text, more = _describe_limit(trace, limit, subject), _describe_gains(facts, limit)
     texts = {"text": text, "more": more, "short": subject}
     return {part: map_languages(words_of_part) for part, words_of_part in texts.items()}
 
@@ -84,13 +79,13 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
         most=words.format_percent(limit.busiest_share),
         share=words.format_percent(limit.share),
         saving=_format_saved_share(saved),
-        next_limit=_describe_next_limit(trace, kind, limit.saves),
+        next_limit=_describe_next_limit(trace, kind, limit),
     )
 
 
-def _name_subject(trace: Trace, limit: Bottleneck) -> Text:
+def _name_subject(facts: RunFacts, limit: Bottleneck) -> Text:
     """The bottleneck as people name it: one link by its ends, many by their kind."""
-    kind = words.name_kind(limit.kind)
+    trace, kind = facts.trace, words.name_kind(limit.kind)
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if limit.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
@@ -114,22 +109,17 @@ def _name_subject(trace: Trace, limit: Bottleneck) -> Text:
         if inside:
             key = "causes.in_nodes"
         return build_text("sentences", key, kind=kind)
-    used = _count_used(trace, limit)
+    used = facts.count_used_links(limit.kind)
     if len(limit.links) == used:
         return build_text("sentences", "causes.every_cable")
     return build_text("sentences", "causes.some_cables", count=len(limit.links), used=used)
 
 
-def _count_used(trace: Trace, limit: Bottleneck) -> int:
-    """Links of the bottleneck's kind that carry anything."""
-    links = trace.topology.links
-    return sum(links.kind(i) == limit.kind for i in np.flatnonzero(trace.link_bytes > 0).tolist())
-
-
-def _describe_gains(trace: Trace, limit: Bottleneck) -> Text:
+def _describe_gains(facts: RunFacts, limit: Bottleneck) -> Text:
     """What doubling each kind of link would save, who would be the limit then, and what more channels would give."""
-    if (alone := _describe_hot_links(trace, limit)) is not None:
-        return alone
+    trace = facts.trace
+    if facts.hot_link_savings is not None:
+        return _describe_hot_links(trace, limit, *facts.hot_link_savings)
     busier = _explain_busier(trace, limit)
     named_kinds = {limit.kind}
     if busier is not None:
@@ -140,7 +130,7 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Text:
         if len(limit.saves) == 1 < len(limit.links) and limit.kind == "cable":
             key = "doubling_cables"
         saving = _format_saving(limit.saves[limit.kind])
-        next_limit = _describe_next_limit(trace, limit.kind, limit.saves)
+        next_limit = _describe_next_limit(trace, limit.kind, limit)
         sentences = [build_text("sentences", f"causes.{key}", saving=saving, next_limit=next_limit)]
     others = sorted(
         ((kind, saved) for kind, saved in limit.saves.items() if kind not in named_kinds), key=lambda it: -it[1]
@@ -151,18 +141,13 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Text:
     if idle := [words.name_kind(kind) for kind, saved in others if saved < _NOTHING]:
         sentences.append(build_text("sentences", "causes.doubling_in_vain", kinds=list_items(idle, last="or")))
     gains = build_text("sentences", "causes.gains", gains=join_texts("gains", sentences))
-    if (channels := _describe_channels(trace)) is not None:
+    if (channels := _describe_channels(facts)) is not None:
         gains = join_texts("sentences", [gains, channels])
     return words.tidy_text(gains)
 
 
-def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Text | None:
+def _describe_hot_links(trace: Trace, limit: Bottleneck, saved_alone: float, saved_others: float) -> Text:
     """Where one cable among many of its kind is the limit: what doubling only it saves, and doubling all others."""
-    if len(limit.saves) > 1 or 3 * len(limit.links) > _count_used(trace, limit) or len(trace.schedule) > _MOST_AGAIN:
-        return None
-    hot = np.zeros(len(trace.topology.links), bool)
-    hot[list(limit.links)] = True
-    saved_alone, saved_others = (1 - _simulate_faster(trace, which).duration / trace.duration for which in (hot, ~hot))
     links = trace.topology.links
     cables = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
     key = "doubling_only_it"
@@ -172,14 +157,6 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Text | None:
         build_text(
             "sentences", f"causes.{key}", saving=_format_saving(saved_alone), others=_format_saving(saved_others)
         )
-    )
-
-
-def _simulate_faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
-    """The same run with some links twice as fast."""
-    links = trace.topology.links
-    return trace.run_again(
-        replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth))
     )
 
 
@@ -239,42 +216,21 @@ def _format_saved_share(share: float) -> str:
     return words.format_percent(round(share, digits))
 
 
-def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Text:
-    """What is the limit once a kind of link is twice as fast: the kind whose doubling would save most then."""
-    if len(saves) < 2 or saves[kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
+def _describe_next_limit(trace: Trace, kind: str, limit: Bottleneck) -> Text:
+    """What is the limit once a kind of link is twice as fast: the kind of the busiest link then."""
+    if len(limit.saves) < 2 or limit.saves[kind] < _NOTHING or len(trace.schedule) > MOST_AGAIN:
         return repeat_text("")
-    faster = trace.run_again(trace.topology.scaled(kind=kind, by=2))
-    busiest = faster.topology.links.kind(int(np.argmax(faster.link_busy)))
+    busiest = limit.next_kinds[kind]
     if busiest == kind:
         return repeat_text("")
     return build_text("sentences", "causes.next_limit", kind=words.name_kind(busiest))
 
 
-def _describe_channels(trace: Trace) -> Text | None:
-    """What as many channels as the machine has ways would save, where the algorithm has channels and uses fewer."""
-    schedule, topology = trace.schedule, trace.topology
-    entry = find_schedule_algorithm(schedule)
-    if topology.orders is None:
-        offered = 0
-    else:
-        offered = len(topology.orders)
-    if (
-        entry is None
-        or "channels" not in entry.options
-        or offered <= schedule.channels
-        or topology.ranks != schedule.ranks
-    ):
+def _describe_channels(facts: RunFacts) -> Text | None:
+    """What as many channels as the machine has rings would save, where that is worth a sentence."""
+    if facts.channel_savings is None:
         return None
-    if len(schedule) * offered > _MOST_AGAIN or trace.rerun is not None:
-        return None  # a run with conditions of its own cannot be repeated with another schedule
-    options = {**schedule.options, "channels": offered}
-    if "topology" in entry.options:
-        options["topology"] = topology
-    try:
-        other = simulate(entry(schedule.ranks, **options), topology, trace.nbytes, trace.dtype, trace.engine)
-    except CollsimError:
-        return None
-    saved = 1 - other.duration / trace.duration
+    offered, saved = facts.channel_savings
     if saved < 0.02:
         return None
     return build_text("sentences", "causes.channels", channels=offered, saving=_format_saving(saved))

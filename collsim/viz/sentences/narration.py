@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.moments import Moment, count_goal
+from ...analysis.run_facts import RunFacts
 from ...collective import get_collective
 from ...locale import Text, build_text, join_texts, list_items, repeat_text
 from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import Counts
 from . import words
-from .moments import Moment, count_goal, iterate_moments
 from .names import name_endpoint, name_helpers, name_link, name_ranks
 
 if TYPE_CHECKING:
@@ -29,16 +30,17 @@ Mask = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
-def narrate(trace: Trace) -> list[Text]:
+def narrate(facts: RunFacts) -> list[Text]:
     """For every step what happens, in English and Chinese; an empty list where there is nothing to do.
 
     Args:
-        trace: The run.
+        facts: Of the run.
     """
+    trace = facts.trace
     sentences: list[Text] = []
     time_texts: dict[tuple[object, ...], Text | None] = {}
     parties_of: dict[bytes, Parties | None] = {}
-    for moment in iterate_moments(trace):
+    for moment in facts.moments:
         first = _describe_moves(trace, moment, parties_of)
         times = (
             moment.step.src.tobytes(),

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...analysis.run_facts import RunFacts
 from ...simulate import Trace
 from ...topology.network import DEVICE_KINDS
 from ..timeline import document
@@ -37,15 +38,16 @@ class SimpleRun:
     factors: tuple[int, int, int, int] | None
 
 
-def build_simple_run(trace: Trace) -> SimpleRun:
+def build_simple_run(facts: RunFacts) -> SimpleRun:
     """What is shown of a run.
 
     Args:
-        trace: The run.
+        facts: Of the run.
 
     Raises:
         CollsimError: For more transfers than the player shows.
     """
+    trace = facts.trace
     ranks = trace.sent_bytes[: trace.schedule.ranks]
     even = bool(len(ranks)) and bool(np.all(ranks == ranks[0]))
     if even:
@@ -54,7 +56,7 @@ def build_simple_run(trace: Trace) -> SimpleRun:
         sent = None
     return SimpleRun(
         time=trace.time,
-        timeline=document.build_encoded_timeline(trace),
+        timeline=document.build_encoded_timeline(facts),
         channels=trace.schedule.channels,
         cards=count_cards(trace),
         sent=sent,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...locale import build_text, map_languages
@@ -68,12 +69,12 @@ _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 
 def build_timeline(
-    trace: Trace | ConcurrentTrace, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
+    trace: Trace | ConcurrentTrace | RunFacts, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
 ) -> Timeline:
     """Everything that a player shows of a run, or of several collectives at once.
 
     Args:
-        trace: The run, or several collectives at once.
+        trace: The run, or several collectives at once; the facts of a run where something else is shown of it, too.
         also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same
             picture.
         inside: Whether nodes that are drawn as boxes get their inside, too, for a player that opens them.
@@ -95,27 +96,32 @@ def build_timeline(
     return cast(Timeline, _convert_arrays(_build_columns(trace, also, inside)))
 
 
-def build_encoded_timeline(trace: Trace | ConcurrentTrace) -> EncodedTimeline:
+def build_encoded_timeline(trace: Trace | ConcurrentTrace | RunFacts) -> EncodedTimeline:
     """`encode(build_timeline(trace))`, without ever making lists of the columns where they are long.
 
     Args:
-        trace: The run, or several collectives at once.
+        trace: As `build_timeline` takes it.
     """
     return cast(EncodedTimeline, _convert_arrays(encode(_build_columns(trace, None, inside=True))))
 
 
 def _build_columns(
-    trace: Trace | ConcurrentTrace, also: npt.NDArray[np.bool_] | None, inside: bool
+    run: Trace | ConcurrentTrace | RunFacts, also: npt.NDArray[np.bool_] | None, inside: bool
 ) -> dict[str, object]:
     """The timeline with arrays for its long columns."""
-    if isinstance(trace, ConcurrentTrace):
-        trace = trace.whole
+    if isinstance(run, ConcurrentTrace):
+        facts = RunFacts(run.whole)
+    elif isinstance(run, RunFacts):
+        facts = run
+    else:
+        facts = RunFacts(run)
+    trace = facts.trace
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
         raise _refuse_transfers(trace)
-    drawing = build_drawing(_lay_out_stage(trace, also), trace, inside)
-    routes, route = _list_routes(trace, drawing)
-    flows = _list_flows(trace, drawing, routes, route)
+    drawing = build_drawing(_lay_out_stage(trace, also), facts, inside)
+    routes = _list_routes(facts, drawing)
+    flows = _list_flows(facts, drawing, routes)
     order = np.argsort(trace.start, kind="stable")
     if isinstance(trace, MergedTrace):
         several = trace
@@ -126,14 +132,14 @@ def _build_columns(
         "flows": flows,
     }
     if several is None:
-        bands, state = list_phases(s), _describe_state(trace)
+        bands, state = list_phases(facts), _describe_state(trace)
         optional["code"] = trace_source_lines(trace)
     else:
         bands, state = together.build_bands(several), together.describe_state(several)
         optional["groups"] = together.describe_groups(several)
     if drawing.insides:
         optional["inside"] = describe_insides(trace, drawing)
-    lines = build_rows(trace, drawing)
+    lines = build_rows(facts, drawing)
     document: dict[str, object] = {
         "schema": SCHEMA,
         "meta": _describe_run(trace),
@@ -144,14 +150,14 @@ def _build_columns(
         "rows": lines,
         "key": [entry for entry in list_link_kinds(trace) if entry["kind"] in drawing.kinds],
         "routes": routes,
-        "transfers": _list_transfers(trace, route, order),
-        "steps": _describe_steps(trace, bands),
+        "transfers": _list_transfers(facts, order),
+        "steps": _describe_steps(facts, bands),
         "phases": [p.to_document() for p in bands],
         "logical": build_logical_view(s, _count_ranks_across(trace)),
         "state": state,
         "figures": _describe_figures(trace, drawing),
-        "bottleneck": _describe_bottleneck(trace, drawing),
-        "mistake": _describe_mistake(trace, order),
+        "bottleneck": _describe_bottleneck(facts, drawing),
+        "mistake": _describe_mistake(facts, order),
         "text": _draw_text_diagram(trace),
     }
     return document | {name: value for name, value in optional.items() if value is not None}
@@ -305,11 +311,12 @@ def _round_seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.round(values, 12)
 
 
-def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, object]:
+def _describe_steps(facts: RunFacts, bands: list[Phase]) -> dict[str, object]:
+    trace = facts.trace
     if isinstance(trace, MergedTrace):
-        sentences = together.narrate_together(trace)
+        sentences = together.narrate_together(trace, facts.parts)
     else:
-        sentences = narrate(trace)
+        sentences = narrate(facts)
     return {
         "t0": _round_seconds(trace.timing.step_start),
         "t1": _round_seconds(trace.timing.step_end),
@@ -318,11 +325,11 @@ def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, object]:
     }
 
 
-def _describe_bottleneck(trace: Trace, drawing: Drawing) -> TimelineCause | None:
-    causes = describe_bottleneck(trace)
-    if causes is None or trace.bottleneck is None:
+def _describe_bottleneck(facts: RunFacts, drawing: Drawing) -> TimelineCause | None:
+    causes, limit = describe_bottleneck(facts), facts.trace.bottleneck
+    if causes is None or limit is None:
         return None
-    links = _map_links(drawing, trace.bottleneck.links)
+    links = _map_links(drawing, limit.links)
     return {"text": causes["text"], "more": causes["more"], "short": causes["short"], "links": links}
 
 
@@ -450,30 +457,24 @@ def _describe_links(drawing: Drawing, lines: list[LinkRow]) -> dict[str, object]
     return {**columns, "row": row}
 
 
-def _list_routes(trace: Trace, drawing: Drawing) -> tuple[TimelineRoutes, npt.NDArray[np.int64]]:
-    """The routes in use, each once, as links of the picture; and the route of every transfer."""
-    t = trace.schedule.transfers
-    pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
-    pairs, route = np.unique(pair, return_inverse=True)
-    src, dst = np.divmod(pairs, trace.schedule.endpoints)
-    if not len(pairs):
-        return {"start": [0], "link": []}, route.astype(np.int64)
-    paths = trace.topology.routes(trace.placement[src], trace.placement[dst])
-    links = drawing.link_of[paths.link]
-    owner = np.repeat(np.arange(len(pairs)), paths.hops)[links >= 0]
-    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(pairs)))])
-    return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
+def _list_routes(facts: RunFacts, drawing: Drawing) -> TimelineRoutes:
+    """The routes in use, each once, as links of the picture."""
+    pairs = len(facts.pairs[0])
+    if not pairs:
+        return {"start": [0], "link": []}
+    links = drawing.link_of[facts.pair_routes.link]
+    owner = np.repeat(np.arange(pairs), facts.pair_routes.hops)[links >= 0]
+    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=pairs))])
+    return {"start": start.tolist(), "link": links[links >= 0].tolist()}
 
 
-def _list_flows(
-    trace: Trace, drawing: Drawing, routes: TimelineRoutes, route: npt.NDArray[np.int64]
-) -> dict[str, object] | None:
+def _list_flows(facts: RunFacts, drawing: Drawing, routes: TimelineRoutes) -> dict[str, object] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
 
     Adds to `routes` one route for each cable that is on its own (store and forward, and what others carry).
     """
-    s = trace.schedule
+    trace, s = facts.trace, facts.trace.schedule
     if trace.engine != "event" or trace.timing.flows is None or not 0 < len(s) <= _MOST_HOPPING:
         return None
     segments = trace.segments
@@ -494,7 +495,7 @@ def _list_flows(
             routes["start"].append(len(routes["link"]))
     columns = [(single[np.minimum(flows.link, len(link_of))], flows) for flows in parts]
     if not stored:
-        columns.append((route[segments.row], segments))
+        columns.append((facts.pair_of_transfer[segments.row], segments))
     number = np.concatenate([n for n, _ in columns])
     begin, end, rate = (np.concatenate([getattr(f, name) for _, f in columns]) for name in ("begin", "end", "rate"))
     begin, end = np.maximum(begin, trace.begin), np.minimum(end, trace.time)
@@ -508,14 +509,14 @@ def _list_flows(
     }
 
 
-def _list_transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, object]:
-    t = trace.schedule.transfers
+def _list_transfers(facts: RunFacts, order: npt.NDArray[np.int64]) -> dict[str, object]:
+    trace, t = facts.trace, facts.trace.schedule.transfers
     columns: dict[str, object] = {
         name: t[name][order].astype(int) for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
     }
     columns["bytes"] = trace.slot_bytes[t["chunk"]][order]
     columns["t0"], columns["t1"] = _round_seconds(trace.start[order]), _round_seconds(trace.finish[order])
-    columns["route"] = route[order]
+    columns["route"] = facts.pair_of_transfer[order]
     return columns
 
 
@@ -594,12 +595,14 @@ def _describe_figures(trace: Trace, drawing: Drawing) -> TimelineFigures:
     }
 
 
-def _describe_mistake(trace: Trace, order: npt.NDArray[np.int64]) -> TimelineMistake | None:
+def _describe_mistake(facts: RunFacts, order: npt.NDArray[np.int64]) -> TimelineMistake | None:
     """The first wrong cell of the schedule, its transfer as an id of the timeline."""
-    if isinstance(trace, MergedTrace):
-        first_mistake = together.find_first_mistake(trace)
+    if isinstance(facts.trace, MergedTrace):
+        first_mistake = together.find_first_mistake(facts.trace, facts.parts)
+    elif facts.is_right:
+        first_mistake = None
     else:
-        first_mistake = find_mistake(trace.schedule)
+        first_mistake = find_mistake(facts.trace.schedule)
     if first_mistake is None:
         return None
     if first_mistake.row is None:

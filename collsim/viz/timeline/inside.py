@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.run_facts import RunFacts
 from ...errors import CollsimError
 from ...locale import build_text, map_languages, repeat_text
 from ..layout.geometry import flatten_points
@@ -88,17 +89,18 @@ class Drawing:
         return bars
 
 
-def build_drawing(stage: StageLayout, trace: Trace, inside: bool) -> Drawing:
+def build_drawing(stage: StageLayout, facts: RunFacts, inside: bool) -> Drawing:
     """The stage with the insides of its nodes, where it has boxes for them.
 
     Args:
         stage: Boxes and lines of the picture.
-        trace: The run.
+        facts: Of the run.
         inside: Whether nodes that are boxes get their inside, too.
     """
+    trace = facts.trace
     count = len(stage.picture.src)
     plain = Drawing(stage, [], stage.picture.link_of, count)
-    if not inside or stage.picture.shape != "cluster" or not len(trace.schedule) or _count_hops(trace) > MOST_HOPS:
+    if not inside or stage.picture.shape != "cluster" or not len(trace.schedule) or _count_hops(facts) > MOST_HOPS:
         return plain
     nodes_inside, inside_link = build_insides(trace.topology, trace.link_bytes + trace.other_bytes, count)
     if not nodes_inside:
@@ -112,13 +114,10 @@ def build_drawing(stage: StageLayout, trace: Trace, inside: bool) -> Drawing:
     )
 
 
-def _count_hops(trace: Trace) -> int:
+def _count_hops(facts: RunFacts) -> int:
     """Hops of all routes in use, each once."""
-    t = trace.schedule.transfers
-    pairs = np.unique(t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"])
-    src, dst = np.divmod(pairs, trace.schedule.endpoints)
     try:
-        return int(trace.topology.routes(trace.placement[src], trace.placement[dst]).hops.sum())
+        return int(facts.pair_routes.hops.sum())
     except CollsimError:
         return MOST_HOPS + 1
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...analysis.run_facts import RunFacts
 from ...collective import get_collective
 from ...locale import Text, build_text, map_languages, repeat_text
 from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
-from ...verify import count_contributions
-from ..sentences.moments import count_goal
 from .timeline_types import TimelinePhase
 
 ADDS, COPIES, BOTH = "adds", "copies", "both"
@@ -37,19 +36,20 @@ class Phase:
         }
 
 
-def list_phases(schedule: Schedule) -> list[Phase]:
+def list_phases(facts: RunFacts) -> list[Phase]:
     """The bands of the scrubber.
 
     Args:
-        schedule: The schedule.
+        facts: Of the run.
     """
+    schedule = facts.trace.schedule
     bands = _find_bands(schedule)
     if len(bands) > _MOST_BANDS:
         bands = [(BOTH, 0, schedule.steps - 1)]
     kind = get_collective(schedule.collective)
     phases = []
     if kind.reduces and len(bands) > 1:
-        splits = _name_split(schedule, bands)
+        splits = _name_split(facts, bands)
     else:
         splits = ("", "")
     plain = schedule.collective.split("+")[-1].replace("_", "-")
@@ -83,34 +83,31 @@ def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:
     return bands
 
 
-def _name_split(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
+def _name_split(facts: RunFacts, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """What the part that adds and the part that copies are called."""
-    entry = find_schedule_algorithm(schedule)
+    entry = find_schedule_algorithm(facts.trace.schedule)
     if entry is None:
         declared = None
     else:
         declared = entry.phases
-    return declared or _name_split_by_sums(schedule, bands)
+    return declared or _name_split_by_sums(facts, bands)
 
 
-def _name_split_by_sums(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
+def _name_split_by_sums(facts: RunFacts, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
     finished."""
+    schedule = facts.trace.schedule
     kind = get_collective(schedule.collective)
     after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
     if schedule.endpoints > schedule.ranks and schedule.helpers_on == "host":
         return "push", "pull"
     if any(what == BOTH for what, _, _ in bands):
         return "reduce", "broadcast"
-    full, end = count_goal(schedule), bands[0][2]
-    for number, (_, _, _, _, count) in enumerate(count_contributions(schedule)):
-        if number == end:
-            finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
-            if finished.max() == schedule.chunks and schedule.ranks > 2:
-                if _has_fan_in(schedule) and schedule.endpoints == schedule.ranks:
-                    return ("push", "pull")
-                return ("reduce", "broadcast")
-            break
+    finished = facts.moments[bands[0][2]].finished
+    if finished.max() == schedule.chunks and schedule.ranks > 2:
+        if _has_fan_in(schedule) and schedule.endpoints == schedule.ranks:
+            return ("push", "pull")
+        return ("reduce", "broadcast")
     return "reduce-scatter", after
 
 

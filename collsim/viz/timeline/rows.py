@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ...analysis.run_facts import RunFacts
 from ...locale import Text, build_text, list_items, map_languages, repeat_text
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
@@ -55,26 +55,27 @@ class Group:
     share: float
 
 
-def build_rows(trace: Trace, drawing: Drawing) -> list[LinkRow]:
+def build_rows(facts: RunFacts, drawing: Drawing) -> list[LinkRow]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so.
 
     Args:
-        trace: The run.
+        facts: Of the run.
         drawing: The stage, with the nodes that can be opened.
     """
+    trace = facts.trace
     if not trace.duration:
         return []
     if trace.bottleneck is not None:
         hot = set(trace.bottleneck.links)
     else:
         hot = set()
-    groups = _group_links(trace)
+    groups = _group_links(facts)
     if len(groups) <= MOST_ROWS:
         listed_groups = groups
     else:
         listed_groups = groups[: MOST_ROWS - 1]
     used_ids: set[int] = set()
-    names = [_name_group(trace, g, [o for o in listed_groups if o is not g]) for g in listed_groups]
+    names = [_name_group(facts, g, [o for o in listed_groups if o is not g]) for g in listed_groups]
     labels = distinguish_labels(trace, [label for label, _ in names], [g.links for g in listed_groups])
     table = [
         _build_row(drawing, g, (label, note), bool(hot & set(g.links)), used_ids)
@@ -91,11 +92,12 @@ def build_rows(trace: Trace, drawing: Drawing) -> list[LinkRow]:
     return [line for line in table if line["links"]]
 
 
-def _group_links(trace: Trace) -> list[Group]:
+def _group_links(facts: RunFacts) -> list[Group]:
+    trace = facts.trace
     used = np.flatnonzero(trace.link_busy > 0)
     links = trace.topology.links
     share = trace.link_busy / trace.duration
-    between = _find_node_pairs(trace)
+    between = _find_node_pairs(facts)
     classes: dict[tuple[str, tuple[int, int] | None], list[int]] = {}
     for link in used.tolist():
         kind = links.kind(link)
@@ -112,13 +114,13 @@ def _group_links(trace: Trace) -> list[Group]:
     return sorted(groups, key=lambda g: (-round(g.share, 4), g.nodes or (-1, -1), g.links))
 
 
-def _find_node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
+def _find_node_pairs(facts: RunFacts) -> dict[int, tuple[int, int]]:
     """For links between nodes whose traffic is all from one node to one other: those two."""
+    trace = facts.trace
     nodes = int(trace.topology.devices.node.max(initial=-1)) + 1
     if not 2 <= nodes <= _FEW_NODES:
         return {}
-    src, dst = _list_pairs(trace)
-    routes = trace.topology.routes(trace.placement[src], trace.placement[dst])
+    (src, dst), routes = facts.pairs, facts.pair_routes
     node = trace.topology.devices.node[trace.topology.endpoint_device[trace.placement]]
     a = np.repeat(node[src], routes.hops)
     b = np.repeat(node[dst], routes.hops)
@@ -134,23 +136,15 @@ def _find_node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
     }
 
 
-def _list_pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Every (src, dst) that ever has a transfer, once."""
-    n = trace.schedule.endpoints
-    parts = [np.unique(p.src.astype(np.int64) * n + p.dst) for p in trace.schedule.patterns]
-    src, dst = np.divmod(np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64), n)
-    return src, dst
-
-
 def _build_row(drawing: Drawing, group: Group, texts: tuple[Text, Text], hot: bool, used_ids: set[int]) -> LinkRow:
     label, note = map(map_languages, texts)
     link_ids = _map_links(drawing, group.links, used_ids)
     return {"label": label, "note": note, "links": link_ids, "hot": hot}
 
 
-def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Text, Text]:
+def _name_group(facts: RunFacts, group: Group, others: list[Group]) -> tuple[Text, Text]:
     """Label and note of a line."""
-    name = words.name_kind(group.kind)
+    trace, name = facts.trace, words.name_kind(group.kind)
     count = len(group.links)
     twin = any(o.kind == group.kind and o.nodes == group.nodes for o in others)
     amount = build_text("timeline", "rows.link", count=count)
@@ -162,7 +156,7 @@ def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Text, 
         if group.kind == "infiniband":
             name = repeat_text("IB")
         a, b = group.nodes
-        pairs = _name_pairs(trace, group) or amount
+        pairs = _name_pairs(facts, group) or amount
         return build_text("timeline", "rows.node_node", name=name, a=a, b=b), pairs
     if count <= 2:
         label = name_link(trace, group.links[0])
@@ -175,7 +169,7 @@ def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Text, 
             return label, build_text("timeline", "rows.both_directions")
         other = name_link(trace, group.links[1])
         return label, build_text("timeline", "rows.and", other=other)
-    if group.kind == "pcie" and _has_only_nic_routes(trace, group):
+    if group.kind == "pcie" and _has_only_nic_routes(facts, group):
         return build_text("timeline", "rows.pcie_nics"), note
     if group.kind == "pcie" and twin and (ends := _name_pcie_ends(trace, group)) is not None:
         return ends, note
@@ -198,10 +192,9 @@ def _name_pcie_ends(trace: Trace, group: Group) -> Text | None:
     return None
 
 
-def _name_pairs(trace: Trace, group: Group) -> Text | None:
+def _name_pairs(facts: RunFacts, group: Group) -> Text | None:
     """`7 → 8` where one or two pairs of ranks use the links of a line."""
-    src, dst = _list_pairs(trace)
-    routes = trace.topology.routes(trace.placement[src], trace.placement[dst])
+    (src, dst), routes = facts.pairs, facts.pair_routes
     owner = np.repeat(np.arange(len(src)), routes.hops)[np.isin(routes.link, group.links)]
     pairs = np.unique(owner)
     if not 1 <= len(pairs) <= 2:
@@ -210,10 +203,10 @@ def _name_pairs(trace: Trace, group: Group) -> Text | None:
     return list_items(texts)
 
 
-def _has_only_nic_routes(trace: Trace, group: Group) -> bool:
+def _has_only_nic_routes(facts: RunFacts, group: Group) -> bool:
     """Do all routes over these links leave the node?"""
-    src, dst = _list_pairs(trace)
-    routes = trace.topology.routes(trace.placement[src], trace.placement[dst])
+    trace = facts.trace
+    (src, dst), routes = facts.pairs, facts.pair_routes
     node = trace.topology.devices.node[trace.topology.endpoint_device[trace.placement]]
     inside = np.repeat(node[src] == node[dst], routes.hops)
     return not bool(inside[np.isin(routes.link, group.links)].any())

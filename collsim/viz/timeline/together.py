@@ -3,12 +3,14 @@ alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
 from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
 from ..sentences import words
@@ -118,13 +120,14 @@ def build_title(whole: MergedTrace) -> Text:
     return build_text("timeline", "together.collectives_at_once_on", count=count, where=where)
 
 
-def narrate_together(whole: MergedTrace) -> list[Text]:
+def narrate_together(whole: MergedTrace, parts: Sequence[RunFacts]) -> list[Text]:
     """The sentence of each step, with the letter of the collective whose step it is.
 
     Args:
         whole: Several collectives as one run.
+        parts: Facts of each of them.
     """
-    sentences = [narrate(part) for part in whole.parts]
+    sentences = [narrate(part) for part in parts]
     subjects = [
         _name_subject(p, part, placement)
         for p, (part, placement) in enumerate(zip(whole.parts, whole.placements, strict=True))
@@ -170,14 +173,17 @@ def describe_state(whole: MergedTrace) -> dict[str, object]:
     return {"held": initial, "root": 0, "goal": goal, "wanted": wanted}
 
 
-def find_first_mistake(whole: MergedTrace) -> Mistake | None:
+def find_first_mistake(whole: MergedTrace, parts: Sequence[RunFacts]) -> Mistake | None:
     """The first wrong cell of the first collective whose schedule does not do what it promises.
 
     Args:
         whole: Several collectives as one run.
+        parts: Facts of each of them.
     """
-    for number, part in enumerate(whole.parts):
-        mistake_of_part = find_mistake(part.schedule)
+    for number, part in enumerate(parts):
+        if part.is_right:
+            continue
+        mistake_of_part = find_mistake(part.trace.schedule)
         if mistake_of_part is None:
             continue
         step = None

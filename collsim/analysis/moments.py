@@ -1,23 +1,21 @@
-"""What happens in each step, counted: who sends, how many contributions move, which links they wait for. No words
-yet."""
+"""What happens in each step, counted: who sends, how many contributions move, which links they wait for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import get_collective
-from ...schedule import Schedule
-from ...steps import Step
-from ...topology.network import Routes
-from ...verify import Counts, count_contributions
+from ..collective import get_collective
+from ..schedule import Schedule
+from ..steps import Step
+from ..topology.network import Routes
+from ..verify import CountedReplay, Counts
 
 if TYPE_CHECKING:
-    from ...simulate import Trace
+    from ..simulate import Trace
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -30,7 +28,7 @@ class Moment:
     Attributes:
         number: the step.
         step: its transfers.
-        held: contributions in each chunk that is sent.
+        sent_contributions: in each chunk that is sent.
         had, has: contributions in each slot written, before and after the step.
         finished: (endpoints,) finished chunks of every endpoint after the step.
         nbytes, seconds: of each transfer.
@@ -63,38 +61,40 @@ def count_goal(schedule: Schedule) -> int:
     return 1
 
 
-def iterate_moments(trace: Trace) -> Iterator[Moment]:
-    """The steps of a run, one at a time.
+def list_moments(trace: Trace, replay: CountedReplay) -> tuple[Moment, ...]:
+    """The steps of a run.
 
     Args:
         trace: The run.
+        replay: Of its schedule; the steps are taken from it, so that it knows afterwards whether the schedule is right.
     """
     schedule, bandwidth = trace.schedule, trace.topology.links.bandwidth
     full, row = count_goal(schedule), 0
     route_cache: dict[bytes, Routes] = {}
     limits: dict[bytes, tuple[Ints, Ints, Floats]] = {}
-    for number, (step, sent_contributions, had, has, count) in enumerate(count_contributions(schedule)):
+    moments = []
+    for number, counts in enumerate(replay):
+        step = counts.step
         rows = slice(row, row + len(step))
         row += len(step)
         nbytes = trace.slot_bytes[step.chunk]
         pairs = step.src.tobytes() + step.dst.tobytes()
         if (pattern := pairs + nbytes.tobytes()) not in limits:  # most steps of a schedule repeat another one's
             limits[pattern] = _find_limits(_get_routes(trace, step, pairs, route_cache), nbytes, bandwidth)
-        limit, crowd, load = limits[pattern]
-        finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
-        yield Moment(
-            number,
-            step,
-            sent_contributions,
-            had,
-            has,
-            finished,
-            nbytes,
-            trace.finish[rows] - trace.start[rows],
-            limit,
-            crowd,
-            load,
+        moments.append(
+            Moment(
+                number,
+                step,
+                counts.sent,
+                counts.before,
+                counts.after,
+                (counts.table[:, : schedule.chunks] >= full).sum(axis=1),
+                nbytes,
+                trace.finish[rows] - trace.start[rows],
+                *limits[pattern],
+            )
         )
+    return tuple(moments)
 
 
 def _get_routes(trace: Trace, step: Step, key: bytes, route_cache: dict[bytes, Routes]) -> Routes:
