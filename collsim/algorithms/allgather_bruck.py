@@ -19,5 +19,6 @@ from collsim.steps import copy
 def allgather_bruck(n):
     r = np.arange(n)[:, None]
     for k in range((n - 1).bit_length()):
+        # Of n that is no power of two the last step moves only the blocks that the receiver still lacks.
         collected = np.arange(min(2**k, n - 2**k))
         yield copy(r, (r - 2**k) % n, chunk=(r + collected) % n)

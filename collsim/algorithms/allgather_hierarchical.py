@@ -63,5 +63,7 @@ def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", pe
     """
     across, inside = (phase(size) for phase, size, _ in find_parts("allgather", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
+    # One allgather for each place in a node, all at once, over the GPUs at that place; then one in each node, whose
+    # block i is all that the GPU at place i has collected.
     yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())
     yield from (step.map_to(rank, rank.T) for step in inside.each_step())

@@ -33,4 +33,5 @@ def allgather_neighbour_exchange(n):
     for k in range(1, n // 2):
         to = partner[k % 2]
         yield copy(r[:, None], to[:, None], chunk=2 * pair[:, None] + [0, 1])
+        # What came from the partner is handed on in the next step: everybody now has the pair that the partner had.
         pair = pair[to]

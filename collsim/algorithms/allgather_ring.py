@@ -21,6 +21,8 @@ def allgather_ring(n, channels=1, topology=None):
     order = build_ring_orders(topology, n, channels)
     lane = np.arange(channels)[:, None]
     following = np.roll(order, -1, axis=1)
+    # Where ranks sit in order, each step is the one before with all chunks moved on by one rank: one stored step
+    # stands for all n - 1, and a ring of a million ranks fits in memory.
     if np.array_equal(order, np.broadcast_to(np.arange(n), order.shape)):
         step = copy(order, following, chunk=order * channels + lane, channel=lane)
         yield repeat(step, times=n - 1, shift=-channels, modulus=n * channels)

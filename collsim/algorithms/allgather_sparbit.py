@@ -18,4 +18,5 @@ from collsim.steps import copy
 def allgather_sparbit(n):
     r = np.arange(n)[:, None]
     for d in (2**k for k in reversed(range((n - 1).bit_length()))):
+        # The range ends at n - d: a block from further away would be the receiver's own.
         yield copy(r, (r + d) % n, chunk=(r - np.arange(0, n - d, 2 * d)) % n)

@@ -36,6 +36,7 @@ def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):
     """
     member = np.arange(n).reshape(count_nodes(n, per_node, topology), -1)
     head, last = member[:, 0], member.shape[1] - 1
+    # One transfer of every node in each step, all nodes at once; the head is the GPU next to the NIC.
     there = [reduce(member[:, i], member[:, i - 1], chunk=0) for i in range(last, 0, -1)]
     back = [copy(member[:, i - 1], member[:, i], chunk=0) for i in range(1, last + 1)]
     yield from pipeline_chunks([*there, reduce(head, n, chunk=0), copy(n, head, chunk=0), *back], chunks)

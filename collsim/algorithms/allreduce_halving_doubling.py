@@ -53,6 +53,8 @@ def allreduce_halving_doubling(n):
         yield [reduce(even, even + 1, chunk=p // 2, width=p // 2), reduce(even + 1, even, chunk=0, width=p // 2)]
         yield copy(even + 1, even, chunk=p // 2, width=p // 2)
     rank = np.concatenate([even, np.arange(2 * (n - p), n)])
+    # Pieces are numbered by reversed bits, so that the half that a rank keeps at each distance is one contiguous
+    # range: a transfer then is (first piece, width), not a list of pieces.
     v, first = np.arange(p), reverse_bits(p)
     distances = [2**k for k in range(p.bit_length() - 1)]
     # Partners at distance d share a range of p/d pieces, and each goes on with the half that its bit d says.

@@ -26,6 +26,8 @@ def _load(n, c):
 )
 def allreduce_nvls(n, chunks=1):
     head, (rank, piece) = np.arange(n), (a.ravel() for a in np.indices((n, n)))
+    # A switch keeps no data: rank h loads the sum of piece h through it (multimem.ld_reduce) and stores it to all
+    # through it again (multimem.st). So a rank sends its buffer and, in the third step, one piece more.
     rounds = [
         reduce(rank, n, chunk=piece),
         copy(n, head, chunk=head),

@@ -21,6 +21,8 @@ from collsim.steps import copy, reduce
     most_ranks=2**20,
 )
 def allreduce_recursive_doubling(n):
+    # The largest power of two up to n. The n - p ranks beyond it first hand their data to a neighbour, and get the
+    # sum back at the end.
     p = 1 << n.bit_length() - 1
     odd = np.arange(1, 2 * (n - p), 2)  # stays, for itself and for the even rank before it
     rank = np.concatenate([odd, np.arange(2 * (n - p), n)])

@@ -21,8 +21,11 @@ from collsim.topology.network import build_ring_orders
 def allreduce_ring(n, channels=1, topology=None):
     order = build_ring_orders(topology, n, channels)
     src, dst = order.ravel(), np.roll(order, -1, axis=1).ravel()
+    # Chunks are numbered by position on the ring, not by rank: in whatever order the ring visits the ranks, a step is
+    # the one before with its chunks moved by one, and one stored step stands for all n - 1.
     channel, position = np.divmod(np.arange(channels * n), n)
     first = channel * n + position
+    # A chunk that began at position p has gone through n - 1 others when it is whole, and is at p - 1.
     finished = channel * n + (position + 1) % n
     if n > 1:
         yield repeat(reduce(src, dst, chunk=first, channel=channel), times=n - 1, shift=-1, modulus=n)

@@ -20,6 +20,7 @@ from collsim.steps import copy, reduce, repeat
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_ring_bidirectional(n):
+    # Ranks in the order in which each of the rings visits them: 0, 1, 2, ... and 0, n-1, n-2, ...
     right, left = np.arange(n), (-np.arange(n)) % n
     src, dst = np.concatenate([right, left]), np.concatenate([(right + 1) % n, (left - 1) % n])
     channel, position = np.divmod(np.arange(2 * n), n)

@@ -9,6 +9,8 @@ from .reduce_binomial import reduce_by_halving
 
 def _count_busiest(lg, chunks):
     """Chunks that the root, the busiest port, sends: summed over steps, as up and down overlap for chunks > 1."""
+    # The root's port works both ways at once, so a step takes as long as the larger of what it receives and sends:
+    # the sum of both over all steps, less the smaller of the two.
     return 2 * lg * chunks - sum(min(i, chunks - i, lg) for i in range(1, chunks))
 
 

@@ -34,6 +34,7 @@ def alltoall_bruck(n):
         yield self_copy
     for k in range((n - 1).bit_length()):
         r, i = rank[distance >> k & 1 == 1], distance[distance >> k & 1 == 1]
+        # A block makes its first hop at the lowest one in its distance, and its last at the highest.
         chunk = np.where(i % 2**k == 0, (r + i) % n, 2 * n + i)
         into = np.where(i >> (k + 1) == 0, n + (r + 2**k - i) % n, 2 * n + i)
         step = copy(r, (r + 2**k) % n, chunk=chunk, into=into)

@@ -55,4 +55,5 @@ def alltoall_hierarchical(n, per_node=8, topology=None):
     inside = copy(src[hop], via[hop], chunk=dst[hop], into=np.where(leave, scratch, final)[hop])
     across = copy(via[leave], dst[leave], chunk=np.where(hop, scratch, dst)[leave], into=final[leave])
     self_copy = copy(np.arange(n), np.arange(n), chunk=np.arange(n), into=n + np.arange(n))
+    # With one node, or one GPU in each, one of the two steps has nothing to send.
     yield from [inside, across + self_copy] if len(inside) and len(across) else [inside + across + self_copy]

@@ -6,6 +6,7 @@ import numpy as np
 from collsim.registry import algorithm, require_power_of_two
 from collsim.steps import copy
 
+#: The odd digits, which count negatively to the base -2: to add this mask and flip it converts, and the same backwards.
 _MASK = 0xAAAAAAAA
 
 

@@ -19,6 +19,7 @@ from collsim.topology.network import build_ring_orders
     chunks=lambda n, chunks, channels: chunks * channels,
 )
 def broadcast_chain(n, root=0, chunks=1, channels=1, topology=None):
+    # Each ring is turned until its first rank is the root.
     order = np.array(
         [np.roll(ring, -int(np.argmax(ring == root))) for ring in build_ring_orders(topology, n, channels)]
     )

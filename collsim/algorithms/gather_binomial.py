@@ -19,6 +19,8 @@ from collsim.steps import copy
 def gather_binomial(n, root=0):
     v = np.arange(n)  # blocks, by virtual rank
     for k in range((n - 1).bit_length()):
+        # After k rounds a block is with the rank whose k lowest bits are 0. Those with a one in bit k now hand all
+        # they hold to the rank 2^k below.
         moving = v[v // 2**k % 2 == 1]
         holder = moving // 2**k * 2**k
         yield copy((holder + root) % n, (holder - 2**k + root) % n, chunk=(moving + root) % n)

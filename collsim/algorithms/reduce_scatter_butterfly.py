@@ -25,6 +25,7 @@ def reduce_scatter_butterfly(n):
     home = reverse_bits(n)  # the rank that ends with each block
     differ = np.arange(n)[:, None] ^ home
     for d in (2**k for k in range(n.bit_length() - 1)):
+        # Blocks whose home agrees with the rank in all bits done so far, and differs in this one.
         rank, block = np.nonzero(differ % (2 * d) == d)
         yield reduce(rank, rank ^ d, chunk=block)
     away = np.flatnonzero(home != np.arange(n))

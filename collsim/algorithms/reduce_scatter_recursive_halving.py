@@ -7,7 +7,7 @@ from collsim.steps import copy, reduce
 
 
 def _fold(n):
-    """The power of two below n, and how many ranks are beyond it."""
+    """The largest power of two up to n, and how many ranks are beyond it."""
     p = 1 << n.bit_length() - 1
     return p, n - p
 
@@ -36,6 +36,7 @@ def reduce_scatter_recursive_halving(n):
     home = np.where(np.arange(n) < 2 * beyond, np.arange(n) // 2, np.arange(n) - beyond)  # virtual rank of each block
     yield reduce(odd - 1, odd, chunk=np.arange(n))
     for d in (2**k for k in reversed(range(p.bit_length() - 1))):
+        # Blocks whose home agrees with the rank in all higher bits, and differs in this one.
         v, block = np.nonzero((np.arange(p)[:, None] ^ home) // d == 1)
         yield reduce(rank[v], rank[v ^ d], chunk=block)
     yield copy(odd, odd - 1, chunk=odd - 1)

@@ -22,6 +22,8 @@ def reduce_scatter_ring(n, channels=1, topology=None):
     lane = np.arange(channels)[:, None]
     following = np.roll(order, -1, axis=1)
     if np.array_equal(order, np.broadcast_to(np.arange(n), order.shape)):
+        # Chunk c begins at the rank after c, so that after n - 1 hops it ends, with all added, at rank c. One stored
+        # step stands for all of them where ranks sit in order (see allgather_ring).
         step = reduce(order, following, chunk=np.roll(order, 1, axis=1) * channels + lane, channel=lane)
         yield repeat(step, times=n - 1, shift=-channels, modulus=n * channels)
     else:

@@ -18,6 +18,8 @@ from collsim.steps import copy
 def scatter_binomial(n, root=0):
     v = np.arange(n)  # blocks, by virtual rank
     for k in reversed(range((n - 1).bit_length())):
+        # The gather backwards: the farthest half leaves the root first, so that its takers can go on while the root
+        # serves the nearer ones.
         moving = v[v // 2**k % 2 == 1]
         taker = moving // 2**k * 2**k
         yield copy((taker - 2**k + root) % n, (taker + root) % n, chunk=(moving + root) % n)

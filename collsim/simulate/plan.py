@@ -56,6 +56,8 @@ class JobShape:
         keys: list[Longs] = []
         which = []
         for p in self.singles:
+            # Steps of one schedule mostly have the same pairs (all of a ring do): each set is looked up once, because
+            # sorting the pairs of every step takes longer than a run.
             name = p.src.tobytes() + p.dst.tobytes()
             if name not in seen:
                 seen[name] = len(keys)
@@ -245,14 +247,17 @@ def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions
     routes["ready"] = np.maximum(ready_times[plan.src], ready_times[plan.dst])
     if len(link):
         routes["latency"][used] = np.add.reduceat(alpha[link], start[:-1][used]) + conditions.overhead
+        # A route that crosses a link twice (in and out of a device by one cable) gets half of its rate.
         rate = bandwidth[link] / _count_crossings(link, hops, len(bandwidth))
         routes["narrow"][used] = np.minimum.reduceat(rate, start[:-1][used])
     for job, route in zip(plan.jobs, plan.route_of, strict=True):
+        # A pause has no links; all that its only row does is to take this long.
         if job.delay:
             routes["latency"][route[0][0]] = job.delay
     table = np.zeros(len(bandwidth), LINK)
     table["bandwidth"], table["alpha"] = bandwidth, alpha
     table["room"], table["level"] = bandwidth, np.inf
+    # Heads of the kernels' linked lists; -1 is the end of a list.
     table["head"] = table["first"] = table["rest"] = table["front"] = table["queued"] = -1
     return Network(routes, link, table, len(topology.links))
 
@@ -412,6 +417,9 @@ def build_orders(plan: NumberedJobs, waits: Ints) -> tuple[Ints, Ints, Ints]:
             continue
         first = np.flatnonzero(waits[rows_of_job] < ONE_GATE) + base.row
         waits[first] += ONE_GATE
+        # Linked lists in arrays, which compiled code can walk: column 2 of a job is the first row that it holds back
+        # and column 1 of a row the next one; column 3 is the last entry of `follows` for a job, and each entry names
+        # the one before.
         jobs[number, 2], of_row[first[:-1], 1] = first[0], first[1:]
         for before in set(job.after):
             follows.append((number, int(jobs[before, 3])))
