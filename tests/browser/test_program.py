@@ -1,9 +1,12 @@
 """Bring your program: from an empty page to a verdict, a picture, a mend and the schedule, on a screen and a phone."""
 
 import re
+import zipfile
 
 import pytest
 from playwright.sync_api import expect
+
+import collsim as cs
 
 SCREENS = {"1366": (1366, 768), "390": (390, 844)}
 SEED_1 = """import numpy as np
@@ -94,6 +97,11 @@ def test_the_schedule_is_taken_away_and_raced(page, app_url):
     assert "<algo" in download.value.path().read_text()
     page.get_by_role("button", name="Race it with a synthesized schedule").click()
     expect(page.locator(".st-key-card_synthesis .rc .cs[data-t]").first).to_be_visible()
+    page.get_by_role("button", name="Play it in Explore").click()
+    expect(page).to_have_url(re.compile("engine=event"))
+    expect(page.get_by_text("program.json").first).to_be_visible()
+    expect(page.locator(".cs[data-transfers='20']").first).to_be_visible()
+    assert not page.errors
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -106,6 +114,12 @@ def test_a_hang_names_the_cycle_and_a_mend_ends_it(page, app_url, screen, tmp_pa
     expect(picture.locator("path.arrow")).to_have_count(4)
     expect(page.locator(".editor")).to_have_attribute("data-line", "12")
     page.screenshot(path=tmp_path / f"hang-{screen}.png")
+    expect(page.locator(".st-key-card_timeout .pl-block")).to_contain_text("OpType=SEND")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the Flight Recorder dump").click()
+    with zipfile.ZipFile(download.value.path()) as files:
+        files.extractall(tmp_path / "dumps")
+    assert cs.programs.load_hang(tmp_path / "dumps").findings
     expect(page.locator(".pl-diff .new").first).to_contain_text("request = dist.isend(buf, right)")
     page.get_by_role("button", name="isend, then recv").click()
     expect(verdict(page)).to_contain_text("Every rank has the expected result")
@@ -123,6 +137,11 @@ def test_a_pasted_program_is_judged_in_chinese_too(page, app_url):
     paste(page, SEED_2)
     expect(verdict(page)).to_contain_text("ValueError")
     expect(verdict(page)).to_contain_text("10")
+    paste(page, "import numpy as npdef double(data):# 加倍return 2 * data# 示例\nprint(double(np.ones(3)))")
+    expect(page.locator(".st-key-card_restored")).to_contain_text("return 2 * data")
+    expect(page.locator(".pl-block").first).to_contain_text("[2. 2. 2.]")
+    page.get_by_role("button", name="放入编辑器").click()
+    expect(page.locator(".editor textarea")).to_have_value(re.compile(r"\n    return 2 \* data\n"))
     paste(page, "import numpy as npdef scatter_reduce(data, num_nodes):# 假设")
     expect(verdict(page)).to_contain_text("不是合法的 Python")
 
