@@ -107,8 +107,11 @@ def _build_chain(trace: Trace) -> list[int]:
     table, start, finish = trace.schedule.transfers, trace.start, trace.finish
     by_finish = np.argsort(finish, kind="stable")
     ends = finish[by_finish]
+    # Sums of the same times in another order differ by rounding; a billionth of the run is far above that and far
+    # below any transfer.
     tolerance = 1e-9 * max(trace.time, 1e-30)
     chain = [int(np.argmax(finish))]
+    # The length is a guard: transfers of no duration could name one another for ever.
     while start[chain[-1]] > trace.begin + tolerance and len(chain) <= len(table):
         before = _find_before(start, ends, by_finish, start[chain[-1]], tolerance)
         if not len(before):
@@ -134,6 +137,7 @@ def _choose_cause(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], ro
     near = (
         (earlier["src"] == transfer["src"]) | (earlier["dst"] == transfer["dst"]) | (earlier["dst"] == transfer["src"])
     )
+    # That it brought the very bytes says more than that it used the same port; of equals the first is taken.
     return int(before[np.argmax(2 * brings + near)])
 
 

@@ -20,6 +20,7 @@ from ..units import parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
+#: So much more bandwidth gives the slope: small enough for a straight line, far above what rounding changes.
 _STEP = 0.01
 #: What it is (`kind` or `link`), its name, elasticity, and the part of the time that doubling saves.
 _Row = tuple[str, str, float, float]

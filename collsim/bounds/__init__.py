@@ -143,6 +143,7 @@ def _bound_by_rank_links(
     must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root)
     sent, received = (out, into) if helpers else compute_route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # A rank without links gives nothing to divide by: it says nothing here, and makes no bound infinite.
         send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
     alone = float(max(send.max(), receive.max()))
     if helpers or not out.sum():

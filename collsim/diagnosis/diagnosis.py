@@ -421,6 +421,7 @@ def _weigh_causes(
             causes.append(Cause(rule.key, stated, True, _predict_busbw(rule.hypothesis, gap, prediction), rule.source))
     ends = [cause for cause in causes if CAUSE_BY_KEY[cause.key].ends_job]
     slows = [cause for cause in causes if not CAUSE_BY_KEY[cause.key].ends_job]
+    # The lowest busbw first: it costs most.
     slows.sort(key=lambda cause: cause.predicted or math.inf)
     return (*ends, *slows), tuple(ruled_out)
 
@@ -492,6 +493,7 @@ def _compute_cost(job: ObservedJob, prediction: Prediction | None) -> JobCost | 
     if job.run is None or prediction is None:
         return None
     ratio = prediction.time / job.run.times[-1]
+    # The longest time is the lowest busbw.
     low, high = (prediction.busbw * prediction.time / bound for bound in (prediction.high, prediction.low))
     return JobCost(job.run.nbytes[-1], prediction.busbw * ratio, prediction.busbw, low, high)
 

@@ -321,6 +321,7 @@ def _split_messages(path: FilePath, data: bytes) -> Iterator[bytes]:
     while offset < len(data):
         length = shift = 0
         while True:
+            # Seven bits a byte, the lowest first; the top bit says that more follow. Five bytes at most.
             if offset >= len(data) or shift > 28:
                 refuse(path, Sentence("byte {at}", at=offset), "the length of a message is cut or too large")
             length |= (data[offset] & 0x7F) << shift

@@ -107,6 +107,7 @@ def _list_lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None)
             label = _add_arrival(w, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
             written[dst, into] += [label] if written[dst, into] or not adds else [*w.wrote.get((dst, into), []), label]
         for key, labels in written.items():
+            # An empty task that joins many: readers then wait for one, not each of them for all.
             w.wrote[key] = [w.task(key[0], "calc 0", labels)] if len(labels) > 8 else labels
             w.read[key] = []
     return w.lines

@@ -96,6 +96,7 @@ def _parse_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
             refuse(path, Sentence("flow {line!r}", line=str(line)[:80]), message)
         chunk, source, a, b, volume, epoch = match.groups()
         try:
+            # Volumes come from a solver of real numbers: 0.33333334 means a third.
             part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
         except (ValueError, OverflowError, ZeroDivisionError):
             part = Fraction(0)
@@ -123,7 +124,7 @@ def _list_path_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
     flows = set()
     for key, hops in _find_value(data, "path", dict).items():
         match = _DEMAND.fullmatch(key)
-        assert match is not None  # _demands has looked
+        assert match is not None  # _parse_demands has looked
         for hop in hops if isinstance(hops, list) else [hops]:
             step = None
             if isinstance(hop, str):
@@ -251,6 +252,7 @@ def _move_chunks(
     steps = _Steps()
     for f in flows:
         here = stored[f.source, f.chunk, f.a]
+        # What arrives in an epoch can leave in the next one at the earliest.
         ready = [entry for entry in here if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
@@ -268,6 +270,7 @@ def _move_chunks(
             stored[f.source, f.chunk, f.b].append((f.epoch, entry[1], entry[2] + 1))
     for r in range(n):
         for k in range(per):
+            # The block for itself, which TE-CCL does not mention.
             steps.add(0, r, r, r * per + k, chunks + r * per + k)
     facts = {"name": "teccl_alltoall", "collective": "alltoall", "ranks": n, "chunks": chunks}
     return freeze_rows(path, facts, steps.steps())

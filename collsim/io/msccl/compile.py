@@ -79,6 +79,8 @@ def compile_schedule(
     together = not kind.has_separate_result and (inplace is None or inplace)
     buffers = BufferLayout(kind, schedule.ranks, schedule.chunks, schedule.root, together)
     operations = list(_list_operations(schedule, _Memory(schedule, buffers)))
+    # A block that passes on what it receives saves a wait, but a send behind a receive can close a circle. Then sends
+    # and receives get blocks of their own, as far as the runtime has them.
     programs = (_assemble(schedule, operations, pairing) for pairing in (True, False))
     return _choose_first_right(schedule, programs, buffers, (name or schedule.name, protocol, (together,)))
 
@@ -405,6 +407,8 @@ def _is_fitting(previous: tuple[Operation, _Place], op: Operation, before: list[
 def _list_missing(before: list[_Place], knows: dict[int, int], block_number: int) -> list[tuple[int, int]]:
     """(thread block, step) to wait for that a thread block does not know to be finished; what follows from another one
     is left out."""
+    # `knows` is a vector clock: for each thread block the last step that is known to be finished. Who waits for a
+    # block also learns all that this block has waited for.
     wanted: dict[int, _Place] = {}
     for predecessor in before:
         if predecessor.block != block_number and knows.get(predecessor.block, -1) < predecessor.step:

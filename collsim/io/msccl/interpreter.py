@@ -172,6 +172,8 @@ class _Machine:
         self.writer: dict[Cell, Spot] = {}
         self.owners: dict[tuple[str, int, int, int], tuple[int, int]] = {}
         cells = itertools.product(range(buffers.ranks), range(buffers.chunks))
+        # A random number for each contribution: a sum of them says which contributions it holds, with no list to
+        # carry along.
         weights = draw_weights(buffers.ranks, buffers.ranks * buffers.chunks).tolist()
         self.weight: dict[tuple[int, int], int] = dict(zip(cells, weights, strict=True))
         self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in buffers.start()}
@@ -434,6 +436,7 @@ def _count_contributions(
         else:
             moving = []
         work += sum(map(len, moving))
+        # It is only for the message, and a second of work is enough for that.
         if work > 5_000_000:
             return Sentence("something else")
         if step.writes:

@@ -244,6 +244,7 @@ class _Lowering:
         live = {(int(r), int(s)) for r, s in zip(*(wanted != -2).nonzero(), strict=True) if s < natural}
         live |= {slot for slot, _ in self.layout.last}
         dead = set()
+        # Backwards, so that `live` always holds the slots that something later still reads.
         for spot, _ in reversed(self.run.order):
             step = self.instruction(spot)
             src, dst = (self.slots(spot, o, step.count) if o[1] >= 0 else [] for o in (step.src, step.dst))
@@ -323,6 +324,8 @@ class _Lowering:
             self.graph.waits(other, node, 0 if self.graph.adds_alike(other, node) else weight)
         past.pending = []
         for kind, other in past.latest.items():
+            # What a block does after a receive may use what came, so it is a step later; two receives, or anything
+            # after a send, may share a step.
             later = kind == "receives" and what != "receives"
             self.graph.waits(other, node, int(later))
         past.latest[what] = node
@@ -397,6 +400,9 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
     if layout.end * program.ranks > _MOST_SLOTS:
         message = "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all"
         raise FormatError(message, name=program.name, slots=layout.end, ranks=program.ranks, most=_MOST_SLOTS)
+    # At first each message goes straight to where its receiver wants it. Where messages then would each have to come
+    # before the other (two gpus that swap one slot), these go into slots of their own first, and the second try has
+    # no circle.
     boxed: set[Spot] = set()
     for _ in range(2):
         lowering = _Lowering(program, run, layout, boxed)
@@ -440,6 +446,7 @@ def _compute_levels(graph: _Graph) -> tuple[list[int], set[int]]:
     if circular:
         return [], set().union(*(members[c] for c in circular))
     level = [0] * len(members)
+    # From the last to the first: each group is reached after all that it waits for.
     for number in range(len(members) - 1, -1, -1):
         for a, b in g.out_edges(members[number]):
             if group[b] != number:

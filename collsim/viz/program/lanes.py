@@ -206,6 +206,8 @@ def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
             stubs = [(layout.find_top(message.src), layout.find_top(message.dst) + layout.lane)]
         shares = np.linspace(0.0, 1.0, len(stubs) + 1)
         for (start, goal), share, next_share in zip(stubs, shares[:-1], shares[1:], strict=True):
+            # The first byte arrives alpha (s) after it was sent and so does the last: the band leans by alpha, and
+            # its width is the time that the bytes take.
             corners = (
                 (layout.find_x(begin + share * alpha), start),
                 (layout.find_x(end - (1 - share) * alpha), start),

@@ -38,6 +38,7 @@ def describe_bottleneck(facts: RunFacts) -> dict[str, dict[str, str]] | None:
 def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:
     """What holds the run up, in one sentence."""
     share = words.format_percent(limit.share)
+    # More than half of the time would remain with endless bandwidth: no link is to blame.
     if limit.latency > 0.5:
         left, most = words.format_percent(limit.latency), words.format_percent(limit.busiest_share)
         return build_text("sentences", "causes.latency", left=left, most=most)
@@ -60,6 +61,7 @@ def _is_shared_in_turn(trace: Trace, limit: Bottleneck) -> bool:
 
 def _is_another_busier(limit: Bottleneck) -> bool:
     """Is a link of another kind busy for longer than the one whose doubling helps most?"""
+    # Shares are shown with three digits, so what differs by less would read as equal.
     return limit.busiest_share > limit.share * 1.0005
 
 
@@ -163,8 +165,6 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck, saved_alone: float, sav
 def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
     """One cable, the busiest: for how much of the run, and what doubling it alone and doubling each kind of link would
     save.
-
-    `table` is what `sensitivity` found for this Trace, with at least one cable tried.
 
     Args:
         trace: The run.
