@@ -36,7 +36,7 @@ from .errors import (
     require_word,
 )
 from .errors.keywords import require_keywords
-from .locale import Text, build_text
+from .locale import Text, build_text, complete_text
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, freeze
@@ -507,7 +507,7 @@ def algorithm(
             message = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
             raise CollsimError(message, function=function)
         label, options = name or function.__name__, MappingProxyType(_read_options(function))
-        summary, best_for = says, when
+        summary, best_for = complete_text(says), complete_text(when)
         if not says[0] and function.__module__ == _BUILT_IN.get(label):
             summary, best_for = (build_text("algorithms", f"{label}.{part}") for part in ("summary", "when"))
         claims = steps, sent, source, _read_first_paragraph(function), summary, chunks, helpers, helpers_on, ranks

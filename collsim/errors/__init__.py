@@ -253,11 +253,13 @@ class FormatError(CollsimError):
 
 
 def _find_template(key: str, language: str) -> str:
-    if language != "zh":
+    if language == "en":
         return key
-    from ..locale import load_messages  # late: most runs need no word of it
+    from ..locale import LANGUAGES, load_messages  # late: most runs need no word of it
 
-    return load_messages("zh", "errors").get(key, key)
+    if language not in LANGUAGES:
+        return key
+    return load_messages(language, "errors").get(key, key)
 
 
 def _fill_template(template: str, values: dict[str, object], language: str) -> str:

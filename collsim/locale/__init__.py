@@ -28,8 +28,11 @@ def _list_folders() -> dict[Language, Path]:
     homes = [Path(__file__).parent]
     if added := os.environ.get("COLLSIM_LOCALE"):
         homes.append(Path(added))
-    names = {entry.name: Path(entry) for home in homes if home.is_dir() for entry in os.scandir(home) if entry.is_dir()}
-    return {name: names[name] for name in sorted(names, key=lambda name: (name != "en", name)) if name.isalpha()}
+    folders: dict[Language, Path] = {}
+    for home in homes:
+        names = sorted(entry.name for entry in os.scandir(home) if entry.is_dir() and entry.name.isalpha())
+        folders |= {name: home / name for name in names}
+    return folders
 
 
 _FOLDERS = _list_folders()
@@ -143,6 +146,15 @@ def repeat_text(text: str) -> Text:
     return (text,) * len(LANGUAGES)
 
 
+def complete_text(text: Sequence[str]) -> Text:
+    """Return a text of somebody's code, which has the first languages, with English for the others.
+
+    Args:
+        text: English, and perhaps Chinese.
+    """
+    return (*text, *[text[0]] * (len(LANGUAGES) - len(text)))
+
+
 def join_texts(separator: str, texts: Iterable[Text | str]) -> Text:
     """Return texts one after another.
 
@@ -194,7 +206,7 @@ def has_text(package: str, key: str) -> bool:
 
 def list_placeholders(text: str) -> set[str]:
     """Return the names that stand in braces in a text; a choice of words between two is none."""
-    names = {name for name, singular, _ in _PLACEHOLDER.findall(text) if not singular}
+    names = {match[1] for match in _PLACEHOLDER.finditer(text) if match[2] is None}
     return {name[:1].lower() + name[1:] for name in names}
 
 

@@ -431,7 +431,7 @@ def list_links(trace: cs.Trace) -> pd.DataFrame:
         trace: The run.
     """
     names = name_links(trace)
-    return trace.links.assign(en=[en for en, _ in names], zh=[zh for _, zh in names])
+    return trace.links.assign(en=[name[0] for name in names], zh=[name[1] for name in names])
 
 
 def list_endpoints(trace: cs.Trace) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, cast
 import streamlit as st
 
 from collsim.display.markup import escape_text
-from collsim.locale import LANGUAGES, Language
+from collsim.locale import LANGUAGES, Language, complete_text
 
 from ..scenario.address import Complaint
 from ..scenario.choice import Choice
@@ -90,12 +90,12 @@ def get_language() -> Language:
 
 
 def choose_text(texts: Sequence[str]) -> str:
-    """One of two texts: that in the language of the page.
+    """The text in the language of the page.
 
     Args:
-        texts: The text in English and in Chinese.
+        texts: In each of `LANGUAGES`, or in the first of them.
     """
-    return texts[LANGUAGES.index(get_language())]
+    return complete_text(texts)[LANGUAGES.index(get_language())]
 
 
 def t(key: str, **values: object) -> str:

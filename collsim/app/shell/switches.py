@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.locale import LANGUAGES
+from collsim.locale import LANGUAGES, translate
 from collsim.viz.hosts.bundle import read_bundle
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
 from ..scenario.simple import use_all_channels, use_single_channel
 from .session import get_language, get_session, is_dark, t
 
-_LABELS: dict[str, str] = {"en": "EN", "zh": "中文"}
 _HTML = (
     '<button class="link" type="button"></button><span class="says" role="status"></span>'
     '<div class="seg" role="group"></div><i class="ground"></i>'
@@ -52,7 +51,7 @@ def draw_switches(pages: list[str]) -> None:
         st.segmented_control(
             t("language"),
             list(LANGUAGES),
-            format_func=_LABELS.__getitem__,
+            format_func=lambda language: translate(language, "words", "language.label"),
             key="w_language",
             required=True,
             label_visibility="collapsed",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...analysis.run_facts import RunFacts
-from ...locale import Text
-from ..sentences import words
+from ...locale import LANGUAGES, Text, build_text, join_texts
 from ..sentences.causes import describe_bottleneck
 from ..sentences.names import name_endpoint
 from ..timeline.document import build_encoded_timeline
@@ -66,9 +65,11 @@ def explain_time(facts: RunFacts) -> Text:
         facts: Of the run.
     """
     if (causes := describe_bottleneck(facts)) is None:
-        return "Nothing has to move.", "没有数据需要移动。"
-    (en, zh), text, more = _describe_sends(facts.trace), causes["text"], causes["more"]
-    return f"{en} {text['en']} {more['en']}".strip(), f"{zh}{text['zh']}{more['zh']}"
+        return build_text("race", "race.nothing_to_move")
+    text, more = (tuple(causes[part][language] for language in LANGUAGES) for part in ("text", "more"))
+    return join_texts(
+        "sentences", [sentence for sentence in (_describe_sends(facts.trace), text, more) if any(sentence)]
+    )
 
 
 def _describe_sends(trace: Trace) -> Text:
@@ -76,19 +77,11 @@ def _describe_sends(trace: Trace) -> Text:
     sent, schedule = trace.sent_bytes, trace.schedule
     top = int(np.argmax(sent))
     buffers = f"{sent[top] / max(1, trace.nbytes):.3g}"
-    if buffers == "1":
-        plural = "buffer"
-    else:
-        plural = "buffers"
     if np.allclose(sent[: schedule.ranks], sent[top]):
-        return f"Every rank sends {buffers} {plural}.", f"每个 rank 发送 {buffers} 份缓冲区。"
+        return build_text("race", "race.every_rank_sends", buffers=buffers)
     if np.isclose(sent, sent[top]).sum() > 1:
-        return f"The busiest ranks send {buffers} {plural}.", f"最忙的 rank 发送 {buffers} 份缓冲区。"
-    en, zh = name_endpoint(schedule, top)
-    return (
-        f"{words.capitalise(en)} sends {buffers} {plural}, more than any other.",
-        f"{zh} 发送 {buffers} 份缓冲区，多于其他端点。",
-    )
+        return build_text("race", "race.busiest_ranks_send", buffers=buffers)
+    return build_text("race", "race.one_sends_most", endpoint=name_endpoint(schedule, top), buffers=buffers)
 
 
 def build_course(runners: Sequence[Runner]) -> list[dict[str, object]]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
-from ...locale import build_text, map_languages
+from ...locale import LANGUAGES, build_text, map_languages
 from ...simulate.together import ConcurrentTrace, MergedTrace
 from ..layout.arrangement import lay_out
 from ..layout.geometry import flatten_points
@@ -320,7 +320,7 @@ def _describe_steps(facts: RunFacts, bands: list[Phase]) -> dict[str, object]:
     return {
         "t0": _round_seconds(trace.timing.step_start),
         "t1": _round_seconds(trace.timing.step_end),
-        "text": {"en": [en for en, _ in sentences], "zh": [zh for _, zh in sentences]},
+        "text": {language: [text[k] for text in sentences] for k, language in enumerate(LANGUAGES)},
         "phase": _number_phases(bands),
     }
 

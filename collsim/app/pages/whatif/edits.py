@@ -440,7 +440,9 @@ def _build_tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
         name_kind(n) if what == "kind" else by_name.get(n, (n, n))
         for what, n in zip(table["what"], table["name"], strict=True)
     ]
-    return table.assign(en=[en for en, _ in names], zh=[zh for _, zh in names], doubled=table["doubled"].clip(lower=0))
+    return table.assign(
+        en=[name[0] for name in names], zh=[name[1] for name in names], doubled=table["doubled"].clip(lower=0)
+    )
 
 
 def estimate_repair(choice: Choice, edit: Edit, switches: bool) -> float:
