@@ -18,6 +18,7 @@ import matplotlib
 matplotlib.use("Agg")
 warnings.simplefilter("ignore")
 import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.lessons.chapters import SECTIONS
 from collsim.locale import LANGUAGES
 from collsim.viz.pictures import plots
@@ -35,8 +36,8 @@ print(cs.teach.questions(step, language="xx")[0])
 print(cs.exercise("ring-allreduce", "xx"))
 print(cs.exercise("small-bubble", "xx").check(4))
 print(cs.teach.break_it(small, "lose", language="xx"))
-print(narrate(small)[0][2])
-print(describe_bottleneck(small)["text"]["xx"])
+print(narrate(RunFacts(small))[0][2])
+print(describe_bottleneck(RunFacts(small))["text"]["xx"])
 print(build_timeline(small)["steps"]["text"]["xx"][0])
 print(step.explain(language="xx"))
 print(step.what_if(network=2).explain(language="xx"))
