@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from accuracy import gpu_steps
 
 import collsim as cs
 from collsim.train import Layer, Model, get_eager_speed, get_gpu_speed, transformer
@@ -35,19 +36,36 @@ def test_a_product_takes_its_flops_at_a_share_of_the_peak_and_a_constant():
         "product", (8192 * 8192,), flops=flops, outputs=4096 * 8192, traffic=2 * 4096 * 8192, dtype="bfloat16"
     )
     passes = time_passes(time_alone(Model("one", (layer,))))
-    assert passes["forward"] == pytest.approx(flops / (0.84 * 989e12) + 9e-6, rel=1e-9)
-    assert passes["backward"] == pytest.approx(2 * flops / (0.84 * 989e12) + 18e-6, rel=1e-9)
+    assert passes["forward"] == pytest.approx(flops / (0.83 * 989e12) + 9e-6, rel=1e-9)
+    assert passes["backward"] == pytest.approx(2 * flops / (0.83 * 989e12) + 18e-6, rel=1e-9)
 
 
-def test_the_host_launches_ahead_of_the_gpu_so_that_a_pass_takes_the_longer_of_both_sums():
-    small = Layer("small", (64,), flops=128.0, outputs=8, traffic=16, ops=10, dtype="bfloat16")
+def build_two_layers(first_ops):
+    """A small layer of some operations, and a large one of one operation; s that the GPU takes for each."""
+    small = Layer("small", (64,), flops=128.0, outputs=8, traffic=16, ops=first_ops, dtype="bfloat16")
     flops = 2.0 * 4096 * 4096 * 4096
     large = Layer("large", (4096 * 4096,), flops=flops, outputs=4096 * 4096, traffic=2 * 4096**2, dtype="bfloat16")
-    host = 11 * 15.5e-6
-    gpu = 2 * 9e-6 + (flops + 128) / (0.84 * 989e12)
-    assert host > 9e-6
-    passes = time_passes(time_alone(Model("two", (small, large))))
-    assert passes["forward"] == pytest.approx(max(host, gpu), rel=1e-6)
+    return Model("two", (small, large)), 9e-6 + 128 / (0.83 * 989e12), 9e-6 + flops / (0.83 * 989e12)
+
+
+def test_a_layer_begins_when_it_is_launched_and_the_gpu_is_free():
+    model, _, large = build_two_layers(10)
+    speed = get_eager_speed("H100", "bfloat16")
+    passes = time_passes(time_alone(model))
+    assert passes["forward"] == pytest.approx(10 * speed.forward_launch + large, rel=1e-6)
+    model, small, large = build_two_layers(0)  # nothing holds the large one up
+    assert time_passes(time_alone(model))["forward"] == pytest.approx(small + large, rel=1e-6)
+
+
+def test_what_the_gpu_still_has_to_do_hides_the_host_of_later_passes():
+    """A forward pass that takes the GPU long gives the host time to launch the backward pass and the optimizer."""
+    names = [f"layer{number}" for number in range(40)]
+    tiny = [Layer(name, (8, 8), flops=16.0, outputs=8, traffic=16, ops=20, dtype="bfloat16") for name in names]
+    flops = 2.0 * 16384**3
+    long = Layer("long", (16384**2,), flops=flops, outputs=16384**2, traffic=16384**2, dtype="bfloat16")
+    alone, behind = (time_passes(time_alone(Model("m", layers))) for layers in (tuple(tiny), (*tiny, long)))
+    assert behind["backward"] - 2 * flops / (0.83 * 989e12) < 0.7 * alone["backward"]
+    assert behind["optimizer"] < alone["optimizer"] + 16384**2 * 2 * 3 * 1.2 / 2e12
 
 
 def test_weights_in_16_bits_have_no_copy_and_halve_gradients_and_optimizer():
@@ -85,7 +103,7 @@ def test_what_decides_changes_the_time_and_is_said():
     padded, unpadded = (time_alone(cs.model("gpt2", flash=True, padded=padded), 8) for padded in (True, False))
     head = 2.0 * 8 * 1024 * 768 * 50257
     grown = time_passes(unpadded)["forward"] - time_passes(padded)["forward"]
-    assert grown == pytest.approx(head / 989e12 * (1 / 0.13 - 1 / 0.84), rel=0.01)
+    assert grown == pytest.approx(head / 989e12 * (1 / 0.13 - 1 / 0.83), rel=0.01)
 
 
 def test_a_step_on_one_gpu_is_eager_where_its_operations_were_measured_and_nowhere_else():
@@ -129,6 +147,7 @@ def build_measured_model(row):
             flash=flash,
             padded=name == "blocks",
             fused=False,
+            huggingface=name != "blocks",
         ).to("bfloat16")
     if name.startswith("gpt2"):
         return cs.model(name, flash=flash, dropout=False)
@@ -152,3 +171,50 @@ def test_measured_steps_on_an_h100_are_met():
     assert np.median(np.abs(times)) < 0.1
     assert np.mean(np.abs(times) < 0.25) >= 0.9
     assert np.median(np.abs(memories)) < 0.05
+
+
+@pytest.mark.parametrize("gpu", ["H100", "H200"])
+def test_a_sixth_of_the_steps_that_no_rate_was_read_from_is_met(gpu):
+    rows = [row for row in gpu_steps.read_rows("held out") if gpu in row["gpu"]][::6]
+    errors = [gpu_steps.predict_row(row) for row in rows]
+    assert len(errors) == 8
+    assert np.median([abs(error.time) for error in errors]) < 0.1
+    assert np.median([abs(error.memory) for error in errors]) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gpu", ["H100", "H200"])
+def test_steps_that_no_rate_was_read_from_are_met(gpu):
+    """The goals: median 10 %, nine in ten within 25 %, memory 5 %; of memory some small networks are 14 % below."""
+    errors = [error for error in gpu_steps.list_errors("held out") if gpu in error.row["gpu"]]
+    assert len(errors) == 47
+    assert np.median([abs(error.time) for error in errors]) < 0.1
+    assert np.mean([abs(error.time) < 0.25 for error in errors]) >= 0.9
+    assert np.median([abs(error.memory) for error in errors]) < 0.05
+    assert min(error.memory for error in errors) > -0.15
+
+
+def test_16_bit_batch_norms_take_torchs_own_kernels_and_few_channels_leave_the_gpu_idle():
+    def time_norm(channels, **options):
+        shape = {"traffic": 3.0 * 64 * 56 * 56 * 64, "outputs": 64 * 56 * 56 * 64}
+        layer = Layer("bn", (channels, channels), kind="norm", buffers=(channels,) * 2, **shape)
+        return time_passes(time_alone(Model("bn", (layer,)), **options))["backward"]
+
+    assert time_norm(64) > 3 * time_norm(1024)
+    assert time_norm(64, memory_format="channels_last") == pytest.approx(
+        time_norm(1024, memory_format="channels_last"), rel=1e-3
+    )
+    assert time_norm(64, dtype="bfloat16") > 0.6 * time_norm(
+        64, dtype="float32"
+    )  # half of the bytes, no half of the time
+
+
+def test_huggingface_models_launch_more_and_keep_what_autocast_leaves_in_float32():
+    options = {"gated": True, "bias": False, "positions": False, "tied": False, "flash": True, "fused": False}
+    plain, huggingface = (transformer(2048, 4, 16, huggingface=word, **options) for word in (False, True))
+    fast, slow = (time_passes(time_alone(model)) for model in (plain, huggingface))
+    assert slow["forward"] > 1.2 * fast["forward"]
+    assert slow["backward"] > 1.05 * fast["backward"]
+    norm = plain.layers[1]
+    assert norm.count_activation_bytes(2) == 4 * 2048 * 1024  # float32 under autocast
+    assert plain.to("bfloat16").layers[1].count_activation_bytes(2) == 2 * 2048 * 1024

@@ -120,8 +120,8 @@ def test_a_block_keeps_what_korthikanti_says():
     assert count_activation_bytes(h, heads, seq, batch) == formula
     for model in (cs.train.transformer(h, 12, heads, seq=seq), cs.model("bert-base", seq=seq, flash=False)):
         ours = sum(
-            batch * (2 * x.activations + x.mask_bytes)
-            for x in model.layers
+            batch * (x.count_activation_bytes(2) + x.mask_bytes)
+            for x in model.to("bfloat16").layers
             if x.name.startswith(("h.0.", "encoder.layer.0."))
         )
         assert ours == formula, model.name

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...dtypes import find_itemsize
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
 from ...units import Duration, parse_time
@@ -181,20 +182,18 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
 
 
 def _estimate_eager_seconds(step: TrainingStep, speed: EagerSpeed) -> Floats:
-    """(tasks,) s. The host launches the operations of a pass ahead of the GPU: a pass takes what the slower of the two
-    takes in all."""
-    gpu, host = np.zeros(len(step.tasks)), np.zeros(len(step.tasks))
-    passes: dict[tuple[tuple[int, ...], str, int], list[int]] = {}
+    """(tasks,) s. The host launches the operations of a step ahead of the GPU, from its first layer to the optimizer: a
+    layer begins when it is launched and the GPU is free, and ends no earlier than its last operation is launched."""
+    seconds = np.zeros(len(step.tasks))
+    clocks: dict[tuple[int, ...], tuple[float, float]] = {}  # s of host and GPU, which wait for each other at the begin
     for number, task in enumerate(step.tasks):
         if not task.is_compute:
             continue
-        gpu[number], host[number] = _estimate_eager_task(step, task, speed)
-        passes.setdefault((task.lanes, task.kind, task.microbatch), []).append(number)
-    seconds = gpu.copy()
-    for numbers in passes.values():
-        # Operation by operation the GPU may catch up with the host; over a whole pass the slower of the two decides.
-        if host[numbers].sum() > gpu[numbers].sum():
-            seconds[numbers] = host[numbers]
+        gpu, host = _estimate_eager_task(step, task, speed)
+        launched, ended = clocks.get(task.lanes, (0.0, 0.0))
+        end = max(max(launched, ended) + gpu, launched + host)
+        seconds[number] = end - ended
+        clocks[task.lanes] = launched + host, end
     return seconds
 
 
@@ -214,7 +213,9 @@ def _estimate_eager_task(step: TrainingStep, task: StepTask, speed: EagerSpeed) 
         is_backward = task.kind != "forward"
         return speed.estimate_pass_seconds(layers[task.layer], task.flops, task.memory_bytes, task.ops, is_backward)
     if task.kind == "optimizer":
-        return speed.estimate_optimizer_seconds(task.memory_bytes, step.optimizer), 0.0
+        weights = step.model.tensors
+        is_narrow = find_itemsize(weights[0][1]) < find_itemsize("float32")
+        return speed.estimate_optimizer_seconds(task.memory_bytes, step.optimizer, len(weights), is_narrow)
     return speed.estimate_seconds(task.flops, task.memory_bytes, task.ops, task.kind, 0, True), 0.0
 
 

@@ -9,6 +9,7 @@ more power and clock lower, which the shares of `gpu_speeds` include.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -27,27 +28,51 @@ MemoryFormat = Literal["channels_first", "channels_last"]
 OptimizerKernels = Literal["foreach", "fused"]
 MEMORY_FORMATS = ("channels_first", "channels_last")
 OPTIMIZER_KERNELS = ("foreach", "fused")
-#: GPUs with the chip of a measured one, whose rates are its data sheet's.
+#: GPUs with the chip of a measured one: its rates are theirs where they have no row of their own.
 _MEASURED_CHIP = {"H100": "H100", "H200": "H100", "H800": "H100"}
-#: Times as many bytes as a fused optimizer: torch's foreach kernels read and write the operands of each step of the
-#: formula (momentum 8 accesses of an element for 5, torch/optim/sgd.py; AdamW 22.5 for 7: what 50 to 600 tensors of 2.6
-#: to 20 million elements and steps of GPT-2 took on one H100, 30 ps an element).
-_FOREACH_TRAFFIC = {"none": 1.0, "sgd": 1.0, "momentum": 8 / 5, "adam": 22.5 / 7}
-#: Operations beside a product in 16 bits whose weights are float32: casts of its weight and bias (torch.autocast).
-_CASTS = 2
+#: Times as many bytes as each weight, gradient and state read and written once: torch's foreach kernels read and write
+#: the operands of each step of the formula (momentum 8 accesses of an element for 5, torch/optim/sgd.py; AdamW 22.5 for
+#: 7: 50 to 600 tensors of 2.6 to 20 million elements and steps of GPT-2 on one H100, 30 ps an element).
+_OPTIMIZER_TRAFFIC = {
+    "foreach": {"none": 1.0, "sgd": 1.15, "momentum": 2.1, "adam": 22.5 / 7},
+    "fused": {"none": 1.0, "sgd": 1.15, "momentum": 1.15, "adam": 1.15},
+}
+#: Times as long for a byte of weights in 16 bits: 61 steps of 2026 on one H100 and one H200 (docs/accuracy).
+_NARROW_OPTIMIZER = {"foreach": 1.2, "fused": 1.35}
+#: Operations beside a product in 16 bits whose weights are float32 (torch.autocast): casts of weight, bias and input.
+_CASTS = 3
+#: Bytes that move when an element is cast between float32 and 16 bits.
+_CAST_BYTES = 6
+#: Times as many accesses of such kernels, with the casts between them (GPT-2 and Llama under autocast, profiled).
+_PROMOTED_CASTS = 1.3
+#: Channels below which a convolution reads too few at once for matrix units: those of images.
+_IMAGE_CHANNELS = 8
+#: Accesses of an element of a product's output from which on what follows it is many kernels in float32 under
+#: torch.autocast: huggingface's NewGELU has a power, its rotary positions have sines in float32. (SwiGLU has 5.)
+_PROMOTED_ACCESSES = 6
 _DIRECTIONS = {False: "forward", True: "backward"}
 #: Products of a pass for one of the forward pass: a backward pass computes the gradients of input and of weights.
 _PRODUCTS = {False: 1, True: 2}
-#: s of the host for an operation of a forward and of a backward pass, and for an optimizer: what blocks of decoders
-#: with next to nothing to compute took on one H100 (hidden 1,024, one sample: 22 operations of a block in 344 us).
-_FORWARD_LAUNCH, _BACKWARD_LAUNCH, _OPTIMIZER_LAUNCH = 15.5e-6, 12.5e-6, 3e-4
+#: s of the host for an operation of a forward and of a backward pass: steps with next to nothing to compute took 16 to
+#: 41 us and 12 to 33 us on three hosts (docs/accuracy/gpu_steps.csv); the slowest and the fastest differ by 2.5.
+_FORWARD_LAUNCH, _BACKWARD_LAUNCH = 20e-6, 14e-6
+#: s of the host for a tensor of an optimizer's step: AdamW of 206 to 467 tensors, beside nothing that the GPU still had
+#: to do, took 17 to 30 us with foreach kernels, 10 to 17 us fused; SGD 16 us on the slowest of the hosts.
+_OPTIMIZER_LAUNCH = {"foreach": {"adam": 20e-6}, "fused": {"adam": 10e-6}}
+_SGD_LAUNCH = 8e-6
 #: Reads and writes of a backward pass for one of a forward pass (gelu 3 for 2, SwiGLU 9 for 5).
 _BACKWARD_POINTWISE = 1.5
-#: Bytes of an access to a score of eager attention: where products are in 16 bits, softmax in float32 and the casts to
-#: it and back move as many as all in float32.
-_SCORE_BYTES = 4
-#: Share of the speed of causal attention, all of whose scores are counted and half of which are computed.
-_NOT_CAUSAL = 0.54
+#: Bytes of an access to a score of eager attention in a forward and a backward pass, with float32, with 16 bits, and
+#: under torch.autocast, whose softmax in float32 needs casts to it and back: GPT-2 and BERT on one H200, profiled
+#: beside the same with scaled_dot_product_attention (48 and 54, 30 and 30, 50 to 60 and 62 to 68 bytes a score).
+_SCORE_BYTES = {"float32": (5.3, 4.0), "narrow": (3.3, 2.2), "autocast": (5.6, 4.6)}
+#: Share of the rate of causal attention, all of whose scores are counted and half of which are computed, and of the
+#: tokens with which half of it is reached: BERT and ViT with 128 to 512 tokens, profiled.
+_NOT_CAUSAL, _NOT_CAUSAL_HALF = 0.65, 0.6
+#: Accesses of a backward pass of huggingface's RMSNorm for one of its forward pass.
+_BACKWARD_NORM = 2.4
+#: Width of a head up to which attention has the rates of narrow heads.
+_NARROW_HEAD = 64
 
 
 class OperationRate(NamedTuple):
@@ -55,7 +80,8 @@ class OperationRate(NamedTuple):
 
     Attributes:
         share: Share of the peak (FLOP/s), or of the memory's rate (B/s).
-        half: Terms of a sum, or tokens, with which half of it is reached; 0 where it is reached at once.
+        half: Terms of a sum, or tokens, with which half of it is reached (of a batch norm: channels with which 0.7 of
+            it is); 0 where it is reached at once.
         seconds: s of each kernel beside that.
     """
 
@@ -74,7 +100,8 @@ class EagerSpeed(GpuSpeed):
         rates: Rate of each operation, by (operation, direction).
         forward_launch: s in which the host launches an operation of a forward pass.
         backward_launch: s in which it launches an operation of a backward pass.
-        optimizer_launch: s in which it launches an optimizer's step.
+        optimizer_launch: s for a tensor in which it launches a step of AdamW with foreach kernels; other optimizers
+            in proportion.
 
     Examples:
         >>> import collsim as cs
@@ -87,7 +114,7 @@ class EagerSpeed(GpuSpeed):
     rates: Mapping[tuple[str, str], OperationRate] = field(default_factory=dict, repr=False, hash=False)
     forward_launch: float = _FORWARD_LAUNCH
     backward_launch: float = _BACKWARD_LAUNCH
-    optimizer_launch: float = _OPTIMIZER_LAUNCH
+    optimizer_launch: float = _OPTIMIZER_LAUNCH["foreach"]["adam"]
 
     @property
     def label(self) -> str:
@@ -113,11 +140,22 @@ class EagerSpeed(GpuSpeed):
         launch = self.forward_launch
         if is_backward:
             launch = self.backward_launch
+        else:
+            ops += layer.python_ops
         casts = 0.0
         if layer.tensors and self._casts_weights(layer):
             # 4 bytes are read and 2 written for each weight.
-            casts = 6.0 * layer.parameters / self._pointwise_rate
+            casts = _CAST_BYTES * layer.parameters / self._pointwise_rate
             ops += _CASTS
+        if (
+            layer.kind == "gemm"
+            and layer.partition in ("column", "vocab")
+            and find_itemsize(self.dtype) < find_itemsize(layer.dtype)
+        ):
+            # its input comes from a norm, in float32; what a row-wise product reads is in 16 bits
+            casts += (
+                _CAST_BYTES * _count_inputs(layer) * _compute_share(layer, flops, is_backward) / self._pointwise_rate
+            )
         if layer.kind in ("gemm", "moe"):
             gpu = self._estimate_product_seconds(layer, flops, is_backward)
         elif layer.kind in ("flash", "attention"):
@@ -126,23 +164,32 @@ class EagerSpeed(GpuSpeed):
             gpu = self._estimate_convolution_seconds(layer, flops, memory_bytes, is_backward)
         elif layer.kind == "norm":
             gpu = self._estimate_norm_seconds(layer, memory_bytes / _PRODUCTS[is_backward], is_backward)
+        elif layer.kind == "elementwise" and layer.mask_bytes:  # max pooling keeps the positions of the maxima
+            gpu = self._move(memory_bytes, "pool", is_backward)
         else:
             gpu = self._move(memory_bytes, "pointwise") + flops / (self.peak * self.rates["product", ""].share)
         return gpu + casts, ops * launch
 
-    def estimate_optimizer_seconds(self, memory_bytes: float, optimizer: str) -> float:
+    def estimate_optimizer_seconds(
+        self, memory_bytes: float, optimizer: str, tensors: int, is_narrow: bool = False
+    ) -> tuple[float, float]:
         """Estimate what the optimizer's step takes.
 
         Args:
-            memory_bytes: Bytes that a fused kernel moves.
+            memory_bytes: Bytes of weights, gradients and state, each read or written once.
             optimizer: adam, momentum, sgd or none.
+            tensors: Tensors of weights that it updates.
+            is_narrow: Whether weights, gradients and state have 16 bits.
 
         Returns:
-            Seconds.
+            Seconds of the GPU, and seconds of the host that launches its operations.
         """
-        if self.optimizer_kernels == "foreach":
-            memory_bytes *= _FOREACH_TRAFFIC[optimizer]
-        return max(self._move(memory_bytes, "pointwise"), self.optimizer_launch)
+        memory_bytes *= _OPTIMIZER_TRAFFIC[self.optimizer_kernels][optimizer]
+        if is_narrow and optimizer == "adam":
+            memory_bytes *= _NARROW_OPTIMIZER[self.optimizer_kernels]
+        launch = _OPTIMIZER_LAUNCH[self.optimizer_kernels].get(optimizer, _SGD_LAUNCH)
+        launch *= self.optimizer_launch / _OPTIMIZER_LAUNCH["foreach"]["adam"]
+        return self._move(memory_bytes, "pointwise"), tensors * launch
 
     def _casts_weights(self, layer: Layer) -> bool:
         """Whether torch.autocast casts the weights of a layer: float32 weights of a product in 16 bits."""
@@ -151,10 +198,11 @@ class EagerSpeed(GpuSpeed):
 
     def _get_itemsize(self, layer: Layer) -> int:
         """Bytes of an element outside of products: torch.autocast keeps the residuals of a transformer, its norms and
-        most of its activation functions in float32, and batch norms in 16 bits."""
-        if layer.partition or (layer.kind in ("embedding", "norm") and not layer.buffers):
-            return max(find_itemsize(self.dtype), find_itemsize(layer.dtype))
-        return find_itemsize(self.dtype)
+        powers in float32, and activation functions of one kernel and batch norms in 16 bits."""
+        is_fused_activation = layer.partition == "column" and layer.pointwise < _PROMOTED_ACCESSES * layer.outputs
+        if is_fused_activation or not (layer.partition or layer.kind in ("embedding", "norm")) or layer.buffers:
+            return find_itemsize(self.dtype)
+        return max(find_itemsize(self.dtype), find_itemsize(layer.dtype))
 
     @property
     def _pointwise_rate(self) -> float:
@@ -174,16 +222,22 @@ class EagerSpeed(GpuSpeed):
             return 0.0
         if is_backward:
             elements *= _BACKWARD_POINTWISE
+        if self._get_itemsize(layer) > find_itemsize(self.dtype) and layer.partition == "column":
+            elements *= _PROMOTED_CASTS
         return self._move(elements * self._get_itemsize(layer), "pointwise")
 
     def _estimate_product_seconds(self, layer: Layer, flops: float, is_backward: bool) -> float:
         rate = self.rates["product", ""]
         passes = _PRODUCTS[is_backward]
         share = rate.share
-        if self.dtype != "float32" and layer.width % 8:
+        if self.dtype != "float32" and layer.width % 2:
+            share = self.rates["odd product", ""].share
+        elif self.dtype != "float32" and layer.width % 8:
             share = self.rates["unaligned product", ""].share
         seconds = flops / (self.peak * share) + rate.seconds * passes
         done = _compute_share(layer, flops, is_backward)
+        if is_backward and len(layer.tensors) > 1:
+            seconds += self._move(layer.outputs * done * find_itemsize(self.dtype), "bias gradient", is_backward)
         if layer.partition == "vocab":
             # FLOPs over twice the inputs are the words of the vocabulary; a head has an output for each token.
             logits = layer.flops * layer.outputs / (2 * layer.activations)
@@ -204,17 +258,28 @@ class EagerSpeed(GpuSpeed):
         done = _compute_share(layer, flops, is_backward)
         if layer.pointwise:  # scores are stored
             product = self.rates["product", ""]
-            moved = _SCORE_BYTES * layer.pointwise * done
+            moved = self._get_score_bytes(layer)[is_backward] * layer.pointwise * done
             if is_backward:
                 moved *= _BACKWARD_POINTWISE
             return flops / (self.peak * product.share) + 2 * passes * product.seconds + self._move(moved, "pointwise")
-        rate = self._get_rate("attention", is_backward)
-        share, tokens = rate.share, layer.width
+        tokens = max(1.0, layer.flops / (4 * layer.outputs))
+        operation = "attention"
+        if layer.heads and layer.outputs <= _NARROW_HEAD * tokens * layer.heads:
+            operation = "narrow attention"
+        rate = self._get_rate(operation, is_backward)
+        share, half = rate.share, rate.half
         if layer.kind == "attention":
-            share *= _NOT_CAUSAL
-            tokens = round(layer.flops / (4 * layer.outputs))
-        seconds = flops / (self.peak * share) * (1 + rate.half / tokens) + rate.seconds
+            share, half = share * _NOT_CAUSAL, half * _NOT_CAUSAL_HALF
+        seconds = flops / (self.peak * share) * (1 + half / tokens) + rate.seconds
         return seconds + self._estimate_pointwise_seconds(layer, 2 * layer.outputs * done, is_backward)
+
+    def _get_score_bytes(self, layer: Layer) -> tuple[float, float]:
+        if self.dtype == "float32":
+            return _SCORE_BYTES["float32"]
+        has_wide_softmax = layer.mask_bytes >= find_itemsize("float32") * layer.wide_activations > 0
+        if has_wide_softmax or find_itemsize(layer.dtype) > find_itemsize(self.dtype):
+            return _SCORE_BYTES["autocast"]
+        return _SCORE_BYTES["narrow"]
 
     def _estimate_convolution_seconds(
         self, layer: Layer, flops: float, memory_bytes: float, is_backward: bool
@@ -225,17 +290,28 @@ class EagerSpeed(GpuSpeed):
         share = rate.share / (1 + rate.half / terms)
         if layer.kernel == 1:
             share = rate.share
+        elif terms < _IMAGE_CHANNELS * layer.kernel**2 and not layer.width:
+            share = self._get_rate("image convolution", is_backward).share
         if layer.width:
-            share *= min(1.0, layer.width / 32)
+            share *= math.sqrt(min(1.0, layer.width / 32))
         passes = _PRODUCTS[is_backward]
         done = _compute_share(layer, flops, is_backward)
         pointwise = layer.pointwise * done
         moved = memory_bytes - pointwise * passes * find_itemsize(self.dtype)
         product = max(flops / (peak * share), moved / self._pointwise_rate)
-        return product + rate.seconds + self._estimate_pointwise_seconds(layer, pointwise, is_backward)
+        seconds = product + rate.seconds + self._estimate_pointwise_seconds(layer, pointwise, is_backward)
+        if len(layer.tensors) > 1:
+            bias, accesses = ("bias gradient", 1) if is_backward else ("convolution bias", 2)
+            seconds += self._move(accesses * layer.outputs * done * find_itemsize(self.dtype), bias, is_backward)
+        return seconds
 
     def _estimate_norm_seconds(self, layer: Layer, memory_bytes: float, is_backward: bool) -> float:
         """`memory_bytes` of one pass."""
+        if not layer.buffers and layer.pointwise:  # huggingface's RMSNorm: kernels in float32 whatever the type
+            elements = memory_bytes / find_itemsize(self.dtype) * layer.pointwise / layer.traffic
+            if is_backward:
+                elements *= _BACKWARD_NORM
+            return self._move(find_itemsize("float32") * elements, "pointwise")
         if not layer.buffers:
             memory_bytes *= self._get_itemsize(layer) / find_itemsize(self.dtype)
             if is_backward:
@@ -247,7 +323,9 @@ class EagerSpeed(GpuSpeed):
             # A forward pass of a batch norm reads its input twice (mean and variance first) and writes once; a
             # backward pass reads input and gradient twice and writes once: 5 for 3.
             moved *= 5 / 3
-        seconds = self._move(moved, "batch norm", is_backward)
+        half, channels = self._get_rate("batch norm", is_backward).half, max(layer.tensors, default=1)
+        # a block of threads for each channel: few channels leave multiprocessors idle
+        seconds = self._move(moved * math.hypot(1.0, half / channels), "batch norm", is_backward)
         return seconds + self._estimate_pointwise_seconds(layer, pointwise / find_itemsize(self.dtype), is_backward)
 
 
@@ -256,6 +334,15 @@ def _compute_share(layer: Layer, flops: float, is_backward: bool) -> float:
     if not layer.flops:
         return 0.0
     return flops / (layer.flops * _PRODUCTS[is_backward])
+
+
+def _count_inputs(layer: Layer) -> float:
+    """Elements that the product of a layer reads per sample: rows of a matrix are its weights over its columns."""
+    if layer.partition == "vocab":  # a head keeps its input, and the next layer receives a loss, not its logits
+        return layer.activations
+    weights = max(layer.tensors)
+    tokens = layer.flops / (2 * weights)
+    return tokens * tokens * weights / layer.outputs
 
 
 @cache
@@ -315,7 +402,7 @@ def get_eager_speed(
     if dtype == "float32":
         width = dtype
     rates = {
-        (operation, direction): chips[_MEASURED_CHIP[gpu]]
+        (operation, direction): chips.get(gpu, chips[_MEASURED_CHIP[gpu]])
         for (operation, kind, layout, direction), chips in _read_rates().items()
         if kind in ("", width) and layout in ("", memory_format) and _MEASURED_CHIP[gpu] in chips
     }

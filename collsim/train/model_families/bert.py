@@ -43,6 +43,7 @@ def _build_bert(name: str, seq: int = 512, flash: bool = True, masked_lm: bool =
         mask_bytes=size,
         kind="embedding",
         ops=4,
+        python_ops=40,  # about 1 ms before the GPU is busy, profiled with `benchmarks/gpu_steps.py`
     )
     pooler = Layer("pooler", (h * h, h), flops=2.0 * h * h, traffic=3 * h, activations=2 * h, outputs=h, ops=2)
     blocks = [layer for number in range(layers) for layer in _build_block(shape, f"encoder.layer.{number}")]
@@ -59,7 +60,13 @@ def _build_masked_lm_head(shape: TransformerShape) -> tuple[Layer, ...]:
         "head.transform", shape.h, shape.h, activations=shape.h, partition="", extra_traffic=2 * shape.h, ops=4
     )
     words = build_head(shape, tied=True)
-    return transform, shape.build_norm("head.norm"), replace(words, tensors=(shape.vocab,))
+    # its loss takes logits as they are: logits, log_softmax and gradient have 16 bits where weights have them
+    logits = words.mask_bytes / 4
+    return (
+        transform,
+        shape.build_norm("head.norm"),
+        replace(words, tensors=(shape.vocab,), mask_bytes=0.0, wide_activations=logits),
+    )
 
 
 def _build_block(shape: TransformerShape, name: str) -> list[Layer]:

@@ -31,7 +31,7 @@ def _build_gpt(
     if padded is None:
         padded = not is_huggingface
     options = {"flash": flash, "padded": padded, "dropout": dropout, "fused": not is_huggingface}
-    options["new_gelu"] = is_huggingface
+    options["huggingface"] = is_huggingface
     build = partial(transformer, h, layers, heads, name=name, source=source, **options)  # type: ignore[arg-type]
     model = build(seq=seq or longest)
     if seq not in (None, longest):  # shorter samples do not shorten the table of positions

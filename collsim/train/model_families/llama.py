@@ -21,7 +21,7 @@ _TABLE = {
 }
 
 
-def _build_llama(name: str, seq: int | None = None, flash: bool = True) -> Model:
+def _build_llama(name: str, seq: int | None = None, flash: bool = True, huggingface: bool = False) -> Model:
     h, layers, heads, kv_heads, ffn, vocab, longest, source = _TABLE[name]
     return transformer(
         h,
@@ -36,6 +36,9 @@ def _build_llama(name: str, seq: int | None = None, flash: bool = True) -> Model
         tied=False,
         positions=False,
         flash=flash,
+        fused=not huggingface,
+        huggingface=huggingface,
+        dropout=not huggingface,
         name=name,
         source=source,
     )

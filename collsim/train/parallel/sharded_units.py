@@ -297,11 +297,11 @@ def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
     Returns:
         Bytes of a GPU.
     """
-    elements, masks, t = layer.activations, layer.mask_bytes, cut.tensor
+    activation_bytes, masks, t = layer.count_activation_bytes(cut.item_bytes), layer.mask_bytes, cut.tensor
     if cut.recompute == "selective" and layer.partition == "heads":
         # Selective: the scores of all pairs of tokens and their dropout masks are computed again; the layer's result
         # and its keys and values stay.
-        elements, masks = min(elements, layer.outputs + layer.kv_size), 0.0
+        activation_bytes, masks = min(activation_bytes, (layer.outputs + layer.kv_size) * cut.item_bytes), 0.0
     split = 1
     if layer.partition in ("row", "heads"):
         split = t
@@ -310,7 +310,7 @@ def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
         hidden = t
     if cut.sequence:
         split = hidden = t
-    return (elements * cut.item_bytes / split + masks / hidden) * cut.micro_batch / cut.context
+    return (activation_bytes / split + masks / hidden) * cut.micro_batch / cut.context
 
 
 def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWork:

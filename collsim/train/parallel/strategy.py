@@ -445,9 +445,8 @@ def add_backward(
         layer = workload.model.layers[i]
         options = _build_pass_options(layer, workload.micro_batch, item, 2) | {"layer": i, "microbatch": micro}
         number = out.add_task(layer.name, "backward", (lane,), **options)
-        out.add_allocation(
-            lane, "activations", (layer.activations * item + layer.mask_bytes) * workload.micro_batch, passed[i], number
-        )
+        activation_bytes = (layer.count_activation_bytes(item) + layer.mask_bytes) * workload.micro_batch
+        out.add_allocation(lane, "activations", activation_bytes, passed[i], number)
         numbers.append(number)
         if ready is not None:
             ready(i, number)

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 
 from .model import Layer, Model
 
+#: Operations' worth of the host's time in which cuDNN chooses the kernel of a convolution, on each call: what
+#: ResNet-101 and -152 with few images took beside their operations (docs/accuracy/gpu_steps.csv, rows of use fit).
+_KERNEL_CHOICE = 2
+
 
 @dataclass
 class ConvolutionBuilder:
@@ -64,6 +68,7 @@ class ConvolutionBuilder:
             outputs=self.size,
             kind="convolution",
             ops=1 + relu,
+            python_ops=_KERNEL_CHOICE,
             width=group_width if groups > 1 else 0,
             kernel=kernel,
             pointwise=self.size * (passes - 1),

@@ -28,7 +28,7 @@ class DecoderShape(NamedTuple):
         positions: Rows of the table of positions; 0 for none.
         dropout: Whether there is dropout where attention stores scores.
         fused: Whether kernels are fused as in Megatron-LM.
-        new_gelu: Whether the activation function is huggingface's NewGELUActivation.
+        huggingface: Whether norms, activation function and positions are huggingface's.
     """
 
     h: int
@@ -46,7 +46,7 @@ class DecoderShape(NamedTuple):
     positions: int
     dropout: bool
     fused: bool
-    new_gelu: bool
+    huggingface: bool
 
     def build_model(self, *, padded: bool = True) -> Model:
         """Build the decoder of these sizes, with a row of the table of positions for each token.
@@ -74,7 +74,7 @@ class DecoderShape(NamedTuple):
             padded=padded,
             dropout=self.dropout,
             fused=self.fused,
-            new_gelu=self.new_gelu,
+            huggingface=self.huggingface,
         )
 
 
@@ -134,7 +134,7 @@ def _read_sizes(
         positions=positions,
         dropout=dropout or flash,
         fused=fused,
-        new_gelu=up.pointwise > 2 * up.outputs and not any(layer.name == "h.0.mlp.gate" for layer in model.layers),
+        huggingface=embedding.python_ops > 0,
     )
 
 

@@ -31,8 +31,8 @@ MOST_LAYERS = 100_000
 TOO_MANY_LAYERS = "model {name!r} has {layers:,} layers; {most:,} is the most"
 #: Attributes of a Layer by what they hold.
 _SIZES = ("tensors", "buffers")
-_FIGURES = ("flops", "traffic", "pointwise", "activations", "outputs", "mask_bytes", "kv_size")
-_COUNTS = ("ops", "width", "kernel", "experts", "top_k", "heads")
+_FIGURES = ("flops", "traffic", "pointwise", "activations", "wide_activations", "outputs", "mask_bytes", "kv_size")
+_COUNTS = ("ops", "width", "kernel", "python_ops", "experts", "top_k", "heads")
 _WORDS = ("name", "kind", "dtype", "partition")
 
 
@@ -49,11 +49,15 @@ class Layer:
         pointwise: Elements that the operations beside the layer's product read and write per sample when each is a
             kernel of its own, as in eager PyTorch (an activation, a residual).
         activations: Elements of activations that are kept for the backward pass per sample.
+        wide_activations: Elements more of them that are kept in the type of the weights, where that is wider: what
+            torch.autocast leaves in float32.
         outputs: Elements that the next layer receives per sample.
         mask_bytes: Bytes that are kept for the backward pass per sample, whatever the type (dropout masks, indices).
         kind: gemm, convolution, attention, flash (causal attention in one kernel that stores no scores), norm,
             embedding, elementwise or moe.
         ops: Operations that the forward pass launches, as eager PyTorch does.
+        python_ops: Operations whose time the host's forward pass takes beside them: views, masks, caches, and the
+            choice of a convolution's kernel.
         buffers: Elements of each float buffer (BatchNorm's statistics).
         width: Channels of a group of a grouped convolution, tokens of a sequence in flash attention, columns of a
             matrix that may not be a multiple of what is read at once; 0 for everything else.
@@ -93,6 +97,8 @@ class Layer:
     heads: int = 0
     pointwise: float = 0.0
     kernel: int = 0
+    python_ops: int = 0
+    wide_activations: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -121,6 +127,20 @@ class Layer:
     def nbytes(self) -> int:
         """Bytes of its parameters, and of their gradients."""
         return self.parameters * find_itemsize(self.dtype)
+
+    def count_activation_bytes(self, itemsize: int) -> float:
+        """Count the bytes of activations that are kept for the backward pass per sample, without masks.
+
+        Args:
+            itemsize: Bytes of an element of the type that is computed in.
+
+        Returns:
+            Bytes.
+        """
+        wide = max(itemsize, find_itemsize(self.dtype))
+        if self.kind == "attention" and wide > itemsize:
+            wide += itemsize  # the product behind a softmax in float32 keeps a copy in 16 bits
+        return self.activations * itemsize + self.wide_activations * wide
 
     @property
     def block(self) -> str:

@@ -21,6 +21,15 @@ _EAGER_SCORE_ACCESSES = 9
 #: huggingface's NewGELUActivation: reads and writes of an element by its eight kernels in a forward pass, and elements
 #: more that they keep for the backward pass (the tanh, and both factors of the last product).
 _NEW_GELU_ACCESSES, _NEW_GELU_KEPT = 18, 3
+#: Of huggingface's LlamaRMSNorm, a kernel each for power, mean, inverse root and two products in float32, and casts of
+#: 16 bits: accesses of an element in float32, and operations.
+_HUGGINGFACE_NORM_ACCESSES, _HUGGINGFACE_NORM_OPS = 11, 8
+#: Accesses of an element of queries and keys that rotary positions of huggingface take (two products, a copy of the
+#: rotated half and a sum, strided, at about half of the memory's rate), their operations, and those of Python beside
+#: them; the latter of the attention of its GPT-2; and of what precedes the first block: masks, positions, caches (2 to
+#: 4 ms before the GPU is busy). Profiled with `benchmarks/gpu_steps.py`.
+_ROTARY_ACCESSES, _ROTARY_OPS, _ROTARY_PYTHON = 24, 12, 18
+_ATTENTION_PYTHON, _START_PYTHON = 20, 100
 #: What is computed again in the backward pass, least first.
 Recompute: TypeAlias = Literal["none", "selective", "alternate", "full"]
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
@@ -49,7 +58,8 @@ class TransformerShape:
         dropout: Whether there is dropout, whose masks are kept, where attention stores scores.
         fused: Whether kernels are fused as in Megatron-LM, which keep less for the backward pass: the loss in place of
             the logits, SwiGLU in one kernel, attention without a copy of its output.
-        new_gelu: Whether the activation function is huggingface's NewGELUActivation, eight kernels.
+        huggingface: Whether norms, activation function and positions are those of huggingface transformers, a kernel
+            for each operation.
     """
 
     h: int
@@ -69,7 +79,7 @@ class TransformerShape:
     padded: bool = True
     dropout: bool = True
     fused: bool = True
-    new_gelu: bool = False
+    huggingface: bool = False
 
     @property
     def heads_width(self) -> int:
@@ -102,6 +112,7 @@ class TransformerShape:
             traffic=layer.traffic * self.top_k,
             pointwise=layer.pointwise * self.top_k,
             activations=layer.activations * self.top_k,
+            wide_activations=layer.wide_activations * self.top_k,
             mask_bytes=layer.mask_bytes * self.top_k,
         )
 
@@ -156,7 +167,14 @@ class TransformerShape:
         """Build the layer `name` of a LayerNorm or an RMSNorm."""
         size = self.seq * self.h
         tensors = (self.h,) * (1 + self.bias)
-        return Layer(name, tensors, traffic=2 * size, activations=size, outputs=size, kind="norm", ops=2)
+        layer = Layer(name, tensors, traffic=2 * size, activations=size, outputs=size, kind="norm", ops=2)
+        if not self.fused:  # its input is the residual, which autocast keeps in float32
+            layer = replace(layer, activations=0.0, wide_activations=size)
+        if self.huggingface and self.gated:
+            pointwise = _HUGGINGFACE_NORM_ACCESSES * size
+            # the product with its weights keeps what is normalised
+            return replace(layer, pointwise=pointwise, ops=_HUGGINGFACE_NORM_OPS, activations=float(size))
+        return layer
 
     def build_attention(self, name: str, causal: bool = True, window: int = 0) -> Layer:
         """Build the layer of scores, softmax, dropout and the weighted sum.
@@ -189,8 +207,12 @@ class TransformerShape:
         if not self.flash:
             traffic = inputs + size + 6 * scores
             activations, mask_bytes = inputs + 2 * scores, scores
+            wide = 0
             if not self.dropout:
-                activations, mask_bytes = inputs + scores, 0
+                activations, mask_bytes, wide = inputs, 0, scores
+            if self.huggingface and self.gated:  # softmax in float32 whatever the type, and a copy of it
+                mask_bytes += 4 * scores
+            layer = replace(layer, wide_activations=wide)
             layer = replace(layer, traffic=traffic, activations=activations, mask_bytes=mask_bytes, ops=8)
             return replace(layer, pointwise=_EAGER_SCORE_ACCESSES * scores)
         activations = inputs + self.seq * self.heads
@@ -198,7 +220,7 @@ class TransformerShape:
             activations += size  # its output, which is copied into the order of the next matrix
         layer = replace(layer, traffic=inputs + size, activations=activations, ops=4)
         if causal:
-            return replace(layer, kind="flash", width=seen)
+            layer = replace(layer, kind="flash", width=seen)
         return layer
 
 
@@ -230,7 +252,7 @@ def transformer(
     padded: bool = True,
     dropout: bool = True,
     fused: bool = True,
-    new_gelu: bool = False,
+    huggingface: bool = False,
     name: str | None = None,
     source: str = "",
 ) -> Model:
@@ -258,7 +280,9 @@ def transformer(
         dropout: Whether there is dropout where attention stores scores; its masks are kept for the backward pass.
         fused: Whether kernels are fused as in Megatron-LM: the loss in place of the logits, SwiGLU in one kernel. False
             is eager PyTorch, which keeps what each operation needs for the backward pass.
-        new_gelu: Whether the activation function is huggingface's NewGELUActivation, eight kernels that keep more.
+        huggingface: Whether norms, activation function and positions are those of huggingface transformers, a kernel
+            for each operation, which keep more: GPT-2's NewGELUActivation; Llama's RMSNorm and rotary positions, where
+            the MLP is gated.
         name: Name of the model.
         source: Where the sizes come from.
 
@@ -284,7 +308,7 @@ def transformer(
             "padded": padded,
             "dropout": dropout,
             "fused": fused,
-            "new_gelu": new_gelu,
+            "huggingface": huggingface,
         },
     )
     name = name or f"transformer(h={h}, layers={layers}, heads={heads})"
@@ -351,8 +375,19 @@ def build_embedding(shape: TransformerShape, positions: bool = False) -> Layer:
         mask_bytes=shape.seq * shape.dropout_width,
         kind="embedding",
         ops=1 + positions,
+        python_ops=_START_PYTHON * shape.huggingface,
         partition="vocab",
     )
+
+
+def _build_qkv(shape: TransformerShape, name: str) -> Layer:
+    """Build the matrix of queries, keys and values, with what rotates queries and keys in kernels of their own."""
+    columns = shape.heads_width + 2 * shape.kv_width
+    layer = shape.build_linear(name, shape.h, columns, activations=shape.h, partition="column")
+    if shape.huggingface and shape.gated:
+        rotary = shape.seq * _ROTARY_ACCESSES * (shape.heads_width + shape.kv_width)
+        return replace(layer, pointwise=rotary, ops=layer.ops + _ROTARY_OPS, python_ops=_ROTARY_PYTHON)
+    return replace(layer, python_ops=_ATTENTION_PYTHON * shape.huggingface)
 
 
 def build_block(shape: TransformerShape, name: str, window: int = 0) -> list[Layer]:
@@ -372,9 +407,7 @@ def build_block(shape: TransformerShape, name: str, window: int = 0) -> list[Lay
     h, heads_width = shape.h, shape.heads_width
     return [
         shape.build_norm(f"{name}.norm1"),
-        shape.build_linear(
-            f"{name}.attention.qkv", h, heads_width + 2 * shape.kv_width, activations=h, partition="column"
-        ),
+        _build_qkv(shape, f"{name}.attention.qkv"),
         shape.build_attention(f"{name}.attention", window=window),
         shape.build_linear(
             f"{name}.attention.out",
@@ -402,6 +435,7 @@ def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
         The layers, in the order of the forward pass.
     """
     h, ffn = shape.h, shape.ffn
+    wide = 0
     if shape.gated:
         layers = [
             shape.build_linear(f"{name}.gate", h, ffn, activations=h, partition="column"),
@@ -414,9 +448,9 @@ def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
     else:
         pointwise, ops = 2 * ffn, 4
         activations = 2 * ffn  # what the activation reads, and what it writes: the next matrix's input
-        if shape.new_gelu:
+        if shape.huggingface:
             pointwise, ops = _NEW_GELU_ACCESSES * ffn, 11
-            activations += _NEW_GELU_KEPT * ffn
+            wide = _NEW_GELU_KEPT * ffn
         up = shape.build_linear(
             f"{name}.up",
             h,
@@ -438,7 +472,7 @@ def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
         mask_bytes=shape.dropout_width,
         ops=4,
     )
-    return [*layers, down]
+    return [*layers, replace(down, wide_activations=shape.seq * wide)]
 
 
 def build_routed_mlp(shape: TransformerShape, name: str) -> list[Layer]:
