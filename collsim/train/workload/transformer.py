@@ -164,7 +164,14 @@ class TransformerShape:
         )
 
     def build_norm(self, name: str) -> Layer:
-        """Build the layer `name` of a LayerNorm or an RMSNorm."""
+        """Build the layer of a LayerNorm or an RMSNorm.
+
+        Args:
+            name: Name of the layer.
+
+        Returns:
+            The layer.
+        """
         size = self.seq * self.h
         tensors = (self.h,) * (1 + self.bias)
         layer = Layer(name, tensors, traffic=2 * size, activations=size, outputs=size, kind="norm", ops=2)
