@@ -192,6 +192,11 @@ def test_steps_that_no_rate_was_read_from_are_met(gpu):
     assert np.mean([abs(error.time) < 0.25 for error in errors]) >= 0.9
     assert np.median([abs(error.memory) for error in errors]) < 0.05
     assert min(error.memory for error in errors) > -0.15
+    for page in ("training.md", "training.zh.md"):  # its table has these figures
+        text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8").replace(" %", "%")
+        lines = [line.split(" | ", 2)[2] for line in gpu_steps.format_table("held out") if line.startswith(f"| {gpu}")]
+        assert len(lines) == 6
+        assert all(line in text for line in lines)
 
 
 def test_16_bit_batch_norms_take_torchs_own_kernels_and_few_channels_leave_the_gpu_idle():

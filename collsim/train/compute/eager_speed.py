@@ -53,8 +53,8 @@ _PROMOTED_ACCESSES = 6
 _DIRECTIONS = {False: "forward", True: "backward"}
 #: Products of a pass for one of the forward pass: a backward pass computes the gradients of input and of weights.
 _PRODUCTS = {False: 1, True: 2}
-#: s of the host for an operation of a forward and of a backward pass: steps with next to nothing to compute took 16 to
-#: 41 us and 12 to 33 us on three hosts (docs/accuracy/gpu_steps.csv); the slowest and the fastest differ by 2.5.
+#: s of the host for an operation of a forward and of a backward pass: steps with next to nothing to compute took 15 to
+#: 41 us and 12 to 33 us on five hosts (docs/accuracy/gpu_steps.csv); the slowest and the fastest differ by 2.5.
 _FORWARD_LAUNCH, _BACKWARD_LAUNCH = 20e-6, 14e-6
 #: s of the host for a tensor of an optimizer's step: AdamW of 206 to 467 tensors, beside nothing that the GPU still had
 #: to do, took 17 to 30 us with foreach kernels, 10 to 17 us fused; SGD 16 us on the slowest of the hosts.
