@@ -80,7 +80,7 @@ def left_in_english(english, chinese):
 
 def test_every_part_of_the_page_has_the_same_figures_in_both_languages():
     assert unlike(committed("en"), committed("zh")) == []
-    assert len(unlike(committed("en"), committed("zh").replace("21.9%", "21.2%", 1))) == 1
+    assert len(unlike(committed("en"), committed("zh").replace("22.1%", "22.2%", 1))) == 1
     assert len(unlike(committed("en"), committed("zh").replace("12,288", "12,228", 1))) == 1
 
 
