@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 #: Where a file is: a text or a Path.
 FilePath: TypeAlias = str | os.PathLike[str]
 
+#: Of a file that is read at once.
 MOST_BYTES = 64 * 2**20
+#: Parts of a document (elements, brackets, tasks): each becomes an object of Python, some hundred bytes long.
 MOST_ELEMENTS = 2_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 

@@ -20,7 +20,9 @@ from .units import ByteSize, format_bytes, parse_bytes
 #: Bytes. A million GPUs on a fat tree are 1.2 GiB by this count, their halving and doubling 2.5 GiB
 #: (docs/performance.md).
 MEMORY = 4 * 2**30
+#: Bytes for what a file describes: a stranger may have written it.
 FILE_MEMORY = 2**29
+#: Runs of one sweep.
 MOST_SCENARIOS = 1_000_000
 #: Tasks of a training step, and passes of a pipeline: about 10 µs and a KiB each (measured).
 MOST_TASKS = 1_000_000

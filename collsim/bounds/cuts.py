@@ -35,7 +35,9 @@ from ..topology import Topology
 from ..units import format_bandwidth, format_bytes
 
 MOST_WORK = 20_000_000  # ranks times links; about 2 s
+#: Links up to which maximum flows are computed; beyond them only the simple cuts are tried, which is a bound still.
 MOST_LINKS = 100_000
+# Ranks up to which the rates of routes are looked at, and how many of the ranks then are.
 MOST_ROUTED, ROUTE_RANKS = 2048, 16
 MOST_CROSSED = 64  # ranks up to which links that no route crosses are told apart: routes grow as their square
 _MOST_NAMED = 8

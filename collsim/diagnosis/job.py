@@ -37,6 +37,7 @@ _USUAL_MACHINES = (
 )
 #: Gbit/s of a port and the names of cards: InfiniBand, and RoCE for Ethernet.
 _INFINIBAND = {100: "ib-edr", 200: "ib-hdr", 400: "ib-ndr", 800: "ib-xdr"}
+#: Gbit/s of the Ethernet cards that are sold.
 _ROCE = (25, 50, 100, 200, 400, 800)
 
 

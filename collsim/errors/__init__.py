@@ -12,11 +12,14 @@ from numbers import Number
 from pathlib import Path
 from typing import Any
 
+#: Characters of names, values and lists in a message, names in a list, and names that are compared to find the one
+#: that was meant: whatever is passed, an error stays readable and quick.
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
 _LONGEST_LIST = 600
 _MOST_NAMES = 64
 _MOST_COMPARED = 2000
+#: Python itself refuses to write whole numbers of more than 4,300 digits.
 _MOST_BITS = 512
 
 

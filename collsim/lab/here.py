@@ -28,6 +28,8 @@ from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
 from .run import MOST_RANKS, count_processors, measure_best_time, measure_message_cost
 
 NAME = "this-computer"
+# Bytes of the two messages that a line is drawn through, round trips of a small one, and tries, of which the best
+# counts.
 _SMALL, _LARGE, _ROUNDS, _TRIES = 1024, 2**20, 40, 5
 _PREDICTABLE = 0.25  # error up to which a number of processes counts as predictable
 _RUN_BYTES, _RUNS = 2**20, 5

@@ -25,6 +25,7 @@ from .tensors import Tensor
 from .torch_dialect import build_torch_modules
 
 _NUMPY = ("numpy", "numpy.random", "numpy.linalg")
+#: Characters of what a program prints that are shown.
 _PRINTED = 2_000
 #: Parameters that are the number of ranks.
 _SIZE_NAMES = ("size", "world_size", "n", "nprocs", "num_ranks", "num_nodes", "num_workers", "num_procs")

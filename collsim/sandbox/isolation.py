@@ -29,6 +29,7 @@ from . import landlock, syscalls, system
 
 #: The only folder in a box that is not for reading Python; empty, and nothing can be written in it.
 TEMPORARY_FOLDER = "/tmp"
+#: Of the empty folder in memory that stands for the temporary one.
 _TEMPORARY_BYTES = 1 << 20
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: What a Python reads beside its own folders: shared libraries, and fonts and zones that matplotlib and pandas look at.

@@ -14,7 +14,9 @@ from collections.abc import Iterable
 from . import system
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # system calls, the same on x86-64 and arm64
+# LANDLOCK_CREATE_RULESET_VERSION and LANDLOCK_RULE_PATH_BENEATH (linux/landlock.h).
 _VERSION, _BENEATH = 1, 1
+# LANDLOCK_ACCESS_FS_READ_FILE and READ_DIR.
 _READ_FILE, _READ_FOLDER = 0b100, 0b1000
 _FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights for files each version knows; 16 since the fifth
 _TCP, _SCOPED = 0b11, 0b11  # bind and connect; abstract sockets and signals

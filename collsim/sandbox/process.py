@@ -46,6 +46,7 @@ from .produce import Late
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = "from collsim.sandbox.child import main; main()"
 _START_SECONDS = 20.0  # for Python itself to start on a busy server
+#: Bytes that are read at a time: as many as a pipe of Linux holds.
 _PART = 1 << 16
 
 

@@ -101,12 +101,14 @@ _WHERE: Mapping[str, tuple[tuple[int | None, int | None], tuple[tuple[int, int, 
 
 # ---- the program
 
+# Operations of classic BPF (linux/bpf_common.h): load a word, jump if equal, jump if not below, and, return.
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000  # refuse: EPERM
 _NUMBER, _KIND, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32 = 0x40000000  # a second table of calls for 32-bit pointers
 #: Per kind of processor: the column of the tables above, AUDIT_ARCH and the number of seccomp.
 _MACHINES = {"x86_64": (0, 0xC000003E, 317), "aarch64": (1, 0xC00000B7, 277)}
+# SECCOMP_SET_MODE_FILTER, its flag TSYNC, and SECCOMP_GET_ACTION_AVAIL (linux/seccomp.h).
 _SET_FILTER, _ALL_THREADS, _IS_THERE = 1, 1, 2
 
 

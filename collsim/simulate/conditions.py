@@ -22,6 +22,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 Sharing = Literal["none", "fair", "fifo"]
 SHARING: tuple[Sharing, ...] = get_args(Sharing)
 _LONGEST = 1e9  # s, 32 years
+#: A factor beyond it is a mistake, and would make times that numbers cannot hold.
 _SLOWEST = 1e9
 
 #: Called with (transfers done, transfers in all) while a run goes on; raise from it to stop the run.

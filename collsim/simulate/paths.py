@@ -18,7 +18,9 @@ from ..topology.network import Column
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
+#: Entries at a time, so that what is computed between stays in the processor's cache.
 _SLICE = 2**15
+#: Of the type of what it is added to: for mixed types `np.add.at` takes a slow way.
 _ONE = np.int32(1)
 
 

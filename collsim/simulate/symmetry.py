@@ -22,6 +22,7 @@ from .lockstep import Timing, run_lockstep
 from .paths import Paths, Slots, find_paths, group_by_pairs
 from .plan import Job
 
+#: Part of a time by which equal ones may differ, since their sums were rounded in another order.
 _EQUAL = 1e-12
 
 

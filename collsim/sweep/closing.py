@@ -41,7 +41,10 @@ RIVALS = {
 #: The same of an alltoall, which has neither.
 RIVALS_OF_ALLTOALL = {"pairwise": ("pairwise",), "tree": ("bruck",)}
 RUN = "run"
+# Factor up to which times read as equal, gap up to which a bound reads as reached, and the part of a gain or a gap
+# from which on a cause is told.
 _EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
+#: Ranks of a cut that a sentence names.
 _NAMED = 8
 _NEVER = 1e-3  # of a run: what is less is a part of a byte, and no waiting that is worth a figure
 _NOUGHT = 1e-9  # of a run: sums of many times differ by so much

@@ -49,6 +49,7 @@ from .synthesized import SYNTHESIZED
 KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
 #: Keys of a plan over training steps.
 STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL)
+#: Bytes of a plan's file.
 _LARGEST = 1_000_000
 
 

@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 MOST_CELLS = 300_000_000  # ranks times chunks
 MOST_TIMED = 300_000  # transfers: larger ones are taken as they are
+#: Transfers between two looks at the progress bar, and at Ctrl-C, which compiled code does not see.
 _SLICE = 100_000
 
 

@@ -18,6 +18,7 @@ Flags = npt.NDArray[np.bool_]
 Network = tuple[Longs, Longs, Floats, Floats, Longs, Longs]
 Chunks = tuple[Flags, Flags, Flags, Longs, Floats, Longs, Longs]
 Queue = tuple[Longs, Longs, Floats, Longs, Longs, Longs]
+# Chunks that a link chooses from, for speed; and what stands for a link that carries none.
 LOOKED_AT, IDLE = 12, -2
 
 

@@ -26,6 +26,8 @@ from ..topology.graph import format_ranks
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 MOST_PAIRS = 300_000
+# Rounds at the most, the part of the highest possible rate that ends them, and the factor for pairs across the
+# narrowest cut in each.
 _ROUNDS, _ENOUGH, _PUSH = 40, 0.9985, 1.5
 
 

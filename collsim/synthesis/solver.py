@@ -30,6 +30,7 @@ from .rates import Pairs, find_pairs
 
 Longs = npt.NDArray[np.int64]
 MOST_VARIABLES = 400_000
+#: Of a search, unless the caller says otherwise.
 _SECONDS = 300.0
 _MOST_ROUNDS = 64
 

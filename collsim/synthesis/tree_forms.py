@@ -23,6 +23,7 @@ from .node_rounds import has_rounds
 
 NEAR, NEAR_OF_MANY = 1.005, 1.01  # times what the trees' rates allow: nothing more is tried
 FIRST_PIECES = 4  # with which rounds begin
+#: Numbers of lanes that are tried.
 LANES = (2, 3, 6, 9)
 FEW = 64  # ranks: of more, half as many transfers are timed, and NEAR_OF_MANY is near
 #: Per effort: transfers that may be timed in all.

@@ -38,6 +38,8 @@ _PCIE_ALPHA = {
     ),
     6: (0.35e-6, "alpha order of magnitude: as PCIe 5.0"),
 }
+#: B/s of a lane, one way, by generation: transfers a second less the line code, 8b/10b in the first two (2.5 and 5
+#: GT/s) and 128b/130b in the next three; the sixth has flits with error correction, 121 GB/s on 16 lanes.
 _PCIE_LANE = {
     1: 0.25e9,
     2: 0.5e9,
@@ -46,6 +48,7 @@ _PCIE_LANE = {
     5: 32e9 * 128 / 130 / 8,
     6: 121e9 / 16,
 }
+#: B/s of a lane as NCCL counts it: 12 GB/s for 16 lanes of the third generation (src/graph/topo.h).
 _PCIE_NCCL = {1: 3e9 / 16, 2: 6e9 / 16, 3: 12e9 / 16, 4: 24e9 / 16, 5: 48e9 / 16, 6: 96e9 / 16}
 
 

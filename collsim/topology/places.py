@@ -27,6 +27,7 @@ from ..units import parse_count
 from .graph import ShortestPaths
 from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
 
+#: More than any cluster has nodes: beyond it is a typing error.
 _MOST_HELPERS = 2**15
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .machine_builder import Machine, MachinePaths
 
+#: Paths that are tried: to find such a cycle may take time that grows with n!, and a ring not found costs no more
+#: than speed.
 _MOST_STEPS = 20_000
 
 

@@ -27,6 +27,7 @@ MOST_VOTERS = 400
 IDLE_SECONDS = 45 * 60
 #: A voter whose page has not looked for so long has left.
 PRESENCE_SECONDS = 12
+#: Commonest answers that are shown; the others are counted together.
 MOST_GROUPS = 6
 #: Programs that a session shows, and characters of what one is sent as.
 MOST_PROGRAMS, LONGEST_PROGRAM = 24, 20_000

@@ -42,6 +42,7 @@ from ..synthesis.synthesized import estimate_for_run, explain_synthesis
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart
+#: Lengths of stroke and gap in px; the legend shows the last as a double line, as CSS has no such dashes.
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 
 

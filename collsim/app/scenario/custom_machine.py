@@ -22,7 +22,9 @@ from collsim.topology.spec import parse_topology
 
 #: What the address calls such a place, beside the machines of the catalogue.
 OWN = "own"
+#: Characters; also what a compressed text from an address may unpack to, as a small one may hold a huge one.
 LONGEST_TEXT = 200_000
+#: Compressed characters: much longer addresses are cut by chat programs, proxies and browsers.
 LONGEST_IN_ADDRESS = 4_000
 MOST_RANKS = 256
 MOST_IN_A_NODE = 80

@@ -66,6 +66,7 @@ _SECONDS: dict[str, tuple[float, float]] = {
     "svg": (1.0, 17e-6),
     "timeline": (0.2, 17e-6),
 }
+#: For a format that is not in the table.
 _USUAL = 0.2, 3e-6
 _BYTES_OF_TRANSFER = 20  # of an uploaded schedule, at the least: a row of CSV
 

@@ -55,6 +55,7 @@ from .custom_machine import OWN
 
 #: Beyond these a page says no before it computes; the player stops earlier than the figures do.
 MOST_TRANSFERS = 1_000_000
+#: Transfers of all algorithms at all sizes that one click may ask a server for.
 MOST_COMPARED = 20_000_000
 MOST_RANKS_HERE = 256
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 #: s of a piece on the cable: transfers that share it take turns after each.
 _TURN = 0.002
+# Bytes: what an Ethernet frame carries, and as much as one call of the system moves well.
 _LEAST_PIECE, _MOST_PIECE = 1500, 1 << 18
 #: s of a cable's bytes that the system may hold on a wire, so that a process that wakes up late finds as much to go on
 #: with; a third of them go at once where nothing shares the cable.
 _HOLD = 0.03
 _MOST_IDLE = 64  # times in which a cable was idle that are remembered
+# Bytes of a socket's buffer.
 _LEAST_BUFFER, _MOST_BUFFER = 1 << 16, 1 << 20
 
 

@@ -30,6 +30,7 @@ from .nic import RankNic
 from .program import RankProgram
 from .wire import PeerWire, accept_ranks, connect_rank, open_listener
 
+#: So long a rank waits for those that are to call it; they may still be importing numpy.
 CONNECT_SECONDS = 30.0
 Run = Exchange | MessageExchange | OwnAllreduce
 

@@ -22,6 +22,7 @@ from .recorded_run import WORLD_LABEL
 from .records import JobRecord, RecordedCall, Sizes
 
 VERSION = "2.10"  # of the dump's form in torch 2.13
+# Dumps come from strangers: what is beyond these is refused or left out, so that no file takes all memory.
 _MOST_ENTRIES, _MOST_GROUPS, _MOST_RANKS = 100_000, 10_000, 65_536
 _MOST_DIMENSIONS, _MOST_TENSORS, _LONGEST_NAME = 16, 10_000, 200
 _MESSAGE = re.compile(r"(send|recv) (\d{1,7})(->|<-)(\d{1,7})", re.ASCII)

@@ -13,6 +13,7 @@ from .ras import RasCommunicator, build_ras_report, looks_like_ras, read_ras_doc
 from .report import HangReport
 
 MOST_FILES = 4_096
+#: Bytes by which it is decided whether a file is a record, before it is read whole.
 _HEAD = 64 * 1024
 
 

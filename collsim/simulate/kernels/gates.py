@@ -23,6 +23,7 @@ from .tables import (
 #: reader in the list that it is in; its groups of writes, sends and receives begin at the others.
 READERS, NEXT_READER, WRITES, SENDS, RECEIVES = 0, 1, 2, 4, 6
 BEHIND, LEFT, COLUMNS = 0, 1, 2  # columns of a group: see `build`
+#: What BEHIND holds: of a lead, the lead of the next group, or this; of any other row of a group, -2 less its lead.
 _NONE_BEHIND = -1
 ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `finish_job`
 

@@ -22,6 +22,7 @@ from .document import build_value, compose
 
 _KINDS = ("Ring", "FullyConnected", "Switch")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
+#: Ranks times the largest dimension, which bounds the links that are built.
 _MOST = 4_000_000
 _FASTEST, _SLOWEST = 1e9, 1e12  # GB/s, ns: beyond any cable
 

@@ -33,6 +33,7 @@ _OTHER_PROCESSORS = {
     "sapphire-rapids": ("ice-lake", "genoa"),
     "emerald-rapids": ("sapphire-rapids", "turin"),
 }
+# Generations that GPUs in use have.
 _LEAST_PCIE, _MOST_PCIE = 3, 6
 
 

@@ -18,6 +18,7 @@ from ..machines import machines
 from ..network import Topology, views
 from .unread import find_unread_format
 
+#: Bytes; a file that describes a machine is far smaller, and a stranger may have sent this one.
 _LARGEST = 10 * 2**20
 
 

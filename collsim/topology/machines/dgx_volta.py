@@ -11,7 +11,9 @@ CUBE_MESH = {
     (0, 1): 1, (0, 2): 1, (0, 3): 2, (0, 4): 2, (1, 2): 2, (1, 3): 1, (1, 5): 2, (2, 3): 2,
     (2, 6): 1, (3, 7): 1, (4, 5): 1, (4, 6): 1, (4, 7): 2, (5, 6): 2, (5, 7): 1, (6, 7): 2,
 }  # fmt: skip
+#: The cube mesh has two rings that share no NVLink. All neighbours of this one are joined by two bricks.
 DOUBLE_RING = (0, 3, 2, 1, 5, 6, 7, 4)
+#: All neighbours of this one are joined by one brick.
 SINGLE_RING = (0, 1, 3, 7, 5, 4, 6, 2)
 
 _MEMORY = build_memory("DDR4", 2400, 4, "Xeon E5-2698 v4")

@@ -13,6 +13,7 @@ from ..workload.transformer import TransformerShape, build_head
 _SOURCE = "Devlin et al. 2019 (arXiv 1810.04805), section 3; huggingface transformers modeling_bert.py (BertModel)"
 #: Hidden size, blocks and heads of each model.
 _TABLE = {"bert-base": (768, 12, 12), "bert-large": (1024, 24, 16)}
+# Of the published checkpoints: size of the vocabulary, longest sequence, kinds of segment.
 _WORDS, _POSITIONS, _TYPES = 30522, 512, 2
 
 

@@ -18,6 +18,7 @@ FIRST_BUCKET_BYTES, BUCKET_BYTES = 2**20, 25 * 2**20
 BROADCAST_PIECE_BYTES = 250 * 2**20
 #: Bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py).
 HOOK_ITEM_BYTES = {"fp16": 2, "bf16": 2}
+#: Bytes; more than any model has, so that a bucket never is full.
 _ENDLESS = 2**63
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .sharding import FSDP
     from .split_builder import SplitBuilder
 
+#: No layer has this number: the root holds the parameters that are in no block.
 ROOT = -1
 
 

@@ -41,8 +41,10 @@ from ...scenario.outcome import (
 )
 
 LEAST, MOST = 2, 4
+#: Transfers of one runner, since all are played at once in the browser.
 MOST_RACED = 60_000
 _LONGEST = 400
+#: Chunks that a pipelined runner begins with, halved until the race takes it.
 _CHUNKS = 64
 
 #: What all runners share: a race compares ways, not sizes.

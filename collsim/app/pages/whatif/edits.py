@@ -36,6 +36,7 @@ from ...scenario.outcome import (
 from ...synthesis.synthesized import Synthesized, can_switches_reduce, close_gap
 from ...synthesis.synthesized import estimate_synthesis as expected_synthesis
 
+#: Transfers of a run that is changed: both runs are played side by side in the browser.
 MOST_CHANGED = 60_000
 MOST_CABLES = 12
 FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
