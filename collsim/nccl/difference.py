@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import CollsimError
+from ..locale import Text, build_text, has_text, translate
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
@@ -48,28 +49,6 @@ _NCCL_ALGO: Final = {
     "allreduce_nvls": "NVLS",
     "allreduce_nvls_tree": "NVLSTree",
 }
-_CHINESE: Final = {
-    "launch": "内核启动",
-    "steps": "NCCL 的各步",
-    "protocol": "协议占用的字节",
-    "rate": "链路实测能达到的速率",
-    "alignment": "没有按 16 字节对齐的数据块",
-    "fill": "流水线的填充与排空",
-    "channels": "线程块所能搬运的字节数",
-    "cards": "NCCL 的通道用到多块网卡，而路由只走最近的一块",
-    "pieces": "模拟中 chunk 较少，流水线的填充与排空",
-    "latency": "每一步都要等待的链路延迟",
-    "shared": "多个传输共用的链路",
-    "rings": "NCCL 的搜索找到的环或树与此处不同",
-}
-#: Why a simulation of another algorithm than NCCL's is the slower one, by term; the others make it the faster one.
-_CAUSES: Final = {
-    "shared": ", because its transfers share {link}",
-    "latency": ", because each of its steps waits for the latency of its links",
-}
-_CHINESE_CAUSES: Final = {"shared": "，因为它的传输共用 {link}", "latency": "，因为它的每一步都要等待链路延迟"}
-_ALGORITHMS: Final = {"Ring": "a ring", "Tree": "a double tree", "NVLSTree": "NVLS and a tree between nodes"}
-_CHINESE_ALGORITHMS: Final = {"Ring": "环", "Tree": "双树", "NVLSTree": "NVLS 及节点间的树"}
 _FIT = "fitted to some 170 published nccl-tests runs (docs/accuracy.md)"
 #: The published runs that show what a kind of link carries (`links`, where each figure stands beside its constant).
 EVIDENCE: Final = {
@@ -134,31 +113,35 @@ class Difference:
         """The longer over the shorter."""
         return max(self.predicted / self.simulated, self.simulated / self.predicted)
 
-    @property
-    def chinese(self) -> str:
-        if self.label:
-            cause = _CHINESE_CAUSES.get(self.term, "").format(link=self.reason)
-            times = f"在同样的链路上为 {format_time(self.nccl_simulated)}，预测为 {format_time(self.predicted)}"
-            name = _CHINESE_ALGORITHMS.get(self.algorithm, self.algorithm)
-            return f"{self.label} 在这些链路上为 {format_time(self.simulated)}{cause}。NCCL 会运行{name}：{times}"
-        both = f"predict 为 {format_time(self.predicted)}（NCCL 的 {self.algorithm}）"
-        both += f"，simulate 为 {format_time(self.simulated)}"
-        term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.evidence}"
-        return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
+    def text(self, language: str = "en") -> str:
+        """What differs by how much, and why, in one sentence.
+
+        Args:
+            language: One of `collsim.locale.LANGUAGES`.
+        """
+        times = {
+            "predicted": format_time(self.predicted),
+            "simulated": format_time(self.simulated),
+            "nccl_simulated": format_time(self.nccl_simulated),
+            "seconds": format_time(self.seconds),
+        }
+        if not self.label:
+            key = "difference.simulate_longer"
+            if self.predicted > self.simulated:
+                key = "difference.predict_longer"
+            facts = {"algorithm": self.algorithm, "factor": f"{self.factor:.3g}", "reason": self.reason}
+            term = build_text("nccl", f"difference.term.{self.term}")
+            return translate(language, "nccl", key, term=term, evidence=self.evidence, **facts, **times)
+        key = "difference.other_algorithm"
+        if self.term in ("shared", "latency"):
+            key = f"difference.other_algorithm_{self.term}"
+        algorithm: Text | str = self.algorithm
+        if has_text("nccl", f"difference.algorithm.{self.algorithm}"):
+            algorithm = build_text("nccl", f"difference.algorithm.{self.algorithm}")
+        return translate(language, "nccl", key, label=self.label, link=self.reason, algorithm=algorithm, **times)
 
     def __str__(self) -> str:
-        if self.label:
-            cause = _CAUSES.get(self.term, "").format(link=self.reason)
-            times = f"{format_time(self.nccl_simulated)} on the same links, {format_time(self.predicted)} as predicted"
-            name = _ALGORITHMS.get(self.algorithm, self.algorithm)
-            time = format_time(self.simulated)
-            return f"{self.label} takes {time} on these links{cause}. NCCL would run {name}: {times}"
-        slow, fast = ("predict", "simulate") if self.predicted > self.simulated else ("simulate", "predict")
-        both = (
-            f"predict {format_time(self.predicted)} (NCCL's {self.algorithm}), simulate {format_time(self.simulated)}"
-        )
-        term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.reason}; rests on {self.evidence}"
-        return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
+        return self.text()
 
 
 def explain_difference(run: Trace) -> Difference | None:

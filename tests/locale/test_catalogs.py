@@ -21,6 +21,8 @@ FOLDER = PACKAGE / "locale"
 BY_KEY = ("exercises", "lab", "nccl", "pictures", "quiz", "race", "sentences", "teach", "timeline", "train", "words")
 #: Where Chinese says a number that English does without, or English a figure more.
 OTHER_FACTS = {
+    "difference.predict_longer",
+    "difference.simulate_longer",
     "exercise.bottleneck",
     "moments.more",
     "moments.sum_complete_added_once",

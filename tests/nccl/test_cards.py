@@ -88,7 +88,7 @@ def test_other_rings_than_those_of_nccl_are_named_as_the_difference():
     assert difference.term == "rings"
     assert difference.seconds == pytest.approx(of_nccl.time - run.time)
     assert "with pcie=5 they would use 2" in str(difference)
-    assert "环" in difference.chinese
+    assert "环" in difference.text("zh")
 
 
 def test_without_gpudirect_rdma_a_channel_leaves_by_its_card_and_not_by_a_gpus_nearest():

@@ -22,6 +22,7 @@ from collsim.analysis.run_facts import RunFacts
 from collsim.collective import get_collective
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
+from collsim.locale import LANGUAGES, Text
 from collsim.registry import get_algorithm
 from collsim.simulate import expected_cost
 from collsim.simulate.conditions import Progress
@@ -376,15 +377,16 @@ def _explain_below_bound(trace: cs.Trace) -> list[tuple[str, str]]:
     return [(trace.error.text("en"), trace.error.text("zh"))]
 
 
-def _explain_nccl_difference(trace: cs.Trace) -> list[tuple[str, str]]:
+def _explain_nccl_difference(trace: cs.Trace) -> list[Text]:
     """Why NCCL's prediction is far from this run, where it is; links by the names that the picture has."""
     difference, neck = cs.nccl.explain_difference(trace), trace.bottleneck
     if difference is None:
         return []
     if neck is None:
-        return [(str(difference), difference.chinese)]
-    plain, (en, zh) = trace.topology.link_name(neck.busiest), name_link(trace, neck.busiest)
-    return [(str(difference).replace(plain, en), difference.chinese.replace(plain, zh))]
+        return [tuple(map(difference.text, LANGUAGES))]
+    plain, names = trace.topology.link_name(neck.busiest), name_link(trace, neck.busiest)
+    named = zip(LANGUAGES, names, strict=True)
+    return [tuple(difference.text(language).replace(plain, name) for language, name in named)]
 
 
 def compute_figures(trace: cs.Trace) -> Figures:
