@@ -124,7 +124,7 @@ class Outcome:
     endpoints: pd.DataFrame
     claimed: tuple[float | None, float | None]
     timeline: dict[str, Any] | None
-    notes: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Text, ...] = ()
 
 
 def build_topology(choice: MachineChoice) -> cs.Topology:
