@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import collsim as cs
-from collsim.app.pages.train import steps
+from collsim.app.pages.train import step_scenarios
 from collsim.app.pages.train.training_choice import PLAIN
 
 BOX = cs.machine("dgx-a100", nodes=2)
@@ -88,12 +88,12 @@ def test_a_repaint_of_the_page_train(benchmark):
 
     def run():
         choice = replace(PLAIN, samples=next(sizes))
-        step_shown = steps.compute_step(choice)
-        collective = steps.find_collective(step_shown.document["collectives"], "")
-        return step_shown, steps.open_collective(choice, collective["task"])
+        step_shown = step_scenarios.compute_step(choice)
+        collective = step_scenarios.find_collective(step_shown.document["collectives"], "")
+        return step_shown, step_scenarios.open_collective(choice, collective["task"])
 
     run()
     step_shown, opened = benchmark.pedantic(run, rounds=5)
     assert len(step_shown.changes) == 5
-    assert len(step_shown.curve) == len(steps.CAPS)
+    assert len(step_shown.curve) == len(step_scenarios.CAPS)
     assert opened.timeline is not None

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .io import load as load
     from .io import save as save
     from .lab import run_for_real as run_for_real
-    from .programs.program import program as program
+    from .programs.program_entry import program as program
     from .sweep import best_parallel
     from .synthesis import synthesize as synthesize
     from .teach import exercise as exercise
@@ -72,7 +72,7 @@ _LATE_NAMES = {
     "diagnose": "diagnosis",
     "model": "train",
     "models": "train",
-    "program": "programs.program",
+    "program": "programs.program_entry",
     "training_step": "train",
 }
 #: Names of a package that also work at the top (`cs.ddp()` for `cs.train.ddp()`), because people write them most: they
@@ -183,22 +183,22 @@ def _late(module: str, name: str) -> Any:
 _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
-    close_gap=_late("sweep.closing", "close_gap_of"),
+    close_gap=_late("sweep.gap_closing", "close_gap_of"),
     fault=_late("faults", "find_fault"),
     html=_late("viz", "html"),
     picture=_late("viz", "save_run"),
     program_html=_late("viz.program", "format_run_html"),
     save=_late("io", "save"),
-    step_animate=_late("viz.training.page", "animate"),
-    step_html=_late("viz.training.page", "format_notebook_html"),
-    step_page=_late("viz.training.page", "save_step_page"),
+    step_animate=_late("viz.training.step_page", "animate"),
+    step_html=_late("viz.training.step_page", "format_notebook_html"),
+    step_page=_late("viz.training.step_page", "save_step_page"),
     step_picture=_late("viz.pictures.training_plots", "write_step_picture"),
     step_plot=_late("viz.pictures.training_plots", "plot"),
 )
 _topology_views.update(
-    draw=_late("viz.pictures.draw", "draw_topology"), html=_late("viz.hosts.figures", "format_topology")
+    draw=_late("viz.pictures.draw", "draw_topology"), html=_late("viz.hosts.notebook_tables", "format_topology")
 )
-_schedule_views.update(html=_late("viz.hosts.figures", "format_schedule"))
+_schedule_views.update(html=_late("viz.hosts.notebook_tables", "format_schedule"))
 
 
 def load_ipython_extension(shell: Shell) -> None:

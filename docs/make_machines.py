@@ -3,7 +3,7 @@ are current."""
 
 from pathlib import Path
 
-from collsim.topology.files.tables import build_machine_tables
+from collsim.topology.files.machine_tables import build_machine_tables
 
 #: A page for each language.
 PAGES = {

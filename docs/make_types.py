@@ -9,7 +9,7 @@ import typing
 from pathlib import Path
 
 from collsim.viz.timeline import timeline_types
-from collsim.viz.training import document
+from collsim.viz.training import step_document
 
 FILE = Path(__file__).parents[1] / "collsim" / "viz" / "documents.d.ts"
 HEAD = "// Types of the documents that Python sends. Written by docs/make_types.py (make docs); edit the TypedDicts.\n"
@@ -20,7 +20,7 @@ def text() -> str:
     """The file as it should be."""
     documents = [
         value
-        for module in (timeline_types, document)
+        for module in (timeline_types, step_document)
         for value in vars(module).values()
         if typing.is_typeddict(value) and value.__module__ == module.__name__
     ]

@@ -17,7 +17,7 @@ const COMPONENTS = {
   lab_step: "viz/real/labstep.js",
   lanes: "viz/splits/lanes.js",
   player: "viz/player/host.js",
-  program: "viz/program/lanes.js",
+  program: "viz/program/programlanes.js",
   race: "viz/race/race.js",
   rivals: "viz/training/rivals.js",
   route: "viz/route/route.js",
@@ -30,10 +30,10 @@ const COMPONENTS = {
 /** What a page runs as a script of its own. Plain scripts, as browsers refuse modules from file://. */
 const PAGES = {
   first_frame: "viz/simple/firstframe.js",
-  player_page: "viz/hosts/page.js",
+  player_page: "viz/hosts/playerpage.js",
   site: "site/site.js",
-  step_page: "viz/training/page.js",
-  story_page: "viz/story/page.js",
+  step_page: "viz/training/steppage.js",
+  story_page: "viz/story/storypage.js",
 };
 
 /** A bundle: its text, and the modules in it, below the package. */

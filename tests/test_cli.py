@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app, teaching
-from collsim.sandbox import Isolation, process
+from collsim.sandbox import Isolation, sandbox_launcher
 from collsim.teach.exercises import grading
 
 MY_RING = """
@@ -315,7 +315,7 @@ def test_grade_makes_a_table(tmp_path):
 
 def test_grade_runs_nothing_allow_unsandboxed_until_it_is_told_to(tmp_path, monkeypatch):
     (tmp_path / "ada.py").write_text("def send_one_chunk(n):\n    return []\n", encoding="utf-8")
-    for module in (teaching, grading, process):
+    for module in (teaching, grading, sandbox_launcher):
         monkeypatch.setattr(module, "detect_isolation", lambda: Isolation.NONE)
     refused = collsim("grade", str(tmp_path))
     assert refused.exit_code == 2

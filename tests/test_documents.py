@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from collsim.simulate import event
-from collsim.simulate.kernels import tables
+from collsim.simulate.kernels import kernel_records
 
 ROOT = Path(__file__).parents[1]
 
@@ -123,10 +123,10 @@ def test_the_limits_in_the_security_page_are_those_of_the_server():
     from collsim.app.jobs.computation import SHORT
     from collsim.app.jobs.worker_pool import MOST_JOBS, MOST_PER_CLIENT
     from collsim.app.server import connections
+    from collsim.app.server.client_usage import HALF_LIFE, TIMES_THE_MEAN
     from collsim.app.server.clients import LONGEST_DELAY, ClientLimits
-    from collsim.app.server.messages import LIMITS
+    from collsim.app.server.message_filter import LIMITS
     from collsim.app.server.rerun_queue import BUDGET, HEAVY_PATIENCE, PATIENCE, REST, SLOTS
-    from collsim.app.server.usage import HALF_LIFE, TIMES_THE_MEAN
 
     limits, text = ClientLimits(), (ROOT / "SECURITY.md").read_text()
     assert (limits.heavy_messages_per_page * limits.pages, REST, HALF_LIFE, TIMES_THE_MEAN) == (0.5, 2.0, 60.0, 1.5)
@@ -216,7 +216,7 @@ def test_counts_on_the_page_of_speeds_are_those_of_schedules_and_records():
     """Its times were measured by hand, as it says; its counts follow from the code."""
     import collsim as cs
     from collsim.simulate import event
-    from collsim.simulate.kernels import tables
+    from collsim.simulate.kernels import kernel_records
 
     text = " ".join((ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split())
     assert "All other figures were measured by hand, once, on the day" in text
@@ -230,8 +230,8 @@ def test_counts_on_the_page_of_speeds_are_those_of_schedules_and_records():
         "ring, 4,096 ranks, 33.5 million transfers": len(cs.schedule("allreduce_ring", ranks=4096)),
         "33.5 million rows of 4,096 ranks are 98,304": rows("allreduce_halving_doubling", 4096),
         "all-to-all of 256 ranks at once, 65,536 transfers": len(cs.schedule("alltoall_direct", ranks=256)),
-        "A transfer needs 32 bytes in program order": tables.ROW.itemsize,
-        "A seat of a flow under way is 64 bytes": tables.SEAT.itemsize,
+        "A transfer needs 32 bytes in program order": kernel_records.ROW.itemsize,
+        "A seat of a flow under way is 64 bytes": kernel_records.SEAT.itemsize,
         "`progress=` is called every 200,000 transfers": event._SLICE,
     }
     assert [sentence for sentence in said if sentence not in text] == []
@@ -245,14 +245,14 @@ def test_counts_on_the_page_of_speeds_are_those_of_schedules_and_records():
 
 def test_the_limits_that_the_page_of_speeds_names_are_those_of_the_app():
     from collsim.app.jobs import computation, result_cache, worker_pool
-    from collsim.app.scenario import files, outcome
+    from collsim.app.scenario import outcome, run_files
 
     text = " ".join((ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split())
     assert "at most 96 MiB for all sessions together" in text
     assert "texts of more than 4 MiB are handed over zipped" in text
     assert "runs of more than a million transfers are refused" in text
     assert "Two workers do what takes up to 4 s and two what takes longer" in text
-    assert (result_cache.CACHE_BYTES, files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
+    assert (result_cache.CACHE_BYTES, run_files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
     assert (computation.SHORT, worker_pool.QUEUES[:2]) == (4.0, ("short", "long"))
 
 
@@ -261,4 +261,4 @@ def test_the_page_on_performance_says_how_many_bytes_a_transfer_needs():
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     row, more = map(int, re.search(r"A transfer needs (\d+) bytes in program order and (\d+) more", page).groups())
     assert (row, more) == (event._ROW_BYTES, event._GATE_BYTES)
-    assert row == tables.ROW.itemsize
+    assert row == kernel_records.ROW.itemsize

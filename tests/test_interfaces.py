@@ -25,7 +25,7 @@ from collsim.app.shell import results
 from collsim.cli import app
 from collsim.nccl import predict_with_simulation
 from collsim.site.gallery import PLACES
-from collsim.viz.timeline.document import decode
+from collsim.viz.timeline.timeline_document import decode
 
 ROOT = Path(__file__).parents[1]
 

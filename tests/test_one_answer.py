@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.pages import compare
-from collsim.app.pages.train import steps, training_choice
+from collsim.app.pages.train import step_scenarios, training_choice
 from collsim.app.scenario import outcome
 from collsim.cli import app
 
@@ -40,7 +40,7 @@ def open_page(row):
     query.pop("lang", None)
     if address.path == "/train":
         choice, complaints = training_choice.ADDRESS.read(query)
-        figures = steps.compute_step(choice).figures
+        figures = step_scenarios.compute_step(choice).figures
     else:
         choice, complaints = outcome.read_choice(query)
         if address.path == "/compare":

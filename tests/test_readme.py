@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.viz.pictures.film import Film
-from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

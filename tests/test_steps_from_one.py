@@ -15,7 +15,7 @@ from collsim.cli import app
 from collsim.schedule import freeze
 from collsim.teach import break_it, exercise, list_exercises
 from collsim.teach.breaking import BREAKAGES
-from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 TEXTS = pair_texts()
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ..errors import CollsimError
 from ..registry import find_schedule_algorithm
+from ..simulate.concurrent_results import MergedTrace
 from ..simulate.run import simulate
-from ..simulate.together import MergedTrace
 from ..verify import CountedReplay
 from .moments import Moment, list_moments
 

@@ -13,7 +13,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 
 from .classroom.student_page import get_invited_code
-from .jobs.engine import ENGINE
+from .jobs.engine_warmup import ENGINE
 from .pages import load
 from .scenario.mistakes import write_sentence
 from .shell.address import enter, put_menu

@@ -11,9 +11,9 @@ import typer
 import collsim as cs
 
 from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown
+from .output import print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
-from .tables import print_json, require_table_file, save_rows, show
 
 
 @command()

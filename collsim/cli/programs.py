@@ -16,8 +16,8 @@ from collsim.programs.job_records.timeouts import DEFAULT_TIMEOUT
 from collsim.rank_engine.expected import ProgramCollective
 
 from .options import Json, Language, parse_by_rank
+from .output import print_json, records, require_table_file, save_rows
 from .shell import command
-from .tables import print_json, records, require_table_file, save_rows
 
 _LONGEST_RESULT = 200  # characters of what a rank returned
 _Timeout = Annotated[

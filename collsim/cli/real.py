@@ -23,8 +23,8 @@ from .options import (
     parse_algorithm_options,
     parse_by_rank,
 )
+from .output import print_json, records, require_table_file, save_rows, show
 from .shell import EXTRA, command
-from .tables import print_json, records, require_table_file, save_rows, show
 from .training import Splitting, find_model
 
 TimeLimit = Annotated[str, typer.Option(help="For all of it; the processes are ended then.")]
@@ -286,7 +286,7 @@ def real_library(
     as_json: Json = False,
 ) -> None:
     """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
-    from collsim.lab.library import find_published_choices, time_library_allreduce
+    from collsim.lab.library_allreduce import find_published_choices, time_library_allreduce
 
     require_table_file(out)
     result = time_library_allreduce(on, ranks, nbytes, repeat, time_limit)

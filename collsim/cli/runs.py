@@ -18,8 +18,8 @@ from collsim.simulate import Engine, expected_cost
 from ..analysis.ranking import get_sort_key, round_time
 from ..collective import get_collective
 from ..errors import Sentence
-from ..sweep.closing import SynthesisRace, close_gap
-from ..sweep.synthesized import SYNTHESIZED
+from ..sweep.gap_closing import SynthesisRace, close_gap
+from ..sweep.synthesized_algorithm import SYNTHESIZED
 from .options import (
     AlgorithmOrFile,
     Json,
@@ -41,9 +41,9 @@ from .options import (
     require_synthesis,
     require_writable,
 )
+from .output import build_race_record, print_json, records, require_table_file, save_rows, show, show_race
 from .shell import EXTRA, command
 from .streams import print_note
-from .tables import build_race_record, print_json, records, require_table_file, save_rows, show, show_race
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,8 @@ from .options import (
     parse_algorithm_options,
     require_writable,
 )
+from .output import print_json, require_table_file, save_rows, show
 from .shell import EXTRA, command
-from .tables import print_json, require_table_file, save_rows, show
 
 
 @command("list")

@@ -37,10 +37,10 @@ COMMANDS = {
     **dict.fromkeys(("run", "compare", "sweep"), "runs"),
     **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
-    "diagnose": "diagnosis",
+    "diagnose": "diagnose",
     **dict.fromkeys(("program", "hang"), "programs"),
     "synthesize": "synthesis",
-    **dict.fromkeys(("convert", "plan-schema"), "files"),
+    **dict.fromkeys(("convert", "plan-schema"), "file_commands"),
     **dict.fromkeys(("accuracy", "predict", "calibrate"), "nccl"),
     **dict.fromkeys(("worksheet", "slides", "grade", "site", "app"), "teaching"),
 }

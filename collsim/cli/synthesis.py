@@ -10,8 +10,8 @@ import typer
 import collsim as cs
 
 from .options import Json, MachineSpec, Progress, Ranks, Switches, is_progress_shown, require_writable
+from .output import print_json, show
 from .shell import command
-from .tables import print_json, show
 
 if TYPE_CHECKING:
     from collsim.synthesis.synthesizer import Effort

@@ -26,9 +26,9 @@ from .options import (
     is_progress_shown,
     parse_algorithm_options,
 )
+from .output import print_json, records
 from .shell import EXTRA, command
 from .streams import print_note
-from .tables import print_json, records
 
 
 @command(context_settings=EXTRA)

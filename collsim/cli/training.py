@@ -14,9 +14,9 @@ import collsim as cs
 from collsim.errors import CollsimError, require_word
 
 from .options import Json, Language, MachineSpec, Ranks, TableFile
+from .output import print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
-from .tables import print_json, require_table_file, save_rows, show
 
 if TYPE_CHECKING:
     from collsim.train.parallel import ParallelStrategy

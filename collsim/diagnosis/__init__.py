@@ -2,11 +2,11 @@
 
 from .causes import OpenQuestion
 from .data_path import DataPath
-from .diagnosis import Cause, Diagnosis, JobCost
-from .diagnosis import diagnose as diagnose
 from .evidence_pieces import EvidencePiece, Fact
 from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
 from .fleet_readings import NodeReading, OddReading
+from .job_diagnosis import Cause, Diagnosis, JobCost
+from .job_diagnosis import diagnose as diagnose
 from .studied_cases import StudiedCase, list_studied_cases
 
 __all__ = [

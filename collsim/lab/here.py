@@ -22,10 +22,10 @@ from ..registry import schedule
 from ..topology import Topology
 from ..topology.generic import switch
 from ..units import format_bandwidth, format_time
-from .child import build_program
-from .ranks.network import ImitatedNetwork
+from .rank_worker import build_program
+from .ranks.emulated_network import ImitatedNetwork
 from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
-from .run import MOST_RANKS, count_processors, measure_best_time, measure_message_cost
+from .real_run import MOST_RANKS, count_processors, measure_best_time, measure_message_cost
 
 NAME = "this-computer"
 # Bytes of the two messages that a line is drawn through, round trips of a small one, and tries, of which the best

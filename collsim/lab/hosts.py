@@ -22,11 +22,11 @@ from ..locale import LANGUAGES, build_text
 from ..schedule import Schedule
 from ..units import parse_bytes
 from .prediction import predict_run
-from .ranks.network import ImitatedNetwork
-from .ranks.process import RankOutcome
-from .ranks.program import build_programs
-from .run import MOST_SECONDS, RealRun, build_trace, check_request, draw_numbers
-from .trace import RealTrace
+from .ranks.emulated_network import ImitatedNetwork
+from .ranks.endpoint_program import build_programs
+from .ranks.rank_process import RankOutcome
+from .real_run import MOST_SECONDS, RealRun, build_trace, check_request, draw_numbers
+from .real_trace import RealTrace
 
 STARTERS = ("mpi", "torch")
 SCHEMA = "collsim.lab/1"

@@ -12,7 +12,7 @@ from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..simulate import Trace
 from ..units import format_time
 from .prediction import predict_run
-from .trace import RealTrace
+from .real_trace import RealTrace
 
 if TYPE_CHECKING:
     import pandas as pd

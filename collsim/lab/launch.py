@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from ..errors import CollsimError
-from .child import build_program, read_last_line
-from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
+from .rank_worker import build_program, read_last_line
+from .ranks.rank_process import CONNECT_SECONDS, RankOutcome, RankTask
 from .ranks.stepping import RankStep
 
 #: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.

@@ -20,8 +20,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..errors import CollsimError
-from .child import build_program, read_last_line
-from .ranks.process import RankOutcome, RankTask
+from .rank_worker import build_program, read_last_line
+from .ranks.rank_process import RankOutcome, RankTask
 from .ranks.wire import accept_ranks, new_token, open_listener
 
 #: Open MPI starts no more ranks than there are cores unless told to (5 and 4 by these names); MPICH reads neither.

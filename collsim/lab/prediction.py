@@ -10,7 +10,7 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology.generic import switch
-from .ranks.network import ImitatedNetwork
+from .ranks.emulated_network import ImitatedNetwork
 
 _UNPACED = 1e12  # B/s where nothing is paced: bytes cost nothing beside messages
 

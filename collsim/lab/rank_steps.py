@@ -15,12 +15,12 @@ from ..train import ParallelStrategy, StepTrace, TrainingStep
 from ..train.workload.collective_model import CollectiveModel
 from ..train.workload.step_graph import StepTask
 from ..units import format_bytes
-from .ranks.network import ImitatedNetwork
-from .ranks.process import RankTask
-from .ranks.program import RankProgram, build_programs
+from .ranks.emulated_network import ImitatedNetwork
+from .ranks.endpoint_program import RankProgram, build_programs
+from .ranks.rank_process import RankTask
 from .ranks.stepping import RankStep, StepBox, StepPart
 from .ranks.wire import new_token
-from .run import MOST_MEMORY, MOST_RANKS, RealRun, draw_numbers, parse_dtype
+from .real_run import MOST_MEMORY, MOST_RANKS, RealRun, draw_numbers, parse_dtype
 
 _HOOKS = {"fp16": "float16", "bf16": "bfloat16"}
 _REDUCES = ("allreduce", "reduce_scatter", "reduce")

@@ -13,8 +13,8 @@ from ..errors import require_word
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..train import StepTask, StepTrace
 from ..units import format_bytes, format_time
-from .ranks.network import ImitatedNetwork
-from .trace import RepeatedRuns
+from .ranks.emulated_network import ImitatedNetwork
+from .real_trace import RepeatedRuns
 
 if TYPE_CHECKING:
     import pandas as pd

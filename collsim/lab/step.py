@@ -17,10 +17,9 @@ from ..units import Bandwidth, ByteSize, Duration, format_bytes, parse_bandwidth
 from .launch import lead_runs
 from .prediction import build_imitated_topology
 from .rank_steps import StepPlan
-from .ranks.network import ImitatedNetwork
+from .ranks.emulated_network import ImitatedNetwork
 from .ranks.stepping import StepOutcome
-from .real_step import RealStep
-from .run import (
+from .real_run import (
     ALPHA,
     BANDWIDTH,
     MOST_BYTES,
@@ -30,6 +29,7 @@ from .run import (
     parse_repeat,
     require_time_limit,
 )
+from .real_step import RealStep
 
 _COMPUTE, _ITEM = "20ms", 4
 #: Equal layers of a model that is made up: far more than a real step of a minute sends one by one.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .algorithm_choices import Crossover, compare_ring_and_tree, predict_choices
 from .difference import Difference, explain_difference, predict_with_simulation
-from .machine.facts import Facts
+from .machine.machine_facts import Facts
 from .machine.topology_facts import GraphSearch, read_facts, search_graphs
 from .model.links import TERMS, LinkParameters
 from .model.prediction_interval import Interval

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import CollsimError
 from ..topology import Topology
 from ..units import ByteSize, parse_bytes, parse_count
-from .machine.facts import Facts
+from .machine.machine_facts import Facts
 from .machine.topology_facts import read_facts
 from .model.calibration_knobs import get_calibration, get_link_parameters, select_pinned_settings
 from .model.links import LinkParameters

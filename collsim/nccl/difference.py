@@ -16,11 +16,10 @@ from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_time
-from .machine.facts import Facts
 from .machine.idle_cards import find_idle_cards
+from .machine.machine_facts import Facts
 from .machine.topology_facts import read_facts
-from .model.links import READ_OFF, TERMS
-from .model.timing import (
+from .model.algorithm_time import (
     Call,
     compute_bridge_rate,
     compute_host_times,
@@ -31,6 +30,7 @@ from .model.timing import (
     compute_time,
     get_intra_kind,
 )
+from .model.links import READ_OFF, TERMS
 from .nccl_prediction import BUSBW, Prediction, predict
 from .predicted_schedule import build_schedule, measure_simulation_terms
 from .predicted_schedule import predict_and_simulate as simulated

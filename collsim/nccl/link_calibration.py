@@ -23,9 +23,10 @@ from ..topology.calibrated import LinkFigures, Measured, SizeCorrection, calibra
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
 from .machine.fabric_cost import compute_fabric_cost
-from .machine.facts import Facts
 from .machine.link_loads import compute_link_loads
+from .machine.machine_facts import Facts
 from .machine.topology_facts import build_graph_search, read_facts
+from .model.algorithm_time import Call, compute_link_times, compute_step_time, compute_time, count_hops
 from .model.calibration_knobs import (
     CLUSTER,
     Knobs,
@@ -38,7 +39,6 @@ from .model.calibration_knobs import (
 )
 from .model.links import MEASURED, LinkParameters
 from .model.relative_error import compute_relative_error
-from .model.timing import Call, compute_link_times, compute_step_time, compute_time, count_hops
 from .model.tuner import choose_algorithm
 from .nccl_prediction import Prediction, apply_calibration, parse_collective, predict
 from .tuner_graphs import build_communicator

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypedDict
 
 from ..errors import CollsimError, Sentence, describe_unknown
 from ..topology import Topology
-from .machine.facts import Facts, stage_through_host
+from .machine.machine_facts import Facts, stage_through_host
 from .machine.nccl_routes import apply_route_settings
 from .machine.topology_facts import CardFacts
 from .search import constants as c

@@ -17,9 +17,9 @@ from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
-from .machine.facts import Facts
 from .machine.idle_cards import count_near_cards, find_idle_cards
 from .machine.link_loads import compute_link_loads
+from .machine.machine_facts import Facts
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
     GraphSearch,
@@ -28,6 +28,7 @@ from .machine.topology_facts import (
     read_card_facts,
     read_facts,
 )
+from .model.algorithm_time import Call, TimeParts, compute_launch_time, compute_time, has_unaligned_blocks
 from .model.calibration_knobs import (
     describe_poor_fit,
     find_extrapolations,
@@ -47,7 +48,6 @@ from .model.prediction_interval import (
     compute_shares,
 )
 from .model.releases import Release, describe_release, find_release, parse_version
-from .model.timing import Call, TimeParts, compute_launch_time, compute_time, has_unaligned_blocks
 from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
 from .model.unknown_inputs import UnknownInput, list_file_inputs, list_unknown_inputs
 from .nccl_environment import (

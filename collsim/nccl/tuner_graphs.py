@@ -14,7 +14,7 @@ import math
 from dataclasses import replace
 
 from ..topology.parts.sockets import choose_processor
-from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
+from .machine.machine_facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import GraphSearch
 from .model.rccl import find_architecture

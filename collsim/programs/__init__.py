@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..rank_engine.engine import Message
 from ..rank_engine.execute import RankError, RankWait
 from .hangs import Hang, list_hangs
-from .job_records.load import load_hang
+from .job_records.record_files import load_hang
 from .judge import ProgramRun
 
 __all__ = ["Hang", "Message", "ProgramRun", "RankError", "RankWait", "list_hangs", "load_hang"]

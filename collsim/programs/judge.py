@@ -36,7 +36,7 @@ from .job_records.wait_graph import find_cycles
 from .library_comparison import LibraryComparison, compare_with_library
 from .mends import Mend, Rerun, find_mends
 from .message_schedule import build_message_schedule
-from .timing import ProgramTimeline, build_plain_network, time_events
+from .program_timing import ProgramTimeline, build_plain_network, time_events
 
 if TYPE_CHECKING:
     import pandas as pd

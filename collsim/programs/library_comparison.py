@@ -11,7 +11,7 @@ from ..registry import schedule
 from ..simulate import simulate
 from ..topology import Topology
 from ..units import format_bytes, format_time
-from .timing import time_events
+from .program_timing import time_events
 
 #: The algorithm of the library for each collective: rings, as NCCL has them, where there are some.
 ALGORITHMS = {

@@ -23,7 +23,7 @@ from ..rank_engine.execute import Execution, Piece, Provenance
 from ..rank_engine.provenance import make_contents
 from ..schedule import Schedule, freeze
 from ..steps import Step, copy, reduce
-from .timing import MessageWalk, require_events
+from .program_timing import MessageWalk, require_events
 
 _MOST_SUMMANDS = 12  # received values of one chunk among which a sum is looked for
 

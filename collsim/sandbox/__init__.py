@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from .attempt import Attempt
 from .isolation import Isolation, NoIsolation, detect_isolation
-from .limits import Limits
+from .resource_limits import Limits
 
 __all__ = ["Attempt", "Isolation", "Limits", "NoIsolation", "detect_isolation"]

@@ -16,8 +16,8 @@ from ..errors import CollsimError, ScheduleError, Sentence
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from .frames import Ending, Kind, read_numbers, read_text, split
-from .limits import MOST_PRINTED, MOST_SLOTS, Limits
 from .produce import COLUMNS, Wanted
+from .resource_limits import MOST_PRINTED, MOST_SLOTS, Limits
 
 _NOT_A_TABLE = Sentence("the process of the function sent something that is not a table of transfers")
 _MOST_CHANNEL = 1_023

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 
-from .limits import MOST_FRAMES
+from .resource_limits import MOST_FRAMES
 
 _HEAD = struct.Struct("<qq")
 

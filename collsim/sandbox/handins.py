@@ -18,8 +18,8 @@ from typing import Any
 from ..errors import CollsimError, FormatError
 from ..registry import Algorithm
 from .frames import Kind, build_frame
-from .limits import MOST_PRINTED
 from .produce import Send
+from .resource_limits import MOST_PRINTED
 
 PROGRESS = "collsim.progress/1"  # the schema of a progress file
 MODULE = "handed_in"

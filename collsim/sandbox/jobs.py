@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from .attempt import Ended
 from .frames import Kind, read_numbers, split
 from .handins import File, find, load_from_text, load_function
-from .limits import Limits
 from .produce import Send, Wanted, produce
 from .rank_programs import ProgramRequest, send_answer, send_executions
+from .resource_limits import Limits
 
 Job = Callable[[Send], None]
 FINDING = -1  # the position of the job that looks

@@ -24,7 +24,7 @@ from ..registry import Algorithm
 from ..schedule import TRANSFER, Schedule
 from ..steps import Step
 from .frames import Kind, build_frame
-from .limits import MOST_PRINTED, Limits
+from .resource_limits import MOST_PRINTED, Limits
 
 #: Files of the library's algorithms.
 _PACKAGE = str(Path(__file__).parents[1])

@@ -11,10 +11,10 @@ from .attempt import Ended, describe_ending, read_failure
 from .frames import Kind, split
 from .handins import File
 from .jobs import BoxTask
-from .limits import Limits
-from .process import run_sandboxed
 from .produce import Wanted
 from .rank_programs import ProgramRequest
+from .resource_limits import Limits
+from .sandbox_launcher import run_sandboxed
 
 _LIMITS = Limits(seconds=20.0, output=160_000_000)
 

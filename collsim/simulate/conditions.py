@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, describe_unknown, require_word
 from ..topology import Topology
-from ..topology.figures import parse_cable_alpha, parse_cable_bandwidth
+from ..topology.cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from ..units import Bandwidth, ByteSize, Duration, parse_bytes, parse_count, parse_time
 
 Floats = npt.NDArray[np.float64]

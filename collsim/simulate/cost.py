@@ -21,8 +21,8 @@ import numpy.typing as npt
 from ..steps import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions
+from .event_layout import Job, find_routes
 from .paths import Slots, group_by_pairs
-from .plan import Job, find_routes
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

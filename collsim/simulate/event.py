@@ -53,8 +53,7 @@ from ..errors import CollsimError, ScheduleError, Sentence, Words, join_words
 from ..limits import find_memory_limit
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
-from .lockstep import Segments, Timing, build_no_segments
-from .plan import (
+from .event_layout import (
     Edges,
     Job,
     NumberedJobs,
@@ -65,11 +64,12 @@ from .plan import (
     get_repetition,
     number_jobs,
 )
+from .lockstep import Segments, Timing, build_no_segments
 from .symmetry import time_by_symmetry
 from .waiting import defer_interrupt
 
 if TYPE_CHECKING:
-    from .kernels.tables import Records
+    from .kernels.kernel_records import Records
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -182,7 +182,7 @@ class _Run:
     compile them."""
 
     def __init__(self, plan: NumberedJobs, topology: Topology, conditions: Conditions, progress: Progress | None):
-        from .kernels.tables import ROW
+        from .kernels.kernel_records import ROW
 
         self.plan, self.conditions, self.progress, self.visits = plan, conditions, progress, 0
         self.net = build_network(plan, topology, conditions)
@@ -220,7 +220,7 @@ class _Run:
 
     def walk_in_order(self) -> bool:
         """Walk the rows once in program order; False where that cannot be right."""
-        from .kernels import tables, walk
+        from .kernels import kernel_records, walk
 
         plan = self.plan
         if self.conditions.eager or any(job.after for job in plan.jobs) or _has_later_dependencies(self.edges):
@@ -229,7 +229,7 @@ class _Run:
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
         links["last"] = -1.0  # nobody has come yet, not even at 0 s
-        network = self.net.routes, self.net.route_link, links, np.zeros(self.units, tables.UNIT)
+        network = self.net.routes, self.net.route_link, links, np.zeros(self.units, kernel_records.UNIT)
         rules = self.sharing, self.gamma, self.conditions.overhead
         after = *network, *clocks, *self.edges
         for part, turned, first, last, row in self._iterate_slices():
@@ -252,30 +252,33 @@ class _Run:
     def run_queue(self, log: bool = False) -> Records:
         """Run the queue of events; the changes of rates, none without `log`."""
         with defer_interrupt():
-            from .kernels import heap, queue, tables
+            from .kernels import heap, kernel_records, queue
 
         self.lay_out()
         gates, width, free = self._build_gates()
         waits = self.rows["waits"]
         order = build_orders(self.plan, waits)
-        net, links = self.net, tables.allocate_aligned(len(self.net.links), tables.LINK)
+        net, links = self.net, kernel_records.allocate_aligned(len(self.net.links), kernel_records.LINK)
         links[:] = net.links
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
         # Where a flow is in the list of a link is one whole number: its seat, and in the lowest bits the hop of its
         # route.
         bits = (hops - 1).bit_length()
-        nodes, seats = np.zeros(width << bits, tables.NODE), tables.allocate_aligned(width, tables.SEAT)
+        nodes, seats = (
+            np.zeros(width << bits, kernel_records.NODE),
+            kernel_records.allocate_aligned(width, kernel_records.SEAT),
+        )
         agenda, waiting = heap.build_heap(width), heap.build_heap(len(links))
-        work = np.zeros((tables.SPACES, max(width, len(links), 2)), np.int32)
-        fresh = free[waits[free] < tables.ONE_GATE]
-        work[tables.FREE_SEATS, :width] = np.arange(width)[::-1]
-        work[tables.BATCH, : len(fresh)] = np.arange(len(fresh))
-        seats["row"][: len(fresh)], seats["next"][: len(fresh)] = fresh, tables.WAITS
-        counters = np.zeros(tables.COUNTERS, np.int64)
-        counters[tables.SPARE], counters[tables.BITS] = width - len(fresh), bits
-        changes = np.zeros(max(_SLICE, 6 * width) if log else 0, tables.LOG)
+        work = np.zeros((kernel_records.SPACES, max(width, len(links), 2)), np.int32)
+        fresh = free[waits[free] < kernel_records.ONE_GATE]
+        work[kernel_records.FREE_SEATS, :width] = np.arange(width)[::-1]
+        work[kernel_records.BATCH, : len(fresh)] = np.arange(len(fresh))
+        seats["row"][: len(fresh)], seats["next"][: len(fresh)] = fresh, kernel_records.WAITS
+        counters = np.zeros(kernel_records.COUNTERS, np.int64)
+        counters[kernel_records.SPARE], counters[kernel_records.BITS] = width - len(fresh), bits
+        changes = np.zeros(max(_SLICE, 6 * width) if log else 0, kernel_records.LOG)
         rules = self.sharing, self.gamma, self.conditions.overhead
-        network = self.rows, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
+        network = self.rows, net.routes, net.route_link, links, np.zeros(self.units, kernel_records.UNIT)
         space = nodes, seats, agenda, waiting, work, counters, changes
         written = []
         more, begin = True, len(fresh)
@@ -284,13 +287,13 @@ class _Run:
                 _SLICE, begin, *rules, *network, gates, *_reverse_edges(self.edges, self.plan.rows), *order, *space
             )
             begin = 0
-            self.visits += 0 if log else int(counters[tables.VISITED])
-            self.tell(int(counters[tables.DONE]))
+            self.visits += 0 if log else int(counters[kernel_records.VISITED])
+            self.tell(int(counters[kernel_records.DONE]))
             if log:
-                written.append(changes[: counters[tables.LOGGED]].copy())
-                counters[tables.LOGGED] = 0
-        if counters[tables.DONE] < self.plan.rows:
-            raise _explain_circle(self.plan, self.edges, waits >= tables.ONE_GATE)
+                written.append(changes[: counters[kernel_records.LOGGED]].copy())
+                counters[kernel_records.LOGGED] = 0
+        if counters[kernel_records.DONE] < self.plan.rows:
+            raise _explain_circle(self.plan, self.edges, waits >= kernel_records.ONE_GATE)
         if log:
             return np.concatenate(written)
         return changes
@@ -304,7 +307,7 @@ class _Run:
     def _build_gates(self) -> tuple[Ints, int, Ints]:
         """The gates of each row (`kernels.gates`), how many transfers can be under way at once, and the rows that wait
         for none of the gates that are counted row by row."""
-        from .kernels import gates, tables
+        from .kernels import gates, kernel_records
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
         # A row has a column for each gate that it may open. Explicit dependencies replace the order of sends and
@@ -323,7 +326,7 @@ class _Run:
         for part, turned, first, last, row in self._iterate_slices():
             count = gates.build(part, *turned, first, last, row, self.rows, table, newest, newest_write, free, count)
         if explicit:
-            self.rows["waits"] += tables.ONE_GATE * np.diff(self.edges.start).astype(np.int32)
+            self.rows["waits"] += kernel_records.ONE_GATE * np.diff(self.edges.start).astype(np.int32)
         # Groups of a queue run one after another, so no more transfers are under way at once than the largest group of
         # each queue has.
         return table, n if explicit else max(1, int(newest[4].sum())), free[:count]

@@ -18,7 +18,7 @@ from ..topology import Topology
 from ..units import DataType, parse_bytes
 from .conditions import Background, parse_conditions, parse_moment
 from .event import find_spans
-from .plan import Job, build_delay_job, build_flow_job, build_schedule_job, build_shape
+from .event_layout import Job, build_delay_job, build_flow_job, build_schedule_job, build_shape
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

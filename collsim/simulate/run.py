@@ -21,6 +21,7 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
+from .concurrent_results import ConcurrentTrace, FlowTrace
 from .conditions import (
     ENGINES,
     Background,
@@ -38,11 +39,10 @@ from .conditions import (
 )
 from .cost import estimate_effort
 from .event import run_events
+from .event_layout import Job, build_flow_job, build_schedule_job
 from .lockstep import Timing, run_lockstep
 from .paths import Slots
-from .plan import Job, build_flow_job, build_schedule_job
 from .symmetry import time_by_symmetry
-from .together import ConcurrentTrace, FlowTrace
 from .trace import Trace
 from .waiting import COUNTED, report_waiting
 

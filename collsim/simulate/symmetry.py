@@ -18,9 +18,9 @@ import numpy as np
 from ..steps import Step
 from ..topology import Topology
 from .conditions import Conditions
+from .event_layout import Job
 from .lockstep import Timing, run_lockstep
 from .paths import Paths, Slots, find_paths, group_by_pairs
-from .plan import Job
 
 #: Part of a time by which equal ones may differ, since their sums were rounded in another order.
 _EQUAL = 1e-12

@@ -19,15 +19,15 @@ from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..topology.parts.rank_selection import describe_ranks, has_unused_gpus
 from ..units import format_bandwidth, format_bytes, format_time
+from .link_usage import Usage, build_steady_segments, compute_usage, require_link
 from .lockstep import Segments, Timing, run_lockstep
 from .paths import Slots
-from .usage import Usage, build_steady_segments, compute_usage, require_link
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .concurrent_results import FlowTrace
     from .conditions import Conditions, Engine
-    from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)

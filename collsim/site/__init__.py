@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .build import Site, build_site
 from .sheets import write_worksheet
 from .slides import SlideDeck, write_slides
+from .static_site import Site, build_site
 
 __all__ = ["Site", "SlideDeck", "build_site", "write_slides", "write_worksheet"]

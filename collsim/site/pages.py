@@ -12,7 +12,7 @@ from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import LanePicture, Telling
 from ..locale import LANGUAGES, Text, translate
-from ..viz.hosts.page import build_html_document, encode_inline_json
+from ..viz.hosts.player_page import build_html_document, encode_inline_json
 
 _POLICY = (
     "default-src 'none'; script-src 'self' file: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; img-src "

@@ -12,7 +12,7 @@ from ..teach.quiz.moodle import write_moodle_xml
 from ..teach.quiz.question import Question
 from ..teach.quiz.questions import questions
 from ..teach.quiz.worksheet import draw_plan, format_answer, format_title, list_facts, write_markdown
-from ..viz.pictures.worksheet import Item, create_machine_drawing, draw_pdf, render_machine
+from ..viz.pictures.worksheet_pdf import Item, create_machine_drawing, draw_pdf, render_machine
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.
 SUFFIXES = (".md", ".pdf", ".xml")

@@ -23,8 +23,8 @@ from ..lessons.lesson import Lesson, Section, Telling
 from ..locale import LANGUAGES, Text
 from ..simulate import Trace
 from ..teach.language import require_language
-from ..viz.hosts.page import build_html_document
-from ..viz.pictures.still import draw_machine_figure
+from ..viz.hosts.player_page import build_html_document
+from ..viz.pictures.machine_picture import draw_machine_figure
 from .pages import draw_lanes, get_text, read_style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -3,16 +3,16 @@ crash."""
 
 from typing import TYPE_CHECKING
 
-from .closing import close_gap
 from .compare_algorithms import compare as compare
-from .run import sweep as sweep
+from .gap_closing import close_gap
+from .sweep_runner import sweep as sweep
 
 if TYPE_CHECKING:
     from .plan import read_plan
-    from .splits import best_parallel as best_parallel
+    from .split_sweep import best_parallel as best_parallel
 
 #: What reads plans and keeps results on disk is loaded when it is asked for.
-_LATE = {"best_parallel": "splits", "read_plan": "plan"}
+_LATE = {"best_parallel": "split_sweep", "read_plan": "plan"}
 
 __all__ = [
     "close_gap",

@@ -18,9 +18,9 @@ from ..simulate.variants import VariantSearch
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
 from .compare_splits import compare_splits
-from .run import Progress, sweep
 from .scenario import EngineEntry, OneOrMany, StrategyEntry
-from .synthesized import SYNTHESIZED
+from .sweep_runner import Progress, sweep
+from .synthesized_algorithm import SYNTHESIZED
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

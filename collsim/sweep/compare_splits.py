@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
 from ..topology import Topology
-from .run import sweep
 from .scenario import OneOrMany, StrategyEntry, list_pairs
-from .steps import list_splits
+from .step_sweep import list_splits
+from .sweep_runner import sweep
 
 if TYPE_CHECKING:
     import pandas as pd

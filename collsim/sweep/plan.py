@@ -38,12 +38,12 @@ from ..files import read_text
 from ..registry import get_algorithm
 from ..simulate import ENGINES
 from ..topology import NETWORKS
-from ..topology.files.document import build_value, compose
+from ..topology.files.yaml_document import build_value, compose
 from ..topology.machines import machines
 from ..units import size_range
-from .library import NCCL
-from .steps import SEVERAL, list_models, list_splits
-from .synthesized import SYNTHESIZED
+from .nccl_library import NCCL
+from .step_sweep import SEVERAL, list_models, list_splits
+from .synthesized_algorithm import SYNTHESIZED
 
 #: Keys of a plan over collectives; `schema` makes a JSON Schema of both.
 KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")

@@ -26,9 +26,9 @@ from ..simulate import ENGINES, Engine
 from ..topology import Topology
 from ..topology_names import TopologyLike
 from ..units import parse_bytes
-from .library import NCCL, check_settings
-from .networks import fingerprint, list_networks
-from .synthesized import SYNTHESIZED, check_options
+from .nccl_library import NCCL, check_settings
+from .scenario_networks import fingerprint, list_networks
+from .synthesized_algorithm import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
     from ..train.parallel import ParallelStrategy

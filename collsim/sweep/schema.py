@@ -20,9 +20,9 @@ from ..topology import NETWORKS, machine
 from ..topology.fabrics import FABRIC_OPTIONS, FABRICS
 from ..topology.machines import machines
 from ..units import FACTOR, MOST_BYTES, SIZE
-from .library import NCCL
-from .networks import EDITS
+from .nccl_library import NCCL
 from .plan import KEYS, STEP_KEYS
+from .scenario_networks import EDITS
 
 Schema = dict[str, Any]
 ANY: Schema = {}

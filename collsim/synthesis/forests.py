@@ -13,12 +13,12 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
-from . import phases
+from . import search_phases
+from .alltoall_rates import Pairs, find_highest_rate, find_pairs, find_rates
 from .lane_order import order_by_lane
 from .node_rounds import schedule_rounds
 from .packing import pack
 from .pipelined import Forest, build_forest, choose_pieces, pipeline_trees
-from .rates import Pairs, find_highest_rate, find_pairs, find_rates
 from .whole_trees import find_whole_trees
 
 FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
@@ -101,10 +101,10 @@ def _plan_forest(
     else:
         directed = pairs
     if reverse:
-        phase = phases.REDUCING_TREES
+        phase = search_phases.REDUCING_TREES
     else:
-        phase = phases.TREES
-    tick = (lambda: report(0, 1, phases.RATES)) if report is not None else None
+        phase = search_phases.TREES
+    tick = (lambda: report(0, 1, search_phases.RATES)) if report is not None else None
     rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)

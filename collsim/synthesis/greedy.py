@@ -18,10 +18,10 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from .alltoall_rates import Pairs, find_pairs, find_rates, share_rates
 from .matching import Network, Queue, match
 from .personalized import PERSONALIZED, SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
 from .pipelined import color_pairs
-from .rates import Pairs, find_pairs, find_rates, share_rates
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

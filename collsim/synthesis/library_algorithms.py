@@ -21,9 +21,9 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import VariantSearch
 from ..topology import Topology
-from . import phases
+from . import search_phases
+from .alltoall_rates import find_pairs
 from .personalized import PERSONALIZED
-from .rates import find_pairs
 
 MOST_RANKS, MOST_ROWS = 256, 300_000
 PATTERNS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")
@@ -84,7 +84,7 @@ def time_candidates(
     candidates = list(_find_candidates(kind, topology, switches, plain))
     for number, entry in enumerate(candidates):
         if report is not None:
-            report(number, len(candidates), phases.LIBRARY)
+            report(number, len(candidates), search_phases.LIBRARY)
         for plan in _build_schedules(entry, topology, ranks, root):
             try:
                 require_right(plan)

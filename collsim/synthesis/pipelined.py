@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..steps import Step
+from .alltoall_rates import Pairs, find_group_size
 from .packing import Tree
-from .rates import Pairs, find_group_size
 
 Longs = npt.NDArray[np.int64]
 #: Within 0.2 % of the least time: so small a gain is not worth more transfers.

@@ -24,9 +24,9 @@ from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from .alltoall_rates import Pairs, find_pairs
 from .personalized import SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
 from .pipelined import color_pairs
-from .rates import Pairs, find_pairs
 
 Longs = npt.NDArray[np.int64]
 MOST_VARIABLES = 400_000

@@ -19,7 +19,7 @@ from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
-from . import forests, greedy, library_algorithms, phases, solver, tree_forms
+from . import forests, greedy, library_algorithms, search_phases, solver, tree_forms
 from .personalized import PERSONALIZED, SEARCHED_AS
 
 #: A function that is called with (done, in all, what).
@@ -443,7 +443,12 @@ class _Search:
         """Greedy matching with so many chunks for each block."""
         request = self.kind, self.topology, self.ranks, self.root
         return greedy.synthesize_by_matching(
-            *request, self.nbytes, per_block, 1, self.describe("greedy"), phases.count_in(self.tell, phases.MATCHING)
+            *request,
+            self.nbytes,
+            per_block,
+            1,
+            self.describe("greedy"),
+            search_phases.count_in(self.tell, search_phases.MATCHING),
         )
 
     def solve(self) -> tuple[Schedule, Sentence]:
@@ -451,6 +456,6 @@ class _Search:
         most = _SECONDS[self.effort]
         report_seconds = None
         if (tell := self.tell) is not None:
-            report_seconds = lambda seconds: tell(int(seconds), int(most), phases.SOLVER)  # noqa: E731
+            report_seconds = lambda seconds: tell(int(seconds), int(most), search_phases.SOLVER)  # noqa: E731
         request = self.kind, self.topology, self.ranks, self.root
         return solver.find_fewest_steps(*request, most, report_seconds)

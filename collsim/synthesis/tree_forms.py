@@ -17,7 +17,7 @@ from ..collective import Collective
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..topology import Topology
-from . import phases
+from . import search_phases
 from .forests import ROUNDS, ForestPlan, build_schedule, count_pieces
 from .node_rounds import has_rounds
 
@@ -135,7 +135,7 @@ def find_fastest_form(
         if forms.time <= enough:
             break
         if report is not None:
-            report(number, len(orders_tried), phases.TIMING_TREES)
+            report(number, len(orders_tried), search_phases.TIMING_TREES)
         if lanes == ROUNDS:
             forms.climb(min(FIRST_PIECES, forms.most), ROUNDS)
         elif lanes:

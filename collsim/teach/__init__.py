@@ -13,7 +13,7 @@ from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summarize
 from .exercises.program_exercise import ProgramExercise, ProgramResult
-from .exercises.progress import progress, progress_path
+from .exercises.solved_exercises import progress, progress_path
 from .exercises.tasks import PROGRAMS, SETTINGS, TASKS
 from .exercises.tasks.program_task import ProgramTask
 from .exercises.tasks.setting import SettingExercise, SettingResult

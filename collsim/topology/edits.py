@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
+from .cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from .facts import Call
-from .figures import parse_cable_alpha, parse_cable_bandwidth
 from .graph import ShortestPaths, format_ranks, require_connected
 from .network import Cable, Floats, Links, Router, Topology
 

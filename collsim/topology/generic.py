@@ -20,8 +20,8 @@ from ..errors import CollsimError, Sentence, TopologyError
 from ..errors.keywords import check_keywords
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
+from .cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from .facts import DragonflyGroup, TopologyFacts
-from .figures import parse_cable_alpha, parse_cable_bandwidth
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
 
 BANDWIDTH = "25GB/s"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
 from ..units import format_bandwidth
-from .figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_of
+from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_of
 from .network import DEVICE_KINDS, Cable, Devices, Floats, Ints, Links, Longs, Topology
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from ..errors import CollsimError, require_list
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count
 from .compute.compute_costs import Compute, find_gpu_speed
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
+from .parallel.combined_split import as_split
 from .parallel.sharded_units import LayerPartition, build_units
-from .parallel.split import as_split
 from .step_estimate import StepEstimator
 from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .compute.gpu_speeds import GpuSpeed
+from .parallel.combined_split import Split
 from .parallel.replica_sync import ReplicaSync, UnitEstimate
 from .parallel.sharded_units import CollectiveCall, ModelUnit
-from .parallel.split import Split
 from .parallel.split_builder import ComputedWork, PassTasks, SplitBuilder, build_pass
 from .parallel.strategy import OPTIMIZERS, Workload
 from .pipelines import build_rank_order

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .hosts.show import Animation, save_run
-from .timeline.document import build_timeline, decode, encode
+from .timeline.timeline_document import build_timeline, decode, encode
 
 if TYPE_CHECKING:
     from ..simulate import Trace
@@ -81,7 +81,7 @@ def html(trace: Trace) -> str:
         True
     """
     from ..errors import CollsimError
-    from .hosts.figures import format_printed_trace
+    from .hosts.notebook_tables import format_printed_trace
 
     try:
         return format_printed_trace(str(trace)) + animate(trace)._repr_html_()

@@ -19,7 +19,7 @@ import pandas as pd
 
 from collsim.errors import FormatError
 from collsim.nccl.link_calibration import Sample, fit_factors
-from collsim.nccl.machine.facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
+from collsim.nccl.machine.machine_facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
 from collsim.nccl.measured.prediction_accuracy import (
     BANDS,
     Accuracy,
@@ -28,9 +28,9 @@ from collsim.nccl.measured.prediction_accuracy import (
     read_tables,
     summarize_accuracy,
 )
+from collsim.nccl.model.algorithm_time import Call, compute_time
 from collsim.nccl.model.calibration_knobs import Knobs, apply_knobs
 from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, LinkParameters
-from collsim.nccl.model.timing import Call, compute_time
 from collsim.nccl.nccl_prediction import Prediction
 from collsim.nccl.search import constants as c
 from collsim.nccl.tuner_graphs import XGMI_PER_LINK, build_communicator

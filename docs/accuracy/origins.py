@@ -20,8 +20,8 @@ from accuracy.crossval import KNOBS, PRIOR
 
 from collsim.nccl.link_calibration import Sample
 from collsim.nccl.model import links
+from collsim.nccl.model.algorithm_time import compute_time
 from collsim.nccl.model.calibration_knobs import apply_knobs
-from collsim.nccl.model.timing import compute_time
 
 Kind = Literal["NCCL's own", "vendor", "fitted", "read off"]
 _NCCL = "NVIDIA/nccl v2.30.7-1"
@@ -31,7 +31,7 @@ ROOMS = tuple(
     for name in (
         *(
             "search.constants",
-            "machine.facts",
+            "machine.machine_facts",
             "machine.machine_words",
             "machine.topology_facts",
             "machine.network_plugins",
@@ -43,7 +43,7 @@ ROOMS = tuple(
             "tuner_graphs",
             "model.tuner",
             "model.rccl",
-            "model.timing",
+            "model.algorithm_time",
         ),
         *(
             "nccl_prediction",

@@ -8,12 +8,12 @@ import pytest
 import collsim as cs
 from collsim import replay
 from collsim.analysis.run_facts import RunFacts
-from collsim.app.scenario import outcome, run_questions, simple
+from collsim.app.scenario import outcome, run_questions, simple_run
 from collsim.app.scenario.choice import Choice
 from collsim.schedule import Schedule
 from collsim.simulate import run
 from collsim.verify import contributions, verify
-from collsim.viz.race.race import build_runner
+from collsim.viz.race.race_document import build_runner
 
 NETWORK = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
 
@@ -73,7 +73,7 @@ def test_the_next_page_of_a_choice_runs_nothing_that_ran(calls):
     run_questions.break_run(choice, "lose", 0, "en")
     assert {key[1].split("(")[0] for key in calls if key[0] == "lockstep"} == {"allreduce_ring_broken"}
     calls.clear()
-    simple.run_simple(choice)
+    simple_run.run_simple(choice)
     # of the run with one channel: without bytes, with each kind of link twice as fast; and with all channels
     assert count(calls, "lockstep") == [1] * 5
     assert calls[("replayed steps",)] == 30, "the run with one channel; the other was replayed before"

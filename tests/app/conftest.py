@@ -6,7 +6,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 
 from collsim.app.classroom import question_panel, student_page
-from collsim.app.jobs.engine import ENGINE
+from collsim.app.jobs.engine_warmup import ENGINE
 from collsim.app.jobs.worker_pool import WorkerPool
 from collsim.app.server.clients import LOCAL
 from collsim.app.shell import results

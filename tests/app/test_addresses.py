@@ -11,8 +11,8 @@ from test_walk import OURS, opened
 from collsim.app.main import PAGES
 from collsim.app.pages import compare
 from collsim.app.pages.race import lineup
-from collsim.app.pages.whatif import edits
-from collsim.app.scenario.address import read_words
+from collsim.app.pages.whatif import run_edits
+from collsim.app.scenario.address_parameters import read_words
 from collsim.app.scenario.choice import MOMENT, Choice
 
 NONSENSE = [
@@ -82,7 +82,9 @@ def test_a_cable_that_is_not_there_and_an_option_of_another_algorithm_are_told_o
         (said,) = messages(opened("whatif", {**place, "cable": cable, "do": "cut"}))
         assert f"cable={cable}" in said
     assert (
-        messages(opened("whatif", {**place, "cable": next(iter(edits.list_cables(Choice(nodes=1, nbytes="1MiB"))))}))
+        messages(
+            opened("whatif", {**place, "cable": next(iter(run_edits.list_cables(Choice(nodes=1, nbytes="1MiB"))))})
+        )
         == []
     )
     (said,) = messages(opened("explore", {**place, "algorithm": "allreduce_ring", "arity": "3", "lang": "en"}))

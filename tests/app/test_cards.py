@@ -2,7 +2,7 @@
 
 import pytest
 
-from collsim.app.pages.whatif import edits
+from collsim.app.pages.whatif import run_edits
 from collsim.app.pages.whatif.cards import MOST_CARDS, list_questions
 from collsim.app.scenario.choice import Choice
 from collsim.app.shell.controls import label_algorithm, list_algorithms
@@ -18,11 +18,11 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_every_question_has_an_answer(place):
     choice = PLACES[place]
-    found = dict(list_questions(choice, edits.list_cables(choice)))
+    found = dict(list_questions(choice, run_edits.list_cables(choice)))
     assert 3 < len(found) <= MOST_CARDS
     for name, edit in found.items():
-        assert edit != edits.PLAIN, name
-        edits.build_changed_topology(choice, edit)  # raises where it cannot be made
+        assert edit != run_edits.PLAIN, name
+        run_edits.build_changed_topology(choice, edit)  # raises where it cannot be made
 
 
 def test_questions_turn_what_is_on_off_and_what_is_off_on():

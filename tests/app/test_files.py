@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, opened, players, unfolded
 
 from collsim.app.pages.explore import chunk_search
-from collsim.app.scenario import files
+from collsim.app.scenario import run_files
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.files import Upload
 from collsim.app.scenario.outcome import simulate
+from collsim.app.scenario.run_files import Upload
 from collsim.app.shell import filebox, results
 from collsim.app.texts import say
 from collsim.errors import CollsimError
@@ -27,13 +27,13 @@ CHOICE = Choice(machine="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
 
 
 def test_every_format_that_can_be_written_is_offered():
-    names = {f.name for f in files.list_formats()} | {"mp4"}
+    names = {f.name for f in run_files.list_formats()} | {"mp4"}
     assert names == {f.name for f in formats().values() if f.write is not None}
 
 
-@pytest.mark.parametrize("name", [f.name for f in files.list_formats() if f.name != "mp4"])
+@pytest.mark.parametrize("name", [f.name for f in run_files.list_formats() if f.name != "mp4"])
 def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_path):
-    title, data = files.build_file(CHOICE, name, "zh")
+    title, data = run_files.build_file(CHOICE, name, "zh")
     assert title.endswith((*formats()[name].suffixes, ".zip"))
     (path := tmp_path / title).write_bytes(data)
     OPEN.get(name, check_content)(path)
@@ -41,7 +41,7 @@ def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_pa
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_without_ffmpeg_the_page_says_so_and_gif_is_there(monkeypatch, language):
-    monkeypatch.setattr(files, "has_ffmpeg", lambda: False)
+    monkeypatch.setattr(run_files, "has_ffmpeg", lambda: False)
     at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB", lang=language))
     fine(unfolded(at, "tables", "tab.files"))
     assert not any("(.mp4)" in option for option in at.selectbox(key="w_format").options)
@@ -50,36 +50,36 @@ def test_without_ffmpeg_the_page_says_so_and_gif_is_there(monkeypatch, language)
 
 
 def test_a_large_text_is_handed_over_zipped():
-    name, data = files._compress_large("a.trace.json", b'{"ph": "X"}' * 500_000)
+    name, data = run_files._compress_large("a.trace.json", b'{"ph": "X"}' * 500_000)
     assert name == "a.trace.json.gz"
     assert gzip.decompress(data) == b'{"ph": "X"}' * 500_000
     film = random.Random(0).randbytes(5 * 2**20)
-    assert files._compress_large("a.mp4", film) == ("a.mp4", film)
-    assert files._compress_large("a.csv", b"a,b") == ("a.csv", b"a,b")
+    assert run_files._compress_large("a.mp4", film) == ("a.mp4", film)
+    assert run_files._compress_large("a.csv", b"a,b") == ("a.csv", b"a,b")
 
 
 def test_a_file_of_many_transfers_is_left_to_a_worker():
     large = Choice(machine="switch", ranks=256)
-    assert files.estimate_file(large, "chrome-trace", "en") > 2
-    assert files.estimate_file(CHOICE, "chrome-trace", "en") < 0.5
+    assert run_files.estimate_file(large, "chrome-trace", "en") > 2
+    assert run_files.estimate_file(CHOICE, "chrome-trace", "en") < 0.5
 
 
 def test_the_page_of_a_run_says_what_the_run_says():
-    assert simulate(CHOICE).schedule.label.split("(")[0] in files.build_file(CHOICE, "html", "en")[1].decode()
+    assert simulate(CHOICE).schedule.label.split("(")[0] in run_files.build_file(CHOICE, "html", "en")[1].decode()
 
 
 RACE = (("ring", CHOICE), ("tree", replace(CHOICE, algorithm="allreduce_double_binary_tree")))
 
 
-@pytest.mark.parametrize("name", [f.name for f in files.list_table_formats()])
+@pytest.mark.parametrize("name", [f.name for f in run_files.list_table_formats()])
 def test_a_race_and_a_comparison_are_written_as_tables(name):
-    for title, data in (files.build_race_table(RACE, name), files.build_comparison_table(CHOICE, name)):
+    for title, data in (run_files.build_race_table(RACE, name), run_files.build_comparison_table(CHOICE, name)):
         assert title.endswith((formats()[name].suffixes[0], ".zip"))
         if title.endswith(".zip"):
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 assert len(packed.namelist()) > 1
                 assert all(b'"results"' in packed.read(one) for one in packed.namelist())
-    text = files.build_race_table(RACE, "markdown")[1].decode()
+    text = run_files.build_race_table(RACE, "markdown")[1].decode()
     assert format_time(simulate(CHOICE).time) in text
     assert "| tree |" in text
 
@@ -112,37 +112,41 @@ def test_a_film_of_a_runner_is_work_with_a_bar(monkeypatch):
     fine(at.selectbox(key="w_format").set_value("gif").run())
     fine(at.button(key="files_make").click().run())
     ((function, arguments),) = asked
-    assert (function, arguments[0].algorithm, arguments[1]) == (files.build_file, "allreduce_double_binary_tree", "gif")
+    assert (function, arguments[0].algorithm, arguments[1]) == (
+        run_files.build_file,
+        "allreduce_double_binary_tree",
+        "gif",
+    )
 
 
 def test_many_files_come_as_one_zip():
-    title, data = files.build_file(CHOICE, "chakra", "en")
+    title, data = run_files.build_file(CHOICE, "chakra", "en")
     assert title.endswith(".zip")
     assert len(zipfile.ZipFile(io.BytesIO(data)).namelist()) == CHOICE.ranks
 
 
 @pytest.mark.parametrize("name", ["msccl", "json", "csv"])
 def test_a_schedule_comes_back_and_takes_as_long(name):
-    title, data = files.build_file(CHOICE, name, "en")
-    shown, _, wrong = files.play_upload(Upload(title, data), CHOICE)
+    title, data = run_files.build_file(CHOICE, name, "en")
+    shown, _, wrong = run_files.play_upload(Upload(title, data), CHOICE)
     assert wrong == ""
     assert shown.figures.time == pytest.approx(simulate(CHOICE).time, rel=1e-9)
     assert shown.timeline is not None
 
 
 def test_a_schedule_that_is_wrong_is_played_and_its_place_is_named():
-    lines = files.build_file(CHOICE, "csv", "en")[1].decode().splitlines()
-    shown, _, wrong = files.play_upload(Upload("short.csv", "\n".join(lines[:-1]).encode()), CHOICE)
+    lines = run_files.build_file(CHOICE, "csv", "en")[1].decode().splitlines()
+    shown, _, wrong = run_files.play_upload(Upload("short.csv", "\n".join(lines[:-1]).encode()), CHOICE)
     assert "rank" in str(wrong)
     assert "chunk" in str(wrong)
     assert shown.timeline is not None
 
 
 def test_a_program_that_is_wrong_is_refused_with_gpu_thread_block_and_step():
-    lines = files.build_file(CHOICE, "msccl", "en")[1].splitlines()
+    lines = run_files.build_file(CHOICE, "msccl", "en")[1].splitlines()
     last = max(i for i, line in enumerate(lines) if b'type="r"' in line or b'type="rcs"' in line)
     with pytest.raises(CollsimError, match=r"gpu \d.*thread block \d"):
-        files.read_schedule(Upload("wrong.xml", b"\n".join(lines[:last] + lines[last + 1 :])))
+        run_files.read_schedule(Upload("wrong.xml", b"\n".join(lines[:last] + lines[last + 1 :])))
 
 
 HOSTILE = {
@@ -152,7 +156,7 @@ HOSTILE = {
     "x.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>",
     "deep.json": b"[" * 100_000,
     "table.txt": b"hello",
-    "large.csv": b"0" * (files.MOST_BYTES + 1),
+    "large.csv": b"0" * (run_files.MOST_BYTES + 1),
     "zeros.xml": bytes(1000),
 }
 
@@ -160,7 +164,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_in_one_sentence(name):
     with pytest.raises(CollsimError) as refused:
-        files.read_schedule(Upload(name, HOSTILE[name]))
+        run_files.read_schedule(Upload(name, HOSTILE[name]))
     assert len(str(refused.value)) < 600
     assert "\n" not in str(refused.value)
 
@@ -182,7 +186,7 @@ def from_file() -> None:
     import streamlit as st
 
     from collsim.app.main import main
-    from collsim.app.scenario.files import Upload
+    from collsim.app.scenario.run_files import Upload
 
     if held := st.session_state.pop("held", None):
         st.session_state["upload"] = Upload(*held)
@@ -194,7 +198,7 @@ def test_an_uploaded_schedule_is_played_on_explore_and_given_up(language):
     at = AppTest.from_function(from_file, default_timeout=60)
     at.query_params["lang"] = language
     at.query_params["network"], at.query_params["ranks"] = "switch", "4"
-    at.session_state["held"] = files.build_file(CHOICE, "msccl", "en")
+    at.session_state["held"] = run_files.build_file(CHOICE, "msccl", "en")
     fine(at.run())
     assert players(at)
     assert "w_algorithm" not in at.session_state
@@ -210,11 +214,11 @@ def test_under_a_bar_the_last_file_keeps_its_name_and_its_run(slow, monkeypatch)
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = AppTest.from_function(from_file, default_timeout=60)
     at.query_params["network"], at.query_params["ranks"] = "switch", "4"
-    at.session_state["held"] = files.build_file(CHOICE, "msccl", "en")
+    at.session_state["held"] = run_files.build_file(CHOICE, "msccl", "en")
     fine(at.run())
     before, said = players(at)[0].proto.json, [e.proto.body for e in at.get("html") if "collsim.xml" in e.proto.body]
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
-    _, data = files.build_file(CHOICE, "json", "en")
+    _, data = run_files.build_file(CHOICE, "json", "en")
     at.session_state["held"] = "another.json", data
     at.run()
     assert slow._jobs
@@ -223,8 +227,8 @@ def test_under_a_bar_the_last_file_keeps_its_name_and_its_run(slow, monkeypatch)
 
 
 def test_a_schedule_that_needs_more_ranks_than_there_are_goes_to_a_switch():
-    assert files.place_choice(CHOICE, 3) == CHOICE
-    assert files.place_choice(CHOICE, 9) == Choice(**{**CHOICE.__dict__, "ranks": 9})
+    assert run_files.place_choice(CHOICE, 3) == CHOICE
+    assert run_files.place_choice(CHOICE, 9) == Choice(**{**CHOICE.__dict__, "ranks": 9})
 
 
 def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():

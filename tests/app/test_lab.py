@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.pages.lab import lab as page
-from collsim.app.pages.lab import measurement, steps
+from collsim.app.pages.lab import measurement, training_figures
 from collsim.app.pages.lab.lab_choice import ADDRESS, PLAIN, LabChoice, list_algorithms
 from collsim.cli import app as commands
 
@@ -203,5 +203,5 @@ def test_the_script_of_a_step_asks_for_the_step_that_the_page_runs(monkeypatch):
     with pytest.raises(AttributeError):  # of the table of what was not run
         exec(page.build_script(choice), {})
     ((layers, options),) = asked
-    assert layers == steps.build_model(choice).layers
-    assert options == steps.build_step_options(choice, 4) | {"repeat": 3}
+    assert layers == training_figures.build_model(choice).layers
+    assert options == training_figures.build_step_options(choice, 4) | {"repeat": 3}

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
 
 import collsim as cs
-from collsim.app.pages.measured import comparison, osu
+from collsim.app.pages.measured import comparison, osu_comparison
 from collsim.app.pages.measured.comparison import Selection
 from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
@@ -238,7 +238,7 @@ def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_
     monkeypatch.chdir(tmp_path)
     (tmp_path / "osu.log").write_text(shown.text)
     names = {}
-    exec(osu.build_python(case), names)
+    exec(osu_comparison.build_python(case), names)
     assert names["table"]["predicted"].tolist() == table["predicted"].tolist()
 
 
@@ -309,7 +309,14 @@ def test_every_word_of_the_page_is_used():
 
     source = "".join(
         (Path(comparison.__file__).parent / name).read_text()
-        for name in ("measured.py", "comparison.py", "nccl_log.py", "osu.py", "fitting.py", "plots.py")
+        for name in (
+            "measured.py",
+            "comparison.py",
+            "nccl_log_comparison.py",
+            "osu_comparison.py",
+            "fitting.py",
+            "measured_charts.py",
+        )
     ).replace("'", '"')
     families = ("page.", "gap.", "knob.", "measured.told.", "measured.off.", "measured.guess.", "measured.none.")
     bands = {f"measured.{name}" for name in ("large", "middle", "small", "dots", "line", "band", "tuner", "under")}

@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 import collsim as cs
-from collsim.app.pages.whatif import edits
-from collsim.app.scenario import custom_machine, files
+from collsim.app.pages.whatif import run_edits
+from collsim.app.scenario import custom_machine, run_files
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.mistakes import write_sentence
 from collsim.app.scenario.outcome import build_topology, read_choice, simulate
@@ -72,7 +72,7 @@ FILES = {
 FILES |= {
     "h.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>",
     "i.txt": b"hello",
-    "large.csv": b"0" * (files.MOST_BYTES + 1),
+    "large.csv": b"0" * (run_files.MOST_BYTES + 1),
 }
 WORDS = {
     "collective": ["allreduse"],
@@ -106,13 +106,19 @@ def attempts():
         for ranks, shape in ((1, "3"), (3, "1"), (7, "2x2"), (2, "3x3x3"), (2, "99x99")):
             yield build_topology, Choice(machine=network, ranks=ranks, shape=shape)
     yield from ((custom_machine.read_facts, text) for text in TEXTS)
-    yield from ((files.read_schedule, files.Upload(name, data)) for name, data in FILES.items())
+    yield from ((run_files.read_schedule, run_files.Upload(name, data)) for name, data in FILES.items())
     for cable in ("a~b", "node0/gpu0~node0/gpu1"):
-        yield lambda cable: edits.build_changed_topology(Choice(nodes=1), edits.Edit(gdr="same", cable=cable)), cable
-    yield lambda kind: edits.build_changed_topology(Choice(nodes=1), edits.Edit(gdr="same", kind=kind)), "string"
+        yield (
+            lambda cable: run_edits.build_changed_topology(Choice(nodes=1), run_edits.Edit(gdr="same", cable=cable)),
+            cable,
+        )
+    yield (
+        lambda kind: run_edits.build_changed_topology(Choice(nodes=1), run_edits.Edit(gdr="same", kind=kind)),
+        "string",
+    )
     helper = Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), machine="switch", ranks=4)
-    yield from ((lambda name: files.build_file(helper, name, "zh"), name) for name in ("msccl", "chakra", "goal"))
-    yield lambda name: files.build_file(Choice(), name, "zh"), "astra-sim"
+    yield from ((lambda name: run_files.build_file(helper, name, "zh"), name) for name in ("msccl", "chakra", "goal"))
+    yield lambda name: run_files.build_file(Choice(), name, "zh"), "astra-sim"
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from test_pages import fine
 
 from collsim.app.main import PAGES
 from collsim.app.pages.race import lineup
-from collsim.app.pages.whatif.edits import Edit
+from collsim.app.pages.whatif.run_edits import Edit
 from collsim.app.scenario import custom_machine
 
 

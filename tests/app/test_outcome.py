@@ -33,7 +33,7 @@ def test_the_first_picture_uses_every_channel_and_says_what_one_would_give():
 
 
 def test_the_headline_agrees_with_the_timeline():
-    from collsim.viz.timeline.document import decode
+    from collsim.viz.timeline.timeline_document import decode
 
     shown = compute_outcome(Choice(machine="ring", ranks=6, nbytes="1MiB"))
     made = decode(shown.timeline)
@@ -94,7 +94,7 @@ def test_the_comparison_is_the_sweep():
 
 
 def test_a_comparison_on_the_spot_starts_no_process(monkeypatch):
-    sweeping = importlib.import_module("collsim.sweep.run")
+    sweeping = importlib.import_module("collsim.sweep.sweep_runner")
     monkeypatch.setattr(sweeping, "_ALONE", 0.0)  # as if the first piece had taken long
     monkeypatch.setattr(sweeping, "_open_workers", lambda: pytest.fail("the server was forked"))
     table = compare(Choice(machine="switch", ranks=4, sizes="1KiB:1MiB:32"))

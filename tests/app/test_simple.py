@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.simple import run_simple, use_all_channels, use_single_channel
+from collsim.app.scenario.simple_run import run_simple, use_all_channels, use_single_channel
 from collsim.locale import LANGUAGES
 
 

@@ -15,19 +15,19 @@ from test_whatif import sent, whatif
 
 import collsim as cs
 from collsim.app.jobs.computation import Computation, build_job_key
-from collsim.app.pages.whatif import edits
+from collsim.app.pages.whatif import run_edits
 from collsim.app.pages.whatif.cards import list_questions
-from collsim.app.pages.whatif.edits import Edit
+from collsim.app.pages.whatif.run_edits import Edit
 from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import estimate_compare
 from collsim.app.shell import results
-from collsim.app.synthesis import synthesized
+from collsim.app.synthesis import synthesis_result
 from collsim.app.texts import say
 from collsim.locale import LANGUAGES
-from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
+from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.synthesis.personalized import SEARCHED_AS
-from collsim.synthesis.phases import PHASES
+from collsim.synthesis.search_phases import PHASES
 
 MESH = {"network": "fully_connected", "ranks": "4", "bandwidth": "25GB/s", "alpha": "0us", "nbytes": "4MB"}
 RUN = {"collective": "allgather", "algorithm": "allgather_ring", **MESH}
@@ -123,7 +123,7 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
 
 def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
-    synthesized.synthesize_for_run(
+    synthesis_result.synthesize_for_run(
         Choice(machine="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
         True,
         lambda stage, share: at.append(share),
@@ -135,20 +135,20 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_bar_has_a_word_for_each_phase_of_a_search(language):
-    assert set(synthesized.STAGES) == set(PHASES)
+    assert set(synthesis_result.STAGES) == set(PHASES)
     usual = say(language, "work.run")
-    assert all(say(language, f"work.{stage}") != usual for stage, _, _ in synthesized.STAGES.values())
-    ends = [begin + width for _, begin, width in synthesized.STAGES.values()]
+    assert all(say(language, f"work.{stage}") != usual for stage, _, _ in synthesis_result.STAGES.values())
+    ends = [begin + width for _, begin, width in synthesis_result.STAGES.values()]
     assert max(ends) < 0.85, "what comes after the search has its share"
 
 
 def test_what_is_told_of_a_search_is_said_under_the_bar(monkeypatch):
     monkeypatch.setattr(results, "t", lambda key, **values: say("en", key, **values))
     job = Computation(
-        build_job_key(synthesized.synthesize_for_run, (ONE_BOX, True)), synthesized.synthesize_for_run, 60.0
+        build_job_key(synthesis_result.synthesize_for_run, (ONE_BOX, True)), synthesis_result.synthesize_for_run, 60.0
     )
     job.began = time.monotonic() - 10
-    synthesized._create_reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
+    synthesis_result._create_reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
     assert results._describe_job(job).startswith("Timing the trees, whole and in pieces: about 60")
 
 
@@ -193,8 +193,8 @@ def test_an_alltoall_is_synthesized_beside_those_that_it_has():
 
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
-    monkeypatch.setattr(synthesized, "MOST_PLAYED", 2_000)
-    shown = synthesized.synthesize_for_run(
+    monkeypatch.setattr(synthesis_result, "MOST_PLAYED", 2_000)
+    shown = synthesis_result.synthesize_for_run(
         replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True
     )
     few, all_, time = shown.thinned
@@ -270,11 +270,11 @@ def test_a_dgx1_that_loses_an_nvlink_gets_a_schedule_that_beats_the_fallback_of_
 
 def test_a_question_cuts_a_cable_that_the_machine_can_lose_and_asks_for_a_new_schedule():
     choice = ONE_BOX
-    change = dict(list_questions(choice, edits.list_cables(choice)))["broken"]
+    change = dict(list_questions(choice, run_edits.list_cables(choice)))["broken"]
     assert (change.do, change.synthesize) == ("cut", True)
-    edits.build_changed_topology(choice, change)
+    run_edits.build_changed_topology(choice, change)
     star = Choice(machine="switch", ranks=4, nbytes="1MiB")
-    assert "broken" not in dict(list_questions(star, edits.list_cables(star))), (
+    assert "broken" not in dict(list_questions(star, run_edits.list_cables(star))), (
         "a switch with a cable less parts its ranks"
     )
 
@@ -306,13 +306,13 @@ def test_machines_offers_no_cable_without_which_a_rank_is_cut_off():
 
 def test_a_single_link_of_a_dgx_a100_is_a_twelfth_of_its_cable():
     choice, edit = Choice(nodes=1), Edit(gdr="same", cable="node0/gpu0~node0/nvswitch", do="one")
-    before, after = cs.machine("dgx-a100"), edits.build_changed_topology(choice, edit)
+    before, after = cs.machine("dgx-a100"), run_edits.build_changed_topology(choice, edit)
     link = next(i for i in range(len(before.links)) if before.link_name(i) == "node0/gpu0 → node0/nvswitch")
     assert after.links.bandwidth[link] == pytest.approx(before.links.bandwidth[link] * 11 / 12)
-    built = eval(edits.build_code(choice, edit)[1], {"cs": cs})
+    built = eval(run_edits.build_code(choice, edit)[1], {"cs": cs})
     assert built.links.bandwidth[link] == pytest.approx(after.links.bandwidth[link], rel=1e-9)
     single = Edit(gdr="same", cable="node0/gpu0~node0/gpu1", do="one")
-    gone = edits.build_changed_topology(Choice(machine="dgx-1v", nodes=1), single)
+    gone = run_edits.build_changed_topology(Choice(machine="dgx-1v", nodes=1), single)
     assert len(gone.links) == len(cs.machine("dgx-1v").links) - 2, "a cable of one link is broken with it"
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, messages, opened, players, unfolded
 
 from collsim.app.jobs.computation import Computation, Tab, build_job_key
-from collsim.app.jobs.engine import EngineLoader
+from collsim.app.jobs.engine_warmup import EngineLoader
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import compute_outcome
 from collsim.app.shell import results
@@ -84,7 +84,7 @@ def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.button(key="files_make").click().run()
     (job,) = under_way(slow)
-    assert job.key[0] == "collsim.app.scenario.files.build_file"
+    assert job.key[0] == "collsim.app.scenario.run_files.build_file"
     stop(at).click()
     at.run()
     assert job.is_stopped

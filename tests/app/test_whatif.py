@@ -17,15 +17,15 @@ from test_pages import address, explore, fine, messages, players, unfolded
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app.pages.whatif import edits
-from collsim.app.pages.whatif.edits import Edit
+from collsim.app.pages.whatif import run_edits
+from collsim.app.pages.whatif.run_edits import Edit
 from collsim.app.scenario import companions, snippets
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.custom_machine import pack_text
 from collsim.app.shell import results
 from collsim.cli import app
 from collsim.locale import LANGUAGES
-from collsim.viz.timeline.document import decode
+from collsim.viz.timeline.timeline_document import decode
 
 WHATIF = pair_page_texts("whatif")
 
@@ -87,7 +87,7 @@ def test_every_change_has_two_pictures_and_an_address(query, language):
     at = fine(opened(lang=language, **query))
     assert len(sent(at)["runners"]) == 2
     kept = {k: v for k, v in query.items() if k not in SMALL}
-    assert {k: v for k, v in kept.items() if k in edits.WORDS}.items() <= address(at).items()
+    assert {k: v for k, v in kept.items() if k in run_edits.WORDS}.items() <= address(at).items()
 
 
 def test_choosing_a_change_runs_it_and_writes_it_down():
@@ -116,7 +116,7 @@ def test_under_a_bar_the_last_pictures_keep_the_name_of_their_own_run(slow, monk
     at.selectbox(key="w_x_kind").set_value("cable").run()
     (job,) = slow._jobs.values()
     assert list_run_ids(at) == last
-    slow.cache.put(job.key, pickle.dumps(edits.change(*job.key[1])))
+    slow.cache.put(job.key, pickle.dumps(run_edits.change(*job.key[1])))
     fine(at.run())
     assert not set(list_run_ids(at)) & set(last)
 
@@ -155,27 +155,27 @@ def test_groups_that_a_place_does_not_have_are_told_of(language):
 
 
 def test_twice_the_bandwidth_of_every_cable_nearly_halves_a_large_ring():
-    found = edits.change(Choice(machine="switch", ranks=4, nbytes="256MiB"), Edit(kind="cable"))
+    found = run_edits.change(Choice(machine="switch", ranks=4, nbytes="256MiB"), Edit(kind="cable"))
     assert found.speedup == pytest.approx(2, rel=1e-3)
     assert found.tornado.iloc[0]["doubled"] == pytest.approx(0.5, abs=0.01)
     assert set(found.links["bytes"]) <= {0}
 
 
 def test_where_nothing_is_changed_no_link_stands_in_the_table():
-    assert edits.change(ONE, Edit()).links.empty
+    assert run_edits.change(ONE, Edit()).links.empty
 
 
 def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_elsewhere():
     choice = Choice(machine="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
-    assert "node0/gpu0~node0/gpu3" in edits.list_cables(choice)
-    found = edits.change(choice, Edit(cable="node0/gpu0~node0/gpu3", do="cut"))
+    assert "node0/gpu0~node0/gpu3" in run_edits.list_cables(choice)
+    found = run_edits.change(choice, Edit(cable="node0/gpu0~node0/gpu3", do="cut"))
     assert found.speedup < 1
     assert (found.links["bytes"] < 0).any()
     assert (found.links["bytes"] > 0).any()
 
 
 def test_round_robin_crosses_the_fabric_at_every_step_of_the_ring():
-    found = edits.change(Choice(nbytes="1MiB"), Edit(gdr="same", placement="round-robin"))
+    found = run_edits.change(Choice(nbytes="1MiB"), Edit(gdr="same", placement="round-robin"))
     assert found.crossings == (2, 16, 16)
     assert found.speedup < 1
 
@@ -187,7 +187,7 @@ HEALTHY = 6 * 252e-6
 
 
 def test_a_straggler_slows_every_step_of_a_ring():
-    found = edits.change(RING, Edit(gdr="same", straggler=2, how="slow2"))
+    found = run_edits.change(RING, Edit(gdr="same", straggler=2, how="slow2"))
     network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
     slowed = cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "25MB", engine="event", slow={2: 2})
     assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
@@ -197,41 +197,41 @@ def test_a_straggler_slows_every_step_of_a_ring():
     assert found.after.time == pytest.approx(slowed.time, rel=1e-9)
     assert "rank 2" in found.verdict[0]
     assert "busy 99.6" in found.verdict[0]  # 6 * 500 of 6 * 502 us, at the rate that it has
-    late = edits.change(RING, Edit(gdr="same", straggler=2, how="late1ms"))
+    late = run_edits.change(RING, Edit(gdr="same", straggler=2, how="late1ms"))
     assert late.after.time == pytest.approx(HEALTHY + 1e-3, rel=0.02)
 
 
 def test_other_traffic_shares_the_cables_it_crosses():
-    found = edits.change(RING, Edit(gdr="same", traffic="all"))
+    found = run_edits.change(RING, Edit(gdr="same", traffic="all"))
     # every rank sends 25 MB to the one across beside the run's 37.5 MB: 62.5 MB leave by each cable of 25 GB/s
     assert found.after.time == pytest.approx(2.5e-3, rel=0.02)
-    one = edits.change(RING, Edit(gdr="same", traffic="one"))
+    one = run_edits.change(RING, Edit(gdr="same", traffic="one"))
     assert HEALTHY < one.after.time < found.after.time * 1.001
     assert "(with 23.8 MiB of other traffic)" in found.verdict[0]  # all 25 MB of it
 
 
 def test_jitter_makes_a_distribution_that_is_the_same_every_time():
     edit = Edit(gdr="same", jitter="10us")
-    first, again = (edits.change(RING, edit) for _ in range(2))
-    assert len(first.times) == edits.RUNS == len(set(first.times))
+    first, again = (run_edits.change(RING, edit) for _ in range(2))
+    assert len(first.times) == run_edits.RUNS == len(set(first.times))
     assert first.times == again.times
     assert first.after.time == first.times[0]
     assert min(first.times) > HEALTHY
 
 
 def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_save():
-    en, zh = edits.change(RING, edits.PLAIN).verdict
+    en, zh = run_edits.change(RING, run_edits.PLAIN).verdict
     assert (
         "all links between the sockets"
-        in edits.change(Choice(machine="pcie-8gpu", nodes=1, nbytes="1MiB"), edits.PLAIN).verdict[0]
+        in run_edits.change(Choice(machine="pcie-8gpu", nodes=1, nbytes="1MiB"), run_edits.PLAIN).verdict[0]
     )
     # 4 * 2 directed cables are equally busy: one alone saves nothing, all of them 125 of 252 us
     assert "doubling this cable alone saves nothing; all the cables, 50" in en
     assert "毫无收益" in zh
-    found = edits.change(Choice(nbytes="64MiB"), edits.PLAIN).verdict[0]
+    found = run_edits.change(Choice(nbytes="64MiB"), run_edits.PLAIN).verdict[0]
     assert "node" in found
     assert "NVLink" in found.split(", nothing")[0]
-    staged = edits.change(Choice(nbytes="64MiB"), Edit()).verdict[0]
+    staged = run_edits.change(Choice(nbytes="64MiB"), Edit()).verdict[0]
     assert staged.startswith("PCIe ")
     assert not staged.startswith("PCIe PCIe")
 
@@ -248,7 +248,7 @@ def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_sa
 )
 def test_trouble_has_an_address_a_verdict_and_code(query, language):
     at = fine(opened(lang=language, **query))
-    assert {k: v for k, v in query.items() if k in edits.WORDS}.items() <= address(at).items()
+    assert {k: v for k, v in query.items() if k in run_edits.WORDS}.items() <= address(at).items()
     assert ("event" in words(at)) or query.get("engine") == "event"
     assert ("busy" if language == "en" else "在忙") in words(at)
     assert ("runs, seeds 0 to 99" in " ".join(m.value for m in at.markdown)) == ("jitter" in query and language == "en")
@@ -261,13 +261,13 @@ def test_trouble_has_an_address_a_verdict_and_code(query, language):
     "edit", [Edit(gdr="same", straggler=2, how="late1ms", traffic="all"), Edit(gdr="same", jitter="1us", straggler=1)]
 )
 def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
-    found = edits.change(RING, edit)
-    before = edits.choose_engine(RING, edit)
-    _, changed = edits.build_code(before, edit)
-    trouble = edits.build_conditions(RING, edit, 4)
+    found = run_edits.change(RING, edit)
+    before = run_edits.choose_engine(RING, edit)
+    _, changed = run_edits.build_code(before, edit)
+    trouble = run_edits.build_conditions(RING, edit, 4)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(snippets.write_change_python(before, changed, {}, trouble, edits.RUNS if edit.jitter else 0), names)
+        exec(snippets.write_change_python(before, changed, {}, trouble, run_edits.RUNS if edit.jitter else 0), names)
     assert (names["before"].time, names["after"].time) == pytest.approx((found.before.time, found.after.time), rel=1e-9)
     if edit.jitter:
         assert tuple(names["times"]) == pytest.approx(found.times, rel=1e-9)
@@ -279,22 +279,22 @@ def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
 
 
 def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
-    edit, _ = edits.ADDRESS.read({"cable": "a~b", "do": "cut"})
+    edit, _ = run_edits.ADDRESS.read({"cable": "a~b", "do": "cut"})
     assert edit == Edit(gdr="same", cable="a~b", do="cut")
-    assert edits.ADDRESS.read({"nodes": "4"}) == (Edit(), [])
+    assert run_edits.ADDRESS.read({"nodes": "4"}) == (Edit(), [])
 
 
 @pytest.mark.parametrize(
     "edit",
     [
         Edit(),
-        edits.PLAIN,
+        run_edits.PLAIN,
         Edit("on", "off", "pcie", "four", "a~b", "cut", "round-robin", 4, 3, "slow10", "1us", "one", "data"),
     ],
     ids=str,
 )
 def test_what_is_written_is_read_back(edit):
-    assert edits.ADDRESS.read(edits.ADDRESS.write(edit)) == (edit, [])
+    assert run_edits.ADDRESS.read(run_edits.ADDRESS.write(edit)) == (edit, [])
 
 
 HOSTILE = [
@@ -326,10 +326,10 @@ def test_a_hostile_address_gets_at_most_one_sentence_and_a_picture(query):
 
 def test_every_word_of_the_page_is_used():
     source = "".join(
-        (Path(edits.__file__).parents[2] / name).read_text()
-        for name in ("pages/whatif/whatif.py", "pages/whatif/edits.py", "shell/codebox.py")
+        (Path(run_edits.__file__).parents[2] / name).read_text()
+        for name in ("pages/whatif/whatif.py", "pages/whatif/run_edits.py", "shell/codebox.py")
     ).replace("'", '"')
-    known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
+    known = {*run_edits.SWITCHED, *run_edits.FACTORS, *run_edits.CABLE, *run_edits.STRAGGLERS}
     families = (
         "page.",
         "whatif.ask.",  # `cards`: one for each question
@@ -349,7 +349,7 @@ def test_every_word_of_the_page_is_used():
 def test_the_same_once_more_on_one_set_of_cables_takes_as_long_as_both():
     """A ring on a switch, both times the same chunks on the same cables: half the rate of each, so 6 steps of 500 and 2
     us."""
-    found = edits.change(RING, Edit(gdr="same", beside="again"))
+    found = run_edits.change(RING, Edit(gdr="same", beside="again"))
     assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
     assert found.after.time == pytest.approx(6 * 502e-6, rel=1e-6)
     assert [row[:2] for row in found.several.rows] == [("allreduce_ring", 4)] * 2
@@ -366,7 +366,7 @@ def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     assert companions.find_companions(place) == list(companions.BESIDE)
     assert companions.find_companions(cs.topology.switch(4)) == ["", "again"]
     choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="1MiB")
-    found = edits.change(choice, Edit(gdr="same", beside="data"))
+    found = run_edits.change(choice, Edit(gdr="same", beside="data"))
     assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
     assert found.speedup < 0.8
     assert found.after.time == found.several.rows[0][3]
@@ -378,7 +378,7 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     at = fine(opened(lang=language, **query))
     assert query.items() <= address(at).items()
     (player,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
-    found = edits.change(
+    found = run_edits.change(
         Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what)
     )
     assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.several.rows) > 1
@@ -402,16 +402,16 @@ def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_pag
     monkeypatch.chdir(tmp_path)
     choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))
     edit = Edit(gdr="same", beside=what, jitter=jitter)
-    found = edits.change(choice, edit)
-    before, place = edits.choose_engine(choice, edit), cs.machine("pcie-8gpu", nodes=2)
-    trouble = edits.build_conditions(choice, edit, 16)
+    found = run_edits.change(choice, edit)
+    before, place = run_edits.choose_engine(choice, edit), cs.machine("pcie-8gpu", nodes=2)
+    trouble = run_edits.build_conditions(choice, edit, 16)
     lines = companions.write_python(what, place)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        runs = edits.RUNS if jitter else 0
+        runs = run_edits.RUNS if jitter else 0
         exec(
             snippets.write_change_python(
-                before, edits.build_code(before, edit)[1], {"channels": 1}, trouble, runs, lines
+                before, run_edits.build_code(before, edit)[1], {"channels": 1}, trouble, runs, lines
             ),
             names,
         )

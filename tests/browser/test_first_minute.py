@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 import collsim as cs
 from collsim.units import format_bytes, format_time
-from collsim.viz.story.document import build_story_page
+from collsim.viz.story.story_document import build_story_page
 
 pytestmark = pytest.mark.browser
 

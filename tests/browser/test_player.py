@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 import collsim as cs
 from collsim.teach.breaking import break_it
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.hosts.page import build_standalone_page
-from collsim.viz.timeline.document import build_timeline, encode
+from collsim.viz.hosts.player_page import build_standalone_page
+from collsim.viz.timeline.timeline_document import build_timeline, encode
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ from sampling import sample
 
 import collsim as cs
 from collsim.viz.route.route import list_routes
-from collsim.viz.timeline.document import decode
+from collsim.viz.timeline.timeline_document import decode
 
 pytestmark = pytest.mark.browser
 

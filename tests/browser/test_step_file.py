@@ -86,12 +86,12 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own_in_both_languages(chromium, t
 
 
 def test_the_data_are_those_of_the_step_and_what_is_too_large_is_left_closed(trace, monkeypatch):
-    from collsim.viz.training import page
+    from collsim.viz.training import step_page
 
     whole = trace.animate().data
     assert set(whole["inside"]) == {row["name"] for row in whole["step"]["collectives"]}
     json.dumps(whole, allow_nan=False)
-    monkeypatch.setattr(page, "MOST_TRANSFERS", 10)
+    monkeypatch.setattr(step_page, "MOST_TRANSFERS", 10)
     assert set(trace.animate().data["inside"]) == {"buffers"}  # a chain of seven transfers; no ring is so small
 
 

@@ -7,7 +7,7 @@ import pytest
 from sampling import sample
 
 import collsim as cs
-from collsim.viz.training.document import build_step_document
+from collsim.viz.training.step_document import build_step_document
 
 pytestmark = pytest.mark.browser
 

@@ -16,6 +16,6 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        collsim.site, "build", lambda out, *_, **__: Site(Path(out), 1, 2, 3)
+        collsim.site, "build_site", lambda out, *_, **__: Site(Path(out), 1, 2, 3)
     )  # half a minute; others run it
     return tmp_path

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import collsim.lab.here as here
 from collsim.cli import app
-from collsim.cli.tables import plain
+from collsim.cli.output import plain
 
 
 def registered():

@@ -15,7 +15,7 @@ from collsim.site import build_site, write_slides, write_worksheet
 #: Command: the function that it calls, and the options that stand for something else.
 CALLS = {
     "run": (cs.simulate, {"load", "beside", "synthesize", "switches", "out"}),
-    "compare": (cs.compare, {"collective", "synthesize", "model", "batch", "micro_batch", "out"}),
+    "compare": (cs.compare, {"synthesize", "model", "batch", "micro_batch", "out"}),
     "predict": (cs.nccl.predict, {"out"}),
     "calibrate": (cs.analysis.calibrate, {"here", "out"}),
     "accuracy": (cs.nccl.evaluate_accuracy, set()),

@@ -29,7 +29,7 @@ def words():
     import collsim as cs
     from collsim.app.main import PAGES
     from collsim.app.pages.race import lineup
-    from collsim.app.pages.whatif import edits
+    from collsim.app.pages.whatif import run_edits
     from collsim.app.scenario import choice
     from collsim.dtypes import list_dtypes
     from collsim.topology.fabrics import FABRICS
@@ -41,8 +41,8 @@ def words():
         known |= dict.fromkeys(
             (choice.name_option_key(name) for name in algorithm.options), ("1", "2", "3", "8", "1024", "ring", "on")
         )
-    known |= {"then_gdr": edits.SWITCHED, "then_p2p": edits.SWITCHED, "factor": tuple(edits.FACTORS)}
-    known |= {"do": tuple(edits.CABLE), "how": tuple(edits.STRAGGLERS), "traffic": tuple(edits.TRAFFIC)}
+    known |= {"then_gdr": run_edits.SWITCHED, "then_p2p": run_edits.SWITCHED, "factor": tuple(run_edits.FACTORS)}
+    known |= {"do": tuple(run_edits.CABLE), "how": tuple(run_edits.STRAGGLERS), "traffic": tuple(run_edits.TRAFFIC)}
     known["algorithm"] = known["start"] = tuple(cs.algorithms())
     known["collective"] = tuple(cs.collectives())
     known["machine"] = known["place"] = (*cs.machines(), "own")

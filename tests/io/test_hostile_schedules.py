@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.io import load
-from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 FIELDS = ("ranks", "endpoints", "chunks", "slots", "root")
 SIGNED = [0, 1, 2, 3, 4, 5, 7, 8, -1, -2, -4, 63, 1000]

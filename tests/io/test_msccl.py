@@ -16,7 +16,7 @@ from sampling import cross, sample
 import collsim as cs
 from collsim.io import read_msccl, write_msccl
 from collsim.io.msccl.interpreter import COLLECTIVES
-from collsim.io.msccl.program import parse
+from collsim.io.msccl.msccl_program import parse
 from collsim.schedule import freeze
 from collsim.steps import Step, copy, reduce
 

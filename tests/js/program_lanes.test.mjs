@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { findMoment, stepMoment } from "../../collsim/viz/program/lanes.js";
+import { findMoment, stepMoment } from "../../collsim/viz/program/programlanes.js";
 
 const MOMENTS = [
   [0, "begin"],

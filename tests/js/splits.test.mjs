@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/splits/groups.js";
+import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/splits/splitgroups.js";
 import { numberFonts, topOfLevel } from "../../collsim/viz/splits/laneboxes.js";
 import { unitOfLanes } from "../../collsim/viz/splits/lanes.js";
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";

@@ -16,13 +16,13 @@ import {
   momentsOf,
   queueOf,
   rowsOf,
-} from "../../collsim/viz/training/geometry.js";
+} from "../../collsim/viz/training/stepgeometry.js";
 import { carriedAt, stackOf, standing, totalHeld } from "../../collsim/viz/training/hub.js";
 import { BUCKET_HUES } from "../../collsim/viz/player/model/look.js";
 import { hueOf } from "../../collsim/viz/transport/hues.js";
 import { RIVAL_WORDS } from "../../collsim/viz/training/rivalwords.js";
 import { joinedBoxes } from "../../collsim/viz/training/tracks.js";
-import { STEP_WORDS } from "../../collsim/viz/training/words.js";
+import { STEP_WORDS } from "../../collsim/viz/training/stepwords.js";
 
 const box = (stream, kind, bucket, t0, t1, more = {}) => ({
   lane: 0,

@@ -285,7 +285,7 @@ def test_the_token_stands_neither_on_the_command_line_nor_in_the_environment():
             seen.append(" ".join(one.cmdline()) + " ".join(one.environ().values()))
         crew.processes[0].kill()
 
-    import collsim.lab.run as door
+    import collsim.lab.real_run as door
 
     tokens, old = [], door.new_token
 

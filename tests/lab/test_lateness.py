@@ -8,8 +8,8 @@ import pytest
 import collsim as cs
 from collsim.lab.lateness import compare_steps, compute_lateness, find_delayed_runs, write_sentences
 from collsim.lab.prediction import MessageCost, predict_run
-from collsim.lab.ranks.network import ImitatedNetwork
-from collsim.lab.trace import Measurement, RealTrace, build_timing
+from collsim.lab.ranks.emulated_network import ImitatedNetwork
+from collsim.lab.real_trace import Measurement, RealTrace, build_timing
 
 ALPHA, RATE = 0.01, 1e7
 PLAN = cs.schedule("allreduce_ring", ranks=4)  # 6 steps
@@ -133,7 +133,7 @@ def test_the_lines_are_there_in_both_languages():
 
 
 def test_the_picture_s_document_has_a_box_for_each_rank_and_step():
-    from collsim.viz.real.document import build_lab_document
+    from collsim.viz.real.lab_document import build_lab_document
 
     trace = build_trace(np.arange(1, 7) * 1e-3, calibrated=MessageCost(ALPHA, RATE))
     document = build_lab_document(trace.predicted, trace)

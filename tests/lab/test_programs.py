@@ -8,7 +8,7 @@ from sampling import sample
 from threads import by_threads, same_bits
 
 import collsim as cs
-from collsim.lab.ranks.network import ImitatedNetwork
+from collsim.lab.ranks.emulated_network import ImitatedNetwork
 from collsim.replay import replay_with
 
 N = range(2, 9)
@@ -87,7 +87,7 @@ def test_two_ranks_that_swap_a_slot_send_what_they_had_before():
 
 
 def test_a_slot_is_read_before_it_is_written_in_the_same_step():
-    from collsim.lab.ranks.program import build_programs
+    from collsim.lab.ranks.endpoint_program import build_programs
     from collsim.replay import mark_initial_slots
 
     plan = cs.schedule("allreduce_recursive_doubling", ranks=4)

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.lab import launch, rank_steps, step
+from collsim.lab.ranks.emulated_network import ImitatedNetwork
+from collsim.lab.ranks.endpoint_program import Move, RankProgram
 from collsim.lab.ranks.exchange import Exchange
-from collsim.lab.ranks.network import ImitatedNetwork
 from collsim.lab.ranks.nic import RankNic
-from collsim.lab.ranks.program import Move, RankProgram
 from collsim.lab.ranks.wire import PeerWire
 from collsim.train.workload.model import Layer, Model
 from collsim.train.workload.step_graph import StepTask, TrainingStep

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import collsim as cs
+from collsim.lab.ranks.emulated_network import Bucket, ImitatedNetwork
+from collsim.lab.ranks.endpoint_program import build_programs
 from collsim.lab.ranks.exchange import Exchange
-from collsim.lab.ranks.network import Bucket, ImitatedNetwork
 from collsim.lab.ranks.nic import Outgoing, RankNic
-from collsim.lab.ranks.program import build_programs
 from collsim.lab.ranks.wire import DATA, Frame, PeerWire
 from collsim.replay import mark_initial_slots
 

@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 
+from collsim.lab.ranks.emulated_network import ImitatedNetwork
+from collsim.lab.ranks.endpoint_program import build_programs
 from collsim.lab.ranks.exchange import Exchange
-from collsim.lab.ranks.network import ImitatedNetwork
 from collsim.lab.ranks.nic import RankNic
-from collsim.lab.ranks.program import build_programs
 from collsim.lab.ranks.wire import PeerWire
 from collsim.replay import mark_initial_slots
 

@@ -22,9 +22,9 @@ from collsim.analysis.run_facts import RunFacts
 from collsim.lessons.chapters import SECTIONS
 from collsim.locale import LANGUAGES
 from collsim.viz.pictures import plots
-from collsim.viz.sentences.causes import describe_bottleneck
+from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.sentences.narration import narrate
-from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 assert LANGUAGES == ("en", "zh", "xx")
 small = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB")

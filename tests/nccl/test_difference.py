@@ -12,7 +12,7 @@ from collsim import nccl
 from collsim.cli import app
 from collsim.nccl.difference import EVIDENCE, FAR, compute_stated_time, compute_terms, find_large_difference
 from collsim.nccl.model import links
-from collsim.nccl.model.timing import compute_byte_time, compute_time
+from collsim.nccl.model.algorithm_time import compute_byte_time, compute_time
 from collsim.nccl.predicted_schedule import predict_and_simulate as simulated
 
 

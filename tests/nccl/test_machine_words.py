@@ -7,7 +7,7 @@ from sampling import sample
 
 from collsim.errors import CollsimError
 from collsim.nccl import parse_facts, predict
-from collsim.nccl.machine.facts import parse_launch
+from collsim.nccl.machine.machine_facts import parse_launch
 from collsim.nccl.machine.machine_words import parse_network
 from collsim.nccl.nccl_prediction import BUSBW
 

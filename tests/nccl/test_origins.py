@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from accuracy import origins
 
-from collsim.nccl.machine.facts import GPUS
+from collsim.nccl.machine.machine_facts import GPUS
 from collsim.nccl.model import links
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))

@@ -10,8 +10,7 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import Facts, build_communicator, parse_facts, predict, predict_choices
-from collsim.nccl.model.links import MEASURED
-from collsim.nccl.model.timing import (
+from collsim.nccl.model.algorithm_time import (
     Call,
     compute_byte_time,
     compute_channel_rate,
@@ -20,6 +19,7 @@ from collsim.nccl.model.timing import (
     compute_net_rate,
     get_tree_load,
 )
+from collsim.nccl.model.links import MEASURED
 from collsim.nccl.nccl_prediction import BUSBW
 
 GIB, MIB, KIB = 2**30, 2**20, 2**10

@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.rank_engine.provenance import make_contents
 from collsim.schedule import freeze
 
-from .test_timing import RING, WHOLE
+from .test_program_timing import RING, WHOLE
 
 HEAD = "import torch\nimport torch.distributed as dist\n"
 LIBRARY = [

@@ -14,12 +14,12 @@ from pathlib import Path
 def main() -> None:
     """Read a job, answer it."""
     sys.path[:0] = sys.argv[1:]
-    from collsim.sandbox import Isolation, Limits, process
+    from collsim.sandbox import Isolation, Limits, sandbox_launcher
     from collsim.sandbox.attempt import read_attempt
     from collsim.sandbox.handins import File
     from collsim.sandbox.jobs import BoxTask
-    from collsim.sandbox.process import run_sandboxed
     from collsim.sandbox.produce import Wanted
+    from collsim.sandbox.sandbox_launcher import run_sandboxed
 
     job = json.load(sys.stdin)
     if job.get("ask"):
@@ -27,7 +27,7 @@ def main() -> None:
 
         print(json.dumps([detect_isolation(), isolation._can_run_bubblewrap()]))
         return
-    process._START += f"  # {job['mark']}"
+    sandbox_launcher._START += f"  # {job['mark']}"
     limits, wanted = Limits(**job["limits"]), Wanted("broadcast", (2,))
     codes = {name: code.replace("$SERVER", str(os.getpid())) for name, code in job["attempts"].items()}
     files = [File(f"a{number}.py", code.encode()) for number, code in enumerate(codes.values())]

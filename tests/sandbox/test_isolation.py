@@ -10,12 +10,21 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.sandbox import Isolation, Limits, NoIsolation, isolation, landlock, own, process, syscalls
+from collsim.sandbox import (
+    Isolation,
+    Limits,
+    NoIsolation,
+    custom_function,
+    isolation,
+    landlock,
+    sandbox_launcher,
+    syscalls,
+)
 from collsim.sandbox.attempt import read_attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import FINDING, BoxTask
-from collsim.sandbox.process import run_sandboxed
 from collsim.sandbox.produce import Wanted
+from collsim.sandbox.sandbox_launcher import run_sandboxed
 from collsim.teach import exercise, grade
 from collsim.teach.exercises import grading
 
@@ -77,7 +86,7 @@ def test_nothing_runs_allow_unsandboxed_unless_somebody_agreed(monkeypatch):
     def never(*_, **__):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(process.subprocess, "Popen", never)
+    monkeypatch.setattr(sandbox_launcher.subprocess, "Popen", never)
     with pytest.raises(NoIsolation, match="allow_unsandboxed=True"):
         run_sandboxed([File("a.py", CODE)], [TASK], Limits(), isolation=Isolation.NONE)
 
@@ -112,12 +121,12 @@ def test_grading_and_checking_say_that_there_is_no_isolation(monkeypatch, tmp_pa
     (tmp_path / "anna.py").write_bytes(CODE)
     with pytest.raises(cs.CollsimError, match="--no-sandbox"):
         grade(tmp_path)
-    monkeypatch.setattr(own.syscalls, "has_seccomp", lambda: False)
-    own._warn_once.cache_clear()
-    with pytest.warns(own.OpenGround, match="all that you may"):
+    monkeypatch.setattr(custom_function.syscalls, "has_seccomp", lambda: False)
+    custom_function._warn_once.cache_clear()
+    with pytest.warns(custom_function.OpenGround, match="all that you may"):
         assert exercise("broadcast-to-all").check(broadcast).passed
     with warnings.catch_warnings():
-        warnings.simplefilter("error", own.OpenGround)
+        warnings.simplefilter("error", custom_function.OpenGround)
         exercise("broadcast-to-all").check(broadcast)
 
 
@@ -145,7 +154,7 @@ def test_a_learners_own_function_writes_and_starts_nothing_but_reads_what_they_m
 def test_a_child_whose_reader_has_gone_ends_without_doing_its_job():
     ours, theirs = os.pipe()
     os.close(ours)
-    command = [sys.executable, "-c", "from collsim.sandbox.child import main; main()"]
+    command = [sys.executable, "-c", "from collsim.sandbox.student_process import main; main()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs) as child:  # no job ever comes
         os.close(theirs)
         assert child.wait(60) == 0

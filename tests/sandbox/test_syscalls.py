@@ -9,8 +9,8 @@ import pytest
 
 from collsim.sandbox import syscalls
 from collsim.sandbox.isolation import Isolation, enter_sandbox
-from collsim.sandbox.limits import Limits
-from collsim.sandbox.process import run_forked
+from collsim.sandbox.resource_limits import Limits
+from collsim.sandbox.sandbox_launcher import run_forked
 
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),

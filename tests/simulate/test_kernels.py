@@ -10,11 +10,11 @@ import pytest
 import collsim
 
 pytest.importorskip("numba")
-TABLES = Path(collsim.__file__).parent / "simulate" / "kernels" / "tables.py"
-CALLED = "from __future__ import annotations\nfrom .tables import compile_inner\n\n@compile_inner\ndef called(x: int) -> int:\n    return x + {}\n"
+TABLES = Path(collsim.__file__).parent / "simulate" / "kernels" / "kernel_records.py"
+CALLED = "from __future__ import annotations\nfrom .kernel_records import compile_inner\n\n@compile_inner\ndef called(x: int) -> int:\n    return x + {}\n"
 CALLER = """from __future__ import annotations
 from .called import called
-from .tables import compile_kernel
+from .kernel_records import compile_kernel
 
 @compile_kernel
 def caller(x: int) -> int:
@@ -27,7 +27,7 @@ def test_a_kernel_in_the_cache_is_made_again_when_one_that_it_calls_in_another_f
     room = tmp_path / "room"
     room.mkdir()
     (room / "__init__.py").touch()
-    (room / "tables.py").write_text(TABLES.read_text())
+    (room / "kernel_records.py").write_text(TABLES.read_text())
     (room / "caller.py").write_text(CALLER)
     answers = []
     for more in (1, 1, 2):
@@ -47,9 +47,9 @@ def test_a_kernel_in_the_cache_is_made_again_when_one_that_it_calls_in_another_f
 def test_compiled_an_index_is_taken_as_it_is_and_never_counts_from_the_end():
     """numba asks at every access; that it does not is a quarter of the engine's speed."""
     code = (
-        "from __future__ import annotations\nimport numpy as np\nfrom collsim.simulate.kernels import tables\n"
+        "from __future__ import annotations\nimport numpy as np\nfrom collsim.simulate.kernels import kernel_records\n"
         "def at(values: Ints, i: int) -> int:\n    return values[i]\n"
-        "values = np.array([7, 8, 9], np.int32)\nprint(tables.compile_kernel(at)(values[1:], -1))"
+        "values = np.array([7, 8, 9], np.int32)\nprint(kernel_records.compile_kernel(at)(values[1:], -1))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=TABLES.parents[3], capture_output=True, text=True, check=True

@@ -9,9 +9,9 @@ from sampling import cross
 import collsim as cs
 from collsim.site import write_worksheet
 from collsim.teach.quiz.worksheet import draw_plan, find_ring_orders
-from collsim.viz.pictures import worksheet
-from collsim.viz.pictures.still import CHINESE, find_fonts
-from collsim.viz.pictures.worksheet import Item, draw_pdf, wrap_text
+from collsim.viz.pictures import worksheet_pdf
+from collsim.viz.pictures.machine_picture import CHINESE, find_fonts
+from collsim.viz.pictures.worksheet_pdf import Item, draw_pdf, wrap_text
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "64MiB")
 
@@ -21,7 +21,7 @@ def has_chinese():
 
 
 def test_without_a_chinese_font_the_way_out_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(worksheet, "CHINESE", ("No Such Font",))
+    monkeypatch.setattr(worksheet_pdf, "CHINESE", ("No Such Font",))
     with pytest.raises(cs.CollsimError, match="Markdown"):
         write_worksheet(TRACE, tmp_path / "x.pdf", language="zh")
 

@@ -86,7 +86,7 @@ def test_a_table_for_a_spreadsheet_holds_no_formula(tmp_path):
 
 SLEEPERS = """
 import os, time, sys
-from collsim.sweep.run import _open_workers
+from collsim.sweep.sweep_runner import _open_workers
 with _open_workers() as (pool, _):
     print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)
     for _ in range(4):

@@ -103,9 +103,9 @@ def test_every_kind_of_table_holds_what_sweep_returns(tmp_path, engine):
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "json", "sqlite"])
 def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, suffix, monkeypatch):
-    from collsim.sweep import run
+    from collsim.sweep import sweep_runner
 
-    monkeypatch.setattr(run, "run_scenarios", lambda work: pytest.fail("it ran"))
+    monkeypatch.setattr(sweep_runner, "run_scenarios", lambda work: pytest.fail("it ran"))
     folder = tmp_path / f"x.{suffix}"
     folder.mkdir()
     for place in (folder, tmp_path / "none" / f"x.{suffix}", f"/proc/x.{suffix}"):
@@ -158,17 +158,17 @@ def test_the_id_knows_the_inputs():
 
 
 def test_a_worker_that_dies_takes_only_its_own_scenarios_with_it(monkeypatch):
-    from collsim.sweep import run
+    from collsim.sweep import sweep_runner
 
-    parent, simulate = os.getpid(), run.simulate
+    parent, simulate = os.getpid(), sweep_runner.simulate
 
     def deadly(plan, *rest, **options):
         if plan.options.get("channels") == 3 and os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
         return simulate(plan, *rest, **options)
 
-    monkeypatch.setattr(run, "simulate", deadly)  # forked workers inherit it
-    monkeypatch.setattr(run, "_ALONE", 0.0)
+    monkeypatch.setattr(sweep_runner, "simulate", deadly)  # forked workers inherit it
+    monkeypatch.setattr(sweep_runner, "_ALONE", 0.0)
     frame = cs.sweep("allreduce", [("allreduce_ring", {"channels": [1, 2, 3, 4, 5]})], "switch(4)", ["1KiB", "1MiB"])
     dead = frame.options == '{"channels": 3}'
     assert frame[dead].error.str.contains("died").all()

@@ -15,7 +15,7 @@ from collsim.cli import app
 from collsim.sweep import read_plan
 from collsim.sweep.scenario import list_scenarios
 from collsim.sweep.schema import build_plan_schema
-from collsim.sweep.steps import list_steps
+from collsim.sweep.step_sweep import list_steps
 from collsim.units import SIZE
 
 ROOT = Path(__file__).parents[2]

@@ -84,8 +84,8 @@ def test_the_clock_of_the_matching_is_that_of_the_event_engine():
     """On a network of ranks alone every pair has a link of its own, so nothing is shared: both say the same."""
     network = cs.topology.torus(3, 3)
     from collsim.collective import get_collective
+    from collsim.synthesis.alltoall_rates import find_pairs
     from collsim.synthesis.greedy import match_chunks
-    from collsim.synthesis.rates import find_pairs
 
     found = find_pairs(network, 9)
     rate = network.links.bandwidth

@@ -3,7 +3,7 @@
 import pytest
 
 import collsim as cs
-from collsim.sweep import close_gap, closing
+from collsim.sweep import close_gap, gap_closing
 from collsim.synthesis import report
 from collsim.synthesis.library_algorithms import has_reducing_switch
 
@@ -59,8 +59,8 @@ def test_a_switch_that_says_nothing_of_itself_does_not_reduce(network):
 
 def test_an_algorithm_of_the_library_is_timed_once_for_the_search_and_the_race(monkeypatch):
     """Runs of the event engine: those of the search, one of what was found, and one without alphas for each gap."""
-    run, timed = closing.simulate, []
-    monkeypatch.setattr(closing, "simulate", lambda made, *a, **o: (timed.append(made.name), run(made, *a, **o))[1])
+    run, timed = gap_closing.simulate, []
+    monkeypatch.setattr(gap_closing, "simulate", lambda made, *a, **o: (timed.append(made.name), run(made, *a, **o))[1])
     race = close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low")
     assert set(race.runs) == {"synthesized", "ring", "tree"}
     assert timed == ["synthesized_allgather"]

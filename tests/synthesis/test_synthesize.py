@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.synthesis import report, solver
-from collsim.synthesis.phases import PHASES
+from collsim.synthesis.search_phases import PHASES
 
 
 def test_the_result_is_an_ordinary_schedule():

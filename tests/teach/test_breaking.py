@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.collective import get_collective
 from collsim.teach import break_it
 from collsim.teach.breaking import BREAKAGES
-from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 RING = cs.simulate(
     cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"), "64MiB"

@@ -13,7 +13,7 @@ import pytest
 from solutions import solution
 
 import collsim as cs
-from collsim.sandbox import Isolation, Limits, NoIsolation, detect_isolation, process
+from collsim.sandbox import Isolation, Limits, NoIsolation, detect_isolation, sandbox_launcher
 from collsim.teach import exercise, grade, list_exercises, summarize
 from collsim.teach.exercises import grading
 
@@ -358,8 +358,8 @@ PLAIN = "import os, sys; del os.fork; sys.modules['resource'] = None; "
 
 @pytest.fixture
 def plain(monkeypatch):
-    monkeypatch.setattr(process, "_START", PLAIN + process._START)
-    for module in (grading, process):
+    monkeypatch.setattr(sandbox_launcher, "_START", PLAIN + sandbox_launcher._START)
+    for module in (grading, sandbox_launcher):
         monkeypatch.setattr(module, "detect_isolation", lambda: Isolation.NONE)
 
 

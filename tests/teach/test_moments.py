@@ -4,7 +4,7 @@ import pytest
 
 import collsim as cs
 from collsim.analysis.run_facts import RunFacts
-from collsim.teach.quiz.moments import list_step_questions
+from collsim.teach.quiz.moment_questions import list_step_questions
 
 PLACE = cs.machine("dgx-a100", nodes=2)
 SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")

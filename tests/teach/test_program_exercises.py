@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.sandbox import Isolation, detect_isolation
 from collsim.sandbox.attempt import Ended
 from collsim.sandbox.frames import Kind, build_frame
-from collsim.sandbox.limits import Limits
+from collsim.sandbox.resource_limits import Limits
 from collsim.teach.exercises.program_exercise import judge_ended
 from collsim.teach.exercises.tasks import PROGRAMS
 

@@ -7,8 +7,8 @@ import pytest
 
 import collsim as cs
 from collsim.teach import questions
-from collsim.teach.quiz.splits import SPLIT_ASKERS
-from collsim.teach.quiz.steps import STEP_ASKERS, QuestionStep
+from collsim.teach.quiz.split_questions import SPLIT_ASKERS
+from collsim.teach.quiz.step_questions import STEP_ASKERS, QuestionStep
 
 BOX = cs.machine("dgx-a100")
 SWITCH = cs.topology.switch(16, bandwidth="3GB/s", alpha="50us")

@@ -6,7 +6,7 @@ import pytest
 
 import collsim as cs
 from collsim.errors import TopologyError
-from collsim.nccl.machine.facts import GA102_LINK_GBPS, NVLINK_GBPS
+from collsim.nccl.machine.machine_facts import GA102_LINK_GBPS, NVLINK_GBPS
 from collsim.topology.cables import GA102_SM, NICS, build_xgmi
 from collsim.topology.parts.gpus import GPUS, find_gpu_name, find_model, find_nearest_model
 

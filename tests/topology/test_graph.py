@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.topology.figures import ImplausibleFigure
+from collsim.topology.cable_figures import ImplausibleFigure
 
 
 def cycle(n):

@@ -4,7 +4,7 @@ import pytest
 from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
-from collsim.nccl.machine.facts import Facts
+from collsim.nccl.machine.machine_facts import Facts
 from collsim.nccl.tuner_graphs import get_socket_bandwidth
 from collsim.topology.parts.sockets import (
     PROCESSORS,

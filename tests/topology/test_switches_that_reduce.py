@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.pages.race import lineup
-from collsim.app.pages.whatif import edits
+from collsim.app.pages.whatif import run_edits
 from collsim.app.scenario import outcome, snippets
 from collsim.app.scenario.choice import from_query, to_query
 from collsim.cli import app
@@ -242,7 +242,7 @@ def test_every_interface_refuses_with_the_same_sentence(place):
     assert sentence in " ".join(done.stderr.split())
     choice, complaints = from_query({"algorithm": name, "nbytes": "1MiB", **query})
     assert complaints == []
-    for page in (outcome.compute_outcome, lineup.run, lambda choice: edits.change(choice, edits.PLAIN)):
+    for page in (outcome.compute_outcome, lineup.run, lambda choice: run_edits.change(choice, run_edits.PLAIN)):
         with pytest.raises(cs.TopologyError, match=sentence):
             page(choice)
     table = outcome.compare(replace(choice, algorithms=(name, "allreduce_ring"), sizes="1MiB:2MiB:2"))

@@ -99,7 +99,7 @@ def test_a_value_that_cannot_be_is_named_in_a_product_too(text, says):
                                      {"replicate": 2}, {"reduce_dtype": "float32"}])  # fmt: skip
 def test_formulas_of_fsdp_are_what_its_steps_send_and_gather(options):
     """(n − 1)/n of all gathers and reductions, and two blocks (or one, or all) beside the root."""
-    from collsim.viz.splits.lanes import build_sharding_runner
+    from collsim.viz.splits.pipeline_document import build_sharding_runner
 
     t = step(cs.fsdp(**options))
     figures = {row["name"]: row for row in build_sharding_runner("x", t)["figures"]}

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app.pages.train import steps
+from collsim.app.pages.train import step_scenarios
 from collsim.app.pages.train.training_choice import TrainingChoice
 from collsim.cli import app
 from collsim.train.timing import time_alone
@@ -52,7 +52,7 @@ def open_page(model, machine, parallel, micro_batch, interference):
     text = "" if interference is None else str(interference)
     place = {"machine": machine, "nodes": 2, "way": parallel}
     choice = TrainingChoice(model=model, samples=micro_batch, interference=text, dtype="float32", **place)
-    return steps.compute_step(choice).figures
+    return step_scenarios.compute_step(choice).figures
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -95,7 +95,7 @@ def test_beyond_a_few_nodes_a_box_stands_for_each():
 
 def test_chinese_words():
     cards = cs.machine("dgx-a100", nodes=2).draw(language="zh")
-    from collsim.viz.pictures.still import CHINESE, find_fonts
+    from collsim.viz.pictures.machine_picture import CHINESE, find_fonts
 
     if any(name in CHINESE for name in find_fonts("zh")):
         assert any("节点" in text for text in texts(cards))
@@ -104,17 +104,17 @@ def test_chinese_words():
 def test_a_font_that_was_installed_after_matplotlib_wrote_its_list_is_found(monkeypatch):
     from matplotlib import font_manager
 
-    from collsim.viz.pictures import still
+    from collsim.viz.pictures import machine_picture
 
     late = next(f for f in font_manager.fontManager.ttflist if f.name == "DejaVu Serif")
     before = [f for f in font_manager.fontManager.ttflist if f.name != late.name]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", before)
     monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [late.fname, __file__])
-    monkeypatch.setattr(still, "CHINESE", (late.name,))
-    still._register_new_fonts.cache_clear()
-    assert late.name not in still.find_fonts("en")
-    assert late.name in still.find_fonts("zh")
-    still._register_new_fonts.cache_clear()
+    monkeypatch.setattr(machine_picture, "CHINESE", (late.name,))
+    machine_picture._register_new_fonts.cache_clear()
+    assert late.name not in machine_picture.find_fonts("en")
+    assert late.name in machine_picture.find_fonts("zh")
+    machine_picture._register_new_fonts.cache_clear()
 
 
 def test_another_language_is_refused():

@@ -8,7 +8,7 @@ import pytest
 
 import collsim as cs
 from collsim.display.markup import bind_units
-from collsim.viz.hosts import figures
+from collsim.viz.hosts import notebook_tables
 
 
 class Read(HTMLParser):
@@ -113,7 +113,7 @@ def test_names_of_a_strangers_are_text():
     plan = cs.algorithm("broadcast", name=name)(steps)(2)
     assert escape(name) in plan._repr_html_()
     assert "<script" not in plan._repr_html_()
-    assert "<script" not in figures.format_printed_trace(f"a {name}\n{name} {name}")
+    assert "<script" not in notebook_tables.format_printed_trace(f"a {name}\n{name} {name}")
 
 
 def test_the_package_shows_no_html_machinery_before_it_is_asked():

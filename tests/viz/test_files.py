@@ -15,7 +15,7 @@ from collsim.topology import machine
 from collsim.viz import animate
 from collsim.viz.pictures import film, plots
 from collsim.viz.pictures.film import Film
-from collsim.viz.timeline.document import build_timeline, decode
+from collsim.viz.timeline.timeline_document import build_timeline, decode
 
 _MEGABYTE = 1_000_000
 

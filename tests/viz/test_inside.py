@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 
 def build_trace(algorithm, machine, nodes, **options):

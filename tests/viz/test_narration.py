@@ -12,10 +12,10 @@ from collsim import registry
 from collsim.analysis.run_facts import RunFacts
 from collsim.errors import CollsimError
 from collsim.topology import machine
-from collsim.viz.sentences.causes import describe_bottleneck
 from collsim.viz.sentences.names import name_endpoint, name_ranks
 from collsim.viz.sentences.narration import narrate
-from collsim.viz.timeline.phases import list_phases
+from collsim.viz.sentences.time_sentences import describe_bottleneck
+from collsim.viz.timeline.schedule_phases import list_phases
 
 
 def narrate_run(name, topology, nbytes="64MiB", **options):

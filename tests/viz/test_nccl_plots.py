@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 import collsim as cs
 from collsim import nccl
 from collsim.viz.pictures import nccl_plots as plots
-from collsim.viz.pictures.still import choose_language
+from collsim.viz.pictures.machine_picture import choose_language
 
 MACHINE = cs.machine("dgx-a100", nodes=2)
 

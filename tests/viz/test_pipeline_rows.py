@@ -9,8 +9,8 @@ import pytest
 from collsim.lessons.chapters import SECTIONS
 from collsim.train import pipeline, time_schedules
 from collsim.train.pipelines import SCHEDULES
-from collsim.viz.splits.lanes import build_pipeline_runner
-from collsim.viz.splits.still import build_pipeline_picture
+from collsim.viz.splits.pipeline_document import build_pipeline_runner
+from collsim.viz.splits.pipeline_picture import build_pipeline_picture
 
 ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -79,7 +79,7 @@ def test_a_comparison_draws_both_runs(trace):
 )
 @pytest.mark.filterwarnings("ignore:no Chinese font")
 def test_labels_are_in_the_language_asked_for(trace, table, draw, english, chinese):
-    from collsim.viz.pictures.still import choose_language
+    from collsim.viz.pictures.machine_picture import choose_language
 
     assert english in words_of(draw(trace, table, "en"))
     expected = chinese if choose_language("zh") == "zh" else english

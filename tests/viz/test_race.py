@@ -3,8 +3,8 @@
 import pytest
 
 import collsim as cs
-from collsim.viz.race.race import build_course, build_runner
-from collsim.viz.timeline.document import decode
+from collsim.viz.race.race_document import build_course, build_runner
+from collsim.viz.timeline.timeline_document import decode
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,14 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.units import parse_bandwidth
-from collsim.viz.story.document import ALGORITHMS, BUCKETS, RANKS, build_story_document, build_story_page, encode_story
+from collsim.viz.story.story_document import (
+    ALGORITHMS,
+    BUCKETS,
+    RANKS,
+    build_story_document,
+    build_story_page,
+    encode_story,
+)
 
 MIB = 2**20
 

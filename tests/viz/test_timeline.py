@@ -11,8 +11,15 @@ import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.topology import machine
 from collsim.topology.spec import parse_topology
-from collsim.viz.pictures.still import compute_shares
-from collsim.viz.timeline.document import SCHEMA, build_encoded_timeline, build_timeline, decode, dump_json, encode
+from collsim.viz.pictures.machine_picture import compute_shares
+from collsim.viz.timeline.timeline_document import (
+    SCHEMA,
+    build_encoded_timeline,
+    build_timeline,
+    decode,
+    dump_json,
+    encode,
+)
 from collsim.viz.timeline.timeline_types import (
     LinkRow,
     LogicalView,

@@ -7,8 +7,8 @@ import pytest
 import collsim as cs
 from collsim.errors import ScheduleError
 from collsim.schedule import freeze
-from collsim.viz.timeline.document import build_timeline, dump_json
 from collsim.viz.timeline.mistake import find_mistake
+from collsim.viz.timeline.timeline_document import build_timeline, dump_json
 
 REDUCE = [cs.reduce(1, 0, 0), cs.reduce(2, 0, 0)]
 

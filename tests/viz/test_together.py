@@ -9,7 +9,7 @@ import pytest
 import collsim as cs
 from collsim.schedule import freeze
 from collsim.steps import copy
-from collsim.viz.timeline.document import build_timeline, together
+from collsim.viz.timeline.timeline_document import build_timeline, together
 
 RATE = 25e9
 

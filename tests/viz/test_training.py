@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 import collsim as cs
-from collsim.viz.training.document import (
+from collsim.viz.training.step_document import (
     KINDS,
     build_step_document,
     describe_patterns,

@@ -5,7 +5,7 @@ import pytest
 import collsim as cs
 from collsim.errors import TopologyError
 from collsim.viz.route.route import list_routes
-from collsim.viz.timeline.document import decode
+from collsim.viz.timeline.timeline_document import decode
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
 from collsim.teach.quiz.question import Question
 
-from ..scenario.address import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import Choice
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology, compute_outcome, estimate_outcome

@@ -61,10 +61,10 @@ def make() -> None:
     """Make the frames; takes a second or two, most of it to load what draws the pages."""
     from collsim.display.palette import FONT, TOKENS
     from collsim.viz.hosts.bundle import read_bundle
-    from collsim.viz.hosts.page import encode_inline_json
+    from collsim.viz.hosts.player_page import encode_inline_json
 
     from ..scenario.choice import Choice
-    from ..scenario.simple import run_name, run_simple, use_all_channels, use_single_channel
+    from ..scenario.simple_run import run_name, run_simple, use_all_channels, use_single_channel
     from ..shell.look import draw_logo
 
     choice = use_all_channels(Choice())

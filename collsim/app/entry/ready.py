@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 
-from ..jobs.engine import ENGINE
+from ..jobs.engine_warmup import ENGINE
 from . import first_frame
 
 _LONG = 3.0  # seconds after which the terminal says what took them

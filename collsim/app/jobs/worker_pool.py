@@ -14,8 +14,8 @@ from typing import Any, get_args
 from streamlit import runtime
 
 from ..server import register_shutdown
+from ..server.client_usage import ClientUsage
 from ..server.clients import LOCAL
-from ..server.usage import ClientUsage
 from .computation import Computation, JobKey, QueueName, Tab, TooManyJobs, WorkerDied, build_job_key
 from .result_cache import ResultCache
 from .worker import Answer

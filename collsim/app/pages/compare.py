@@ -19,10 +19,10 @@ from collsim.display.palette import SERIES
 from collsim.errors import CollsimError
 from collsim.files import format_csv
 from collsim.simulate.variants import VariantSearch
-from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
+from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from ..scenario.address import write_size
+from ..scenario.address_parameters import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces, write_sentence
 from ..scenario.outcome import Crossing, build_topology, compare, estimate_compare, find_crossings, list_compared
@@ -38,7 +38,7 @@ from ..shell.results import get_latest
 from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, t
 from ..shell.sidebar import draw_sidebar
 from ..synthesis.box import offer
-from ..synthesis.synthesized import estimate_for_run, explain_synthesis
+from ..synthesis.synthesis_result import estimate_for_run, explain_synthesis
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart

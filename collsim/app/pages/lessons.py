@@ -11,12 +11,12 @@ import streamlit as st
 from collsim.display.markup import escape_markdown, escape_text
 from collsim.locale import Text
 from collsim.teach.quiz.question import Question
-from collsim.viz.timeline.document import build_encoded_timeline
+from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import LanePicture, Lesson
 from ..classroom import question_html
-from ..scenario.address import Complaint, PageAddress, Word
+from ..scenario.address_parameters import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..shell.address import get_remembered, leave, remember
 from ..shell.notes import complain, draw_note, draw_part, format_title

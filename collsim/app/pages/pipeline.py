@@ -12,9 +12,9 @@ from collsim.train import PipelineTiming, time_schedules
 from collsim.train.pipelines import SCHEDULES
 from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.splits.lanes import build_pipeline_runner
+from collsim.viz.splits.pipeline_document import build_pipeline_runner
 
-from ..scenario.address import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..scenario.mistakes import write_sentence
 from ..shell import codebox

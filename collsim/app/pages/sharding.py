@@ -15,11 +15,11 @@ from collsim.train.model_families import models
 from collsim.units import format_time
 from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.sentences.words import format_decimal_bytes
-from collsim.viz.splits.lanes import build_sharding_runner, get_formulas
+from collsim.viz.splits.pipeline_document import build_sharding_runner, get_formulas
 
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
-from ..scenario.address import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology, ignore_progress

@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.story.document import encode_story
+from collsim.viz.story.story_document import encode_story
 
 from ..shell.address import leave
 from ..shell.notes import complain

@@ -13,12 +13,12 @@ from collsim.dtypes import list_dtypes
 from collsim.errors import CollsimError, Sentence, describe_unknown
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING, Engine
-from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
+from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
 from . import custom_machine
-from .address import LONGEST, Complaint, Word, read_words, shorten, write_value
+from .address_parameters import LONGEST, Complaint, Word, read_words, shorten, write_value
 from .custom_machine import OWN
 
 MOST_RANKS = 256

@@ -10,7 +10,7 @@ import numpy as np
 
 import collsim as cs
 from collsim.simulate import ConcurrentTrace, Engine
-from collsim.viz.timeline.document import build_encoded_timeline
+from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
 #: each place in a node across all nodes, as data parallelism has it.

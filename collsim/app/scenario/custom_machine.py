@@ -16,8 +16,8 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.limits import within
-from collsim.topology.files.document import build_value, compose
 from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
+from collsim.topology.files.yaml_document import build_value, compose
 from collsim.topology.spec import parse_topology
 
 #: What the address calls such a place, beside the machines of the catalogue.

@@ -28,19 +28,19 @@ from collsim.simulate import expected_cost
 from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
-from collsim.sweep.synthesized import SYNTHESIZED
+from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.topology.files.effects import describe_effects, find_effects
 from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
-from collsim.viz.sentences.causes import describe_bottleneck
 from collsim.viz.sentences.names import name_link, name_links
-from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
-from collsim.viz.timeline.document import build_encoded_timeline
+from collsim.viz.sentences.time_sentences import describe_bottleneck
+from collsim.viz.timeline.timeline_document import MOST_TRANSFERS as MOST_PLAYED
+from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
 from ..texts import say
 from . import custom_machine
-from .address import Complaint
+from .address_parameters import Complaint
 from .choice import (
     Choice,
     MachineChoice,

@@ -15,7 +15,7 @@ from typing import Any
 from collsim.errors import CollsimError
 from collsim.teach.breaking import BREAKAGES
 
-from .address import Complaint, PageAddress, Word
+from .address_parameters import Complaint, PageAddress, Word
 from .choice import count, create_name_reader, read_flag
 
 MOST_SEEDS = 9999

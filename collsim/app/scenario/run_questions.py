@@ -7,7 +7,7 @@ from typing import Any
 
 from collsim.teach import break_it, questions
 from collsim.teach.quiz.question import Question
-from collsim.viz.timeline.document import build_timeline, encode
+from collsim.viz.timeline.timeline_document import build_timeline, encode
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice

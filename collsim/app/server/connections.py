@@ -19,7 +19,7 @@ from websockets.frames import Frame
 
 from .addresses import is_loopback
 from .clients import LeakyBucket, identify_client
-from .messages import LARGEST
+from .message_filter import LARGEST
 
 #: Bytes of the head of a request: its first line and its headers.
 HEAD_BYTES = 64 * 2**10

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .messages import judge_message
+from .message_filter import judge_message
 
 #: Seconds after which a page is closed that does not read what the app sends: until then Streamlit stores it.
 SEND_TIMEOUT = 30.0

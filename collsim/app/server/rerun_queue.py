@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from .client_usage import ClientUsage
 from .clients import LOCAL
-from .usage import ClientUsage
 
 #: Reruns under way at a time, of all clients: they share one lock, so more of them would only be later each.
 SLOTS = 3

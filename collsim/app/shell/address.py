@@ -14,7 +14,7 @@ import streamlit as st
 
 from collsim.locale import LANGUAGES
 
-from ..scenario.address import Complaint, read_words, shorten
+from ..scenario.address_parameters import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, to_query
 from ..scenario.outcome import read_choice
 from .page import Page, list_pages

@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
 from collsim.registry import get_algorithm
-from collsim.sweep.synthesized import SYNTHESIZED
+from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.topology.parts.gpus import find_announcement
 
 from ..scenario import custom_machine

@@ -14,11 +14,11 @@ from collsim.errors import CollsimError
 from collsim.io import Format
 from collsim.units import format_bytes
 
-from ..scenario import files
+from ..scenario import run_files
 from ..scenario.choice import Choice
-from ..scenario.files import Upload
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Outcome, build_topology
+from ..scenario.run_files import Upload
 from ..texts import has_text
 from .notes import draw_mistake, draw_note
 from .results import get_latest
@@ -45,12 +45,17 @@ def draw_downloads(choice: Choice) -> None:
         choice: The run that is chosen.
     """
     upload = get_upload()
-    able = [entry for entry in files.list_formats() if upload is None or entry.holds != "table"]
+    able = [entry for entry in run_files.list_formats() if upload is None or entry.holds != "table"]
     if upload is None:
-        _choose(able, lambda name: (files.build_file, files.estimate_file, (choice, name, get_language())))
+        _choose(able, lambda name: (run_files.build_file, run_files.estimate_file, (choice, name, get_language())))
     else:
         _choose(
-            able, lambda name: (files.convert_upload, files.estimate_conversion, (upload, choice, name, get_language()))
+            able,
+            lambda name: (
+                run_files.convert_upload,
+                run_files.estimate_conversion,
+                (upload, choice, name, get_language()),
+            ),
         )
 
 
@@ -66,12 +71,14 @@ def draw_race_downloads(runners: list[tuple[str, Choice]]) -> None:
     of = st.selectbox(t("files.of"), list(names), format_func=names.__getitem__, key="w_f_of")
     if of == len(runners):
         _choose(
-            files.list_table_formats(),
-            lambda name: (files.build_race_table, files.estimate_race, (tuple(runners), name)),
+            run_files.list_table_formats(),
+            lambda name: (run_files.build_race_table, run_files.estimate_race, (tuple(runners), name)),
         )
     else:
-        able = [entry for entry in files.list_formats() if entry.holds != "table"]
-        _choose(able, lambda name: (files.build_file, files.estimate_file, (runners[of][1], name, get_language())))
+        able = [entry for entry in run_files.list_formats() if entry.holds != "table"]
+        _choose(
+            able, lambda name: (run_files.build_file, run_files.estimate_file, (runners[of][1], name, get_language()))
+        )
 
 
 def draw_comparison_downloads(choice: Choice) -> None:
@@ -81,8 +88,8 @@ def draw_comparison_downloads(choice: Choice) -> None:
         choice: The run that is chosen.
     """
     _choose(
-        files.list_table_formats(),
-        lambda name: (files.build_comparison_table, files.estimate_comparison, (choice, name)),
+        run_files.list_table_formats(),
+        lambda name: (run_files.build_comparison_table, run_files.estimate_comparison, (choice, name)),
     )
 
 
@@ -107,7 +114,7 @@ def draw_offer(labels: dict[str, str], work: Work) -> None:
     else:
         st.session_state["w_format"] = next(iter([name for name in labels if name == _FIRST] or labels))
     name = pick.selectbox(t("files.format"), list(labels), format_func=labels.__getitem__, key="w_format")
-    if "gif" in labels and not files.has_ffmpeg():
+    if "gif" in labels and not run_files.has_ffmpeg():
         draw_note(t("files.nofilm"))
     function, expected, arguments = work(name)
     if make.button(t("files.make"), width="stretch", key="files_make"):
@@ -149,7 +156,7 @@ def draw_upload() -> None:
     with st.popover(escape_markdown(label), width="stretch"):
         draw_note(t("files.note"))
         st.file_uploader(
-            t("files.file"), type=files.list_suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take
+            t("files.file"), type=run_files.list_suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take
         )
         if wrong := st.session_state.pop(_WRONG, None):
             draw_mistake(write_sentence(wrong, get_language()))
@@ -166,11 +173,11 @@ def _take() -> None:
     upload = Upload(Path(uploaded_file.name).name, uploaded_file.getvalue())
     choice = get_session().choice
     try:
-        ranks = files.read_schedule(upload).ranks
+        ranks = run_files.read_schedule(upload).ranks
     except CollsimError as error:
         st.session_state[_WRONG] = error
         return
-    play_schedule(upload, files.place_choice(choice, ranks))
+    play_schedule(upload, run_files.place_choice(choice, ranks))
 
 
 def play_schedule(upload: Upload, choice: Choice) -> None:
@@ -203,6 +210,6 @@ def get_played(choice: Choice) -> tuple[tuple[Outcome, str, str], tuple[Upload, 
     assert upload is not None
     build_topology(choice)
     latest_result = get_latest(
-        files.play_upload, upload, choice, expected=files.estimate_played, compiled=choice.engine == "event"
+        run_files.play_upload, upload, choice, expected=run_files.estimate_played, compiled=choice.engine == "event"
     )
     return cast("tuple[tuple[Outcome, str, str], tuple[Upload, Choice]] | None", latest_result)

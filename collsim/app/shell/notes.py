@@ -9,7 +9,7 @@ import streamlit as st
 
 from collsim.display.markup import bind_units, escape_markdown, escape_text
 
-from ..scenario.address import Complaint
+from ..scenario.address_parameters import Complaint
 from ..scenario.mistakes import write_sentence
 from .session import get_language, t
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..scenario.address import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import MOMENT, WORDS, Choice
 
 Draw = Callable[[], None]

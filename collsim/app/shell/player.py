@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.race.race import Runner, build_course
+from collsim.viz.race.race_document import Runner, build_course
 
 from .session import choose_text, get_language, is_dark
 

@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from collsim.errors import CollsimError
 
 from ..jobs.computation import Computation, JobKey, Tab, TooManyJobs, WorkerDied, build_job_key
-from ..jobs.engine import COMPILE_SECONDS, ENGINE
+from ..jobs.engine_warmup import COMPILE_SECONDS, ENGINE
 from ..jobs.worker import compile_engine
 from ..jobs.worker_pool import get_worker_pool
 from ..scenario.mistakes import write_sentence

@@ -14,7 +14,7 @@ import streamlit as st
 from collsim.display.markup import escape_text
 from collsim.locale import LANGUAGES, Language, complete_text
 
-from ..scenario.address import Complaint
+from ..scenario.address_parameters import Complaint
 from ..scenario.choice import Choice
 from ..scenario.panels import Panels
 from ..server import ServerBusy, get_rerun_queue, get_session_client

@@ -10,7 +10,7 @@ from collsim.locale import LANGUAGES, translate
 from collsim.viz.hosts.bundle import read_bundle
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
-from ..scenario.simple import use_all_channels, use_single_channel
+from ..scenario.simple_run import use_all_channels, use_single_channel
 from .session import get_language, get_session, is_dark, t
 
 _HTML = (

@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.sweep.closing import RUN
-from collsim.sweep.synthesized import SYNTHESIZED
+from collsim.sweep.gap_closing import RUN
+from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.units import format_time
 from collsim.viz.sentences.words import capitalise
 
@@ -20,7 +20,7 @@ from ..shell.controls import draw_folded, label_algorithm, switch
 from ..shell.notes import draw_heading, draw_note, format_verdict
 from ..shell.results import get_latest, leave
 from ..shell.session import get_language, get_session, t
-from .synthesized import Synthesized
+from .synthesis_result import Synthesized
 
 GIGA, MICRO = 1e9, 1e6
 

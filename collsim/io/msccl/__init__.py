@@ -18,7 +18,7 @@ from ..file_formats import Format, register
 from .compile import compile_schedule
 from .interpreter import BufferLayout, InterpretedRun, Order, find_collective_kind, interpret
 from .lowering import lower
-from .program import Program, describe_excess, format_position, parse, write
+from .msccl_program import Program, describe_excess, format_position, parse, write
 
 __all__ = ["read_msccl", "write_msccl"]
 

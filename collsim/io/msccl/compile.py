@@ -21,7 +21,7 @@ from ...errors import FormatError, ScheduleError, describe_unknown
 from ...schedule import Schedule
 from ...steps import Step
 from .interpreter import COLLECTIVES, BufferLayout, interpret
-from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
+from .msccl_program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
 
 _MOST_TRANSFERS = 2_000_000
 _SLOTS_IN_FLIGHT = 4  # messages that a connection holds under the Simple protocol (NCCL_STEPS / MSCCL_SLICESTEPS)

@@ -20,7 +20,7 @@ from ...collective import EVERY, NOTHING, Collective, get_collective
 from ...errors import FormatError, Sentence, Words, join_words
 from ...files import FilePath, refuse
 from ...verify.contributions import MANY, Terms, add_terms, draw_weights, format_terms
-from .program import BUFFERS, Block, Instruction, Program, format_position
+from .msccl_program import BUFFERS, Block, Instruction, Program, format_position
 
 #: A place in a gpu's memory, after in-place buffers became one: (gpu, buffer, offset).
 Cell = tuple[int, str, int]

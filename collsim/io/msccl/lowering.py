@@ -25,7 +25,7 @@ from ...schedule import Schedule, freeze
 from ...steps import Step
 from ...verify import verify
 from .interpreter import BufferLayout, InterpretedRun, Spot
-from .program import Instruction, Program
+from .msccl_program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
 Depends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]

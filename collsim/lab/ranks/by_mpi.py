@@ -9,8 +9,8 @@ import threading
 import time
 from typing import Any
 
-from .messages import Mpi
-from .process import RankTask, build_message_run, compare_slots, fill_slots
+from .library_transport import Mpi
+from .rank_process import RankTask, build_message_run, compare_slots, fill_slots
 from .wire import connect_rank
 
 _LEAD = 0.05  # s from the order to start to the start

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .endpoint_program import REDUCE, Move, RankProgram
 from .nic import Outgoing, RankNic, wait_until
-from .program import REDUCE, Move, RankProgram
 from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire
 
 Floats = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from .network import Bucket, ImitatedNetwork
+from .emulated_network import Bucket, ImitatedNetwork
 from .wire import DATA, Frame, PeerWire
 
 _AHEAD = 2  # stretches that the receiving bucket may be ahead of the clock before nothing more is read

@@ -19,10 +19,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .emulated_network import ImitatedNetwork
 from .exchange import Exchange, Moments
-from .network import ImitatedNetwork
 from .nic import RankNic, wait_until
-from .process import PreparedRun, RankTask, compare_slots, connect_peers, fill_slots, serve
+from .rank_process import PreparedRun, RankTask, compare_slots, connect_peers, fill_slots, serve
 from .wire import PeerWire
 
 Floats = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...analysis.run_facts import RunFacts
 from ...topology import machine
 from ...units import format_time
-from ...viz.sentences.causes import describe_bottleneck
+from ...viz.sentences.time_sentences import describe_bottleneck
 from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
 

@@ -6,7 +6,7 @@ from ...simulate import Trace
 from ...topology import line
 from ...train import PipelineTiming, pipeline
 from ...train.pipelines import SCHEDULES
-from ...viz.splits.still import PipelinePicture, build_pipeline_picture
+from ...viz.splits.pipeline_picture import PipelinePicture, build_pipeline_picture
 from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 _STAGES, _FEW, _MANY = 4, 8, 16

@@ -9,7 +9,7 @@ from ...simulate import Trace
 from ...topology import machine
 from ...train import Split, StepTrace, measure_scaling, model, pipeline, tensor, training_step, zero
 from ...units import format_bytes, format_time
-from ...viz.splits.still import build_pipeline_picture
+from ...viz.splits.pipeline_picture import build_pipeline_picture
 from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache
 
 from ...programs import Hang, ProgramRun, list_hangs
-from ...programs.program import program
+from ...programs.program_entry import program
 from ...rank_engine.start import MPICH_EAGER_LIMIT
 from ...registry import schedule
 from ...schedule import Schedule
 from ...simulate import Trace
 from ...topology import Topology
-from ...viz.program.still import ProgramPicture
+from ...viz.program.program_image import ProgramPicture
 from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_schedule
 
 _RANKS, _SIZE, _SMALL = 4, "1MiB", "1KiB"

@@ -22,7 +22,7 @@ from typing import Any
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
 from ...units import parse_bytes, parse_count
-from ..machine.facts import PCIE_GBPS, Facts
+from ..machine.machine_facts import PCIE_GBPS, Facts
 from ..machine.topology_facts import read_facts
 from ..model.links import CARRIES, TCP_PER_NIC
 from ..model.prediction_interval import LEVEL, Interval, compute_interval, compute_shares

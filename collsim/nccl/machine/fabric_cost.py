@@ -25,8 +25,8 @@ import numpy.typing as npt
 from ...errors import TopologyError
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
-from .facts import Facts
 from .flows import CallFlows, Floats, Longs, list_call_flows, make_call_key
+from .machine_facts import Facts
 from .topology_facts import GraphSearch
 
 #: A cable that is busier than a card's by less than this factor holds nothing up: sums of shares are not exact.

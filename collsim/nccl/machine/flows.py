@@ -18,7 +18,7 @@ from ...registry import schedule
 from ...topology import Topology
 from ...topology.network import build_ring_orders, choose_channels
 from ...trees import build_double_binary_tree, build_node_chains, order_chains, rename_ranks
-from .facts import Facts
+from .machine_facts import Facts
 from .nccl_routes import restrict_ranks, sort_ranks_by_node
 from .topology_facts import GraphSearch
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from ...topology.cables import build_pcie
 from ...topology.machine_builder import LEVELS, NVB, Machine, MachineBuilder, MachinePaths, Path
 from ...topology.parts.sockets import build_socket_cable, choose_memory, choose_processor
-from .facts import LANES, PCIE_GBPS, Facts
+from .machine_facts import LANES, PCIE_GBPS, Facts
 
 #: GPUs up to which a job without other words is taken for neighbours that share switches in pairs: 2 RTX 4090 get 9.1
 #: GB/s both ways and 18.2 one way, 2 RTX 2080 Ti 4.0 and 11.1. More GPUs are taken to have a slot each: 8 RTX 4090 get

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from ...locale import translate
 from ...topology.machine_builder import MachinePaths
 from ...topology.parts.refit import refit_machine
-from .facts import PCIE_GBPS, Facts
+from .machine_facts import PCIE_GBPS, Facts
 from .topology_facts import GraphSearch
 
 

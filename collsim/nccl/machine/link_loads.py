@@ -4,7 +4,7 @@ Every hop of a ring, a tree or a pair takes its route in the Topology: over GPU 
 switches, host memory, the link between sockets, network cards and cables between switches. So a prediction
 counts the same bytes on the same links as a simulation of the same algorithm, and adds to it only what links carry of
 their nominal rates (`collsim.nccl.model.links`). Words alone have no links: `host_flows` and the loads of
-`model.timing` describe the usual machine.
+`model.algorithm_time` describe the usual machine.
 
 Inside: bytes as shares of the call's, seconds for each byte of the call, B/s.
 """
@@ -24,8 +24,8 @@ from ...topology import Topology
 from ...topology.cables import apply_rates
 from ...topology.cluster import ClusterRouter
 from ...topology.network import DEVICE_KINDS, Column, NoRoute
-from .facts import Facts
 from .flows import POINT_TO_POINT, CallFlows, Floats, Longs, list_call_flows, make_call_key
+from .machine_facts import Facts
 from .topology_facts import GraphSearch
 
 #: Kinds of cable by what limits them: a Grace processor reaches its GPU over C2C where others have a slot.

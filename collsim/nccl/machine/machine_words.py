@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ...errors import CollsimError
-from .facts import (
+from .machine_facts import (
     GA102_LINK_GBPS,
     GPUS,
     LANES,

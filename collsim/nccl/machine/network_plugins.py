@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .facts import Facts
+from .machine_facts import Facts
 
 _HOPPER = 90
 

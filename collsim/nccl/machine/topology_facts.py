@@ -18,7 +18,7 @@ from ..search.connected_groups import find_connected_groups
 from ..search.node_graph import Rules
 from ..search.nvls_heads import NvlsHeads, search_nvls_heads
 from ..search.ring_tree_search import MOST_GPUS, Rings, Trees, duplicate_channels, search_rings, search_trees
-from .facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, find_gpu, is_known_gpu, require_shared_host
+from .machine_facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, find_gpu, is_known_gpu, require_shared_host
 from .wired_nodes import WiredNode, WiredNodes, find_distinct_nodes, find_network_card
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}

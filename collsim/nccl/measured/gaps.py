@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ..machine.facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
+from ..machine.machine_facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
 from ..model.relative_error import BANDS
 from ..nccl_prediction import Prediction

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..machine.facts import Facts
+from ..machine.machine_facts import Facts
 
 #: Hypotheses that are settings, and the variables of NCCL that set them.
 _SETTINGS = {

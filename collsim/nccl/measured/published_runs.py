@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
-from ..machine.facts import Facts
+from ..machine.machine_facts import Facts
 from ..machine.machine_words import parse_facts
 from ..machine.topology_facts import read_facts
 from ..model.links import MEASURED, LinkParameters

@@ -18,7 +18,7 @@ from ...errors import CollsimError, Sentence, describe_unknown
 from ...topology import Topology
 from ...topology.calibrated import Measured, SizeCorrection
 from ...units import format_bytes
-from ..machine.facts import NETS, Facts
+from ..machine.machine_facts import NETS, Facts
 from .links import CARRIES, MEASURED, LinkParameters
 
 #: The entries of a field of `LinkParameters` that a knob scales; none: all of the field.

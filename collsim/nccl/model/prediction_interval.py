@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ..machine.facts import Facts
+from ..machine.machine_facts import Facts
 
 Floats = npt.NDArray[np.float64]
 #: Towards shorter and towards longer times, with the sign of the logarithm of measured over predicted.

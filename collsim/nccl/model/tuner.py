@@ -1,8 +1,8 @@
 """What NCCL's tuner believes: the time of every (algorithm, protocol), and the choice it makes from them.
 
 A re-implementation of NCCL 2.30.7 `src/graph/tuning.cc` and of the choice in `src/enqueue.cc`. It is a formula: no
-contention, no chunks, and it is off by tens of percent where those matter. `collsim.nccl.model.timing` is the other
-opinion. Units here are NCCL's: GB/s (10^9 B/s), microseconds, bytes.
+contention, no chunks, and it is off by tens of percent where those matter. `collsim.nccl.model.algorithm_time` is the
+other opinion. Units here are NCCL's: GB/s (10^9 B/s), microseconds, bytes.
 """
 
 from __future__ import annotations

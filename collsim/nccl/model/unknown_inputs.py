@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from ...errors import Sentence
 from ...units import format_bandwidth
-from ..machine.facts import Facts
+from ..machine.machine_facts import Facts
+from .algorithm_time import Call, compute_time, get_loads
 from .prediction_interval import Side
-from .timing import Call, compute_time, get_loads
 
 if TYPE_CHECKING:
     from ...topology.facts import Effect

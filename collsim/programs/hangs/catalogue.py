@@ -11,7 +11,7 @@ from ...display.catalog import Catalog
 from ...locale import Text
 from ...rank_engine.expected import ProgramCollective, find_collective_name
 from ..judge import ProgramRun
-from ..program import program
+from ..program_entry import program
 
 _FOLDER = Path(__file__).parent
 

@@ -14,7 +14,7 @@ The marks of a group are a pairing heap (Fredman, Sedgewick, Sleator & Tarjan, A
 from __future__ import annotations
 
 from .heap import drop, push
-from .tables import (
+from .kernel_records import (
     BITS,
     CHANGED,
     CHANGES,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tables import HEAP, Heap, Longs, compile_inlined, compile_inner
+from .kernel_records import HEAP, Heap, Longs, compile_inlined, compile_inner
 
 
 def build_heap(items: int) -> Heap:

@@ -7,8 +7,7 @@ from __future__ import annotations
 from .gates import RECEIVES, SENDS, fetch_behind, finish_job, open_gate, open_writes, pass_gate
 from .groups import end_front, set_ends
 from .heap import drop, find_second, push
-from .rates import attach, detach, share_out
-from .tables import (
+from .kernel_records import (
     ARRIVED,
     ARRIVES,
     BATCH,
@@ -44,6 +43,7 @@ from .tables import (
     fetch,
     note,
 )
+from .rates import attach, detach, share_out
 
 #: So many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all.
 _VISITS = 5

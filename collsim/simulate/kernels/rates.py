@@ -20,7 +20,7 @@ import numpy as np
 
 from .groups import change, enter, leave
 from .heap import drop, push
-from .tables import (
+from .kernel_records import (
     BITS,
     DIRTY,
     JOINED_FLOWS,

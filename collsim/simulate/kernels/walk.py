@@ -4,7 +4,20 @@
 
 from __future__ import annotations
 
-from .tables import FAIR, FIFO, Floats, Ints, Links, Longs, Parts, Routes, Rows, Units, compile_inner, compile_kernel
+from .kernel_records import (
+    FAIR,
+    FIFO,
+    Floats,
+    Ints,
+    Links,
+    Longs,
+    Parts,
+    Routes,
+    Rows,
+    Units,
+    compile_inner,
+    compile_kernel,
+)
 
 
 @compile_kernel

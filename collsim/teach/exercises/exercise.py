@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import CollsimError
 from ...locale import Text, build_text, join_texts
 from ...sandbox import Attempt, Limits
-from ...sandbox.own import try_own_function
+from ...sandbox.custom_function import try_own_function
 from ...schedule import Schedule
 from ...simulate import Trace, simulate
 from ...topology import Topology, switch
@@ -59,17 +59,18 @@ class Exercise(LocalizedTask):
         """Try a function of n that yields steps with many numbers of ranks, and say what is wrong first.
 
         The function runs in a process of its own with limits; it cannot harm this one. Where the system has seccomp
-        it can write, start and signal nothing either; where not, a warning says so once (see `collsim.sandbox.own`).
+        it can write, start and signal nothing either; where not, a warning says so once (see
+        `collsim.sandbox.custom_function`).
 
         Args:
             function: takes the number of ranks, yields steps.
-            record: note the outcome in the progress file (`collsim.teach.exercises.progress`).
+            record: note the outcome in the progress file (`collsim.teach.exercises.solved_exercises`).
             limits: seconds and bytes for the function; the usual ones unless given.
         """
         attempt = try_own_function(function, self.task.wanted, limits)
         result = judge_attempt(self, attempt)
         if record:
-            from .progress import record_result
+            from .solved_exercises import record_result
 
             record_result(result, function)
         return result

@@ -19,8 +19,8 @@ from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
 from ...sandbox.attempt import Ended, read_attempt
 from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unprintable, split
 from ...sandbox.jobs import FINDING, BoxTask
-from ...sandbox.limits import MOST_PRINTED
-from ...sandbox.process import run_sandboxed
+from ...sandbox.resource_limits import MOST_PRINTED
+from ...sandbox.sandbox_launcher import run_sandboxed
 from ..language import require_language
 from .exercise import Exercise, Result, judge_attempt
 from .program_exercise import ProgramExercise, ProgramResult, judge_ended

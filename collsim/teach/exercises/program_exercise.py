@@ -16,12 +16,12 @@ from ...errors import CollsimError
 from ...locale import Text, build_text
 from ...programs import ProgramRun
 from ...programs.judge import judge
-from ...programs.program import program
+from ...programs.program_entry import program
 from ...rank_engine.expected import build_expectation, make_inputs
 from ...rank_engine.record import unpack_executions
 from ...sandbox.attempt import Ended, describe_ending, read_failure
 from ...sandbox.frames import Kind, split
-from ...sandbox.limits import Limits
+from ...sandbox.resource_limits import Limits
 from ...simulate.trace import views
 from ...units import parse_bytes
 from .tasks.localized_task import CheckedAnswer, LocalizedTask
@@ -81,7 +81,7 @@ class ProgramExercise(LocalizedTask):
         except CollsimError as error:
             result = ProgramResult(self, False, error.text(self.language))
         if record:
-            from .progress import record_result
+            from .solved_exercises import record_result
 
             record_result(result, answer)
         return result

@@ -15,8 +15,8 @@ from ...units import parse_count
 from ..language import require_language
 from .kinds import ASKERS, QuestionRun
 from .question import Question
-from .splits import SPLIT_ASKERS
-from .steps import STEP_ASKERS, QuestionStep
+from .split_questions import SPLIT_ASKERS
+from .step_questions import STEP_ASKERS, QuestionStep
 
 _MOST = 60
 

@@ -18,7 +18,7 @@ from ..facts import TopologyFacts
 from ..generic import build_both_directions
 from ..graph import ShortestPaths, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
-from .document import build_value, compose
+from .yaml_document import build_value, compose
 
 _KINDS = ("Ring", "FullyConnected", "Switch")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ...errors import CollsimError
 from ..facts import Effect, FromText
 from ..network import Topology
-from .load import parse_topology_text
+from .topology_loader import parse_topology_text
 
 
 def read_again(topology: Topology, **options: object) -> Topology:

@@ -24,7 +24,7 @@ from ..network import Cable, Topology
 from ..parts.gpus import GPUS, find_gpu_name
 from ..parts.sockets import build_socket_cable, identify_processor
 from .boards import Board, add_nvlinks, find_board, find_board_by_bus, find_module, parse_nvlink
-from .build import finish, usual_memory
+from .topology_assembly import finish, usual_memory
 
 #: Names that Linux gives interfaces, tunnels and wireless cards; RDMA devices are called mlx5_0, rdmap0s6, ibp3s0 ...
 _INTERFACE = re.compile(

@@ -22,8 +22,8 @@ from ..network import Cable, Topology
 from ..parts.gpus import UNKNOWN, find_gpu_name, label_gpu
 from ..parts.sockets import build_socket_cable, find_processor
 from .boards import add_nvlinks, find_board, parse_nvlink
-from .build import GPUS, build_nvlink, build_pcie, finish, usual_memory
 from .guesses import Guesses, MatrixHints, guess_parts
+from .topology_assembly import GPUS, build_nvlink, build_pcie, finish, usual_memory
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"

@@ -1,5 +1,6 @@
 """Ways to split a training step over GPUs. Each is a value that knows how to write the TrainingStep of a model."""
 
+from .combined_split import Split
 from .data_parallel_strategy import DataParallel, data_parallel
 from .ddp_strategy import DDP, ddp
 from .model_parallel import (
@@ -14,8 +15,7 @@ from .model_parallel import (
     time_schedules,
 )
 from .parameter_server_strategy import ParameterServer, parameter_server
-from .sharding import FSDP, Zero, fsdp, zero
-from .split import Split
+from .sharded_parallel import FSDP, Zero, fsdp, zero
 from .strategy import STRATEGIES, ParallelStrategy, Workload
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ...dtypes import find_itemsize
 from ..workload.model import Model
+from .sharded_parallel import FSDP
 from .sharded_units import LayerPartition, build_units
-from .sharding import FSDP
 
 
 class FsdpFormulas(NamedTuple):

@@ -21,7 +21,7 @@ from .replica_sync import EstimatedUnits, ReplicaSync, TimeCollective
 from .sharded_units import ModelUnit
 
 if TYPE_CHECKING:
-    from .sharding import FSDP
+    from .sharded_parallel import FSDP
     from .split_builder import SplitBuilder
 
 #: No layer has this number: the root holds the parameters that are in no block.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from ...errors import CollsimError, join_words
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from ..workload.model import Model
+from .combined_split import Split, as_split
 from .model_parallel import ContextParallel, ExpertParallel, TensorParallel
 from .rank_groups import RANK_ORDER
-from .split import Split, as_split
 from .strategy import ParallelStrategy
 from .strategy_parser import parse_strategy
 

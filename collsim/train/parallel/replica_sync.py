@@ -22,7 +22,7 @@ from .strategy import OPTIMIZERS
 
 if TYPE_CHECKING:
     from .ddp_strategy import DDP
-    from .sharding import Zero
+    from .sharded_parallel import Zero
     from .split_builder import SplitBuilder
 
 #: Seconds of a collective: of a kind, bytes as nccl-tests counts them, and groups that run it at the same time.

@@ -23,7 +23,7 @@ from .sharded_units import CollectiveCall, ModelUnit, count_tied_elements, merge
 from .strategy import OPTIMIZERS, Workload
 
 if TYPE_CHECKING:
-    from .split import Split
+    from .combined_split import Split
 
 _KINDS = {"F": "forward", "B": "backward", "I": "dgrad", "W": "wgrad"}
 

@@ -184,7 +184,7 @@ class ParallelStrategy:
 
     def __mul__(self, other: ParallelStrategy) -> ParallelStrategy:
         """Both at once: `tensor(8) * pipeline(4) * ddp()`."""
-        from .split import compose_strategies
+        from .combined_split import compose_strategies
 
         return compose_strategies(self, other)
 
@@ -200,7 +200,7 @@ class ParallelStrategy:
         Raises:
             CollsimError: It does not model that recomputation.
         """
-        from .split import as_split
+        from .combined_split import as_split
 
         return as_split(self)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from ...errors import CollsimError
 from ..parallel import ContextParallel, ExpertParallel, Split, TensorParallel, Workload
+from ..parallel.combined_split import as_split
 from ..parallel.sharded_units import ModelUnit, count_tied_elements
-from ..parallel.split import as_split
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from .decoder_modules import write_decoder, write_units
 from .pipeline_scripts import SINGLE_STAGE_SCHEDULES, TORCH_SCHEDULES, format_stages

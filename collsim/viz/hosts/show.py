@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, Sentence, require_path
 from ...files import replace_file, require_writable_file
 from ...locale import LANGUAGES
-from ..timeline.document import build_encoded_timeline, build_timeline, dump_json, encode
+from ..timeline.timeline_document import build_encoded_timeline, build_timeline, dump_json, encode
 from ..timeline.timeline_types import Timeline
-from .page import build_notebook_frame, build_standalone_page
+from .player_page import build_notebook_frame, build_standalone_page
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -168,7 +168,7 @@ def _write_film(trace: Trace, path: Path, language: str = "en", **options: Any) 
 
 
 def _write_still(trace: Trace, path: Path, language: str = "en", **options: Any) -> None:
-    from ..pictures.still import write_machine_picture
+    from ..pictures.machine_picture import write_machine_picture
 
     write_machine_picture(trace, path, language, **options)
 

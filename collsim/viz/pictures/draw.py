@@ -20,7 +20,7 @@ from ..layout.shapes import StageLayout
 from ..sentences import words
 from . import palette
 from .figure import create_figure, show_in_notebook
-from .still import choose_language, draw_box_label, find_fonts, get_text
+from .machine_picture import choose_language, draw_box_label, find_fonts, get_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,10 +24,10 @@ import numpy.typing as npt
 from ...errors import CollsimError, Sentence
 from ...locale import translate
 from ..sentences import words
-from ..timeline.document import build_timeline
+from ..timeline.timeline_document import build_timeline
 from ..timeline.timeline_types import Timeline
 from . import palette
-from .still import get_text
+from .machine_picture import get_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -398,7 +398,9 @@ class Film:
         pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=palette.GRID, width=4 * _FINE)
         if self.time:
             pen.line(
-                (12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y), fill=palette.INK, width=4 * _FINE
+                (12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y),
+                fill=palette.INK,
+                width=4 * _FINE,
             )
 
 

@@ -15,8 +15,8 @@ from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
 from . import palette
+from .machine_picture import choose_language
 from .plots import _build_cell, _clean_axes, _format_tick, _get_axes, write_label
-from .still import choose_language
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,9 @@ _MOST_RUNS = 40
 #: Colours of NCCL's algorithms, the same in every map.
 _HUES = dict(
     zip(
-        ("Ring", "Tree", "NVLS", "NVLSTree", "PAT", "P2P"), (palette.SERIES[k] for k in (0, 2, 4, 1, 3, 5)), strict=True
+        ("Ring", "Tree", "NVLS", "NVLSTree", "PAT", "P2P"),
+        (palette.SERIES[k] for k in (0, 2, 4, 1, 3, 5)),
+        strict=True,
     )
 )
 _SCALES = {"time": 1.0, "busbw": 1e-9}
@@ -173,7 +175,12 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
         large = part[part["nbytes"] >= 2**24]["ratio"]
         if len(large):
             ax.plot(
-                np.exp(np.log(large).median()), row, "|", color=palette.USE["full"], markersize=12, markeredgewidth=2.4
+                np.exp(np.log(large).median()),
+                row,
+                "|",
+                color=palette.USE["full"],
+                markersize=12,
+                markeredgewidth=2.4,
             )
     ax.set_yticks(range(len(runs)), titles)
     ax.set_ylim(len(runs) - 0.4, -0.6)
@@ -206,7 +213,13 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en"
         x, y = sizes.index(row["nbytes"]), nodes.index(row["nodes"])
         ax.add_patch(_build_cell(x, y, hues[row["algorithm"]]))
         ax.text(
-            x, y, f"{row['algorithm']}\n{row['protocol']}", ha="center", va="center", color=palette.CARD, fontsize=7.5
+            x,
+            y,
+            f"{row['algorithm']}\n{row['protocol']}",
+            ha="center",
+            va="center",
+            color=palette.CARD,
+            fontsize=7.5,
         )
     for name in names:
         ax.plot([], [], "s", color=hues[name], label=name)

@@ -22,12 +22,12 @@ from ...locale import translate
 from ...units import format_bytes
 from ..layout.arrangement import lay_out
 from ..sentences import words
-from ..timeline.inside import build_drawing
+from ..timeline.node_stages import build_drawing
 from ..timeline.rows import build_rows
 from . import palette
 from .figure import create_figure, show_in_notebook
 from .lines import PlotLine, draw_lines, name_ends
-from .still import choose_language, find_fonts
+from .machine_picture import choose_language, find_fonts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +137,12 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
     order = used[np.argsort(-share[used], kind="stable")][:_MOST_BARS]
     names, links = trace.topology.devices.name, trace.topology.links
     y = np.arange(len(order))
-    ax.barh(y, 100 * share[order], color=[palette.USE[palette.classify_use(s)] for s in share[order]], height=0.72)
+    ax.barh(
+        y,
+        100 * share[order],
+        color=[palette.USE[palette.classify_use(s)] for s in share[order]],
+        height=0.72,
+    )
     ax.set_yticks(y, [f"{names[links.src[i]]} → {names[links.dst[i]]}" for i in order], fontsize=8)
     for row, link in enumerate(order):
         ax.text(101, row, format_bytes(int(trace.link_bytes[link])), va="center", fontsize=8, color=palette.INK2)
@@ -447,7 +452,13 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
     ):
         label = f"{trace.schedule.label}, {trace.topology.name}: {words.format_duration(trace.time)}"
         ax.barh(
-            y + shift, kinds[column] / 2**20, height=0.36, color=color, hatch=hatch, edgecolor=palette.CARD, label=label
+            y + shift,
+            kinds[column] / 2**20,
+            height=0.36,
+            color=color,
+            hatch=hatch,
+            edgecolor=palette.CARD,
+            label=label,
         )
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()

@@ -146,7 +146,11 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") ->
         )
         if math.isnan(row["lost"]):
             ax.text(
-                0, position, f" {write_label(language, 'training_plots.stops')}", va="center", color=palette.USE["full"]
+                0,
+                position,
+                f" {write_label(language, 'training_plots.stops')}",
+                va="center",
+                color=palette.USE["full"],
             )
             continue
         ax.barh(position - 0.18, row["lost"], 0.36, color=palette.SERIES[0])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .lanes import draw_program_lanes
-from .moments import list_moments
 from .notebook import format_run_html
+from .program_moments import list_moments
+from .program_picture import draw_program_lanes
 
 __all__ = ["draw_program_lanes", "format_run_html", "list_moments"]

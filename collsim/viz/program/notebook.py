@@ -15,12 +15,12 @@ from collsim.display.markup import escape_text
 from collsim.display.palette import TOKENS
 from collsim.errors import CollsimError
 from collsim.programs import ProgramRun
-from collsim.programs.program import program
+from collsim.programs.program_entry import program
 from collsim.schedule import Schedule
 from collsim.units import format_bytes, format_time
 
 from ..hosts.show import require_language
-from .lanes import draw_program_lanes
+from .program_picture import draw_program_lanes
 
 _VERDICTS = {
     "right": ("Right", "正确", "done"),

@@ -3,10 +3,10 @@
 import { el, setText } from "../player/draw/elements.js";
 import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
-import { buildRaceLine } from "./transport.js";
+import { buildRaceLine } from "./racetransport.js";
 import { drawTransport } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
-import { raceWords } from "./words.js";
+import { raceWords } from "./racewords.js";
 
 export function buildBoard(race) {
   const { clock, data, cards } = race,

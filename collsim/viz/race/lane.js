@@ -3,7 +3,7 @@
 import { el } from "../player/draw/elements.js";
 import { playerOf } from "../hosts/several.js";
 import { fmtBytes } from "../player/model/units.js";
-import { raceWords } from "./words.js";
+import { raceWords } from "./racewords.js";
 
 export function buildLane(race, timeline) {
   const parts = {

@@ -12,9 +12,9 @@ import { withPlayback } from "../player/playback.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { chooseSpeed, transportKeys } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
-import { RACE_CSS } from "./style.js";
-import { stepRace } from "./transport.js";
-import { raceWords } from "./words.js";
+import { RACE_CSS } from "./racestyle.js";
+import { stepRace } from "./racetransport.js";
+import { raceWords } from "./racewords.js";
 
 const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 

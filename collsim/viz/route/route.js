@@ -7,7 +7,7 @@ import { el, icon } from "../player/draw/elements.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
-import { ROUTE_CSS } from "./style.js";
+import { ROUTE_CSS } from "./routestyle.js";
 
 const ROUTE_SECONDS = 5;
 

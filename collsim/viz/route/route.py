@@ -18,7 +18,7 @@ from ...simulate import simulate
 from ...steps import copy
 from ..sentences import words
 from ..sentences.names import name_device
-from ..timeline.document import build_timeline, encode
+from ..timeline.timeline_document import build_timeline, encode
 from ..timeline.timeline_types import EncodedTimeline, Timeline
 
 if TYPE_CHECKING:

@@ -15,19 +15,18 @@ import { askedHead, buildSide, drawCode } from "./asking.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
 import { sentAt } from "./sent.js";
-import { SIMPLE_CSS } from "./style.js";
+import { SIMPLE_CSS } from "./simplestyle.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
 import { drawTrack } from "./trackdraw.js";
-import { SIMPLE_WORDS } from "./words.js";
+import { SIMPLE_WORDS } from "./simplewords.js";
 
 const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
 
 /**
  * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language,
- * theme,
- * t, names}; a run is what `collsim.viz.simple.simple.SimpleRun` holds, and is called by one of the `names`. `on` =
- * {cards(all), predict(on)} hears what a reader chooses.
+ * theme, t, names}; a run is what `collsim.viz.simple.simple_document.SimpleRun` holds, and is called by one of the
+ * `names`. `on` = {cards(all), predict(on)} hears what a reader chooses.
  */
 export function createSimple(host, on = {}) {
   const shell = createShell(host, {

@@ -1,7 +1,7 @@
 // Nodes as boxes, GPUs as squares in them: the clicked rank and its groups by colour.
 
 import { FONT } from "../player/model/look.js";
-import { groupsOfRank, nodesInColumns } from "./groups.js";
+import { groupsOfRank, nodesInColumns } from "./splitgroups.js";
 
 export const GROUP_FILL = { tp: "room", cp: "near", ep: "sum2", dp: "done", pp: "hostink" };
 const MAP_LEFT = 30;

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...train.parallel.split import as_split
+from ...train.parallel.combined_split import as_split
 from ..sentences.words import name_kind
-from .lanes import PASSES, list_memory_over_time, take_last_of_moment
+from .pipeline_document import PASSES, list_memory_over_time, take_last_of_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

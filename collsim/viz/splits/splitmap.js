@@ -5,7 +5,7 @@ import { el, sizeCanvas } from "../player/draw/elements.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { NB, fmtRate, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
-import { coordinates } from "./groups.js";
+import { coordinates } from "./splitgroups.js";
 import { decimalBytes } from "./lanefigures.js";
 import { GROUP_FILL, drawNodeMap, mapLayout, rankAt } from "./nodemap.js";
 import { drawScatter, nearestDot, scatterScales } from "./scatter.js";

@@ -8,16 +8,17 @@ import { chip, written } from "./chips.js";
 import { FIGURES } from "./figures.js";
 import { formula } from "./formula.js";
 import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
-import { STORY_CSS } from "./style.js";
+import { STORY_CSS } from "./storystyle.js";
 import { reckon, spoken, startValues } from "./values.js";
-import { STORY_WORDS } from "./words.js";
+import { STORY_WORDS } from "./storywords.js";
 
 /** Pictures that move, and so have a button to play them. */
 const MOVING = new Set(["server", "hot-link", "ring", "training"]);
 
 /**
  * Mount the story into `host`. Data: {story, language, theme, links: {explore, lessons}}, `story` as
- * `collsim.viz.story.document.build_story_document` has it. Its state stands in the root: data-chapter, data-values.
+ * `collsim.viz.story.story_document.build_story_document` has it. Its state stands in the root: data-chapter,
+ * data-values.
  */
 export function createStory(host, data) {
   const shell = createShell(host, { className: "st", css: STORY_CSS, arrange: () => arrangeStory(story) }),

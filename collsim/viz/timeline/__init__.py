@@ -1,5 +1,5 @@
 """A Trace as one strict JSON object, all that a player needs (docs/timeline.md)."""
 
-from .document import build_timeline, decode, encode
+from .timeline_document import build_timeline, decode, encode
 
 __all__ = ["build_timeline", "decode", "encode"]

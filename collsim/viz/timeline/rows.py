@@ -17,7 +17,7 @@ from .timeline_types import LinkRow
 
 if TYPE_CHECKING:
     from ...simulate import Trace
-    from .inside import Drawing
+    from .node_stages import Drawing
 
 MOST_ROWS = 8
 _ALIKE = 0.03  # links of one kind whose use differs by less are one line

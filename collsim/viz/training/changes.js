@@ -3,7 +3,7 @@
 import { el } from "../player/draw/elements.js";
 import { fmtSpan, NB } from "../player/model/units.js";
 import { buildCurve } from "./curve.js";
-import { stepWords } from "./words.js";
+import { stepWords } from "./stepwords.js";
 
 /** Fill the column beside the timeline. */
 export function drawChanges(ui, wide) {

@@ -2,8 +2,8 @@
 
 import { el, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
-import { bestOf, curveScales, textWidth } from "./geometry.js";
-import { stepWords } from "./words.js";
+import { bestOf, curveScales, textWidth } from "./stepgeometry.js";
+import { stepWords } from "./stepwords.js";
 
 const HIGH = 188;
 const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];

@@ -7,7 +7,7 @@ import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtSpan, timeUnit } from "../player/model/units.js";
 import { createPlayer } from "../player/ui/player.js";
 import { hueOf } from "../transport/hues.js";
-import { stepWords } from "./words.js";
+import { stepWords } from "./stepwords.js";
 
 const STAGE = 380; // pixels that the stage is high at most
 const LOGICAL = 600; // pixels below which the stage shows ranks alone, without the machine

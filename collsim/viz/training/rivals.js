@@ -9,12 +9,12 @@ import { createShell, dressRoot } from "../player/ui/shell.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { momentsOf } from "./geometry.js";
+import { momentsOf } from "./stepgeometry.js";
 import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { exposedHatch } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
-import { RIVALS_CSS } from "./style.js";
+import { RIVALS_CSS } from "./stepstyle.js";
 import { drawTracks } from "./tracks.js";
 
 const RACE_OF_STEPS = 24; // seconds on screen at speed 1, for the slowest

@@ -7,14 +7,14 @@ import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { drawChanges } from "./changes.js";
-import { happening, momentsOf } from "./geometry.js";
+import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { drawTransport } from "../transport/transport.js";
-import { drawLanes, moveCursor } from "./lanes.js";
+import { drawLanes, moveCursor } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";
-import { STEP_CSS } from "./style.js";
-import { buildStepBar, dragOver, onStepKey } from "./transport.js";
-import { stepWords } from "./words.js";
+import { STEP_CSS } from "./stepstyle.js";
+import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
+import { stepWords } from "./stepwords.js";
 
 const STEP_SECONDS = 24; // on screen at speed 1
 

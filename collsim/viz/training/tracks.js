@@ -2,7 +2,7 @@
 
 import { el, svg } from "../player/draw/elements.js";
 import { fmtSpan, threeDigits, timeMarks } from "../player/model/units.js";
-import { fits } from "./geometry.js";
+import { fits } from "./stepgeometry.js";
 import { hueOf } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
 

@@ -29,7 +29,7 @@ from collsim.app.server.connections import (
     install_limits,
     raise_file_limit,
 )
-from collsim.app.server.messages import LARGEST
+from collsim.app.server.message_filter import LARGEST
 
 FLOOD = 20 * 2**20
 PING, PONG, BINARY, CONTINUATION = 9, 10, 2, 0

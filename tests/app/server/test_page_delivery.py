@@ -143,7 +143,7 @@ def test_other_pages_and_other_runs_come_as_they_are(frames, path, query, accept
 
 def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):
     from collsim.app.scenario.choice import Choice
-    from collsim.app.scenario.simple import run_simple, use_all_channels
+    from collsim.app.scenario.simple_run import run_simple, use_all_channels
 
     monkeypatch.setattr(first_frame, "_FRAMES", {})
     first_frame.make()

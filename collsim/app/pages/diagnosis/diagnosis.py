@@ -11,7 +11,7 @@ from collsim.locale import translate
 from collsim.nccl import compare_run
 from collsim.units import format_bandwidth, format_bytes
 
-from ...scenario.address import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
 from ...shell.address import get_remembered, leave
 from ...shell.controls import choose
@@ -30,7 +30,7 @@ from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
-from ..measured.plots import draw_curves
+from ..measured.measured_charts import draw_curves
 from .slow_job import LONGEST, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
 
 PAGE = "diagnosis"

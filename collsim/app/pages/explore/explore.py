@@ -10,7 +10,7 @@ import streamlit as st
 
 from collsim.registry import get_algorithm
 from collsim.units import format_bandwidth, format_bytes, format_time
-from collsim.viz.timeline.document import MOST_TRANSFERS
+from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
 
 from ...classroom import question_panel
 from ...scenario import panels, snippets
@@ -18,7 +18,7 @@ from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
 from ...scenario.outcome import Outcome, build_topology, compute_outcome, estimate_outcome, find_used_options
 from ...scenario.run_questions import BrokenRun
-from ...scenario.simple import run_name
+from ...scenario.simple_run import run_name
 from ...shell import codebox, filebox
 from ...shell.address import leave
 from ...shell.charts import MEBI, build_bar_column, build_text_column, draw_table, number_column, show_frame
@@ -39,7 +39,7 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from ...shell.sidebar import draw_sidebar
 from ...texts import has_text
-from . import breaking, chunk_plot, closing, first
+from . import chunk_plot, fault_panel, first, gap_panel
 
 MICRO = 1e6
 
@@ -73,14 +73,14 @@ def draw() -> None:
         return
     run_shown, (now.good,) = latest_result
     question_panel.draw_buttons()
-    broken = breaking.draw_broken_run(now.good)
+    broken = fault_panel.draw_broken_run(now.good)
     if broken is not None:
         _play_broken(broken, run_shown)
     elif not question_panel.draw_panel(now.good):
         _draw_headline(run_shown)
         for pair in run_shown.notes:
             draw_note(choose_text(pair))
-        if not closing.draw_closing(now.good, run_shown):
+        if not gap_panel.draw_closing(now.good, run_shown):
             _play_whole(run_shown, run_name(now.good))
         _draw_tables(run_shown, now.good)
     elif question_panel.is_run_visible():  # else the run would answer the question

@@ -8,7 +8,14 @@ from collsim.units import format_bytes
 
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple import SimpleShown, estimate_simple, run_name, run_simple, use_all_channels, use_single_channel
+from ...scenario.simple_run import (
+    SimpleShown,
+    estimate_simple,
+    run_name,
+    run_simple,
+    use_all_channels,
+    use_single_channel,
+)
 from ...shell.address import leave
 from ...shell.controls import label_algorithm, label_machine
 from ...shell.notes import complain

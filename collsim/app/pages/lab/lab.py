@@ -23,7 +23,7 @@ from ...shell.page import register_page
 from ...shell.player import look
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
-from . import lab_choice, measurement, steps
+from . import lab_choice, measurement, training_figures
 from .lab_choice import LabChoice
 from .lab_result import LabShown
 
@@ -224,7 +224,7 @@ def build_script(choice: LabChoice) -> str:
 
 
 def _build_step_script(choice: LabChoice) -> str:
-    elements = steps.build_model(choice).layers[0].parameters
+    elements = training_figures.build_model(choice).layers[0].parameters
     if choice.straggler:
         slow = f", slow={choice.straggler!r}"
     else:
@@ -263,7 +263,7 @@ def build_command(choice: LabChoice) -> str:
 def _format_split(choice: LabChoice) -> str:
     """How the step is split, as it is written."""
     if choice.split == "ddp":
-        return f"ddp({steps.count_bucket_bytes(choice, choice.layers)}, view=True)"
+        return f"ddp({training_figures.count_bucket_bytes(choice, choice.layers)}, view=True)"
     if choice.split == "fsdp":
         return "fsdp()"
     return f"pipeline({choice.ranks}, '{choice.split}')"
@@ -275,9 +275,9 @@ def build_step_command(choice: LabChoice) -> str:
     Args:
         choice: What is chosen on the page Lab.
     """
-    size = steps.count_bucket_bytes(choice, 1)
+    size = training_figures.count_bucket_bytes(choice, 1)
     if choice.split == "ddp":
-        way = f"ddp --bucket {steps.count_bucket_bytes(choice, choice.layers)} --view"
+        way = f"ddp --bucket {training_figures.count_bucket_bytes(choice, choice.layers)} --view"
     else:
         way = shlex.quote(_format_split(choice))
     slow = "".join(f" --slow {rank}={factor:g}" for rank, factor in choice.straggler.items())

@@ -10,7 +10,7 @@ from collsim.errors import CollsimError
 from collsim.lab import MOST_BYTES, MOST_RANKS
 from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 
-from ...scenario.address import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import count, create_name_reader
 
 REPEATS = (1, 3, 9, 25)

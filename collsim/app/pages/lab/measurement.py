@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
-from .collective import estimate_collective, measure_collective, predict_collective
+from .collective_figures import estimate_collective, measure_collective, predict_collective
 from .lab_choice import LabChoice
 from .lab_result import LabShown
-from .steps import estimate_step, measure_step, predict_sheet
+from .training_figures import estimate_step, measure_step, predict_sheet
 
 _SECONDS_OF_PREDICTION = {"collective": 0.3, "step": 0.5}
 

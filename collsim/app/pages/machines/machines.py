@@ -26,7 +26,7 @@ from ...shell.notes import complain, draw_mistake, draw_note, format_note, forma
 from ...shell.open_in import open_in
 from ...shell.page import register_page
 from ...shell.session import forget_widgets, get_language, get_session, t
-from ..whatif import edits
+from ..whatif import run_edits
 from . import pair
 from .pair import Look, Pair
 
@@ -77,7 +77,7 @@ def _break(of: Pair, look: Look) -> None:
     if st.button(escape_markdown(text), key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
         now = get_session()
         now.choice = replace(pair.build_choice(now.choice, of), nbytes=of.nbytes, algorithms=())
-        remember("whatif", replace(edits.PLAIN, cable=look.cable, do="cut", synthesize=True))
+        remember("whatif", replace(run_edits.PLAIN, cable=look.cable, do="cut", synthesize=True))
         st.switch_page(get_menu()["whatif"])
 
 

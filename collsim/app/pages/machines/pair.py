@@ -12,7 +12,7 @@ from collsim.errors import CollsimError, Sentence, Words
 from collsim.viz.route.route import RankRoute, list_routes
 
 from ...scenario import custom_machine
-from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, create_name_reader, read_file_fields
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import Refused

@@ -34,10 +34,10 @@ from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import ReportProgress
-from ...scenario.address import Complaint, PageAddress, Word, shorten
+from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten
 from ...scenario.choice import MOST_NODES, count, create_name_reader, read_flag
 from ...scenario.outcome import Refused, ignore_progress
-from . import nccl_log, osu
+from . import nccl_log_comparison, osu_comparison
 from .reading import load_log
 
 OWN = "own"
@@ -376,7 +376,7 @@ def count_ranks(selection: Selection) -> int:
     return selection.ranks or cs.machine(selection.machine, nodes=selection.nodes).ranks
 
 
-def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu.Case]:
+def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu_comparison.Case]:
     """An OSU log beside the MPI model.
 
     Args:
@@ -387,9 +387,9 @@ def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu.Case]:
     """
     topology = cs.machine(selection.machine, nodes=selection.nodes)
     ranks = count_ranks(selection)
-    rows = _select_table(osu.read(selection.text, ranks), selection)
-    case = osu.build_case(rows, selection.text, read_facts(topology), ranks, selection.collective)
-    return osu.compare_with_model(rows, case), case
+    rows = _select_table(osu_comparison.read(selection.text, ranks), selection)
+    case = osu_comparison.build_case(rows, selection.text, read_facts(topology), ranks, selection.collective)
+    return osu_comparison.compare_with_model(rows, case), case
 
 
 def read_log(text: str) -> pd.DataFrame:
@@ -398,8 +398,8 @@ def read_log(text: str) -> pd.DataFrame:
     Args:
         text: The text.
     """
-    if osu.is_osu_log(text):
-        return osu.read(text, 2)
+    if osu_comparison.is_osu_log(text):
+        return osu_comparison.read(text, 2)
     kind = _detect_format(text)
     if kind == "nccl-tests" and not formats()[kind].looks(text):
         raise Refused("measured.nolog")
@@ -436,9 +436,11 @@ def guess_machine(text: str, selection: Selection) -> Selection:
         selection: The run that is chosen on the page Measured.
     """
     selection = replace(selection, version=extract_version(text))
-    if nccl_log.is_nccl_log(text):
+    if nccl_log_comparison.is_nccl_log(text):
         with suppress(CollsimError):  # the page says what is wrong with it
-            selection = replace(selection, nodes=min(nccl_log.read_job(text).nodes or selection.nodes, MOST_NODES))
+            selection = replace(
+                selection, nodes=min(nccl_log_comparison.read_job(text).nodes or selection.nodes, MOST_NODES)
+            )
         return selection
     matches = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
     if not matches:

@@ -40,7 +40,7 @@ from ...shell.notes import (
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
-from . import comparison, nccl_log, osu, plots
+from . import comparison, measured_charts, nccl_log_comparison, osu_comparison
 from .comparison import OWN, Selection
 from .fitting import draw_calibration
 
@@ -60,9 +60,9 @@ def draw() -> None:
         _draw_nccl_comparison(selection)
     elif not selection.text:
         draw_note(t("measured.empty"))
-    elif osu.is_osu_log(selection.text):
+    elif osu_comparison.is_osu_log(selection.text):
         _draw_readable(_draw_mpi_comparison, selection)
-    elif nccl_log.is_nccl_log(selection.text):
+    elif nccl_log_comparison.is_nccl_log(selection.text):
         _draw_readable(_draw_graphs, selection)
     else:
         _draw_nccl_comparison(selection)
@@ -87,25 +87,25 @@ def _draw_nccl_comparison(selection: Selection) -> None:
     _draw_verdict(table, gap)
     if selection.has_own_log:
         draw_note(comparison.describe_release(run, selection).text(get_language()))
-    plots.draw_curves(table, gap, run)
+    measured_charts.draw_curves(table, gap, run)
     for sentence in comparison.list_assumptions(run, selection):
         draw_note(sentence.text(get_language()))
     if selection.has_own_log:
         draw_calibration(selection)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
-        plots.draw_hypotheses(gap)
-        plots.list_worth(run)
-        plots.draw_scatter(selection)
+        measured_charts.draw_hypotheses(gap)
+        measured_charts.list_worth(run)
+        measured_charts.draw_scatter(selection)
         _draw_python(comparison.build_python(selection))
     with right:
-        plots.draw_every_run(selection)
+        measured_charts.draw_every_run(selection)
     if run.facts.ranks > 1:
         left, right = st.columns([1.15, 1], gap="small")
         with left:
-            plots.map_(run)
+            measured_charts.map_(run)
         with right:
-            plots.draw_crossing(run)
+            measured_charts.draw_crossing(run)
     _draw_rows(run, table)
 
 
@@ -115,14 +115,14 @@ def _draw_mpi_comparison(selection: Selection) -> None:
     where = t("measured.host" if case.gpu == "none" else "measured.gpus")
     words = t("measured.mpi", ranks=case.ranks, nodes=case.nodes, where=where)
     draw_headline(_format_errors(table), format_verdict(words, t("measured.mpi.note")))
-    plots.draw_legend(tuner=False, under=False)
-    plots.draw_charts(table)
-    _draw_python(osu.build_python(case))
+    measured_charts.draw_legend(tuner=False, under=False)
+    measured_charts.draw_charts(table)
+    _draw_python(osu_comparison.build_python(case))
 
 
 def _draw_graphs(selection: Selection) -> None:
     """A log of NCCL: its rings and trees beside those that the search finds on the machine."""
-    job = nccl_log.read(selection.text, comparison.build_topology(selection))
+    job = nccl_log_comparison.read(selection.text, comparison.build_topology(selection))
     if job.version:
         version = f" {job.version}"
     else:
@@ -143,7 +143,7 @@ def _draw_graphs(selection: Selection) -> None:
     draw_note(t("graphs.note"))
 
 
-def _describe_statements(job: nccl_log.LoggedJob) -> list[str]:
+def _describe_statements(job: nccl_log_comparison.LoggedJob) -> list[str]:
     """What the log states of slow calls: their causes, fewer channels than the machine has, and variables."""
     lines = []
     if job.causes:
@@ -156,7 +156,7 @@ def _describe_statements(job: nccl_log.LoggedJob) -> list[str]:
     return lines
 
 
-def _draw_orders(orders: nccl_log.Orders) -> None:
+def _draw_orders(orders: nccl_log_comparison.Orders) -> None:
     """Those of the log and those that were found, side by side."""
     sides = {"logged": orders.logged, "found": orders.searched}
     for column, (side, counted_orders) in zip(st.columns(2, gap="small"), sides.items(), strict=True):
@@ -166,7 +166,7 @@ def _draw_orders(orders: nccl_log.Orders) -> None:
             show_frame(table)
 
 
-def _count_alike(orders: nccl_log.Orders) -> str:
+def _count_alike(orders: nccl_log_comparison.Orders) -> str:
     if orders.alike is None:
         return t("graphs.nothing")
     return t("graphs.alike", count=orders.alike, channels=orders.channels)
@@ -212,7 +212,7 @@ def _draw_own_log(selection: Selection) -> Selection:
     with drop:
         selection = _log(selection)
     selection = _choose_machine(selection, places)
-    if osu.is_osu_log(selection.text):
+    if osu_comparison.is_osu_log(selection.text):
         with drop:
             selection = _choose_ranks(selection, before)
     if selection.text:
@@ -282,7 +282,7 @@ def _choose_table(selection: Selection) -> Selection:
     if log["collective"].isna().any():
         known = {"": t("measured.unknown"), **{name: name for name in BUSBW}}
         selection = replace(selection, collective=choose("e_collective", t("collective"), known, selection.collective))
-    if osu.is_osu_log(selection.text) or not comparison.runs_on_nccl(selection):
+    if osu_comparison.is_osu_log(selection.text) or not comparison.runs_on_nccl(selection):
         return replace(selection, version="")
     versions = {"": t("measured.unknown"), **{name: name for name in comparison.VERSIONS}}
     return replace(selection, version=choose("e_version", t("measured.version"), versions, selection.version))
@@ -326,12 +326,12 @@ def _format_error(name: str, band: pd.DataFrame) -> str:
         count = t("measured.sizes.one")
     else:
         count = t("measured.sizes.many", count=len(band))
-    number, unit = plots.format_distance(abs(math.log(ratio)))
+    number, unit = measured_charts.format_distance(abs(math.log(ratio)))
     return format_figure(format_small(t(f"measured.{name}")), number, unit, t(f"measured.off.{way}"), count)
 
 
 def _format_distance(distance: float) -> str:
-    number, unit = plots.format_distance(distance)
+    number, unit = measured_charts.format_distance(distance)
     if unit == "×":
         return t("measured.factor", factor=number)
     return number + unit
@@ -345,11 +345,11 @@ def _explain_gap(gap: Gap) -> tuple[str, str]:
     if gap.verdict == "within":
         return t("measured.within", apart=apart), t("measured.within.note")
     if gap.verdict == "several":
-        causes = t("measured.or").join(plots.name_cause(c.key) for c in gap.alternatives)
+        causes = t("measured.or").join(measured_charts.name_cause(c.key) for c in gap.alternatives)
         return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.alternatives))
     if gap.best is None:
         return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{way}", apart=apart)
-    causes = t("measured.or").join(plots.name_cause(c.key) for c in (gap.best, *gap.alternatives))
+    causes = t("measured.or").join(measured_charts.name_cause(c.key) for c in (gap.best, *gap.alternatives))
     return t("measured.guess", cause=causes), t(
         f"measured.guess.{way}", apart=apart, left=_format_distance(gap.best.distance)
     )

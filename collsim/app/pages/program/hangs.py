@@ -10,7 +10,7 @@ from collsim.display.markup import escape_text
 from collsim.programs import Hang, list_hangs
 from collsim.programs.hangs.stacks import format_logs, format_stacks
 
-from ...scenario.address import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
 from ...shell.address import get_menu, get_remembered, leave, remember
 from ...shell.notes import complain, draw_note, draw_part, format_title, format_verdict

@@ -13,8 +13,8 @@ from collsim.rank_engine.start import MOST_RANKS
 from collsim.units import format_bytes, format_time, parse_time
 
 from ...scenario.choice import read_file_fields
-from ...scenario.files import Upload
 from ...scenario.mistakes import write_sentence
+from ...scenario.run_files import Upload
 from ...shell.address import get_menu, get_remembered, leave, remember
 from ...shell.controls import choose, choose_quantity, label_machine, number
 from ...shell.filebox import play_schedule

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import collsim as cs
-from collsim.programs.program import LONGEST_PROGRAM
+from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.rank_engine.expected import ProgramCollective
 from collsim.rank_engine.start import MOST_RANKS
 
-from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, create_name_reader
 from ..write.drafts import MACHINES, build_machine, pack_code, unpack_code
 

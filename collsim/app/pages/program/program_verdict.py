@@ -12,16 +12,16 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence
 from collsim.programs import ProgramRun
 from collsim.programs.hangs.stacks import format_logs
-from collsim.programs.program import find_verdicts
+from collsim.programs.program_entry import find_verdicts
 from collsim.schedule import Schedule
 from collsim.units import parse_bytes
 from collsim.viz.program import draw_program_lanes, list_moments
-from collsim.viz.program.moments import Moment
-from collsim.viz.timeline.document import build_encoded_timeline
+from collsim.viz.program.program_moments import Moment
+from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
-from ...synthesis.synthesized import Synthesized, close_gap, estimate_synthesis
+from ...synthesis.synthesis_result import Synthesized, close_gap, estimate_synthesis
 from .program_drafts import DELAY, ProgramDraft, build_topology
 
 WIDE, NARROW = 640, 330

@@ -12,11 +12,11 @@ from collsim.analysis.differences import require_one_collective
 from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
-from collsim.viz.race.race import Runner, build_runner
+from collsim.viz.race.race_document import Runner, build_runner
 
 from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
-from ...scenario.address import Complaint, PageAddress, Word, shorten, write_value
+from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, write_value
 from ...scenario.choice import (
     WORDS,
     Choice,

@@ -12,7 +12,7 @@ import streamlit as st
 from collsim.display.markup import escape_markdown
 from collsim.simulate import ENGINES
 from collsim.units import format_bytes
-from collsim.viz.race.race import Runner
+from collsim.viz.race.race_document import Runner
 
 from ...scenario import custom_machine
 from ...scenario.choice import (

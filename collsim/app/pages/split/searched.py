@@ -11,7 +11,7 @@ from collsim.errors import CollsimError, Words
 from collsim.locale import Text
 from collsim.train import StepTrace
 from collsim.train.model_families import models
-from collsim.train.parallel.split import as_split
+from collsim.train.parallel.combined_split import as_split
 from collsim.train.parallel.strategy_parser import parse_strategy
 from collsim.train.step_explanation import describe_waits
 from collsim.train.workload.transformer import RECOMPUTE
@@ -19,7 +19,7 @@ from collsim.units import parse_bytes
 from collsim.viz.splits.split_document import build_split_document, build_splits_table
 
 from ...jobs.worker import ReportProgress
-from ...scenario.address import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import count, create_name_reader
 from ...scenario.outcome import ignore_progress
 

@@ -14,7 +14,7 @@ from collsim.train.scaling_study import SCALING_KINDS
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_topology, ignore_progress
-from . import steps
+from . import step_scenarios
 from .training_choice import TrainingChoice
 
 NODES = (1, 2, 4, 8, 16)
@@ -61,7 +61,7 @@ def estimate_growth(choice: TrainingChoice) -> float:
     """
     layers = len(cs.model(choice.model).layers) / 100
     seconds = 0.5 + 2 * len(NODES) * _SECONDS * layers + 4 * (_CABLE + _SECONDS * layers)
-    return seconds + 2 * len(NODES) * steps.estimate_link_runs(choice)
+    return seconds + 2 * len(NODES) * step_scenarios.estimate_link_runs(choice)
 
 
 def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> GrownStep:
@@ -71,7 +71,7 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
         choice: The step of training that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    now = steps.run(steps.strip_switches(choice))
+    now = step_scenarios.run(step_scenarios.strip_switches(choice))
     report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
     trouble: CollsimError | None = None

@@ -14,11 +14,11 @@ from collsim.errors import CollsimError
 from collsim.locale import Text
 from collsim.train import StepTrace
 from collsim.train.step_explanation import write_sentences
-from collsim.viz.training.document import SendPattern, StepDocument, build_step_document, describe_patterns
+from collsim.viz.training.step_document import SendPattern, StepDocument, build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_topology, ignore_progress
-from .steps import run
+from .step_scenarios import run
 from .training_choice import TrainingChoice
 
 #: The runners, and what each is asked for.

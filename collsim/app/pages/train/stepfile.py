@@ -5,11 +5,11 @@ from __future__ import annotations
 import collsim as cs
 
 from ...jobs.worker import ReportProgress
-from ...scenario.files import gather_files
 from ...scenario.outcome import ignore_progress
+from ...scenario.run_files import gather_files
 from ...shell import filebox
 from ...shell.session import get_language, t
-from . import steps
+from . import step_scenarios
 from .training_choice import TrainingChoice
 
 #: What a step is written as, in the order of the menu (docs/training.md), and how many seconds that takes at most.
@@ -34,7 +34,7 @@ def estimate_file(choice: TrainingChoice, suffix: str, language: str) -> float:
         suffix: Suffix of the file, for example `.json`.
         language: `en` or `zh`.
     """
-    return SUFFIXES[suffix] + steps.estimate_step(choice)
+    return SUFFIXES[suffix] + step_scenarios.estimate_step(choice)
 
 
 def build_file(
@@ -51,7 +51,9 @@ def build_file(
     Raises:
         CollsimError: for what a format cannot hold
     """
-    now: cs.train.StepTrace = steps.apply_switches(choice, steps.run(steps.strip_switches(choice)))
+    now: cs.train.StepTrace = step_scenarios.apply_switches(
+        choice, step_scenarios.run(step_scenarios.strip_switches(choice))
+    )
     report_progress("run", 0.5)
     if suffix == "html":
         return gather_files("collsim-step.html", lambda path: now.animate(language).save(path))

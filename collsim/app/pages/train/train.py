@@ -12,7 +12,7 @@ import streamlit as st
 from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.bundle import read_bundle
 
-from ...scenario.address import write_size
+from ...scenario.address_parameters import write_size
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox
 from ...shell.address import get_menu, get_remembered, leave, remember
@@ -32,11 +32,11 @@ from ...shell.page import register_page
 from ...shell.player import look
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
-from . import growthview, rivals, stepfile, steps, training_choice
+from . import growthview, rivals, step_scenarios, stepfile, training_choice
 from .code import build_command, build_script
-from .controls import draw_controls
-from .steps import ChangedStep, CollectiveOpened, StepShown
+from .step_scenarios import ChangedStep, CollectiveOpened, StepShown
 from .tabs import draw_tabs
+from .train_controls import draw_controls
 from .training_choice import PLAIN, TrainingChoice
 
 PAGE = "train"
@@ -91,10 +91,10 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
     timed = _select_timed(choice)
     with top:
         latest_result = get_latest(
-            steps.compute_step,
+            step_scenarios.compute_step,
             timed,
-            expected=steps.estimate_step,
-            compiled=steps.needs_engine(timed),
+            expected=step_scenarios.estimate_step,
+            compiled=step_scenarios.needs_engine(timed),
             otherwise=(PLAIN,),
         )
     if latest_result is None:
@@ -159,14 +159,19 @@ def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingCho
     if choice.open == "none":
         chosen = None
     else:
-        chosen = steps.find_collective(rows, choice.open)
+        chosen = step_scenarios.find_collective(rows, choice.open)
     if choice.open not in ("", "none") and chosen is None:
         known = ", ".join(row["name"] for row in rows[:8])
         draw_mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
     opened = None
     if chosen is not None:
         latest_opened = get_latest(
-            steps.open_collective, drawn, chosen["task"], expected=steps.estimate_collective, compiled=True, only=True
+            step_scenarios.open_collective,
+            drawn,
+            chosen["task"],
+            expected=step_scenarios.estimate_collective,
+            compiled=True,
+            only=True,
         )
         if latest_opened is not None:
             opened = latest_opened[0]

@@ -14,7 +14,7 @@ from collsim.train.model_families import models
 from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
-from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import (
     MACHINE_WORDS,
     WORDS,

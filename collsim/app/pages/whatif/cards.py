@@ -8,13 +8,13 @@ from itertools import islice
 
 import streamlit as st
 
-from collsim.sweep.synthesized import can_synthesize
+from collsim.sweep.synthesized_algorithm import can_synthesize
 
 from ...scenario.choice import Choice
 from ...shell.address import remember
 from ...shell.session import forget_widgets, t
-from . import edits
-from .edits import Edit
+from . import run_edits
+from .run_edits import Edit
 
 MOST_CARDS = 6
 _MOST_CUT = 3  # cables of a run that are tried for one that it can lose
@@ -24,46 +24,46 @@ _NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie") 
 def _suggest_rdma(choice: Choice) -> Edit | None:
     several = choice.copies > 1 and "gdr" in choice.takes
     if several:
-        return replace(edits.PLAIN, gdr="off" if choice.gdr else "on")
+        return replace(run_edits.PLAIN, gdr="off" if choice.gdr else "on")
     return None
 
 
 def _slow(choice: Choice) -> Edit | None:
-    ranks = edits.count_ranks(choice)
+    ranks = run_edits.count_ranks(choice)
     if ranks > 1:
-        return replace(edits.PLAIN, straggler=min(3, ranks - 1), how="slow2")
+        return replace(run_edits.PLAIN, straggler=min(3, ranks - 1), how="slow2")
     return None
 
 
 def _suggest_network(choice: Choice) -> Edit | None:
-    known = edits.list_link_kinds(choice)
+    known = run_edits.list_link_kinds(choice)
     kind = next((name for name in _NETWORK if name in known), None)
     if kind is None:
         return None
-    return replace(edits.PLAIN, kind=kind, factor="double")
+    return replace(run_edits.PLAIN, kind=kind, factor="double")
 
 
 def _suggest_job(choice: Choice) -> Edit | None:
-    if edits.count_ranks(choice) > 1:
-        return replace(edits.PLAIN, traffic="all")
+    if run_edits.count_ranks(choice) > 1:
+        return replace(run_edits.PLAIN, traffic="all")
     return None
 
 
 def _order(choice: Choice) -> Edit | None:
     if choice.copies > 1:
-        return replace(edits.PLAIN, placement="round-robin")
+        return replace(run_edits.PLAIN, placement="round-robin")
     return None
 
 
 def _suggest_gpudirect(choice: Choice) -> Edit | None:
     if "p2p" in choice.takes:
-        return replace(edits.PLAIN, p2p="off" if choice.p2p else "on")
+        return replace(run_edits.PLAIN, p2p="off" if choice.p2p else "on")
     return None
 
 
 def _suggest_jitter(choice: Choice) -> Edit | None:
-    if edits.count_ranks(choice) > 1:
-        return replace(edits.PLAIN, jitter="10us")
+    if run_edits.count_ranks(choice) > 1:
+        return replace(run_edits.PLAIN, jitter="10us")
     return None
 
 
@@ -91,11 +91,11 @@ def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str,
     changes = {name: make(choice) for name, make in _ASKED.items()}
     few = [*islice(cables, _MOST_CUT)]
     for busiest in few[:1]:
-        changes["cable"] = replace(edits.PLAIN, cable=busiest, do="tenth")
+        changes["cable"] = replace(run_edits.PLAIN, cable=busiest, do="tenth")
     for cable in islice(
-        (name for name in few if can_synthesize(choice.collective) and edits.can_lose(choice, name)), 1
+        (name for name in few if can_synthesize(choice.collective) and run_edits.can_lose(choice, name)), 1
     ):
-        changes["broken"] = replace(edits.PLAIN, cable=cable, do="cut", synthesize=True)
+        changes["broken"] = replace(run_edits.PLAIN, cable=cable, do="cut", synthesize=True)
     able = [(name, edit) for name, edit in changes.items() if edit is not None]
     yield from able[:MOST_CARDS]
 

@@ -13,12 +13,12 @@ import pandas as pd
 import streamlit as st
 
 from collsim.locale import Text
-from collsim.sweep.synthesized import can_synthesize
+from collsim.sweep.synthesized_algorithm import can_synthesize
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
 from ...scenario import companions, snippets
-from ...scenario.address import Complaint, shorten
+from ...scenario.address_parameters import Complaint, shorten
 from ...scenario.choice import Choice
 from ...scenario.companions import Several
 from ...scenario.outcome import build_topology, find_used_options
@@ -33,9 +33,9 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, is_dark, t
 from ...shell.sidebar import draw_sidebar
 from ...synthesis.box import draw_box, let_switches, offer
-from . import edits
+from . import run_edits
 from .cards import draw_cards
-from .edits import Change, Edit
+from .run_edits import Change, Edit
 
 PAGE = "whatif"
 
@@ -47,17 +47,20 @@ def load_cables(choice: Choice) -> dict[str, Text]:
     Args:
         choice: The run that is chosen.
     """
-    return edits.list_cables(choice)
+    return run_edits.list_cables(choice)
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Edit:
     """An edit of the run that pages share; what the place of this run does not have is told and left out."""
     choice = get_session().choice
-    edit = replace(edits.PLAIN, **fields)
+    edit = replace(run_edits.PLAIN, **fields)
     known: dict[str, tuple[str, Callable[[], bool]]] = {
-        "scale": ("kind", lambda: edit.kind in (edits.list_link_kinds(choice) or [edit.kind])),
-        "cable": ("cable", lambda: edits.has_cable(choice, edit)),
-        "beside": ("beside", lambda: edit.beside in edits.list_companions(choice) or not edits.count_ranks(choice)),
+        "scale": ("kind", lambda: edit.kind in (run_edits.list_link_kinds(choice) or [edit.kind])),
+        "cable": ("cable", lambda: run_edits.has_cable(choice, edit)),
+        "beside": (
+            "beside",
+            lambda: edit.beside in run_edits.list_companions(choice) or not run_edits.count_ranks(choice),
+        ),
     }
     for word, (name, there) in known.items():
         if fields.get(name) and not there():
@@ -76,7 +79,7 @@ def _on_machine(_choice: Choice) -> Edit:
 @register_page(
     PAGE,
     40,
-    address=replace(edits.ADDRESS, agree=_reconcile),
+    address=replace(run_edits.ADDRESS, agree=_reconcile),
     choice=True,
     moment=("t", "view"),
     on_machine=_on_machine,
@@ -93,11 +96,16 @@ def draw() -> None:
     edit = _draw_changes(now.choice, get_remembered(PAGE))
     leave(edit)
     complain(now.complaints)
-    event = edits.choose_engine(now.choice, edit).engine == "event"
+    event = run_edits.choose_engine(now.choice, edit).engine == "event"
     synthesized, switches = edit.synthesize, edit.switches
     edit = replace(edit, synthesize=False, switches=True)
     latest_result = get_latest(
-        edits.change, now.choice, edit, expected=edits.estimate_change, compiled=event, otherwise=(Choice(), Edit())
+        run_edits.change,
+        now.choice,
+        edit,
+        expected=run_edits.estimate_change,
+        compiled=event,
+        otherwise=(Choice(), Edit()),
     )
     if latest_result is None:
         return
@@ -134,7 +142,7 @@ def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) 
     """The schedule that is synthesized for the place after the change, or the button that asks for it; `switches`: it
     may use those that reduce."""
     if is_shown:
-        if edits.has_reducing_switches(choice, edit):
+        if run_edits.has_reducing_switches(choice, edit):
             let_switches(switches, _on_switched)
         fallback = t("whatif.fallback", name=label_algorithm(choice.algorithm, choice.collective))
         options: dict[str, Any] = {
@@ -142,15 +150,15 @@ def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) 
             "run": fallback,
             "code": partial(_build_synthesis_code, choice, edit, switches),
         }
-        draw_box(edits.repair, choice, edit, switches, expected=edits.estimate_repair, **options)
+        draw_box(run_edits.repair, choice, edit, switches, expected=run_edits.estimate_repair, **options)
     elif can_synthesize(choice.collective):
         offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), partial(_on_turned, True))
 
 
 def _build_synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
-    topology = edits.build_changed_topology(choice, edit)
+    topology = run_edits.build_changed_topology(choice, edit)
     used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    after, changed = edits.build_code(choice, edit)
+    after, changed = run_edits.build_code(choice, edit)
     codebox.draw_synthesis_code(after, used, "" if changed == snippets.write_machine(after) else changed, switches)
 
 
@@ -165,10 +173,10 @@ def _on_switched(on: bool) -> None:
 def _draw_code(choice: Choice, edit: Edit) -> None:
     topology = build_topology(choice)
     used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    before = edits.choose_engine(choice, edit)
-    after, changed = edits.build_code(before, edit)
-    trouble = edits.build_conditions(choice, edit, topology.ranks)
-    other = edits.build_changed_topology(choice, edit)
+    before = run_edits.choose_engine(choice, edit)
+    after, changed = run_edits.build_code(before, edit)
+    trouble = run_edits.build_conditions(choice, edit, topology.ranks)
+    other = run_edits.build_changed_topology(choice, edit)
     if edit.beside:
         companion_code = (
             companions.write_python(edit.beside, other),
@@ -177,13 +185,13 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
     else:
         companion_code = ("", [])
     codebox.draw_change_code(
-        before, after, changed, used, topology.ranks, trouble, edits.RUNS if edit.jitter else 0, companion_code
+        before, after, changed, used, topology.ranks, trouble, run_edits.RUNS if edit.jitter else 0, companion_code
     )
 
 
 def _forget_place() -> None:
     """Another place was chosen: a cable or a rank of the one before may not be in it."""
-    remember(PAGE, replace(get_remembered(PAGE), cable="", straggler=edits.NOBODY))
+    remember(PAGE, replace(get_remembered(PAGE), cable="", straggler=run_edits.NOBODY))
     forget("x_cable", "x_straggler")
 
 
@@ -207,7 +215,7 @@ def _name_value(name: str) -> str:
 
 def _with_none(name_value: Callable[[Any], str]) -> Callable[[Any], str]:
     """What a value is called, and the empty one `none`."""
-    return lambda value: name_value(value) if value not in ("", edits.NOBODY) else t("whatif.none")
+    return lambda value: name_value(value) if value not in ("", run_edits.NOBODY) else t("whatif.none")
 
 
 def _draw_part_controls(choice: Choice, edit: Edit) -> dict[str, _Control]:
@@ -215,24 +223,24 @@ def _draw_part_controls(choice: Choice, edit: Edit) -> dict[str, _Control]:
     chinese = get_language() == "zh"
     cables = load_cables(choice)
     offered = dict.fromkeys(["", *cables, edit.cable])
-    ranks = dict.fromkeys([edits.NOBODY, *range(edits.count_ranks(choice)), edit.straggler])
+    ranks = dict.fromkeys([run_edits.NOBODY, *range(run_edits.count_ranks(choice)), edit.straggler])
     return {
-        "kind": _Control(["", *edits.list_link_kinds(choice)], _with_none(lambda kind: name_kind(kind)[chinese])),
-        "factor": _Control(list(edits.FACTORS), _name_value, lambda edit: bool(edit.kind)),
+        "kind": _Control(["", *run_edits.list_link_kinds(choice)], _with_none(lambda kind: name_kind(kind)[chinese])),
+        "factor": _Control(list(run_edits.FACTORS), _name_value, lambda edit: bool(edit.kind)),
         "cable": _Control(list(offered), _with_none(lambda name: cables.get(name, (name, name))[chinese])),
-        "do": _Control(list(edits.CABLE), _name_value, lambda edit: bool(edit.cable)),
+        "do": _Control(list(run_edits.CABLE), _name_value, lambda edit: bool(edit.cable)),
         "straggler": _Control(list(ranks), _with_none("rank {}".format), help=True),
-        "how": _Control(list(edits.STRAGGLERS), _name_value, lambda edit: edit.straggler != edits.NOBODY),
+        "how": _Control(list(run_edits.STRAGGLERS), _name_value, lambda edit: edit.straggler != run_edits.NOBODY),
     }
 
 
 def _draw_condition_controls(choice: Choice) -> dict[str, _Control]:
     """Changes of the run, and what only machines have: GPUDirect, the order of ranks, the fabric's uplinks."""
     controls = {
-        "jitter": _Control(edits.JITTERS, _with_none(add_space), help=True),
-        "traffic": _Control(edits.TRAFFIC, _with_none(lambda name: _name_value(f"traffic.{name}")), help=True),
+        "jitter": _Control(run_edits.JITTERS, _with_none(add_space), help=True),
+        "traffic": _Control(run_edits.TRAFFIC, _with_none(lambda name: _name_value(f"traffic.{name}")), help=True),
         "beside": _Control(
-            edits.list_companions(choice), _with_none(lambda name: _name_value(f"beside.{name}")), help=True
+            run_edits.list_companions(choice), _with_none(lambda name: _name_value(f"beside.{name}")), help=True
         ),
     }
     if not choice.on_machine:
@@ -240,10 +248,10 @@ def _draw_condition_controls(choice: Choice) -> dict[str, _Control]:
     several = choice.copies > 1
     uplinks = several and choice.fabric in ("leaf-spine", "fat-tree", "rail")
     return controls | {
-        "p2p": _Control(edits.SWITCHED, _name_value, label="p2p"),
-        "gdr": _Control(edits.SWITCHED, _name_value, label="gdr"),
-        "placement": _Control(edits.PLACEMENTS, lambda name: _name_value(f"placement.{name}"), lambda _: several),
-        "oversubscription": _Control(edits.OVERSUBSCRIPTIONS, "{} : 1".format, lambda _: uplinks, help=True),
+        "p2p": _Control(run_edits.SWITCHED, _name_value, label="p2p"),
+        "gdr": _Control(run_edits.SWITCHED, _name_value, label="gdr"),
+        "placement": _Control(run_edits.PLACEMENTS, lambda name: _name_value(f"placement.{name}"), lambda _: several),
+        "oversubscription": _Control(run_edits.OVERSUBSCRIPTIONS, "{} : 1".format, lambda _: uplinks, help=True),
     }
 
 

@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.sandbox.allowlist import LONGEST
 
-from ...scenario.address import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, create_name_reader, has_shape, list_networks
 
 MOST_RANKS = 16

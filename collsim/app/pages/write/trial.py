@@ -15,8 +15,8 @@ from collsim.sandbox.allowlist import Code, Forbidden, check_code
 from collsim.sandbox.attempt import Ended, read_attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import BoxTask
-from collsim.sandbox.process import run_sandboxed
 from collsim.sandbox.produce import Wanted
+from collsim.sandbox.sandbox_launcher import run_sandboxed
 from collsim.schedule import Schedule
 
 #: What one trial may use, for all numbers of ranks together.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.viz.timeline.document import build_encoded_timeline
+from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress

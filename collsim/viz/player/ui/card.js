@@ -2,7 +2,7 @@
 
 import { el, icon } from "../draw/elements.js";
 import { createShell } from "./shell.js";
-import { CSS } from "./style.js";
+import { CSS } from "./playerstyle.js";
 
 const seg = (size = "") => ["span", { className: `seg${size}`, role: "group" }];
 const part = (className, more = {}) => ["div", { className, ...more }];

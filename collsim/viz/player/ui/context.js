@@ -4,7 +4,7 @@ import { doneAt } from "../model/cells.js";
 import { createClock } from "../model/clock.js";
 import { media } from "../draw/elements.js";
 import { TOKENS } from "../model/look.js";
-import { WORDS } from "../model/words.js";
+import { WORDS } from "../model/playerwords.js";
 
 /**
  * What the parts of one player share: elements parts, options, clock, state S (what is chosen and how it is laid out),

@@ -1,0 +1,51 @@
+"""Close the gap: one click shows what is synthesized for the run on Explore, raced against ring and tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from collsim.sweep.synthesized_algorithm import can_synthesize
+
+from ...scenario.choice import Choice
+from ...scenario.outcome import Outcome, build_topology, find_used_options
+from ...shell import codebox
+from ...shell.session import get_session, t
+from ...synthesis.box import draw_box, let_switches, offer
+from ...synthesis.synthesis_result import can_switches_reduce, estimate_for_run, synthesize_for_run
+
+
+def draw_closing(choice: Choice, outcome: Outcome) -> bool:
+    """Draw the button, or what it shows in place of the run. False: the run is to be drawn.
+
+    Args:
+        choice: The run that is chosen.
+        outcome: The run and its figures.
+    """
+    if not get_session().panels.synthesize:
+        if outcome.figures.bound and can_synthesize(choice.collective):
+            offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
+        return False
+    switches = get_session().panels.switches
+    if can_switches_reduce(build_topology(choice)):
+        let_switches(switches, _on_switched)
+    code = partial(_build_code, choice, switches)
+    draw_box(
+        synthesize_for_run, choice, switches, expected=estimate_for_run, close=partial(_on_turned, False), code=code
+    )
+    return True
+
+
+def _build_code(choice: Choice, switches: bool) -> None:
+    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    codebox.draw_synthesis_code(choice, used, switches=switches)
+
+
+def _on_turned(on: bool) -> None:
+    now = get_session()
+    now.panels = replace(now.panels, synthesize=on)
+
+
+def _on_switched(on: bool) -> None:
+    now = get_session()
+    now.panels = replace(now.panels, switches=on)

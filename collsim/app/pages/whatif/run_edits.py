@@ -1,0 +1,594 @@
+"""What is changed in a run, and the two runs before and after. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.locale import Text
+from collsim.simulate import ConcurrentTrace
+from collsim.viz.race.race_document import Runner, build_runner
+from collsim.viz.sentences.names import name_device, name_link
+from collsim.viz.sentences.time_sentences import describe_busiest_cable
+from collsim.viz.sentences.words import name_kind
+
+from ...jobs.worker import ReportProgress
+from ...scenario import snippets
+from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.choice import Choice, build_engine_settings, create_word_reader, read_flag
+from ...scenario.companions import BESIDE, Several, build_several, count_transfers, find_companions, run_together
+from ...scenario.outcome import (
+    MOST_RANKS_HERE,
+    SECONDS_TO_DRAW,
+    Refused,
+    build_any_topology,
+    build_topology,
+    estimate_seconds,
+    find_used_options,
+    ignore_progress,
+)
+from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, close_gap
+from ...synthesis.synthesis_result import estimate_synthesis as expected_synthesis
+
+#: Transfers of a run that is changed: both runs are played side by side in the browser.
+MOST_CHANGED = 60_000
+MOST_CABLES = 12
+FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
+#: What a cable becomes; `one`: of the links that it bonds, one is gone.
+CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "one": "", "cut": ""}
+SWITCHED = ("same", "on", "off")
+PLACEMENTS = ("same", "round-robin")
+OVERSUBSCRIPTIONS = (1, 2, 4, 8)
+#: What may be wrong with one rank: an option of the event engine, and its value for that rank.
+STRAGGLERS: dict[str, tuple[str, object]] = {
+    "slow2": ("slow", 2), "slow10": ("slow", 10), "late100us": ("late", "100us"), "late1ms": ("late", "1ms")
+}  # fmt: skip
+JITTERS = ("", "1us", "10us", "100us")
+#: Other traffic: half the ranks away, from rank 0 or from every rank, as many bytes as the run has.
+TRAFFIC = ("", "one", "all")
+#: Runs that make a distribution, with the seeds 0, 1, 2 ...
+RUNS = 100
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
+
+    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside`
+    (another collective at the same time) are trouble that only a run without barriers can show. `synthesize`: the
+    schedule that is synthesized for the place after the edit stands below; `switches`: it may use those that reduce.
+    """
+
+    gdr: str = "off"
+    p2p: str = "same"
+    kind: str = ""
+    factor: str = "double"
+    cable: str = ""
+    do: str = "half"
+    placement: str = "same"
+    oversubscription: int = 1
+    straggler: int = NOBODY
+    how: str = "slow2"
+    jitter: str = ""
+    traffic: str = ""
+    beside: str = ""
+    synthesize: bool = False
+    switches: bool = True
+
+    @property
+    def troubled(self) -> bool:
+        return self.straggler != NOBODY or bool(self.jitter or self.traffic or self.beside)
+
+
+#: No edit at all. The page opens with `Edit()`, which has something to show.
+PLAIN = Edit(gdr="same")
+
+
+def _create_whole_reader(known: Sequence[int]) -> Callable[[str], int]:
+    """A reader for one of a few whole numbers."""
+    return lambda text: int(create_word_reader(tuple(map(str, known)))(text))
+
+
+#: The words of an edit in an address.
+WORDS = (
+    Word("then_gdr", create_word_reader(SWITCHED), "gdr"),
+    Word("then_p2p", create_word_reader(SWITCHED), "p2p"),
+    Word("scale", str, "kind"),
+    Word("factor", create_word_reader(FACTORS)),
+    Word("cable", str, limit=80),
+    Word("do", create_word_reader(CABLE)),
+    Word("placement", create_word_reader(PLACEMENTS)),
+    Word("oversubscription", _create_whole_reader(OVERSUBSCRIPTIONS)),
+    Word("straggler", _create_whole_reader(range(MOST_RANKS_HERE))),
+    Word("how", create_word_reader(STRAGGLERS)),
+    Word("jitter", create_word_reader(JITTERS)),
+    Word("traffic", create_word_reader(TRAFFIC)),
+    Word("beside", create_word_reader(BESIDE)),
+    Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__),
+    Word("switches", read_flag, write={True: "", False: "0"}.__getitem__),
+)
+
+
+def _adapt_address(edit: Edit, query: dict[str, str]) -> dict[str, str]:
+    """The address of the first page is bare; in any other what is as it was is left out."""
+    if edit == Edit():
+        return {}
+    return query or {"then_gdr": "same"}
+
+
+ADDRESS = PageAddress(
+    PLAIN, WORDS, lambda fields, query, complaints: replace(PLAIN if fields else Edit(), **fields), _adapt_address
+)
+
+
+def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
+    """The place after the edit.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+
+    Raises:
+        CollsimError: for what cannot be: a cable that is not there, ranks that are cut off
+    """
+    topology = build_topology(_set_switches(choice, edit))
+    if settings := _list_machine_settings(choice, edit):
+        topology = build_any_topology(_set_switches(choice, edit), **settings)
+    if edit.kind:
+        topology = topology.scaled(edit.kind, FACTORS[edit.factor])
+    if edit.cable:
+        a, _, b = edit.cable.partition("~")
+        left = _describe_remaining(topology, edit)
+        if left:
+            topology = topology.with_link(a, b, bandwidth=left)
+        else:
+            topology = topology.without_link(a, b)
+    return topology
+
+
+def _describe_remaining(topology: cs.Topology, edit: Edit) -> str:
+    """What is left of the bandwidth of a cable; nothing where it is broken, or was made of one link."""
+    if edit.do != "one":
+        return CABLE[edit.do]
+    width = count_bonded_links(topology, edit.cable)
+    if width > 1:
+        return f"x{(width - 1) / width:.6g}"
+    return ""
+
+
+def count_bonded_links(topology: cs.Topology, cable: str) -> int:
+    """Links that a cable `a~b` bonds, as NVLinks are; 1 where it is not there.
+
+    Args:
+        topology: The machine or network.
+        cable: A cable by its ends, `a~b`.
+    """
+    ends, names, links = set(cable.split("~")), topology.devices.name, topology.links
+    links_of_cable = (
+        links.cables[kind].width
+        for a, b, kind in zip(links.src.tolist(), links.dst.tolist(), links.cable.tolist(), strict=True)
+        if {names[a], names[b]} == ends and links.cables[kind].kind != "pcie"
+    )
+    return next(links_of_cable, 1)
+
+
+def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
+    """The choice after the edit as far as a choice can say it, and the code that builds the place after it.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    after = _set_switches(choice, edit)
+    text = snippets.write_machine(after, **_list_machine_settings(choice, edit))
+    if edit.kind:
+        text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
+    if edit.cable:
+        a, _, b = edit.cable.partition("~")
+        left = _describe_remaining(build_topology(after), edit)
+        if left:
+            text += f".with_link({a!r}, {b!r}, bandwidth={left!r})"
+        else:
+            text += f".without_link({a!r}, {b!r})"
+    return after, text
+
+
+def choose_engine(choice: Choice, edit: Edit) -> Choice:
+    """The choice as both runs are timed: trouble needs the engine without barriers.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    if edit.troubled:
+        return replace(choice, engine="event")
+    return choice
+
+
+def build_conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, object]:
+    """Trouble as keywords of `simulate`.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        ranks: Number of ranks.
+    """
+    values: dict[str, object] = {}
+    if edit.straggler != NOBODY:
+        name, value = STRAGGLERS[edit.how]
+        values[name] = {edit.straggler: value}
+    if edit.jitter:
+        values["jitter"] = edit.jitter
+    if edit.traffic and ranks > 1:
+        if edit.traffic == "all":
+            sources = range(ranks)
+        else:
+            sources = range(1)
+        values["background"] = [(r, (r + ranks // 2) % ranks, choice.nbytes) for r in sources]
+    return values
+
+
+def _list_machine_settings(choice: Choice, edit: Edit) -> dict[str, object]:
+    """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
+    if edit.placement != "same" and choice.copies > 1:
+        settings: dict[str, object] = {"placement": edit.placement}
+    else:
+        settings = {}
+    if edit.oversubscription > 1 and choice.copies > 1:
+        settings["oversubscription"] = edit.oversubscription
+    return settings
+
+
+def _set_switches(choice: Choice, edit: Edit) -> Choice:
+    """The choice with P2P and GDR as the edit wants them."""
+    if not choice.on_machine:
+        return choice
+    wanted = {name: getattr(edit, name) == "on" for name in ("p2p", "gdr") if getattr(edit, name) != "same"}
+    return replace(choice, **wanted)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Before and after, as plain data.
+
+    Attributes:
+        nothing: the edit changes nothing.
+        before, after: as a race shows them. `speedup`: time before over time after.
+        links: a row per link with a name, kind, bytes and share before and after; the largest changes first.
+        tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
+        crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
+        verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where
+            nothing moves.
+        times: s, of many runs after the change that differ in their jitter; empty without jitter.
+        several: the run and those beside it, after the change; None where nothing runs beside.
+    """
+
+    nothing: bool
+    before: Runner
+    after: Runner
+    speedup: float
+    links: pd.DataFrame
+    tornado: pd.DataFrame
+    crossings: tuple[int, int, int]
+    verdict: Text = ("", "")
+    times: tuple[float, ...] = ()
+    several: Several | None = None
+
+
+#: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
+_RUNS_OF_CHANGE = 14
+
+
+def estimate_change(choice: Choice, edit: Edit) -> float:
+    """Seconds that `change` should take. Raises what it would raise before it runs anything.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    choice, topology = choose_engine(choice, edit), build_topology(choice)
+    plan = _plan(
+        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    )
+    runs = _RUNS_OF_CHANGE
+    if edit.jitter:
+        runs += RUNS
+    every = count_transfers(plan, edit.beside, topology) / max(1, len(plan))
+    return every * (runs * estimate_seconds(choice, plan, topology, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
+
+
+def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_progress) -> Change:
+    """Run the choice before and after.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be, Refused for what is too much
+    """
+    choice, topology, other = choose_engine(choice, edit), build_topology(choice), build_changed_topology(choice, edit)
+    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    trouble = build_conditions(choice, edit, topology.ranks)
+    first, together = _run(choice, topology, options), _run_together(choice, edit.beside, other, options, **trouble)
+    if together is None:
+        second = _run(choice, other, options, **trouble)
+    else:
+        second = together[0]
+    report_progress("run", 0.1)
+    if edit.jitter:
+        times = _simulate_times(choice, edit, second.schedule, other, trouble, report_progress)
+    else:
+        times = ()
+    ring = np.arange(topology.ranks)
+    before, after = build_runner(first), build_runner(second)
+    report_progress("run", 0.7)
+    table = _measure_sensitivity(second)
+    return Change(
+        nothing=topology.name == other.name and not edit.troubled,
+        before=before,
+        after=after,
+        speedup=first.time / second.time if second.time else 1.0,
+        links=_select_changed_links(cs.analysis.compare_runs(first, second).links, first, second),
+        tornado=_build_tornado(second, table),
+        crossings=(
+            topology.crossings(ring, (ring + 1) % len(ring)),
+            other.crossings(ring, (ring + 1) % len(ring)),
+            len(ring),
+        ),
+        verdict=("", "") if table.empty else describe_busiest_cable(second, table),
+        times=times,
+        several=None if together is None else build_several(together),
+    )
+
+
+def _run_together(
+    choice: Choice, beside: str, topology: cs.Topology, options: dict[str, object], **trouble: object
+) -> ConcurrentTrace | None:
+    """The run with others beside it, where any are asked for."""
+    if not beside:
+        return None
+    plan = _plan(choice, topology, options)
+    _require_few(count_transfers(plan, beside, topology))
+    return run_together(
+        plan, beside, topology, choice.nbytes, choice.dtype, "event", **{**build_engine_settings(choice), **trouble}
+    )
+
+
+def _simulate_times(
+    choice: Choice,
+    edit: Edit,
+    plan: cs.Schedule,
+    topology: cs.Topology,
+    trouble: dict[str, object],
+    report_progress: ReportProgress,
+) -> tuple[float, ...]:
+    """s, of many runs that differ in their jitter."""
+    settings = {**build_engine_settings(choice), **trouble}
+
+    def report(done: int, every: int) -> None:
+        report_progress("run", 0.1 + 0.5 * done / every)
+
+    if not edit.beside:
+        many = cs.simulate_many(plan, topology, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
+        return tuple(many.tolist())
+    times = []
+    for seed in range(RUNS):
+        times.append(
+            run_together(plan, edit.beside, topology, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[
+                0
+            ].time
+        )
+        report(seed + 1, RUNS)
+    return tuple(times)
+
+
+def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
+    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
+    _require_few(len(plan))
+    return plan
+
+
+def _require_few(count: int) -> None:
+    if count > MOST_CHANGED:
+        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MOST_CHANGED:,}")
+
+
+def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **trouble: object) -> cs.Trace:
+    settings = {**build_engine_settings(choice), **trouble}
+    return cs.simulate(
+        _plan(choice, topology, options), topology, choice.nbytes, choice.dtype, choice.engine, **settings
+    )
+
+
+def _select_changed_links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
+    """Only what changed: more or fewer bytes, or busy for another share of the run."""
+    moved = (table["bytes"].abs() > 0) | (table["share"].abs() > 5e-4)
+    names: dict[str, Text] = {}
+    for trace in traces:
+        used = np.flatnonzero(trace.link_bytes)
+        names |= {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in used}
+    changed_links = table[moved]
+    changed_links = changed_links.assign(size=changed_links["bytes"].abs(), turn=changed_links["share"].abs())
+    changed_links = changed_links.sort_values(["size", "turn"], ascending=False, kind="stable").drop(
+        columns=["size", "turn"]
+    )
+    return changed_links.assign(
+        en=[names.get(n, (n, n))[0] for n in changed_links["link"]],
+        zh=[names.get(n, (n, n))[1] for n in changed_links["link"]],
+    )
+
+
+def _measure_sensitivity(trace: cs.Trace) -> pd.DataFrame:
+    """Kinds of link and the busiest single cables, by running again; no row where nothing moves."""
+    if not trace.time or not trace.link_bytes.any():
+        return pd.DataFrame(columns=["what", "name", "elasticity", "doubled"])
+    return cs.analysis.sensitivity(trace, most_links=5)
+
+
+def _build_tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
+    """What doubling saves, with names for people."""
+    by_name = {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
+    names = [
+        name_kind(n) if what == "kind" else by_name.get(n, (n, n))
+        for what, n in zip(table["what"], table["name"], strict=True)
+    ]
+    return table.assign(
+        en=[name[0] for name in names], zh=[name[1] for name in names], doubled=table["doubled"].clip(lower=0)
+    )
+
+
+def estimate_repair(choice: Choice, edit: Edit, switches: bool) -> float:
+    """Seconds that `repair` should take. Raises what building the place raises.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        switches: Whether switches of the machine that reduce may be used.
+    """
+    return expected_synthesis(build_topology(choice).ranks)
+
+
+def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
+    """Has the place after the edit switches that reduce?
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    return can_switches_reduce(build_changed_topology(choice, edit))
+
+
+def repair(
+    choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = ignore_progress
+) -> Synthesized:
+    """What is synthesized for the place after the edit, against the run that falls back to the ways that are left.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        switches: Whether switches of the machine that reduce may be used.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    other = build_changed_topology(choice, edit)
+    options = find_used_options(choice.algorithm, dict(choice.options), other, choice.on_machine)
+    return close_gap(_run(choice, other, options), switches, report_progress)
+
+
+def can_lose(choice: Choice, cable: str) -> bool:
+    """Do all ranks of the place still reach each other without a cable?
+
+    Args:
+        choice: The run that is chosen.
+        cable: A cable by its ends, `a~b`.
+    """
+    try:
+        build_changed_topology(choice, replace(PLAIN, cable=cable, do="cut"))
+    except CollsimError:
+        return False
+    return True
+
+
+def count_ranks(choice: Choice) -> int:
+    """Ranks of the place; none where it cannot be built.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    try:
+        return build_topology(choice).ranks
+    except CollsimError:
+        return 0
+
+
+def list_companions(choice: Choice) -> list[str]:
+    """What can run beside on the place; nothing where it cannot be built.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    try:
+        return find_companions(build_topology(choice))
+    except CollsimError:
+        return find_companions(None)
+
+
+def list_link_kinds(choice: Choice) -> list[str]:
+    """Kinds of link that the place has; none where it cannot be built.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    try:
+        return sorted({cable.kind for cable in build_topology(choice).links.cables})
+    except CollsimError:
+        return []
+
+
+def has_cable(choice: Choice, edit: Edit) -> bool:
+    """Is the cable of an edit there? Of a place that cannot be built the page says so by itself.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    try:
+        topology = build_changed_topology(choice, replace(edit, kind="", cable=""))
+    except CollsimError:
+        return True
+    names = topology.devices.name
+    ends = set(edit.cable.split("~"))
+    return any(
+        {names[a], names[b]} == ends
+        for a, b in zip(topology.links.src.tolist(), topology.links.dst.tolist(), strict=True)
+    )
+
+
+def list_cables(choice: Choice) -> dict[str, Text]:
+    """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    try:
+        topology = build_topology(choice)
+        options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+        # A cable carries the same bytes in both engines.
+        trace = _run(replace(choice, engine="lockstep"), topology, options)
+    except CollsimError:
+        return {}
+    links, names = topology.links, topology.devices.name
+    names_of_cable: dict[str, Text] = {}
+    seen: set[frozenset[int]] = set()
+    for i in np.argsort(-trace.link_busy, kind="stable"):
+        ends = frozenset((int(links.src[i]), int(links.dst[i])))
+        if len(names_of_cable) == MOST_CABLES or not trace.link_bytes[i]:
+            break
+        if ends not in seen:
+            seen.add(ends)
+            a, b = sorted(ends)
+            first_name, two = name_device(trace, a), name_device(trace, b)
+            node = max(int(topology.devices.node[a]), int(topology.devices.node[b]))
+            if int(topology.devices.node.max(initial=0)) > 0 and node >= 0:
+                where = (f", node {node}", f"，节点 {node}")
+            else:
+                where = ("", "")
+            names_of_cable[f"{names[a]}~{names[b]}"] = (
+                f"{first_name[0]} – {two[0]}{where[0]}",
+                f"{first_name[1]} – {two[1]}{where[1]}",
+            )
+    return names_of_cable

@@ -1,0 +1,109 @@
+"""The first minute: a run with one channel and the same with all, and the questions that stop it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from collsim.analysis.run_facts import RunFacts
+from collsim.teach.quiz.moment_questions import list_step_questions
+from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
+from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
+
+from ..jobs.worker import ReportProgress
+from .choice import Choice, list_own_options, to_query
+from .outcome import Refused, build_topology, estimate_outcome, find_used_options, ignore_progress, run_choice
+
+
+@dataclass(frozen=True)
+class SimpleShown:
+    """What the simple page draws.
+
+    Attributes:
+        runs: with one channel, and with all where that is another run.
+        nbytes, ranks: of the run.
+        questions: those that stop the first run, as plain data.
+    """
+
+    runs: tuple[SimpleRun, SimpleRun | None]
+    nbytes: int
+    ranks: int
+    questions: tuple[dict[str, Any], ...]
+
+
+def use_single_channel(choice: Choice) -> Choice:
+    """The choice with one channel, where it names no number and could have more.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    if (
+        "channels" not in list_own_options(choice.algorithm)
+        or "channels" in dict(choice.options)
+        or not choice.on_machine
+    ):
+        return choice
+    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    if used.get("channels", 1) > 1:
+        return replace(choice, options=(*choice.options, ("channels", 1)))
+    return choice
+
+
+def use_all_channels(choice: Choice) -> Choice:
+    """The choice without its one channel: all that the machine offers.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    return replace(choice, options=tuple(pair for pair in choice.options if pair != ("channels", 1)))
+
+
+def run_name(choice: Choice) -> str:
+    """The name of a run for the browser, which keeps the moment at which a run of that name is.
+
+    What the page Compare plots is not part of it.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    words = to_query(replace(choice, algorithms=(), sizes=Choice().sizes))
+    return "&".join(f"{name}={value}" for name, value in words.items())
+
+
+def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress) -> SimpleShown:
+    """Run a choice with one channel, and with all.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    single_choice = use_single_channel(choice)
+    facts = _play_run(single_choice)
+    report_progress("run", 0.3)
+    if single_choice == choice:
+        all_ = None
+    else:
+        all_ = build_simple_run(_play_run(choice))
+    report_progress("run", 0.9)
+    trace, questions = facts.trace, tuple(question.record() for question in list_step_questions(facts))
+    return SimpleShown((build_simple_run(facts), all_), int(trace.nbytes), trace.schedule.ranks, questions)
+
+
+def _play_run(choice: Choice) -> RunFacts:
+    facts = run_choice(choice)
+    transfers = len(facts.trace.schedule)
+    if transfers > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{transfers:,}", limit=f"{MOST_TRANSFERS:,}")
+    return facts
+
+
+def estimate_simple(choice: Choice) -> float:
+    """Seconds that `run_simple` should take. Raises what it would raise.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    return estimate_outcome(choice)

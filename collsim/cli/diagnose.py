@@ -1,0 +1,75 @@
+"""`diagnose`: why a job is slow or dies, from what somebody has of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+import collsim as cs
+from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes
+from collsim.diagnosis.fleet_nodes import is_fleet
+from collsim.files import require_writable_file, write_text
+
+from .options import Json, Language
+from .output import require_table_file, save_rows
+from .shell import command
+
+#: Kinds of reports by the end of the name of the file.
+_REPORTS: dict[str, Literal["markdown", "html"]] = {".md": "markdown", ".html": "html"}
+
+
+@command()
+def diagnose(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Logs of NCCL, tables of nccl-tests, outputs of nvidia-smi, lspci, ibstat, perftest ..., topology "
+            "files, in any mixture; of a folder all files."
+        ),
+    ],
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Replace names of hosts and IP addresses in what is quoted.")
+    ] = False,
+    language: Language = "en",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Also write the report, x.md or x.html, or its causes: x.csv, x.json or x.tex."
+        ),
+    ] = None,
+    fleet: Annotated[
+        bool | None,
+        typer.Option(
+            "--fleet/--job",
+            help="Compare the nodes of a folder with one another; of itself where three nodes or more have a subfolder "
+            "each or files named after them.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to mend it; of a folder
+    with the files of many nodes, which node, card or cable is the odd one. Nothing leaves this computer. Exit code 1 if
+    there is a cause or an odd node, or if the job is slow and the evidence does not say why."""
+    is_report = out is not None and out.suffix in _REPORTS
+    if out is not None and is_report:
+        require_writable_file(out)
+    else:
+        require_table_file(out)
+    if fleet or (fleet is None and is_fleet(files)):
+        if len(files) != 1:
+            raise cs.CollsimError("--fleet takes one folder, with a subfolder for each node")
+        diagnosis: Diagnosis | FleetDiagnosis = compare_nodes(files[0], anonymize=anonymize)
+    else:
+        diagnosis = cs.diagnose(*files, anonymize=anonymize)
+    if out is not None and is_report:
+        write_text(out, diagnosis.report(language, _REPORTS[out.suffix]) + "\n")
+    else:
+        save_rows(diagnosis.list_rows(language), out)
+    if as_json:
+        print(diagnosis.to_json())
+    else:
+        print(diagnosis.report(language))
+    if diagnosis.verdict in ("cause", "undecided", "odd"):
+        raise typer.Exit(1)

@@ -1,0 +1,62 @@
+"""`convert`: from one file format to another; `plan-schema`: what a plan may hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import collsim as cs
+
+from ..files import write_text
+from .options import Json, OutFile, choose_out
+from .output import print_json
+from .shell import command
+from .streams import print_note
+
+
+@command()
+def convert(
+    source: Annotated[str, typer.Argument(help="a schedule, topology, log or table; `collsim list formats`")],
+    target: Annotated[Path | None, typer.Argument(help="the format follows from the suffix")] = None,
+    out: OutFile = None,
+    read_as: Annotated[
+        str | None, typer.Option("--read-as", "--from", help="Format of the source, where its suffix does not say.")
+    ] = None,
+    write_as: Annotated[
+        str | None, typer.Option("--write-as", "--to", help="Format of the target, where its suffix does not say.")
+    ] = None,
+    nbytes: Annotated[str | None, typer.Option(help="Size, for formats with bytes in them.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Read one file and write it as another: `collsim convert a.xml b.json`."""
+    destination = choose_out(target, out, "collsim convert a.xml b.json")
+    options: dict[str, str] = {}
+    if nbytes is not None:
+        options["nbytes"] = nbytes
+    thing = cs.io.convert(source, destination, read_as=read_as, write_as=write_as, **options)
+    if as_json:
+        print_json({"source": source, "holds": type(thing).__name__, "written": destination})
+        return
+    if hasattr(thing, "iloc"):
+        print(f"{len(thing)} rows written to {destination}")
+    else:
+        print(f"{source} holds {thing!r}; written to {destination}")
+
+
+@command("plan-schema")
+def plan_schema_(
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write it to a file instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The JSON Schema of the plans that `collsim sweep` reads, for editors and checkers; JSON with and without
+    --json."""
+    from collsim.sweep.schema import build_plan_schema
+
+    if out is None:
+        print_json(build_plan_schema())
+        return
+    write_text(out, json.dumps(build_plan_schema(), indent=1) + "\n")
+    print_note(f"written to {out}")

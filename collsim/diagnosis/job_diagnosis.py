@@ -1,0 +1,531 @@
+"""Why a job is slow or dies: evidence in, causes out, each with the lines that state it and what it costs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from ..errors import CollsimError, Sentence
+from ..files import list_files
+from ..locale import translate
+from ..nccl.measured.gaps import Gap, explain_gap
+from ..nccl.nccl_prediction import Prediction
+from ..programs.job_records.record_files import is_job_record, load_hang
+from ..topology import Topology
+from ..units import format_bandwidth, format_bytes
+from .anonymity import Mask, create_mask, list_hosts, mask_facts
+from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
+from .data_path import DataPath, find_used_path, predict_path
+from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
+from .job import ObservedJob, describe_job, predict_largest
+from .report import Block, ReportFormat, write_document
+
+Verdict = Literal["cause", "healthy", "undecided", "unknown"]
+
+#: A measurement that takes no longer than this times the prediction is not slow (docs/accuracy.md: the median error).
+_NOT_SLOWER = 1.08
+#: A setting counts as a cause where the machine without it is this much faster.
+_PINNED_COST = 1.15
+#: Hypotheses of `explain_gap` and the causes that they are.
+CAUSE_OF_HYPOTHESIS = {
+    "p2p_off": "p2p_disabled",
+    "gdr_off": "gdr_module",
+    "tcp": "sockets",
+    "wrong_interface": "sockets",
+    "acs": "acs",
+    "one_nic": "cards_left_out",
+    "half_network": "oversubscription",
+    "one_qp": "one_queue_pair",
+    "split_domain": "split_domain",
+    "pcie_older": "pcie_link",
+    "pcie_width": "pcie_link",
+    "nvlink_lost": "nvlink_lost",
+    "half_nvlink": "nvlink_lost",
+    "nvls_off": "nvls_off",
+    "ring": "pinned_algorithm",
+    "tree": "pinned_algorithm",
+    "simple": "pinned_algorithm",
+    "ll": "pinned_algorithm",
+    "channels": "few_channels",
+}
+_SOURCES = {cause.key: cause.source for cause in CAUSES}
+#: What stands between sentences by language.
+_SPACES = {"en": " ", "zh": ""}
+
+
+@dataclass(frozen=True)
+class JobCost:
+    """What a job gets and could get, at the largest size that was measured.
+
+    Attributes:
+        nbytes: the size.
+        measured: busbw, B/s.
+        possible: predicted busbw of the machine without the fault, B/s.
+        low: lower end of four in five of such predictions, B/s.
+        high: upper end, B/s.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cost = cs.diagnosis.JobCost(2**30, measured=20e9, possible=230e9, low=210e9, high=245e9)
+        >>> cost.text().partition(";")[0]
+        'At 1 GiB the measured busbw is 20 GB/s'
+    """
+
+    nbytes: int
+    measured: float
+    possible: float
+    low: float
+    high: float
+
+    def text(self, language: str = "en") -> str:
+        """Write it as a sentence in `en` or `zh`."""
+        return translate(
+            language,
+            "diagnosis",
+            "cost",
+            nbytes=format_bytes(self.nbytes),
+            measured=format_bandwidth(self.measured),
+            possible=format_bandwidth(self.possible),
+            low=format_bandwidth(self.low),
+            high=format_bandwidth(self.high),
+        )
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One cause, as the evidence has it.
+
+    Attributes:
+        key: of the table of causes, such as `p2p_disabled`.
+        evidence: lines that state it; empty where only the times fit.
+        is_stated: whether lines state it.
+        predicted: busbw that a machine with this fault is predicted to have, B/s; None where that is not modelled.
+        source: where the cause is published.
+        detail: what the records of the job say of it, in place of the cause's own sentence; None where it is that.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> diagnosis = cs.diagnose({"nccl.log": log})
+        >>> cause = diagnosis.causes[0]
+        >>> cause.key
+        'p2p_disabled'
+        >>> cause.explanation()
+        'P2P is switched off by a variable, so GPUs of a node exchange data through host memory.'
+    """
+
+    key: str
+    evidence: tuple[Fact, ...]
+    is_stated: bool
+    predicted: float | None
+    source: str
+    detail: Sentence | None = None
+
+    def explanation(self, language: str = "en") -> str:
+        """What is wrong, in a sentence in `en` or `zh`."""
+        if self.detail is not None:
+            return self.detail.text(language)
+        return translate(language, "diagnosis", f"{self.key}.title")
+
+    def check(self, language: str = "en") -> str:
+        """The command that shows it."""
+        return translate(language, "diagnosis", f"{self.key}.check")
+
+    def fix(self, language: str = "en") -> str:
+        """What mends it, in `en` or `zh`."""
+        return translate(language, "diagnosis", f"{self.key}.fix")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the evidence says of a job.
+
+    Attributes:
+        verdict: `cause` where lines or times name one, `healthy`, `undecided` where several fit or more is to be asked,
+            `unknown` where the evidence tells too little.
+        causes: the first is the one to mend first: stated ones before those that only fit, costly ones before cheap.
+        cost: what the job gets and could get; None without a measured table and a machine.
+        questions: what several causes explain as well.
+        ruled_out: keys of causes that a line contradicts, with the line.
+        missing: keys of evidence to collect next.
+        gap: prediction and measurement, as `cs.nccl.explain_gap` has them; None without them.
+        machine: as the evidence describes it; None where it does not.
+        pieces: what was given, and what each was recognized as.
+        job: nodes, ranks, log and notes.
+        used: how the data moved, as the log says; None where it does not.
+        possible: how it would on the machine without a fault; None without a measured table and a machine.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> diagnosis = cs.diagnose({"nccl.log": log})
+        >>> diagnosis.verdict, [cause.key for cause in diagnosis.causes]
+        ('cause', ['p2p_disabled'])
+    """
+
+    verdict: Verdict
+    causes: tuple[Cause, ...]
+    cost: JobCost | None
+    questions: tuple[OpenQuestion, ...]
+    ruled_out: tuple[tuple[str, Fact], ...]
+    missing: tuple[str, ...]
+    gap: Gap | None
+    pieces: tuple[EvidencePiece, ...]
+    job: ObservedJob
+    used: DataPath | None = None
+    possible: DataPath | None = None
+
+    @property
+    def machine(self) -> Topology | None:
+        """The machine that the evidence describes."""
+        return self.job.machine
+
+    def explanation(self, language: str = "en") -> str:
+        """Write the answer in a sentence or two.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        sentences = [translate(language, "diagnosis", f"verdict.{self.verdict}")]
+        if self.causes:
+            sentences = [self.causes[0].explanation(language)]
+            if not self.causes[0].is_stated:
+                sentences.append(translate(language, "diagnosis", "only_fits"))
+        sentences += [translate(language, "diagnosis", f"{question.key}.title") for question in self.questions]
+        if self.cost is not None:
+            sentences.append(self.cost.text(language))
+        return _SPACES[language].join(sentences)
+
+    def __str__(self) -> str:
+        return self.report()
+
+    def report(self, language: str = "en", format: ReportFormat = "markdown") -> str:
+        """Write the whole as a document.
+
+        Args:
+            language: `en` or `zh`.
+            format: `markdown`, or `html` with every character of the evidence escaped.
+        """
+        return write_document(self._write_blocks(language), format)
+
+    def _write_blocks(self, language: str) -> list[Block]:
+        def text(key: str, **values: object) -> str:
+            return translate(language, "diagnosis", key, **values)
+
+        blocks: list[Block] = [("title", text("report.title")), ("text", self.explanation(language))]
+        for key, path in (("path.used", self.used), ("path.possible", self.possible)):
+            if path is not None:
+                blocks.append(("text", f"- {text(key, path=path.text(language))}"))
+        blocks.append(("text", ""))
+        for number, cause in enumerate(self.causes, 1):
+            blocks.append(("heading", f"{number}. {cause.explanation(language)}"))
+            blocks += [("quote", fact.quote()) for fact in cause.evidence]
+            if cause.predicted is not None:
+                blocks.append(("text", text("report.predicted", busbw=format_bandwidth(cause.predicted))))
+            blocks.append(("text", text("report.check", command=cause.check(language))))
+            blocks += [("text", text("report.fix", fix=cause.fix(language))), ("text", "")]
+        for question in self.questions:
+            blocks.append(("heading", text(f"{question.key}.title")))
+            blocks += [("quote", fact.quote()) for fact in question.facts]
+            for key in question.causes:
+                check = text("report.check", command=text(f"{key}.check"))
+                blocks.append(("text", f"- {text(f'{key}.title')} {check}"))
+            blocks.append(("text", ""))
+        if self.ruled_out:
+            blocks.append(("heading", text("report.ruled_out")))
+            blocks += [("text", f"- {text(f'{key}.title')} ({fact.quote()})") for key, fact in self.ruled_out]
+            blocks.append(("text", ""))
+        if self.missing:
+            blocks.append(("heading", text("report.missing")))
+            blocks += [("text", f"- {text(f'missing.{key}')}") for key in self.missing]
+            blocks.append(("text", ""))
+        blocks.append(("heading", text("report.pieces")))
+        for piece in self.pieces:
+            known = ", ".join(piece.tools) or text("report.unrecognized", line=piece.first_line)
+            blocks.append(("text", f"- {Path(piece.name).name}: {known}"))
+        return [*blocks, *(("text", f"- {note}") for note in self.list_notes(language))]
+
+    def list_rows(self, language: str = "en") -> list[dict[str, object]]:
+        """Return a row for each cause, the first to mend first.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        return [
+            {
+                "cause": cause.key,
+                "explanation": cause.explanation(language),
+                "is_stated": cause.is_stated,
+                "predicted_busbw": cause.predicted,
+                "evidence": "; ".join(f"{Path(fact.piece).name}:{fact.line}" for fact in cause.evidence),
+                "check": cause.check(language),
+                "fix": cause.fix(language),
+            }
+            for cause in self.causes
+        ]
+
+    def list_notes(self, language: str = "en") -> list[str]:
+        """Return what was taken for granted and what could not be used, in `en` or `zh`."""
+        return [Sentence.from_words(note).text(language) for note in self.job.notes]
+
+    def to_json(self) -> str:
+        """Write it as one JSON document: keys are those of this class, SI units, lines with piece and number."""
+
+        def write_fact(fact: Fact) -> dict[str, object]:
+            return {"piece": Path(fact.piece).name, "line": fact.line, "text": fact.text, "kind": fact.kind}
+
+        cost = None
+        if self.cost is not None:
+            cost = {name: getattr(self.cost, name) for name in ("nbytes", "measured", "possible", "low", "high")}
+        return json.dumps(
+            {
+                "verdict": self.verdict,
+                "explanation": self.explanation(),
+                "causes": [
+                    {
+                        "key": cause.key,
+                        "explanation": cause.explanation(),
+                        "is_stated": cause.is_stated,
+                        "predicted_busbw": cause.predicted,
+                        "evidence": [write_fact(fact) for fact in cause.evidence],
+                        "check": cause.check(),
+                        "fix": cause.fix(),
+                        "source": cause.source,
+                    }
+                    for cause in self.causes
+                ],
+                "cost": cost,
+                "used": _write_path(self.used),
+                "possible": _write_path(self.possible),
+                "questions": [
+                    {
+                        "key": question.key,
+                        "causes": question.causes,
+                        "evidence": [write_fact(fact) for fact in question.facts],
+                    }
+                    for question in self.questions
+                ],
+                "ruled_out": [{"key": key, "evidence": write_fact(fact)} for key, fact in self.ruled_out],
+                "missing": self.missing,
+                "machine": self.machine and self.machine.name,
+                "nodes": self.job.nodes,
+                "ranks": self.job.ranks,
+                "pieces": [{"name": Path(piece.name).name, "tools": piece.tools} for piece in self.pieces],
+                "notes": [str(note) for note in self.job.notes],
+            },
+            ensure_ascii=False,
+            indent=2,
+        )
+
+
+def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -> Diagnosis:
+    """Say why a job is slow or dies, from what somebody has of it. Nothing leaves this computer.
+
+    Args:
+        *pieces: files, or folders of files, in any mixture: logs of NCCL or RCCL, tables of nccl-tests, what
+            nvidia-smi, lspci, ibstat, perftest and others printed, topology files; or one mapping of texts by name.
+        anonymize: replace names of hosts and IP addresses in everything that is quoted.
+
+    Returns:
+        The causes with their evidence, and what to collect next.
+
+    Raises:
+        CollsimError: Nothing was given, or a file cannot be read.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "h:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC"
+        >>> cs.diagnose({"nccl.log": log}).causes[0].key
+        'p2p_disabled'
+    """
+    evidence, records = _read_pieces(pieces)
+    job = describe_job(evidence)
+    gap, prediction = _explain(job), predict_largest(job.run)
+    causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
+    causes = (*_read_hang(records), *causes)
+    questions: tuple[OpenQuestion, ...] = ()
+    if not causes:
+        questions = find_questions(evidence)
+        if not questions and gap is not None:
+            causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, prediction)
+    diagnosis = Diagnosis(
+        verdict=_decide_verdict(causes, questions, gap),
+        causes=causes,
+        cost=_compute_cost(job, prediction),
+        questions=questions,
+        ruled_out=ruled_out,
+        missing=_list_missing(evidence, job),
+        gap=gap,
+        pieces=(*evidence.pieces, *(EvidencePiece(str(record), ("records of a hang",), "") for record in records)),
+        job=job,
+        used=find_used_path(evidence),
+        possible=predict_path(prediction),
+    )
+    if anonymize:
+        return _anonymize(diagnosis, create_mask(list_hosts(evidence)))
+    return diagnosis
+
+
+def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]]) -> tuple[Evidence, list[Path]]:
+    """The evidence of texts, and the files that are records of a hang."""
+    if len(pieces) == 1 and isinstance(pieces[0], Mapping):
+        return read_evidence(pieces[0]), []
+    named = [piece for piece in pieces if not isinstance(piece, Mapping)]
+    if len(named) < len(pieces):
+        raise CollsimError("diagnose: give files, or one mapping of texts by name")
+    paths = list_files(named)
+    records = [path for path in paths if is_job_record(path)]
+    texts = [path for path in paths if path not in records]
+    if records and not texts:
+        return Evidence((), {}, ()), records
+    return read_evidence(texts), records
+
+
+def _read_hang(records: Sequence[Path]) -> tuple[Cause, ...]:
+    """What Flight Recorder dumps or RAS say; nothing where all ranks have launched the same."""
+    if not records:
+        return ()
+    report = load_hang(*records)
+    if all(finding.kind == "moving" for finding in report.findings):
+        return ()
+    return (Cause("stuck_collective", (), True, None, "PyTorch Flight Recorder, NCCL RAS", report.reason),)
+
+
+def _explain(job: ObservedJob) -> Gap | None:
+    if job.run is None:
+        return None
+    try:
+        return explain_gap(job.run)
+    except CollsimError:
+        return None
+
+
+def _is_slower(gap: Gap | None) -> bool:
+    return gap is not None and gap.ratio < 1 / _NOT_SLOWER
+
+
+def _weigh_causes(
+    evidence: Evidence, job: ObservedJob, gap: Gap | None, prediction: Prediction | None
+) -> tuple[tuple[Cause, ...], tuple[tuple[str, Fact], ...]]:
+    causes, ruled_out = [], []
+    for rule in CAUSES:
+        stated = rule.find(evidence)
+        against = rule.exclude(evidence)
+        if against:
+            ruled_out.append((rule.key, against[0]))
+        elif stated and _is_cause_here(rule, stated, job, gap, prediction):
+            causes.append(Cause(rule.key, stated, True, _predict_busbw(rule.hypothesis, gap, prediction), rule.source))
+    ends = [cause for cause in causes if CAUSE_BY_KEY[cause.key].ends_job]
+    slows = [cause for cause in causes if not CAUSE_BY_KEY[cause.key].ends_job]
+    # The lowest busbw first: it costs most.
+    slows.sort(key=lambda cause: cause.predicted or math.inf)
+    return (*ends, *slows), tuple(ruled_out)
+
+
+def _is_cause_here(
+    rule: CauseRule, stated: Sequence[Fact], job: ObservedJob, gap: Gap | None, prediction: Prediction | None
+) -> bool:
+    """Whether a stated cause is one here: not where the job is as fast as the machine is without it."""
+    if rule.ends_job:
+        return True
+    if rule.key == "pinned_algorithm":
+        return _is_slowed_by_settings(job, gap, prediction)
+    if gap is not None and not _is_slower(gap):
+        return False
+    if rule.needs_gap:
+        return gap is not None or any(fact.kind == "card.test" for fact in stated)
+    return True
+
+
+def _is_slowed_by_settings(job: ObservedJob, gap: Gap | None, prediction: Prediction | None) -> bool:
+    """Whether the measurement is what the settings give, and the machine without them is faster."""
+    if job.run is None or gap is None or not gap.is_agreement:
+        return False
+    try:
+        free = replace(job.run, settings=()).predict_sizes()[-1]
+    except CollsimError:
+        return False
+    return prediction is not None and prediction.time > _PINNED_COST * free.time
+
+
+def _predict_busbw(hypothesis: str, gap: Gap | None, prediction: Prediction | None) -> float | None:
+    if gap is None or prediction is None:
+        return None
+    seconds = next((c.predicted[-1] for c in gap.candidates if c.key == hypothesis), None)
+    if seconds is None:
+        return None
+    return prediction.busbw * prediction.time / seconds
+
+
+def _list_fitting_causes(gap: Gap, ruled_out: set[str], prediction: Prediction | None) -> tuple[Cause, ...]:
+    """Causes that only the times fit: hypotheses, and named as such."""
+    if not _is_slower(gap) or gap.best is None:
+        return ()
+    causes: dict[str, Cause] = {}
+    for candidate in (gap.best, *gap.alternatives):
+        key = CAUSE_OF_HYPOTHESIS.get(candidate.key)
+        if key is not None and key not in ruled_out and key not in causes:
+            causes[key] = Cause(key, (), False, _predict_busbw(candidate.key, gap, prediction), _SOURCES.get(key, ""))
+    return tuple(causes.values())
+
+
+def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], gap: Gap | None) -> Verdict:
+    if any(cause.is_stated for cause in causes):
+        return "cause"
+    if questions:
+        return "undecided"
+    if len(causes) == 1:
+        return "cause"
+    if causes:
+        return "undecided"
+    if gap is None:
+        return "unknown"
+    if gap.is_agreement or not _is_slower(gap):
+        return "healthy"
+    return "undecided"
+
+
+def _compute_cost(job: ObservedJob, prediction: Prediction | None) -> JobCost | None:
+    if job.run is None or prediction is None:
+        return None
+    ratio = prediction.time / job.run.times[-1]
+    # The longest time is the lowest busbw.
+    low, high = (prediction.busbw * prediction.time / bound for bound in (prediction.high, prediction.low))
+    return JobCost(job.run.nbytes[-1], prediction.busbw * ratio, prediction.busbw, low, high)
+
+
+def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
+    """Evidence that was not given and would tell more."""
+    missing = []
+    if not evidence.find_texts("NCCL log"):
+        missing.append("log")
+    if job.machine is None or not evidence.find_texts("nvidia-smi topo -m"):
+        missing.append("topology")
+    if job.run is None:
+        missing.append("table")
+    if job.nodes > 1 and not evidence.select("card.port"):
+        missing.append("cards")
+    return tuple(missing)
+
+
+def _write_path(path: DataPath | None) -> dict[str, object] | None:
+    if path is None:
+        return None
+    names = ("transports", "channels", "algorithm", "protocol", "cards")
+    return {name: getattr(path, name) for name in names}
+
+
+def _anonymize(diagnosis: Diagnosis, mask: Mask) -> Diagnosis:
+    """Replace names of hosts and addresses in all that is quoted."""
+    return replace(
+        diagnosis,
+        causes=tuple(replace(cause, evidence=mask_facts(cause.evidence, mask)) for cause in diagnosis.causes),
+        questions=tuple(replace(each, facts=mask_facts(each.facts, mask)) for each in diagnosis.questions),
+        ruled_out=tuple((key, mask_facts([fact], mask)[0]) for key, fact in diagnosis.ruled_out),
+        used=diagnosis.used and replace(diagnosis.used, evidence=mask_facts(diagnosis.used.evidence, mask)),
+        pieces=tuple(replace(p, name=mask(p.name), first_line=mask(p.first_line)) for p in diagnosis.pieces),
+    )

@@ -1,0 +1,244 @@
+"""Build the site: pages in two languages, the player, and a file per run, all relative, so that a USB stick will do.
+
+A browser loads no data files over file://, so every run is a script that hands its packed text to the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..display.progress import open_progress
+from ..errors import CollsimError
+from ..files import name_write_errors
+from ..lessons.chapters import SECTIONS
+from ..lessons.lesson import Telling
+from ..locale import LANGUAGES
+from ..simulate import Trace
+from ..teach.quiz.question import Question
+from ..teach.quiz.questions import questions
+from ..viz.hosts.bundle import read_bundle
+from ..viz.story.story_document import encode_story
+from ..viz.timeline.timeline_document import build_timeline, dump_json
+from . import pages
+from .gallery import PLACES, GalleryPlace, list_runs
+
+_ASKED = 5
+_RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
+_MARK = "collsim-site.txt"
+#: Writes one page: name of the file, title, body, data for its script.
+Write = Callable[[str, str, str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of the gallery as a page lists it."""
+
+    key: str
+    algorithm: str
+    network: str
+    ranks: int
+    time: float
+
+
+@dataclass(frozen=True)
+class Site:
+    """What was built: where, how many runs and files, how many bytes."""
+
+    path: Path
+    runs: int
+    files: int
+    nbytes: int
+
+
+def build_site(
+    out: Path | str,
+    languages: Sequence[str] = LANGUAGES,
+    *,
+    places: Sequence[GalleryPlace] = PLACES,
+    only: Sequence[str] | None = None,
+    progress: Callable[[int, str], None] | bool | None = None,
+) -> Site:
+    """Write the site into a folder, new or made by an earlier build; all of it or nothing.
+
+    Args:
+        out: the folder; one that holds anything else than a site is refused.
+        languages: languages of the pages, `en` and `zh`.
+        places: the part of the gallery that is built.
+        only: names of the algorithms that are built; all unless given.
+        progress: True for a bar, or a function of (runs done, name of the run).
+
+    Raises:
+        CollsimError: For a folder that holds something else.
+    """
+    target = Path(out)
+    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK).is_file())):
+        raise CollsimError(
+            "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
+        )
+    wrong = [language for language in languages if language not in LANGUAGES]
+    if wrong or not languages:
+        raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
+    with name_write_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as folder:
+            work = Path(folder) / "site"
+            with open_progress(progress, "runs", "runs done", "name of the run") as report_progress:
+                runs = _write(work, languages, places, only, report_progress)
+            if target.exists():
+                shutil.rmtree(target)
+            shutil.move(work, target)
+        target.chmod(0o755)
+    files = [p for p in target.rglob("*") if p.is_file()]
+    return Site(target, runs, len(files), sum(p.stat().st_size for p in files))
+
+
+def _write(
+    work: Path,
+    languages: Sequence[str],
+    places: Sequence[GalleryPlace],
+    only: Sequence[str] | None,
+    report_progress: Callable[..., None] | None,
+) -> int:
+    for folder in ("assets", "runs", *languages):
+        (work / folder).mkdir(parents=True, exist_ok=True)
+    (work / "assets" / "site.js").write_text(read_bundle("site"), encoding="utf-8")
+    (work / "assets" / "site.css").write_text(pages.read_style("site.css"), encoding="utf-8")
+    (work / "index.html").write_text(pages.build_entrance(), encoding="utf-8")
+    (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
+    entries = []
+    for number, run in enumerate(list_runs(places, only), 1):
+        _write_run(work, run.key, run.trace, 1)
+        entries.append(
+            Entry(run.key, run.trace.schedule.name, run.network.key, run.trace.schedule.ranks, run.trace.time)
+        )
+        if report_progress is not None:
+            report_progress(number, run.key)
+    if not entries:
+        raise CollsimError("no run fits these places and algorithms, so there is nothing to build")
+    lessons = {key: section.fill_texts() for key, (_, section) in SECTIONS.items()}
+    for key, telling in lessons.items():
+        _write_run(work, f"lesson--{key}", telling.trace, SECTIONS[key][0].number, (telling.question,))
+    for language in languages:
+        _write_pages(work / language, language, entries, lessons, places)
+    return len(entries) + len(lessons)
+
+
+def _write_run(work: Path, key: str, trace: Trace, seed: int, own_questions: Sequence[Question] = ()) -> None:
+    """A run, questions of its own and those that are made from it, packed, as a script."""
+    records = [q.record() for q in (*own_questions, *questions(trace, seed, _ASKED))]
+    record = {"timeline": build_timeline(trace), "questions": records}
+    packed = base64.b64encode(gzip.compress(dump_json(record).encode(), 9, mtime=0)).decode("ascii")
+    (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
+
+
+def _write_pages(
+    folder: Path,
+    language: str,
+    entries: Sequence[Entry],
+    lessons: Mapping[str, Telling],
+    places: Sequence[GalleryPlace],
+) -> None:
+    version = _read_version()
+
+    def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
+        (folder / name).write_text(pages.build_page(name, language, title, body, data, version), encoding="utf-8")
+
+    _write_lessons(write, language, entries, lessons)
+    _write_gallery(write, language, entries, places)
+    story_data = {"kind": "story", "story": json.loads(encode_story())}
+    (folder / "story.html").write_text(
+        pages.build_page(
+            "story.html", language, pages.get_text("story", language), '<div id="story"></div>', story_data, version
+        ),
+        encoding="utf-8",
+    )
+    keys = [{"key": f"lesson--{key}", "href": pages.name_lesson_file(key)} for key in lessons]
+    write(
+        "questions.html",
+        pages.get_text("questions", language),
+        pages.build_questions_body(language),
+        {"kind": "questions", "keys": keys},
+    )
+
+
+def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lessons: Mapping[str, Telling]) -> None:
+    """A page for every section, and the list of lessons."""
+    for key, telling in lessons.items():
+        data = {"kind": "lesson", "run": f"lesson--{key}", "view": telling.view}
+        write(
+            pages.name_lesson_file(key),
+            pages.format_lesson_title(key, language),
+            pages.build_lesson_body(key, telling, language),
+            data,
+        )
+    counts = {
+        "runs": len(entries),
+        "algorithms": len({e.algorithm for e in entries}),
+        "places": len({e.network for e in entries}),
+    }
+    write(
+        "index.html",
+        pages.get_text("lessons", language),
+        pages.build_contents_body(language, counts),
+        {"kind": "contents"},
+    )
+
+
+def _write_gallery(write: Write, language: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
+    """All runs to choose from, and those that race."""
+    names = {gallery_place.key: gallery_place.name[LANGUAGES.index(language)] for gallery_place in places}
+    listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.network, "ranks": e.ranks} for e in entries]
+    first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
+    write(
+        "gallery.html",
+        pages.get_text("gallery", language),
+        pages.build_gallery_body(language),
+        {"kind": "gallery", "runs": listed, "places": names, "first": first},
+    )
+    races = list_races(entries)
+    race_names = {
+        key: pages.get_text("course", language, place=names[gallery_place], ranks=n)
+        for key in races
+        for gallery_place, _, n in [key.rpartition("/")]
+    }
+    write(
+        "race.html",
+        pages.get_text("race", language),
+        pages.build_race_body(language, race_names),
+        {"kind": "race", "races": races},
+    )
+
+
+def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """For every place and number of ranks the runs that race there: at least two of the racers.
+
+    Args:
+        entries: All runs of the gallery.
+
+    Returns:
+        Keys of runs by "place/ranks", the race that is shown first in front.
+    """
+    races: dict[str, list[str]] = {}
+    for name in _RACERS:
+        for e in entries:
+            if e.algorithm == name:
+                races.setdefault(f"{e.network}/{e.ranks}", []).append(e.key)
+    full = {key: keys for key, keys in races.items() if len(keys) > 1}
+    # `switch/8` comes first; sorting is stable, so the others keep their order.
+    return dict(sorted(full.items(), key=lambda race: race[0] != "switch/8"))
+
+
+def _read_version() -> str:
+    try:
+        return metadata.version("collsim")
+    except metadata.PackageNotFoundError:
+        return "from a checkout"

@@ -1,0 +1,268 @@
+"""A rank program over time as SVG: when each rank waited and in which line, when messages moved, and a hang's cycle.
+
+Colours are those of the page (`--cs-...`), so that one picture serves both themes. Its words are names of calls and
+numbers, which are the same in every language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from collsim.programs import ProgramRun
+from collsim.programs.program_timing import RankSpan
+from collsim.rank_engine.engine import Message
+from collsim.simulate.paths import find_paths
+from collsim.topology.parts.rank_selection import select_ranks
+from collsim.units import format_bytes, format_time
+
+_LABELS, _CYCLE, _AXIS, _STUB = 62, 130, 26, 22  # px: ranks at the left, cycle at the right, time and stubs above
+_CHARACTER = 7.2  # px of a character of the labels, at most
+_MOST_BANDS = 1_500  # more are a grey surface, and no browser draws them well
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Positions in px: of times, and of the lanes of ranks."""
+
+    width: int
+    right: int  # width of the column for the cycle
+    end: float  # s at the right end of the time column
+    lane: int
+    gap: int
+
+    def find_x(self, moment: float) -> float:
+        return _LABELS + moment / self.end * (self.width - _LABELS - self.right)
+
+    def find_top(self, rank: int) -> int:
+        return _AXIS + _STUB + rank * (self.lane + self.gap)
+
+
+def draw_program_lanes(run: ProgramRun, width: int = 640) -> str:
+    """Draw a run.
+
+    Args:
+        run: of a program.
+        width: of the picture in px; texts that do not fit into their boxes are left out.
+
+    Returns:
+        An SVG element, with a label for screen readers.
+    """
+    lane, gap = 26, 26
+    if run.ranks > 12:
+        lane, gap = 14, 12
+    right = 12
+    if run.verdict == "hangs":
+        right = _CYCLE
+    timeline = run.timeline
+    end = max(timeline.time, 1e-9)
+    if run.verdict == "hangs":
+        end *= 1.6  # room for what lasts for ever
+    layout = _Layout(width, right, end, lane, gap)
+    height = layout.find_top(run.ranks - 1) + lane + _STUB + 4
+    parts = [
+        _draw_axis(layout, timeline.time, height),
+        *_draw_lanes(run, layout),
+        *_draw_bands(run, layout),
+        *_draw_waits(run, layout),
+    ]
+    if run.verdict == "hangs":
+        parts += _draw_cycle(run, layout)
+    label = escape(f"{run.verdict}: {run.ranks} ranks, {len(timeline.messages)} messages, {format_time(timeline.time)}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="pl" role="img" aria-label="{label}" data-ranks="{run.ranks}" '
+        f'data-x0="{layout.find_x(0):.1f}" data-x1="{layout.find_x(timeline.time):.1f}" '
+        f'data-messages="{len(timeline.messages)}" viewBox="0 0 {width} {height}" width="100%" '
+        f'style="max-width:{width * 1.3:.0f}px">{_DEFINITIONS.replace("#", str(width))}{"".join(parts)}</svg>'
+    )
+
+
+_DEFINITIONS = (
+    "<defs>"
+    '<pattern id="plw#" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="6" height="6" fill="var(--cs-card)"/><rect width="2" height="6" fill="var(--cs-ink2)" opacity=".6"/>'
+    "</pattern>"
+    '<pattern id="plf#" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="7" height="7" fill="var(--cs-fulltint)"/><rect width="3" height="7" fill="var(--cs-full)"/></pattern>'
+    '<marker id="pla#" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0L8 4L0 8z" fill="var(--cs-full)"/></marker></defs>'
+)
+
+
+def _draw_text(x: float, y: float, text: str, style: str = "", anchor: str = "start") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" style="font:13px var(--st-font,sans-serif);'
+        f'fill:var(--cs-ink);{style}">{escape(text)}</text>'
+    )
+
+
+def _draw_axis(layout: _Layout, time: float, height: int) -> str:
+    """Times above the lanes: the beginning, the end, and what fits between."""
+    parts, last = [], -1e9
+    if time <= 0:
+        return _draw_text(layout.find_x(0), 15, "0")
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, text = layout.find_x(time * share), format_time(time * share)
+        room = len(text) * _CHARACTER
+        if share not in (0.0, 1.0) and (x - last < room + 12 or layout.find_x(time) - x < 1.6 * room + 12):
+            continue
+        anchor = {0.0: "start", 1.0: "end"}.get(share, "middle")
+        weight = {1.0: "font-weight:700"}.get(share, "fill:var(--cs-ink2)")
+        parts.append(_draw_text(x, 15, text, weight, anchor))
+        parts.append(
+            f'<path d="M{x:.1f} {_AXIS - 4}V{height - 4}" stroke="var(--cs-line)" stroke-width="1" fill="none"/>'
+        )
+        last = x
+    return "".join(parts)
+
+
+def _draw_lanes(run: ProgramRun, layout: _Layout) -> list[str]:
+    parts = []
+    for rank in range(run.ranks):
+        top = layout.find_top(rank)
+        until = run.timeline.ends[rank]
+        if any(wait.rank == rank for wait in run.waits):
+            until = layout.end
+        left, begin = layout.find_x(0), layout.find_x(min(run.late.get(rank, 0.0), layout.end))
+        if begin > left:
+            parts.append(
+                f'<rect x="{left:.1f}" y="{top}" width="{begin - left:.1f}" height="{layout.lane}" fill="none" '
+                f'stroke="var(--cs-ink2)" stroke-dasharray="3 3"/>'
+            )
+        width = max(2.0, layout.find_x(until) - begin)
+        parts.append(
+            f'<rect x="{begin:.1f}" y="{top}" width="{width:.1f}" height="{layout.lane}" fill="var(--cs-idle)" '
+            f'stroke="var(--cs-ink2)" stroke-width=".5"/>'
+        )
+        name = f"rank {rank}"
+        parts.append(_draw_text(0, top + layout.lane / 2 + 5, name, "font-weight:700"))
+    return parts
+
+
+def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
+    """The spans in which ranks wait, with call and line where they fit."""
+    parts = []
+    for span in (*run.timeline.spans, *_list_setup_waits(run)):
+        end, fill, colour = span.end, "plw", "var(--cs-ink)"
+        if end is None:
+            end, fill, colour = layout.end, "plf", "var(--cs-fulltext)"
+        left, right, top = layout.find_x(span.begin), layout.find_x(end), layout.find_top(span.rank)
+        if right - left < 0.5:
+            continue
+        parts.append(
+            f'<rect class="wait" x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{layout.lane}" '
+            f'fill="url(#{fill}{layout.width})" stroke="{colour}" stroke-width=".8"><title>'
+            f"{escape(f'rank {span.rank}: {span.call}, {span.line}')}</title></rect>"
+        )
+        text = f"{span.call} {span.line}"
+        room = len(text) * _CHARACTER + 8
+        if room < right - left and layout.lane > 16:
+            middle = (left + right) / 2
+            parts.append(
+                f'<rect x="{middle - room / 2:.1f}" y="{top + 4}" width="{room:.1f}" height="{layout.lane - 8}" '
+                'fill="var(--cs-card)"/>'
+            )
+            parts.append(_draw_text(middle, top + layout.lane / 2 + 5, text, f"fill:{colour}", "middle"))
+    return parts
+
+
+def _list_setup_waits(run: ProgramRun) -> list[RankSpan]:
+    """Waits for ever that move no data and have no span, as in `new_group`."""
+    timed = {span.rank for span in run.timeline.spans if span.end is None}
+    return [
+        RankSpan(wait.rank, wait.call, wait.line, -1, run.timeline.ends[wait.rank], None)
+        for wait in run.waits
+        if 0 <= wait.rank < run.ranks and wait.rank not in timed
+    ]
+
+
+def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
+    """The messages between lanes; one between the last and the first lane leaves below and comes in above."""
+    messages = run.execution.messages[:_MOST_BANDS]
+    if not messages:
+        return []
+    hosts = select_ranks(run.topology, run.ranks)
+    src, dst = (np.array([getattr(message, name) for message in messages]) for name in ("src", "dst"))
+    alphas = find_paths(run.topology, hosts[src], hosts[dst]).alpha
+    parts = []
+    for message, times, alpha in zip(messages, run.timeline.messages, alphas, strict=False):
+        if message.src == message.dst:
+            continue
+        begin, end = times.begin, times.arrived
+        is_moving = begin is not None and end is not None
+        if begin is None or end is None:
+            begin, end, alpha = times.posted, layout.end, 0.0
+        if run.ranks > 2 and {message.src, message.dst} == {0, run.ranks - 1}:
+            lasts = run.ranks - 1
+            below, above = layout.find_top(lasts) + layout.lane, layout.find_top(0)
+            stubs = [(below, below + _STUB), (above - _STUB, above)]
+            if message.src == 0:
+                stubs = [(above, above - _STUB), (below + _STUB, below)]
+        elif message.src < message.dst:
+            stubs = [(layout.find_top(message.src) + layout.lane, layout.find_top(message.dst))]
+        else:
+            stubs = [(layout.find_top(message.src), layout.find_top(message.dst) + layout.lane)]
+        shares = np.linspace(0.0, 1.0, len(stubs) + 1)
+        for (start, goal), share, next_share in zip(stubs, shares[:-1], shares[1:], strict=True):
+            # The first byte arrives alpha (s) after it was sent and so does the last: the band leans by alpha, and
+            # its width is the time that the bytes take.
+            corners = (
+                (layout.find_x(begin + share * alpha), start),
+                (layout.find_x(end - (1 - share) * alpha), start),
+                (layout.find_x(end - (1 - next_share) * alpha), goal),
+                (layout.find_x(begin + next_share * alpha), goal),
+            )
+            is_far = abs(goal - start) > max(layout.gap, _STUB)
+            parts.append(_draw_band(corners, is_moving, is_far, message))
+    return parts
+
+
+def _draw_band(corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: bool, message: Message) -> str:
+    points = " ".join(f"{x:.1f},{y}" for x, y in corners)
+    look = 'fill="var(--cs-sumfill)" stroke="var(--cs-sum2)"'
+    colour = "var(--cs-ink)"
+    if not is_moving:
+        look, colour = 'fill="none" stroke="var(--cs-full)" stroke-dasharray="4 3"', "var(--cs-fulltext)"
+    if is_far:
+        look += ' fill-opacity=".35"'
+    text = format_bytes(message.nbytes)
+    lines = f"{message.send_line}"
+    if message.recv_line is not None:
+        lines += f" → {message.recv_line}"
+    title = escape(f"{message.src} → {message.dst}: {text}, {lines}")
+    band = f'<polygon class="band" points="{points}" {look}><title>{title}</title></polygon>'
+    room = min(corners[1][0], corners[2][0]) - max(corners[0][0], corners[3][0])
+    tall = abs(corners[2][1] - corners[0][1])
+    if room > len(text) * _CHARACTER and tall > 16 and not is_far:
+        x, y = sum(x for x, _ in corners) / 4, (corners[0][1] + corners[2][1]) / 2
+        band += _draw_text(x, y + 4.5, text, f"fill:{colour}", "middle")
+    return band
+
+
+def _draw_cycle(run: ProgramRun, layout: _Layout) -> list[str]:
+    """Who waits for whom for ever: a square for each rank, an arrow from each that waits."""
+    x, parts = layout.width - layout.right + 22, []
+    centre = {rank: layout.find_top(rank) + layout.lane / 2 for rank in range(run.ranks)}
+    waits = [wait for wait in run.waits if 0 <= wait.rank < run.ranks]
+    for wait in waits:
+        for peer in wait.peers[:4]:
+            if peer == wait.rank or peer not in centre:
+                continue
+            start, goal = centre[wait.rank], centre[peer]
+            side = 13 + min(80, 10 + abs(goal - start) * 0.28)
+            parts.append(
+                f'<path class="arrow" d="M{x + 13:.0f} {start + 3:.0f}C{x + side:.0f} {start:.0f} {x + side:.0f} '
+                f'{goal:.0f} {x + 15:.0f} {goal - 3:.0f}" fill="none" stroke="var(--cs-full)" stroke-width="1.6" '
+                f'marker-end="url(#pla{layout.width})"/>'
+            )
+    for wait in waits:
+        top = centre[wait.rank]
+        half = min(12, layout.lane / 2)
+        parts.append(
+            f'<rect x="{x - 12}" y="{top - half:.0f}" width="24" height="{2 * half:.0f}" rx="4" '
+            'fill="var(--cs-card)" stroke="var(--cs-full)" stroke-width="1.6"/>'
+        )
+        parts.append(_draw_text(x, top + 5, str(wait.rank), "font-weight:700;fill:var(--cs-fulltext)", "middle"))
+    return parts

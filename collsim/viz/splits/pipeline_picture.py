@@ -1,0 +1,214 @@
+"""The rows of a pipeline as a still picture: an SVG for a page, with a text for who cannot see it. Time is counted in
+forward passes of a microbatch through a rank."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ...display.markup import escape_text
+from ...display.palette import TOKENS
+from ..pictures.machine_picture import CHINESE, LATIN
+from .pipeline_document import build_pipeline_runner
+
+if TYPE_CHECKING:
+    from ...train import Pipeline
+
+_WIDE, _LEFT, _ROW, _LINE, _FOOT = 1000, 64, 24, 22, 24  # px
+#: Where there is less room than for the wide picture: px, and up to how many of the page it is shown.
+_NARROW, _LESS_LOOK = 400, 620
+_DIGIT = 9.0  # px: a box narrower than its digits carries no number
+#: What fills a pass, of a further stage of the same GPU, and the number on them.
+_FILLS = {
+    "F": ("grid", "idle", "ink"),
+    "B": ("ink3", "ink", "card"),
+    "I": ("ink3", "ink", "card"),
+    "W": ("sumfill", "sum2", "ink"),
+}
+_PASSES = {
+    "F": ("forward", "前向"),
+    "B": ("backward", "反向"),
+    "I": ("backward, inputs", "反向（输入）"),
+    "W": ("backward, weights", "反向（权重）"),
+}
+_BUBBLE = "bubble", "气泡"
+_FURTHER = "darker: a further stage of the same GPU", "较深：同一 GPU 的另一个阶段"
+_HATCH, _BOLD = "url(#bubble)", 'font-weight="700"'
+_LOOK = (
+    ".cs-rows{container-type:inline-size}.cs-rows img{display:block;width:100%;max-width:1180px;height:auto}"
+    ".cs-rows img+img{display:none}"
+    f"@container(max-width:{_LESS_LOOK}px){{.cs-rows img{{display:none}}.cs-rows img+img{{display:block}}}}"
+)
+_FONTS = ", ".join(f"'{name}'" for name in (*LATIN, *CHINESE)) + ", sans-serif"
+
+
+@dataclass(frozen=True, eq=False)
+class PipelinePicture:
+    """A pipeline's schedule, as data: rows of boxes with the number of their microbatch, and what is idle.
+
+    Attributes:
+        schedule: its name.
+        ranks, microbatches: how many.
+        runner: rows and figures, as `build_pipeline_runner` has them.
+        until: time at the right edge, where several pictures have one clock; its own end unless that is later.
+    """
+
+    schedule: str
+    ranks: int
+    microbatches: int
+    runner: Mapping[str, Any] = field(repr=False)
+    until: float = 0.0
+
+    def title(self, k: int) -> str:
+        """What is shown, with its time and bubble; k: 0 in English, 1 in Chinese.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+        """
+        time, share = f"{self.runner['time']:g}", f"{100 * self.runner['share']:.3g}"
+        return (
+            f"{self.schedule}, {self.ranks} GPUs, {self.microbatches} microbatches: {time} forward passes long, "
+            f"{share} % bubble",
+            f"{self.schedule}，{self.ranks} 个 GPU，{self.microbatches} 个微批：共 {time} 个前向的时间，气泡 {share} %",
+        )[k]
+
+    def describe(self, k: int) -> str:
+        """The same and what every GPU runs, in order: `GPU 0: F0 F1 B0 B1, idle for 3`.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+        """
+        head, colon = self.title(k), (": ", "：")[k]
+        return (". ", "。")[k].join(
+            [head, *(f"GPU {row['label']}{colon}{_describe_passes(row, k)}" for row in self._rows)]
+        )
+
+    def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
+        """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+            narrow: For a column of text or a telephone.
+            dark: For a dark page.
+        """
+        ink = {name: both[dark] for name, both in TOKENS.items()}
+        wide, lines = _WIDE, [self.title(k)]
+        if narrow:
+            wide, lines = _NARROW, self.title(k).split((": ", "：")[k])
+        scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
+        top = 8 + _LINE * len(lines)
+        rows = "".join(_draw_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
+        kinds = [kind for kind in _PASSES if any(box[3] == kind for row in self._rows for box in row["boxes"])]
+        below = top + _ROW * len(self._rows)
+        key, under = _draw_key(kinds, self.runner["stages"] > 1, below + 20, wide, k, ink)
+        tall = under + _FOOT
+        head = _draw_text(12, 20, lines[0], ink["ink"], 15, _BOLD)
+        for i, line in enumerate(lines[1:], 1):
+            head += _draw_text(12, 20 + _LINE * i, line, ink["ink"], 13)
+        end = _LEFT + float(self.runner["time"]) * scale
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
+            f'font-family="{_FONTS}"><defs><pattern id="bubble" width="6" height="6" patternUnits="userSpaceOnUse" '
+            f'patternTransform="rotate(45)"><rect width="2" height="6" fill="{ink["edge"]}"/></pattern></defs>'
+            f'<rect width="{wide}" height="{tall}" rx="6" fill="{ink["card"]}"/>{head}{rows}'
+            f'<rect x="{end:.1f}" y="{top - 3}" width="2" height="{below - top + 2}" fill="{ink["ink"]}"/>{key}</svg>'
+        )
+
+    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
+        """The same in a page: wide, or `narrow` where there is little room, so that its numbers stay readable. Images
+        and not elements: Streamlit takes SVG elements out of the HTML of a page.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+            narrow: For a column of text or a telephone.
+            dark: For a dark page.
+        """
+        images = self._image(k, False, dark)
+        if narrow:
+            images += self._image(k, True, dark)
+        return f'<div class="cs-rows">{images}<style>{_LOOK}</style></div>'
+
+    def _image(self, k: int, narrow: bool, dark: bool) -> str:
+        data = base64.b64encode(self.svg(k, narrow=narrow, dark=dark).encode()).decode("ascii")
+        return f'<img alt="{escape(self.describe(k))}" src="data:image/svg+xml;base64,{data}">'
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return list(self.runner["rows"])
+
+
+def build_pipeline_picture(
+    pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0
+) -> PipelinePicture:
+    """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU.
+
+    Args:
+        pipe: The pipeline.
+        microbatches: Number of microbatches.
+        backward: Time of a backward pass, in forward passes.
+        until: Time at the right edge, in forward passes; the end of the schedule unless that is later.
+    """
+    timing = pipe.time_passes(microbatches, forward=1.0, backward=backward)
+    return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
+
+
+def _describe_passes(row: Mapping[str, Any], k: int) -> str:
+    passes = " ".join(f"{kind}{micro}" for _, _, micro, kind, *_ in row["boxes"])
+    idle = sum(b - a for a, b in row["idle"])
+    if k == 0:
+        return f"{passes}, idle for {idle:g}"
+    return f"{passes}，空闲 {idle:g}"
+
+
+def _draw_row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, str]) -> str:
+    """One GPU: its name, what is idle hatched, a box for each pass; passes that run as one share the height."""
+    idle = "".join(_draw_box(a, b, top, _ROW - 4, scale, _HATCH, ink["card"]) for a, b in row["idle"])
+    boxes = "".join(_draw_pass(box, top, scale, ink) for box in row["boxes"])
+    name = _draw_text(_LEFT - 8, top + 15, f"GPU {row['label']}", ink["ink2"], 13, 'text-anchor="end"')
+    return f"{name}{idle}{boxes}"
+
+
+def _draw_pass(box: tuple[Any, ...], top: float, scale: float, ink: Mapping[str, str]) -> str:
+    a, b, micro, kind, stage, part = box
+    *fills, number = _FILLS[kind]
+    high: float = _ROW - 4
+    if part:
+        high /= 2
+    if part == 2:
+        top += high
+    drawn = _draw_box(a, b, top, high, scale, ink[fills[min(stage, 1)]], ink["card"])
+    if (b - a) * scale < _DIGIT * len(micro) + 2 or part:
+        return drawn
+    return drawn + _draw_text(_LEFT + (a + b) / 2 * scale, top + 15, micro, ink[number], 13, 'text-anchor="middle"')
+
+
+def _draw_box(a: float, b: float, top: float, high: float, scale: float, fill: str, edge: str) -> str:
+    position = f'x="{_LEFT + a * scale:.1f}" y="{top:g}" width="{(b - a) * scale:.1f}" height="{high:g}"'
+    return f'<rect {position} fill="{fill}" stroke="{edge}" stroke-width="1"/>'
+
+
+def _draw_text(x: float, y: float, words: str, ink: str, size: int, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape_text(words)}</text>'
+
+
+def _draw_key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: Mapping[str, str]) -> tuple[str, int]:
+    """What the fills mean, in as many lines as it takes, and where the last of them stands."""
+    out, x = "", 12
+    signs: list[tuple[str, str]] = [(f"{kind}: {_PASSES[kind][k]}", ink[_FILLS[kind][0]]) for kind in kinds]
+    signs.append((_BUBBLE[k], _HATCH))
+    if further:
+        signs.append((_FURTHER[k], ""))
+    for label, fill in signs:
+        long = 44 + 7 * len(label) * (1 + k)
+        if x > 12 and x + long > wide:
+            x, y = 12, y + _LINE
+        indent = 0
+        if fill:
+            indent = 20
+            out += f'<rect x="{x}" y="{y - 11}" width="14" height="14" fill="{fill}" stroke="{ink["edge"]}"/>'
+        out += _draw_text(x + indent, y + 1, label, ink["ink2"], 13)
+        x += long
+    return out, y
