@@ -91,8 +91,7 @@ def program(
         ('hangs', (0, 1))
     """
     topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
-    if expect is not None and not callable(expect):
-        raise CollsimError("expect={expect!r} must be a function of the rank, as lambda rank: 6.0", expect=expect)
+    _require_function(expect)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
     restored = restore_source(text)
@@ -136,6 +135,11 @@ def program(
         timeout=seconds,
         library=plan.program.library,
     )
+
+
+def _require_function(expect: object) -> None:
+    if expect is not None and not callable(expect):
+        raise CollsimError("expect={expect!r} must be a function of the rank, as lambda rank: 6.0", expect=expect)
 
 
 def _read_timeout(timeout: Duration) -> float:
