@@ -223,3 +223,14 @@ def test_huggingface_models_launch_more_and_keep_what_autocast_leaves_in_float32
     norm = plain.layers[1]
     assert norm.count_activation_bytes(2) == 4 * 2048 * 1024  # float32 under autocast
     assert plain.to("bfloat16").layers[1].count_activation_bytes(2) == 2 * 2048 * 1024
+
+
+def test_python_beside_the_operations_of_a_layer_delays_its_forward_pass_alone():
+    speed = get_eager_speed("H100", "bfloat16")
+    plain, checked = (
+        Layer("small", (64,), flops=128.0, outputs=8, traffic=16, ops=10, python_ops=ops, dtype="bfloat16")
+        for ops in (0, 20)
+    )
+    fast, slow = (time_passes(time_alone(Model("one", (layer,)))) for layer in (plain, checked))
+    assert slow["forward"] - fast["forward"] == pytest.approx(20 * speed.forward_launch)
+    assert slow["backward"] == pytest.approx(fast["backward"])

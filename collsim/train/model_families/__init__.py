@@ -76,7 +76,8 @@ def model(name: str, **options: ModelOption) -> Model:
 
     Args:
         name: `"resnet50"`, `"bert-base"`, `"gpt2"`, `"llama3-8b"` ...; see `models()`.
-        **options: Options of that model: `seq=` (tokens of a sample) and `flash=` for transformers.
+        **options: Options of that model: `seq=` (tokens of a sample) and `flash=` for transformers, `huggingface=` for
+            Llama (kernels of huggingface's modules).
 
     Returns:
         The model.
