@@ -3,7 +3,7 @@ PYTHON ?= .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, and each would compile the package anew
 
 .DEFAULT_GOAL := help
-.PHONY: accuracy-all bundles help install app class notebooks check check-all lint types test lowest fuzz bench students pictures docs site clean
+.PHONY: accuracy-all bundles help install app class notebooks check check-all lint types test javascript python lowest fuzz bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,8 +28,8 @@ notebooks: install  ## JupyterLab with the lessons, for this computer only
 	$(PYTHON) -m jupyter lab notebooks
 
 check: install lint  ## what CI runs: format, lint, types, lowest versions and all tests but the slow ones
-	$(MAKE) --no-print-directory --output-sync --jobs 2 types lowest  # one core each
-	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory --output-sync --jobs 2 lowest types javascript  # a core each, the longest first
+	$(MAKE) --no-print-directory python
 
 SELECTED ?= not slow
 check-all:       ## the same with the slow tests: before a release, and before you say that a change is done
@@ -42,8 +42,12 @@ lint: install    ## format and lint
 types: install   ## static types
 	$(PYTHON) -m mypy
 
-test: install    ## tests: Python, JavaScript, browser, notebooks (all of them with SELECTED=)
+test: javascript python  ## tests: Python, JavaScript, browser, notebooks (all of them with SELECTED=)
+
+javascript: install  ## format, lint, types and tests of the JavaScript
 	$(PYTHON) .ci/javascript.py
+
+python: install  ## tests in Python, those in a browser and of notebooks among them
 	$(PYTHON) -m pytest -n 2 --dist worksteal -m "$(SELECTED)"
 
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows

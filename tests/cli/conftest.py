@@ -15,7 +15,6 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        collsim.site, "build_site", lambda out, *_, **__: Site(Path(out), 1, 2, 3)
-    )  # half a minute; others run it
+    # half a minute; tests/site builds sites
+    monkeypatch.setattr(collsim.site, "build_site", lambda out, *_, **__: Site(Path(out), 1, 2, 3))
     return tmp_path

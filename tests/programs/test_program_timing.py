@@ -113,10 +113,11 @@ def test_sleep_takes_time_and_a_hang_keeps_the_moment_when_nothing_moves(run_pro
     assert hang.messages.arrived.isna().all()
 
 
-def test_sixty_four_ranks_are_timed(run_program):
-    run = run_program(RING, 64, "allreduce", nbytes="64KiB")
-    assert len(run.messages) == 8_064
-    assert run.time == pytest.approx(126 * (ALPHA + 1_024 / RATE))
+@pytest.mark.parametrize("ranks", [16, pytest.param(64, marks=pytest.mark.slow)])
+def test_many_ranks_are_timed(run_program, ranks):
+    run = run_program(RING, ranks, "allreduce", nbytes="64KiB")
+    assert len(run.messages) == 2 * (ranks - 1) * ranks
+    assert run.time == pytest.approx(2 * (ranks - 1) * (ALPHA + 65_536 / ranks / RATE))
 
 
 def test_events_that_contradict_one_another_are_refused(run_program):
