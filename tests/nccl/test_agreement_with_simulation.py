@@ -109,7 +109,8 @@ def test_without_its_terms_a_prediction_is_the_simulation(cases):
         on_links = run.time - sum(measure_simulation_terms(run).values())
         if compute_stated_time(prediction.call) != pytest.approx(on_links, rel=0.2):
             apart.append((words, on_links / compute_stated_time(prediction.call)))
-    assert len(apart) <= len(cases) // 100, apart  # trees of few chunks, whose filling is no straight line of their size
+    # trees of few chunks, whose filling is no straight line of their size
+    assert len(apart) <= len(cases) // 100, apart
 
 
 def test_every_term_is_turned_off_by_its_name(cases):
