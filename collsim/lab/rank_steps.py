@@ -22,6 +22,7 @@ from .ranks.stepping import RankStep, StepBox, StepPart
 from .ranks.wire import new_token
 from .real_run import MOST_MEMORY, MOST_RANKS, RealRun, draw_numbers, parse_dtype
 
+#: The type of an element as a compression hook of DDP sends it.
 _HOOKS = {"fp16": "float16", "bf16": "bfloat16"}
 _REDUCES = ("allreduce", "reduce_scatter", "reduce")
 _KINDS_OF_NUMBERS = 5  # so that neighbouring collectives do not carry the same ones

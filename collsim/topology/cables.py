@@ -18,6 +18,7 @@ _ABCI = "aistabci/abci2.0benchmark pt2pt"
 _RTX = "voipmonitor/rtx6kpro hardware/wrx90-cpayne-8gpu-root-topology-comparison.md"
 _EXCALIBUR = "ukri-excalibur/excalibur-tests output"
 
+#: s of a PCI Express link by generation, and what that is known from.
 _PCIE_ALPHA = {
     1: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),
     2: (0.4e-6, "alpha order of magnitude: as PCIe 3.0"),

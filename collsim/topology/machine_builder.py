@@ -18,6 +18,7 @@ from .network import DEVICE_KINDS, Cable
 #: NCCL's path types, best first; `LEVELS[t]` is the name of type t.
 LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
 LOC, NVL, NVB, C2C, PIX, PXB, P2C, PXN, PHB, SYS = range(10)
+#: Path type of a single link of a kind; a path has the worst type of its links.
 _LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "ici": NVL, "c2c": C2C, "pcie": PIX, "upi": SYS, "memory": LOC, "cable": LOC}
 
 

@@ -23,7 +23,9 @@ _OTHER_GPUS: Mapping[str, tuple[str, ...]] = {
     "H100": ("B200",),
     "B200": ("H100",),
 }
+#: Cards that a bridge of NVLink joins in pairs, where somebody bought one.
 _BRIDGED = ("A6000", "RTX 3090")
+#: What is tried in place of a guess, to say how much depends on it.
 _OTHER_CARDS = {"ib-edr": ("ib-hdr", "roce-25"), "ib-hdr": ("ib-edr", "ib-ndr"), "ib-ndr": ("ib-hdr", "ib-xdr")}
 _OTHER_CARDS["ib-xdr"] = ("ib-ndr", "ib-hdr")
 _OTHER_PROCESSORS = {

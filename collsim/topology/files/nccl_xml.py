@@ -38,12 +38,15 @@ _MOST_LINKS = 512  # of one GPU, in one element
 _FASTEST = 3_200_000  # Mbit/s of one port
 _MOST = 20_000
 _MOST_ATTRIBUTES, _LONGEST_VALUE = 64, 1000  # NCCL's own bounds are 16 and 254 (src/graph/xml.h)
+#: Of PCI Express, by GT/s as Linux writes them.
 _GENERATION = {"2.5": 1, "5": 2, "5.0": 2, "8": 3, "8.0": 3, "16": 4, "16.0": 4, "32": 5, "32.0": 5, "64": 6, "64.0": 6}
 #: Compute capability (sm 9.0 is 90) from which on GPUs have a generation of NVLink.
 _SM_TO_NVLINK = ((100, 5), (90, 4), (80, 3), (70, 2), (60, 1))
+#: As the cpuid instruction names makers of processors, blanks included.
 _VENDORS = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "}
 _BROADCOM = {("0x1000", "0xc010"), ("0x1000", "0xc030")}  # topo.cc, ncclTopoFlattenBcmSwitches
 _POWER = "0x068001"  # an NVLink to a Power processor (topo.cc, kvDictPciClass); 0x068000 is an NVSwitch
+#: Attributes of each element that are read, or that NCCL writes and this reader does not need.
 _KNOWN = {
     "system": {"version"},
     "cpu": {"numaid", "affinity", "arch", "vendor", "familyid", "modelid", "host_hash"},

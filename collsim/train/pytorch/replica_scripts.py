@@ -11,6 +11,7 @@ from ..parallel import DDP, Workload
 from ..workload.model import Model
 from .script_parts import JOIN, OPTIMIZERS, ScriptedStep, escape_name, format_numbers, write_header, write_timing
 
+#: Models of torchvision by the names of the catalogue, which are its own.
 _VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
 #: Models of huggingface's transformers by the names of the catalogue: the class, with its config's sizes.
 _TEXT = {
@@ -21,6 +22,7 @@ _TEXT = {
     "gpt2-large": "n_embd=1280, n_layer=36, n_head=20",
     "gpt2-xl": "n_embd=1600, n_layer=48, n_head=25",
 }
+#: Where the model keeps no masks of dropout, the script must not compute any.
 _NO_DROPOUT = {
     "bert": "hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0",
     "gpt2": "resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0",
