@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, require_word
+from ..locale import LANGUAGES, join_texts, translate
 from ..topology import Topology
 from ..units import format_time
 from .step_request import get_collective_model
@@ -85,23 +86,20 @@ class ConcurrentSteps:
         Raises:
             CollsimError: The language is unknown.
         """
-        word = ("en", "zh").index(require_word("language", language, ("en", "zh")))
+        require_word("language", language, LANGUAGES)
         parts = [
             f"{t.step.model.name} {format_time(a.time)} → {format_time(t.time)} (× {s:.3g})"
             for t, a, s in zip(self.traces, self.alone, self.slowdown, strict=True)
         ]
-        listed = ("; ", "；")[word].join(parts)
+        listed = join_texts("semicolons", parts)
         if self.shared_link is None:
-            return (f"{listed}. They share no link.", f"{listed}。它们不共用任何链路。")[word]
+            return translate(language, "train", "concurrent_steps.no_shared_link", steps=listed)
         links = self.topology.links
         cable, name = links.cables[links.cable[self.shared_link]], self.topology.link_name(self.shared_link)
         wider = self._change_topology(self.topology.scaled(kind=cable.kind, by=2))
         now = ", ".join(f"× {s:.3g}" for s in wider.slowdown)
-        return (
-            f"{listed}. They meet on {name} ({cable.label}), the busiest link that they share; {cable.kind} twice "
-            f"as fast would make that {now}.",
-            f"{listed}。它们在 {name}（{cable.label}）上相遇，这是共用链路中最忙的；{cable.kind} 快一倍时为 {now}。",
-        )[word]
+        key = "concurrent_steps.meet_on_link"
+        return translate(language, "train", key, steps=listed, link=name, cable=cable.label, kind=cable.kind, now=now)
 
     def _change_topology(self, topology: Topology) -> ConcurrentSteps:
         """The same steps with other links."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import CollsimError
+from ..locale import translate
 from .step_explanation import describe_change
 from .step_request import time_by_one_model
 from .step_trace import StepTrace
@@ -67,11 +68,9 @@ class StepComparison:
         Returns:
             The sentence.
         """
-        names = f"{_describe_step(self.b)} {'against' if language == 'en' else '与'} {_describe_step(self.a)}"
         change = describe_change(replace(self.b, previous=self.a), language)
-        if language == "en":
-            return f"{names}: {change}"
-        return f"{names} 相比：{change}"
+        steps = {"new": _describe_step(self.b), "old": _describe_step(self.a)}
+        return translate(language, "train", "step_differences.compared", change=change, **steps)
 
     def __str__(self) -> str:
         return self.explain()

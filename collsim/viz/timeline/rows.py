@@ -84,11 +84,10 @@ def build_rows(facts: RunFacts, drawing: Drawing) -> list[LinkRow]:
     rest = groups[len(listed_groups) :]
     if rest:
         count, top = sum(len(g.links) for g in rest), words.format_percent(max(g.share for g in rest))
-        en, zh = (f"{count} more links", f"none above {top}"), (f"另外 {count} 条链路", f"都不超过 {top}")
+        label = build_text("timeline", "rows.more_links", count=count)
+        note = build_text("timeline", "rows.none_above", top=top)
         link_ids = _map_links(drawing, tuple(link for g in rest for link in g.links), used_ids)
-        table.append(
-            {"label": {"en": en[0], "zh": zh[0]}, "note": {"en": en[1], "zh": zh[1]}, "links": link_ids, "hot": False}
-        )
+        table.append({"label": map_languages(label), "note": map_languages(note), "links": link_ids, "hot": False})
     return [line for line in table if line["links"]]
 
 
