@@ -9,7 +9,8 @@ import pytest
 import collsim as cs
 from collsim.schedule import freeze
 from collsim.steps import copy
-from collsim.viz.timeline.timeline_document import build_timeline, together
+from collsim.viz.timeline import concurrent_timeline
+from collsim.viz.timeline.timeline_document import build_timeline
 
 RATE = 25e9
 
@@ -75,7 +76,7 @@ def test_each_collective_has_a_letter_a_name_its_slots_and_its_slow_down():
         assert (g["alone"], g["t1"]) == pytest.approx((alone.time, t.time), abs=1e-11)
         assert f"{factor:.3g} ×" in g["note"]["en"]
     assert groups[1]["t0"] == pytest.approx(10e-6)
-    assert [together.get_letter(n) for n in (0, 25, 26)] == ["A", "Z", "A1"]
+    assert [concurrent_timeline.get_letter(n) for n in (0, 25, 26)] == ["A", "Z", "A1"]
     alone = cs.simulate([both[0].schedule], both.topology, "4MB")
     assert "as fast as alone" in build_timeline(alone)["groups"][0]["note"]["en"]
 
