@@ -20,6 +20,8 @@ from ..errors import Sentence
 
 _LONGEST_LINE = 20_000  # characters that are searched for lost breaks
 _MOST_SHOWN = 4  # places where a break is lost
+#: Of a source that is put back, as each statement is compared with those behind it; a stranger's may have no end.
+_MOST_CHARACTERS, _MOST_STATEMENTS = 20_000, 500
 _INDENT = 4
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\u200c": None, "\ufeff": None})
 _HEADERS = ("def", "class", "for", "while", "if", "elif", "else", "try", "except", "finally", "with", "async")
@@ -30,21 +32,22 @@ _OPERATORS = {"if", "else", "in", "is", "and", "or", "not", "as", "for"}
 _NAME = r"[^\W\d]\w{0,80}"
 _WORD = re.compile(_NAME)
 _NUMBER = re.compile(r"(?:0[xXbBoO][0-9a-fA-F_]+|\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?[jJ]?)")
+# Every repetition has an end, so that the time of a search grows with the source and not with its square.
 #: A statement whose first word is glued to the name before it.
 _GLUED_WORD = re.compile(
-    rf"(?:def {_NAME}\(|class {_NAME}\s*[:(]|import {_NAME}|from {_NAME}[\w.]* import|for {_NAME}[^:]* in "
+    rf"(?:def {_NAME}\(|class {_NAME}\s*[:(]|import {_NAME}|from {_NAME}[\w.]{{0,80}} import|for {_NAME}[^:]{{0,80}} in "
     r"|return\b|while )"
 )
 #: The head of a block that begins with a word which goes on with an expression elsewhere.
-_GLUED_HEADER = re.compile(rf"for {_NAME}[^:\n]* in [^\n]*:|if (?:(?! else )[^:\n])*:")
+_GLUED_HEADER = re.compile(rf"for {_NAME}[^:\n]{{0,80}} in [^\n]{{0,200}}:|if (?:(?! else )[^:\n]){{0,200}}:")
 #: A statement, looked for behind a comment: its end is where the language changes, or a keyword begins.
 _STATEMENT = (
     rf"(?:(?:def|class|for|while|if|return|import|from|with|try|print|else|elif)\b[ (:]"
-    rf"|{_NAME}(?:\.{_NAME})*(?:\[[^\]\n]*\])*\s?(?:[-+*/@]?=(?!=)|\())"
+    rf"|{_NAME}(?:\.{_NAME}){{0,8}}(?:\[[^\]\n]{{0,80}}\]){{0,4}}\s?(?:[-+*/@]?=(?!=)|\())"
 )
 _BEHIND_COMMENT = re.compile(
     rf"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])(?=[A-Za-z_]){_STATEMENT}"
-    rf"|(?<=\w)(?:def {_NAME}\(|for {_NAME} in [^:]*:|import {_NAME})",
+    rf"|(?<=\w)(?:def {_NAME}\(|for {_NAME} in [^:]{{0,200}}:|import {_NAME})",
     re.ASCII,
 )
 
@@ -114,7 +117,9 @@ def restore_source(source: str) -> RestoredSource | None:
     text = source.translate(_INVISIBLE)
     if _parses(text):
         return RestoredSource(text, 0, has_indentation=False)
-    lines = list(_split(text))
+    lines = list(_split(text[:_MOST_CHARACTERS]))
+    if len(text) > _MOST_CHARACTERS or len(lines) > _MOST_STATEMENTS:
+        return None
     breaks = len(lines) - sum(line.indent is not None for line in lines)
     is_flat = not any(line.indent for line in lines)
     for ignores_columns in dict.fromkeys((False, is_flat)):
@@ -175,7 +180,7 @@ def _parses(text: str) -> bool:
 def _split(text: str) -> Iterator[_Line]:
     """The statements and comments of a source, in order."""
     scanner = _Scanner(text)
-    while scanner.position < len(text):
+    while scanner.position < len(text) and len(scanner.lines) <= _MOST_STATEMENTS:
         scanner.read()
     scanner.end(is_line_end=True)
     yield from scanner.lines
@@ -263,7 +268,7 @@ class _Scanner:
             self.end()
 
     def _read_break(self) -> None:
-        is_joined = self._depth > 0 or self.text[: self.position].endswith("\\")
+        is_joined = self._depth > 0 or self.text.endswith("\\", 0, self.position)
         if is_joined:
             self.position += 1
             return

@@ -1,12 +1,12 @@
-"""Executions as JSON: how they leave the sandbox, and how they are read again as if a stranger had written them."""
+"""Executions as JSON with their arrays behind it: how they leave the sandbox, and how they are read again as if a
+stranger had written them."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from .execute import Execution, Piece, Provenance, RankError, RankWait
 from .provenance import REASONS
 
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
+_MOST_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
+_HEAD = 8  # bytes that hold the length of the JSON
 
 
 def share_arrays(execution: Execution, arrays: dict[bytes, np.ndarray]) -> Execution:
@@ -41,13 +43,13 @@ def share_arrays(execution: Execution, arrays: dict[bytes, np.ndarray]) -> Execu
 
 
 def pack_executions(executions: Sequence[Execution]) -> bytes:
-    """Executions as JSON; of the first one also what each rank did.
+    """Executions as bytes; of the first one also what each rank did.
 
     Args:
         executions: one for each mode.
 
     Returns:
-        UTF-8 text.
+        The length of a JSON text, the text, and the bytes of all arrays.
     """
     table = _ArrayTable()
     records = [_pack_execution(execution, table) for execution in executions]
@@ -55,7 +57,8 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     records[0]["groups"] = executions[0].groups
     if executions[0].provenance is not None:
         records[0]["provenance"] = _pack_provenance(executions[0].provenance)
-    return json.dumps({"executions": records, "arrays": table.records}).encode()
+    text = json.dumps({"executions": records, "arrays": table.records}).encode()
+    return b"".join((len(text).to_bytes(_HEAD, "little"), text, *map(np.ndarray.tobytes, table.arrays)))
 
 
 class _ArrayTable:
@@ -63,16 +66,15 @@ class _ArrayTable:
 
     def __init__(self) -> None:
         self.records: list[list[object]] = []
-        self._arrays: list[np.ndarray] = []  # kept, as a number of one that is gone may become that of another
+        self.arrays: list[np.ndarray] = []  # kept, as a number of one that is gone may become that of another
         self._positions: dict[int, int] = {}
 
     def add(self, array: np.ndarray) -> int:
         """The position of an array in the table."""
         if id(array) not in self._positions:
             self._positions[id(array)] = len(self.records)
-            self._arrays.append(array)
-            data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-            self.records.append([array.dtype.str, array.shape, data])
+            self.arrays.append(array)
+            self.records.append([array.dtype.str, array.shape])
         return self._positions[id(array)]
 
 
@@ -137,11 +139,14 @@ def unpack_executions(data: bytes) -> list[Execution]:
         CollsimError: for anything else.
     """
     try:
-        document = json.loads(data)
+        length = int.from_bytes(data[:_HEAD], "little")
+        if length > min(_MOST_JSON, len(data)):
+            raise ValueError
+        document = json.loads(data[_HEAD : _HEAD + length])
         records = document["executions"]
         if not isinstance(records, list) or not records:
             raise ValueError
-        arrays = [_unpack_array(*record) for record in document["arrays"]]
+        arrays = list(_unpack_arrays(document["arrays"], memoryview(data)[_HEAD + length :]))
         return [_unpack_execution(record, arrays) for record in records]
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, AttributeError, OverflowError):
         raise CollsimError("the process of the program sent something that is no result") from None
@@ -251,11 +256,15 @@ def _read_text(value: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value[:_MOST_TEXT])
 
 
-def _unpack_array(name: object, shape: Sequence[object], data: str) -> np.ndarray:
-    dtype = np.dtype(str(name))
-    if dtype.kind not in "biuf":
-        raise TypeError
-    return np.frombuffer(base64.b64decode(data, validate=True), dtype).reshape(tuple(map(_read_number, shape)))
+def _unpack_arrays(records: Sequence[Sequence[Any]], data: memoryview) -> Iterator[np.ndarray]:
+    """The arrays of a table, which stand in `data` one after another."""
+    for name, shape in records:
+        dtype, sizes = np.dtype(str(name)), tuple(map(_read_number, shape))
+        nbytes = math.prod(sizes) * dtype.itemsize
+        if dtype.kind not in "biuf" or min(sizes, default=0) < 0 or nbytes > len(data):
+            raise ValueError
+        yield np.frombuffer(data[:nbytes], dtype).reshape(sizes)
+        data = data[nbytes:]
 
 
 def _unpack_value(value: object, arrays: Sequence[np.ndarray]) -> object:

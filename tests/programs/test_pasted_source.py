@@ -2,6 +2,7 @@
 
 import ast
 import re
+import time
 
 import pytest
 
@@ -99,3 +100,28 @@ def test_spaces_of_a_web_page_are_spaces_and_python_stays_as_it_is():
 )
 def test_what_can_be_read_in_two_ways_or_in_none_is_left_alone(source):
     assert restore_source(source) is None
+
+
+HOSTILE = [
+    "#",
+    "xfor a in ",
+    "a)",
+    "'a",
+    "for i in x:\n",
+    "a b\n",
+    "1if ",
+    "#中a[",
+    "for i in x:y(i)",
+    "\\\n",
+    "f'{",
+    "x=1;",
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_a_hostile_source_takes_no_time(part):
+    """This runs outside of the sandbox; in a quadratic time of 100,000 characters it would take minutes."""
+    began = time.process_time()
+    for size in (20_000, 100_000):
+        restore_source("$ " + part * (size // len(part)))
+    assert time.process_time() - began < 20
