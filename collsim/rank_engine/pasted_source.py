@@ -35,8 +35,8 @@ _NUMBER = re.compile(r"(?:0[xXbBoO][0-9a-fA-F_]+|\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\
 # Every repetition has an end, so that the time of a search grows with the source and not with its square.
 #: A statement whose first word is glued to the name before it.
 _GLUED_WORD = re.compile(
-    rf"(?:def {_NAME}\(|class {_NAME}\s*[:(]|import {_NAME}|from {_NAME}[\w.]{{0,80}} import|for {_NAME}[^:]{{0,80}} in "
-    r"|return\b|while )"
+    rf"(?:def {_NAME}\(|class {_NAME}\s*[:(]|import {_NAME}|from {_NAME}[\w.]{{0,80}} import"
+    rf"|for {_NAME}[^:]{{0,80}} in |return\b|while )"
 )
 #: The head of a block that begins with a word which goes on with an expression elsewhere.
 _GLUED_HEADER = re.compile(rf"for {_NAME}[^:\n]{{0,80}} in [^\n]{{0,200}}:|if (?:(?! else )[^:\n]){{0,200}}:")
