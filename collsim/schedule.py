@@ -442,7 +442,7 @@ def freeze(
     patterns = tuple(_collect(label, steps))
     used = 1 + max((_find_last_slot(p) for p in patterns), default=-1)
     chunks, slots = _size_buffer(chunks, slots, used, block)
-    _require_room(label, patterns, endpoints, slots)
+    _require_capacity(label, patterns, endpoints, slots)
     _check_and_lock(label, patterns, ranks, endpoints, slots)
     fixed = MappingProxyType({**(options or {})})
     return Schedule(name, collective, ranks, endpoints, chunks, slots, patterns, root, fixed, helpers_on)
@@ -467,7 +467,7 @@ def _size_buffer(chunks: int | None, slots: int | None, used: int, block: int) -
     return count, parse_count(slots, "slots", count)
 
 
-def _require_room(label: str, patterns: Sequence[Step], endpoints: int, slots: int) -> None:
+def _require_capacity(label: str, patterns: Sequence[Step], endpoints: int, slots: int) -> None:
     steps = sum(pattern.times for pattern in patterns)
     numbers = endpoints + _NUMBERS_PER_SLOT * slots + _NUMBERS_PER_STEP * steps
     extent = Extent(rows=sum(map(len, patterns)), numbers=numbers)

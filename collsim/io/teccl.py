@@ -186,7 +186,7 @@ class _Steps:
 def _build_allgather(path: FilePath, flows: list[Flow], nodes: list[int]) -> Schedule:
     rank = {node: r for r, node in enumerate(nodes)}
     per = 1 + max(f.chunk for f in flows)
-    _require_room(path, len(nodes) ** 2 * per)
+    _require_capacity(path, len(nodes) ** 2 * per)
     has = {(f.source, f.chunk, f.source): 0 for f in flows}
     steps = _Steps()
     for f in flows:
@@ -215,7 +215,7 @@ def _build_alltoall(
     if pieces > _MOST_PIECES:
         message = "volumes need {pieces} pieces per chunk; at most {most} are cut"
         refuse(path, "", message, pieces=pieces, most=_MOST_PIECES)
-    _require_room(path, n * (2 * n * per + n * n * per))
+    _require_capacity(path, n * (2 * n * per + n * n * per))
     first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in places.items() for k, c in enumerate(cs)}
     target = {(s, c, p): slot + p for (s, c), slot in first.items() for p in range(pieces)}
     return _move_chunks(path, flows, rank, pieces, per, target, goal_of)
@@ -276,7 +276,7 @@ def _move_chunks(
     return freeze_rows(path, facts, steps.steps())
 
 
-def _require_room(path: FilePath, slots: int) -> None:
+def _require_capacity(path: FilePath, slots: int) -> None:
     if slots > _MOST_SLOTS:
         refuse(path, "", "{slots:,} slots in all; at most {most:,} are made", slots=slots, most=_MOST_SLOTS)
 

@@ -165,7 +165,7 @@ def test_where_nothing_is_changed_no_link_stands_in_the_table():
     assert run_edits.change(ONE, Edit()).links.empty
 
 
-def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_elsewhere():
+def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_to_other_links():
     choice = Choice(machine="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
     assert "node0/gpu0~node0/gpu3" in run_edits.list_cables(choice)
     found = run_edits.change(choice, Edit(cable="node0/gpu0~node0/gpu3", do="cut"))

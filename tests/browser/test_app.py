@@ -44,7 +44,7 @@ def test_a_pressed_button_can_be_read_in_the_dark(page, app_url):
     assert light - dark > 300, (ink, ground)
 
 
-def test_play_moves_the_clock_and_the_chunks_and_nothing_is_loaded_from_elsewhere(page, app_url):
+def test_play_moves_the_clock_and_the_chunks_and_nothing_is_loaded_from_other_servers(page, app_url):
     page.goto(f"{app_url}/?mode=full")
     box = player(page, 3840)  # two DGX A100: 30 steps of 16 ranks on 8 channels
     still = box.locator("canvas").first.screenshot()

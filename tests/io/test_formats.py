@@ -98,7 +98,7 @@ def test_convert_goes_from_any_schedule_to_any_other(tmp_path):
     assert not (tmp_path / "e.goal").exists()
 
 
-def test_an_algorithm_is_loaded_through_the_same_door(tmp_path):
+def test_an_algorithm_is_loaded_by_the_same_function(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         "import collsim as cs\n\n@cs.algorithm('broadcast')\ndef to_all_of_mine(n):\n    yield [cs.copy(0, r, 0) for "

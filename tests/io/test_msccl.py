@@ -122,7 +122,7 @@ def test_a_ring_of_three_is_four_steps(tmp_path):
     assert schedule.slots == 3  # rrs adds in place: nobody reads that chunk before it is overwritten
 
 
-def test_an_rrs_whose_source_is_still_needed_adds_elsewhere(tmp_path):
+def test_an_rrs_whose_source_is_still_needed_adds_in_another_slot(tmp_path):
     """Gpu 1 passes on the sum but keeps its own chunk; its output is what comes back."""
     a = [tb(0, 1, 1, step(0, "s"), step(1, "r", dst="o0"))]
     b = [

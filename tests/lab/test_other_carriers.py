@@ -104,7 +104,7 @@ def test_processes_are_predictable_as_long_as_all_before_are():
     assert "all that were tried, up to 8" in computer(0, 0, 0).verdict()
 
 
-def test_the_machine_file_is_read_by_every_door(tmp_path):
+def test_the_machine_file_is_read_by_every_entry_point(tmp_path):
     path = tmp_path / "this-computer.yaml"
     computer(0.1, 0.2, 2).save(path)
     network = cs.load_topology(path)

@@ -178,7 +178,7 @@ def test_gpus_that_are_a_part_of_a_machine_are_numbered_from_zero(tmp_path):
     assert not (tmp_path / "step.groups.json").exists()
 
 
-def test_a_group_of_some_gpus_is_named_in_a_file_beside(tmp_path):
+def test_a_group_of_some_gpus_is_named_in_a_second_file(tmp_path):
     from dataclasses import replace
 
     trace = step(cs.ddp(), cs.machine("dgx-a100"))

@@ -198,7 +198,7 @@ class ClassSessions:
         """
         with self._lock:
             self._end_idle()
-            self._make_room(client)
+            self._enforce_session_limits(client)
             code = _create_word(_LETTERS, _CODE_LENGTH)
             while code in self._sessions:
                 code = _create_word(_LETTERS, _CODE_LENGTH)
@@ -394,7 +394,7 @@ class ClassSessions:
             del session.votes[client_voters[0]]
         return len(session.votes) < MOST_VOTERS
 
-    def _make_room(self, client: str) -> None:
+    def _enforce_session_limits(self, client: str) -> None:
         client_sessions = [session for session in self._sessions.values() if session.client == client]
         if client == LOCAL:
             if len(client_sessions) >= MOST_LOCAL:

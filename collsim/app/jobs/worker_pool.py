@@ -110,14 +110,14 @@ class WorkerPool:
                 if job.result is not None:
                     job.over.set()
                     return job
-                self._require_room(tab.client)
+                self._require_job_limits(tab.client)
                 self._jobs[key] = job
                 self._queues[job.queue].append(job)
                 self._arrived.notify_all()
             job.waiting[tab] = time.monotonic()
         return job
 
-    def _require_room(self, client: str) -> None:
+    def _require_job_limits(self, client: str) -> None:
         """With the lock held: raise TooManyJobs where a client may start no more. Whoever sits at this computer may."""
         count = sum(client in job.clients for job in self._jobs.values())
         if client != LOCAL and (count >= MOST_PER_CLIENT or len(self._jobs) >= MOST_JOBS):

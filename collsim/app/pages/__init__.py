@@ -1,4 +1,4 @@
-"""The pages, one file or one room each; each puts itself into the registry (`shell.page`)."""
+"""The pages, one file or one package each; each puts itself into the registry (`shell.page`)."""
 
 from __future__ import annotations
 

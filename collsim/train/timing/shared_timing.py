@@ -205,13 +205,13 @@ class _SharedRun:
     def expand(self, places: Iterable[CollectiveId]) -> None:
         """Write these out from now on. Raises CollsimError where memory does not hold all that are."""
         self.expanded |= set(places)
-        self._require_room()
+        self._require_capacity()
         for s, i in self.expanded:
             if i not in self._entries[s]:
                 step = self.parts[s].step
                 self._entries[s][i] = [(g, self._get_entry(g, step.tasks[i])) for g in step.get_groups(step.tasks[i])]
 
-    def _require_room(self) -> None:
+    def _require_capacity(self) -> None:
         rows = entries = 0
         for s, i in self.expanded:
             step = self.parts[s].step
