@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,10 @@ from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_pr
 from .output import print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
+
+if TYPE_CHECKING:
+    from ..nccl.bayesian_update import MeasuredTimes
+    from ..units import ByteSize, Duration
 
 
 @command()
@@ -100,18 +104,23 @@ def predict(
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
 
 
-def _format_cell(name: str, value: Any) -> str:
+def _format_cell(name: str, value: object) -> str:
     """A cell of the table of `predict`; `None` where NCCL's tuner says nothing."""
     if value is None:
         return "None"
     return _COLUMNS[name](value)
 
 
-def _parse_times(words: str) -> object:
+def _parse_times(words: str) -> MeasuredTimes:
     """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log."""
     if "=" in words:
-        return dict(pair.split("=", 1) for pair in words.split(","))
-    return cs.load(words, format="nccl-tests")
+        times: dict[ByteSize, Duration] = {}
+        for pair in words.split(","):
+            size, _, time = pair.partition("=")
+            times[size] = time
+        return times
+    table: MeasuredTimes = cs.load(words, format="nccl-tests")
+    return table
 
 
 @command()

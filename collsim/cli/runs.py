@@ -135,7 +135,7 @@ def run(
 
 
 def _find_schedule(
-    algorithm: str, load: Path | None, ranks: int | None, options: dict[str, Any]
+    algorithm: str, load: Path | None, ranks: int | None, options: dict[str, object]
 ) -> tuple[Callable[[cs.Topology], cs.Schedule], int | None]:
     """What builds the schedule for a topology, and its number of ranks; a file holds the same for every topology."""
     stored = None

@@ -49,7 +49,7 @@ COMMANDS = {
 class Commands(TyperGroup):
     """The commands; the module of one is imported when its name is asked for, so that the others cost nothing."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         """All names, without an import."""
         return list(COMMANDS)
 

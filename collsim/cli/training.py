@@ -226,7 +226,7 @@ _OUTSIDE = re.compile(r",(?![^()]*\))")
 _WORDS = ("optimizer", "recompute")
 
 
-def _parse_change(word: str) -> dict[str, Any]:
+def _parse_change(word: str) -> dict[str, object]:
     """`network=2` as a keyword of what_if; several are joined by commas. Raises CollsimError for what is none."""
     options: dict[str, Any] = {}
     for part in _OUTSIDE.split(word):
@@ -291,7 +291,7 @@ def _describe_collective(row: Mapping[Hashable, object]) -> dict[str, str]:
     return {"bytes": cs.format_bytes(int(str(row["nbytes"]))), "groups": words}
 
 
-def _list_collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
+def _list_collectives(trace: cs.train.StepTrace) -> list[dict[str, object]]:
     """A row for each collective of the last microbatch; where they are many, for those that are alike: of one kind and
     size, and one name up to its numbers."""
     last = max(task.microbatch for task in trace.step.tasks)
@@ -316,7 +316,7 @@ def _list_collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
     return [_build_row(same) for same in alike.values()]
 
 
-def _build_row(same: list[_Ran]) -> dict[str, Any]:
+def _build_row(same: list[_Ran]) -> dict[str, object]:
     """A row for collectives that are alike: how many they are, when the first begins, and the least and most that one
     takes."""
     names = sorted({task.name for task, _, _ in same}, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
@@ -452,7 +452,7 @@ def train_pipeline(
     )
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     """A figure for people."""
     if isinstance(value, list):
         return ", ".join(map(_format_value, value))

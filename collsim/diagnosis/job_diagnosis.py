@@ -331,7 +331,8 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         anonymize: replace names of hosts and IP addresses in everything that is quoted.
 
     Returns:
-        The causes with their evidence, and what to collect next.
+        Its `verdict` (`cause`, `healthy` or `undecided`), `causes` with the lines that state them, how to check and
+        what fixes each, `cost` (busbw measured and possible, B/s), and `questions`: what to collect next.
 
     Raises:
         CollsimError: Nothing was given, or a file cannot be read.

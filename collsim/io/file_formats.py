@@ -120,7 +120,7 @@ def _describe_format(entry: Format) -> Row:
     }
 
 
-def load(path: FilePath, format: str | None = None, **options: Any) -> Any:
+def load(path: FilePath, format: str | None = None, **options: object) -> Any:
     """Load a file. The suffix says which format it is; where several share one, the beginning of the file does.
 
     Args:
@@ -153,7 +153,7 @@ def load(path: FilePath, format: str | None = None, **options: Any) -> Any:
         return entry.read(path, **options)
 
 
-def save(thing: Any, path: FilePath, format: str | None = None, **options: Any) -> Path:
+def save(thing: object, path: FilePath, format: str | None = None, **options: object) -> Path:
     """Write a thing to a file, whole or not at all.
 
     Args:
@@ -213,7 +213,7 @@ def _find_writer(holds: str, path: FilePath, format: str | None) -> Callable[...
 
 
 def convert(
-    source: Any, target: Any, *, read_as: str | None = None, write_as: str | None = None, **options: Any
+    source: FilePath, target: FilePath, *, read_as: str | None = None, write_as: str | None = None, **options: object
 ) -> Any:
     """Load one file and save it as another. A log is converted as the schedule that it describes.
 

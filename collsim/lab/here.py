@@ -271,7 +271,7 @@ def _time_shared_memory(request_pipe: int, answer_pipe: int, count: int, times: 
         block.unlink()
 
 
-def _time_fastest(times: int, once: Callable[[], Any]) -> float:
+def _time_fastest(times: int, once: Callable[[], object]) -> float:
     """s of the fastest of so many round trips."""
     best = float("inf")
     for _ in range(times):

@@ -96,7 +96,7 @@ def _require_hosts(hosts: list[str]) -> None:
             raise CollsimError("{host!r} is no name or address of a host", host=host)
 
 
-def _encode_job(request: RealRun, starter: str) -> dict[str, Any]:
+def _encode_job(request: RealRun, starter: str) -> dict[str, object]:
     """Plain data: sizes, and for each endpoint its moves, what it holds at the start and must hold at the end."""
     values, has_data, expected = draw_numbers(request)
     ranks = [

@@ -69,11 +69,11 @@ class Crew:
                 stdin.write(data)
                 stdin.flush()
 
-    def send(self, number: int, message: Any) -> None:
+    def send(self, number: int, message: object) -> None:
         """Tell one of them, when it reads."""
         self._requests[number].put(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
-    def send_all(self, message: Any) -> None:
+    def send_all(self, message: object) -> None:
         """Tell each of them the same."""
         for number in range(len(self.processes)):
             self.send(number, message)

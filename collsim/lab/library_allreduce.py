@@ -113,7 +113,7 @@ def _build_candidates(ranks: int) -> dict[str, Schedule]:
     return plans
 
 
-def _count_differing(result: npt.NDArray[Any], ours: npt.NDArray[Any]) -> int:
+def _count_differing(result: npt.NDArray[np.generic], ours: npt.NDArray[np.generic]) -> int:
     """Elements in which two sums differ in any bit."""
     return int((ours.view(np.uint32) != result.view(np.uint32)).sum())
 
@@ -135,7 +135,7 @@ def _sum_as_gloo_ring(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return result
 
 
-def _run(request: RealRun, data: npt.NDArray[Any]) -> tuple[list[npt.NDArray[Any]], tuple[float, ...]]:
+def _run(request: RealRun, data: npt.NDArray[np.generic]) -> tuple[list[npt.NDArray[np.generic]], tuple[float, ...]]:
     """The library's sums, a rank each, and s of each run."""
     token, sizes = new_token(), np.array([data.shape[1]])
     tasks = [

@@ -117,7 +117,7 @@ class StepPlan:
 
     def build_rank_steps(self) -> list[RankStep]:
         """For each process what it is told."""
-        token, tasks_of_collective = new_token(), dict[Any, list[RankTask]]()
+        token, tasks_of_collective = new_token(), dict[object, list[RankTask]]()
         parts_of_process: list[list[tuple[int, StepPart]]] = [[] for _ in range(self.processes)]
         for number, part in enumerate(self.parts):
             key = id(part.run.schedule), part.run.nbytes, part.run.dtype, number % _KINDS_OF_NUMBERS
@@ -183,7 +183,7 @@ def require_messages(step: TrainingStep) -> None:
                     raise CollsimError(template, says=step.label, name=task.name, other=other.name)
 
 
-def _find_dtype(parallel: ParallelStrategy, task: StepTask) -> np.dtype[Any]:
+def _find_dtype(parallel: ParallelStrategy, task: StepTask) -> np.dtype[np.generic]:
     """Of the numbers that a collective carries: gradients in the type that was named for them, all else in float32;
     bytes where it is no whole number of them."""
     data = getattr(parallel, "data_strategy", None) or parallel

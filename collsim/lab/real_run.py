@@ -58,7 +58,7 @@ class RealRun:
 
     schedule: Schedule
     nbytes: int
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     op: str
     network: ImitatedNetwork
     repeat: int
@@ -189,7 +189,7 @@ def measure_best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork,
     )
 
 
-def _find_nbytes(schedule: Schedule, data: npt.NDArray[Any], layout: str | None) -> int:
+def _find_nbytes(schedule: Schedule, data: npt.NDArray[np.generic], layout: str | None) -> int:
     kind = get_collective(schedule.collective)
     if data.ndim != 2:
         raise CollsimError("buffers have shape {shape}; they are (ranks, elements)", shape=data.shape)
@@ -245,7 +245,7 @@ def check_request(
     return request
 
 
-def parse_repeat(repeat: Any, limit: float) -> int:
+def parse_repeat(repeat: object, limit: float) -> int:
     """How many runs.
 
     Args:
@@ -265,7 +265,7 @@ def parse_repeat(repeat: Any, limit: float) -> int:
     return runs
 
 
-def parse_dtype(dtype: DataType) -> np.dtype[Any]:
+def parse_dtype(dtype: DataType) -> np.dtype[np.generic]:
     """The numpy type of the elements; small floats as ml_dtypes has them.
 
     Args:
@@ -326,7 +326,7 @@ def require_time_limit(each: float, repeat: int, limit: float) -> None:
 
 def draw_numbers(
     request: RealRun, seed: int = 0
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
+) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[np.generic]]]]:
     """Draw what all slots hold at the start, and what the collective promises of it.
 
     Only one period of each slot is drawn: it repeats through the slot, so that large arrays need no memory here.
@@ -364,9 +364,9 @@ def _find_operator(request: RealRun) -> Combine:
 
 def _run_processes(
     request: RealRun,
-    values: npt.NDArray[Any],
+    values: npt.NDArray[np.generic],
     has_data: npt.NDArray[np.bool_],
-    expected: dict[int, dict[int, npt.NDArray[Any]]],
+    expected: dict[int, dict[int, npt.NDArray[np.generic]]],
     give: bool,
     report_progress: ReportProgress | None,
     use_library_allreduce: bool = False,
@@ -406,13 +406,13 @@ def _require_correct(request: RealRun, runs: list[list[RankOutcome]]) -> list[li
 
 
 def _run_on_buffers(
-    request: RealRun, data: npt.NDArray[Any], layout: str | None, report_progress: ReportProgress | None
-) -> tuple[list[list[RankOutcome]], npt.NDArray[Any]]:
+    request: RealRun, data: npt.NDArray[np.generic], layout: str | None, report_progress: ReportProgress | None
+) -> tuple[list[list[RankOutcome]], npt.NDArray[np.generic]]:
     """The same on somebody's data: processes move it in the place of replay, and replay's result is what it must be."""
     runs: list[list[RankOutcome]] = []
 
     def by_processes(
-        schedule: Schedule, values: npt.NDArray[Any], has_data: npt.NDArray[np.bool_], combine: Combine
+        schedule: Schedule, values: npt.NDArray[np.generic], has_data: npt.NDArray[np.bool_], combine: Combine
     ) -> None:
         end, full = values.copy(), has_data.copy()
         run(schedule, end, full, combine)
@@ -434,7 +434,7 @@ def _run_on_buffers(
 
 
 def build_trace(
-    request: RealRun, predicted: Trace, runs: list[list[RankOutcome]], out: npt.NDArray[Any] | None
+    request: RealRun, predicted: Trace, runs: list[list[RankOutcome]], out: npt.NDArray[np.generic] | None
 ) -> RealTrace:
     """The RealTrace of what the ranks measured.
 

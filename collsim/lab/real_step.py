@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +97,7 @@ class RealStep(RepeatedRuns):
             {"task": np.arange(len(tasks)), **columns, **ends, "late": median, "low": low, "high": high}
         )
 
-    def save(self, path: Any) -> Any:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the measured step, as `StepTrace.save`. Raises CollsimError."""
         return self.measured.save(path)
 

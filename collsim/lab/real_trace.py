@@ -111,7 +111,7 @@ class RealTrace(RepeatedRuns, Trace):
     predicted: Trace = field(default=None)  # type: ignore[assignment]
     network: ImitatedNetwork = field(default=None)  # type: ignore[assignment]
     calibrated: MessageCost | None = None
-    out: npt.NDArray[Any] | None = None
+    out: npt.NDArray[np.generic] | None = None
 
     @property
     def times(self) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ..errors import CollsimError, format_value
 from ..errors.keywords import check_keywords
 from ..topology import Topology
 from ..train import ParallelStrategy, StepTrace, ddp, training_step
+from ..train.compute.compute_costs import Compute
 from ..train.workload.model import Layer, Model
 from ..units import Bandwidth, ByteSize, Duration, format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import lead_runs
@@ -43,7 +43,7 @@ def training_step_for_real(
     *,
     parallel: ParallelStrategy | None = None,
     batch: int | None = None,
-    compute: Any = _COMPUTE,
+    compute: Compute = _COMPUTE,
     alpha: Duration = ALPHA,
     bandwidth: Bandwidth | None = BANDWIDTH,
     algorithm: str = "allreduce_ring",
@@ -134,7 +134,7 @@ def predict_step(
     model: Model | str,
     ranks: int,
     parallel: ParallelStrategy,
-    compute: Any,
+    compute: Compute,
     alpha: Duration = ALPHA,
     bandwidth: Bandwidth | None = BANDWIDTH,
     algorithm: str = "allreduce_ring",

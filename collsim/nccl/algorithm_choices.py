@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .machine.machine_facts import Facts
 from .machine.topology_facts import read_facts
 from .model.calibration_knobs import get_calibration, get_link_parameters, select_pinned_settings
 from .model.links import LinkParameters
+from .nccl_environment import NcclOptions
 from .nccl_prediction import Prediction, apply_calibration, predict
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def predict_choices(
     nbytes: ByteSize | Sequence[ByteSize] = SIZES,
     nodes: Sequence[int] = (1, 2, 4, 8, 16, 32),
     links: LinkParameters | None = None,
-    **settings: Any,
+    **settings: Unpack[NcclOptions],
 ) -> pd.DataFrame:
     """What NCCL runs for every size and number of nodes: a row each.
 
@@ -109,7 +110,12 @@ def predict_choices(
 
 
 def _predict_with_calibration(
-    collective: str, machine: Facts | Topology, facts: Facts, nbytes: Any, links: LinkParameters | None, **settings: Any
+    collective: str,
+    machine: Facts | Topology,
+    facts: Facts,
+    nbytes: ByteSize,
+    links: LinkParameters | None,
+    **settings: Unpack[NcclOptions],
 ) -> Prediction:
     """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is
     told."""
@@ -147,7 +153,7 @@ class Crossover:
 
 def compare_ring_and_tree(
     machine: Facts | Topology,
-    nbytes: Sequence[Any] = SIZES,
+    nbytes: Sequence[object] = SIZES,
     nodes: int | None = None,
     links: LinkParameters | None = None,
 ) -> Crossover:

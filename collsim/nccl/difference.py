@@ -8,14 +8,15 @@ of a link that is data, the rate that a link really carries, and the pipeline th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final, Unpack
 
 from ..errors import CollsimError
 from ..locale import Text, build_text, has_text, translate
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
-from ..units import format_bandwidth, format_time
+from ..units import ByteSize, format_bandwidth, format_time
+from .bayesian_update import MeasuredTimes
 from .machine.idle_cards import find_idle_cards
 from .machine.machine_facts import Facts
 from .machine.topology_facts import read_facts
@@ -31,6 +32,7 @@ from .model.algorithm_time import (
     get_intra_kind,
 )
 from .model.links import READ_OFF, TERMS
+from .nccl_environment import PredictOptions
 from .nccl_prediction import BUSBW, Prediction, predict
 from .predicted_schedule import build_schedule, measure_simulation_terms
 from .predicted_schedule import predict_and_simulate as simulated
@@ -210,7 +212,12 @@ def _get_nccl_algorithm(run: Trace) -> str | None:
 
 
 def predict_with_simulation(
-    collective: str, machine: Facts | TopologyLike, nbytes: Any, *, measured: Any = None, **environment: Any
+    collective: str,
+    machine: Facts | TopologyLike,
+    nbytes: ByteSize,
+    *,
+    measured: MeasuredTimes | None = None,
+    **environment: Unpack[PredictOptions],
 ) -> Prediction:
     """`predict`, with a note where the simulation of the same algorithm on the machine's links is far from it.
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, SizeCorrection, calibrate_links
 from ..topology.network import Hop
-from ..units import format_bytes, format_time
+from ..units import ByteSize, format_bytes, format_time
 from .machine.fabric_cost import compute_fabric_cost
 from .machine.link_loads import compute_link_loads
 from .machine.machine_facts import Facts
@@ -40,6 +40,7 @@ from .model.calibration_knobs import (
 from .model.links import MEASURED, LinkParameters
 from .model.relative_error import compute_relative_error
 from .model.tuner import choose_algorithm
+from .nccl_environment import PredictOptions
 from .nccl_prediction import Prediction, apply_calibration, parse_collective, predict
 from .tuner_graphs import build_communicator
 
@@ -97,7 +98,7 @@ class Calibration:
         return self.measured.factors
 
     @property
-    def fitted_on(self) -> Mapping[str, Any]:
+    def fitted_on(self) -> Mapping[str, object]:
         """What was measured: sizes (smallest and largest, bytes), ranks, collectives, gpu, nodes, inside, net, gdr,
         settings."""
         return self.measured.fitted_on
@@ -118,7 +119,9 @@ class Calibration:
         """Knobs that no measurement of this log moves: they stay as collsim has them."""
         return tuple(name for name in CLUSTER if name not in self.factors)
 
-    def predict(self, collective: str, nbytes: Any, *, extrapolate: bool = False, **environment: Any) -> Prediction:
+    def predict(
+        self, collective: str, nbytes: ByteSize, *, extrapolate: bool = False, **environment: Unpack[PredictOptions]
+    ) -> Prediction:
         """Predict as `cs.nccl.predict` does, with these links.
 
         Args:

@@ -11,7 +11,7 @@ search (RCCL, more than 16 GPUs in a node) the topology's own orders.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology.network import choose_channels
 from ..topology_names import TopologyLike, resolve_topology
+from ..units import ByteSize
 from .machine.nccl_routes import place_ranks
-from .nccl_environment import route_machine
+from .nccl_environment import PredictOptions, route_machine
 from .nccl_prediction import Prediction, predict
 from .search.ring_tree_search import build_rank_orders
 
@@ -37,7 +38,12 @@ _MOST_TRANSFERS = 2**16
 
 
 def predict_and_simulate(
-    collective: str, machine: TopologyLike, nbytes: Any, *, engine: Engine = "lockstep", **environment: Any
+    collective: str,
+    machine: TopologyLike,
+    nbytes: ByteSize,
+    *,
+    engine: Engine = "lockstep",
+    **environment: Unpack[PredictOptions],
 ) -> tuple[Prediction, Trace]:
     """What `predict` says, and the simulation of that algorithm on the machine.
 

@@ -195,11 +195,12 @@ class ProgramRun:
         nbytes, begins = [message.nbytes for message, _ in moved], [begin for _, begin in moved]
         return simulate_flows(self.topology, src, dst, nbytes, begins)
 
-    def animate(self, **options: object) -> object:
+    def animate(self, language: str = "en", **options: object) -> object:
         """Play the schedule of the program.
 
         Args:
-            options: those of `Trace.animate`.
+            language: `en` or `zh`.
+            options: the other options of `Trace.animate`.
 
         Returns:
             The player.
@@ -210,7 +211,7 @@ class ProgramRun:
         trace = self.trace
         if not isinstance(trace, Trace):
             raise CollsimError("this program cannot be played as a schedule: {reason}", reason=self.schedule)
-        return trace.animate(**options)
+        return trace.animate(language, **options)
 
     @cached_property
     def mends(self) -> tuple[Mend, ...]:

@@ -50,7 +50,7 @@ def program(
     Args:
         source: Python source, or a function. Line breaks and indentation that a web page has lost are put back where
             the grammar says where they belong.
-        ranks: how many ranks run it, 1 to 64.
+        ranks: how many ranks run it, 1 to 64; some faults show only with 3 or more.
         collective: what it should do: `allreduce`, `reduce`, `broadcast`, `allgather`, `gather`, `scatter`,
             `reduce_scatter` or `alltoall` (to and from rank 0). The entry gets an array that it changes in place (and
             returns its result where that has another length), or an array to send and one to fill: `allgather` and
@@ -60,19 +60,22 @@ def program(
         expect: instead, the result that each rank should have, as a function of the rank; None from it: anything.
         entry: the function that every rank calls. Where it is not given: the function itself, one called as the
             collective, `run`, `main` or `program`, or the only one; else the whole file is run by every rank.
-        nbytes: bytes of the array that each rank sends.
-        eager_limit: messages up to so many bytes are buffered. The library's by default: none for torch (gloo waits at
-            every size), 8,112 bytes for mpi4py (MPICH 5.0.2 in shared memory, measured).
+        nbytes: bytes of the array that each rank sends, a number or text such as `"1MiB"`; rounded down to whole
+            elements (float32 where the program uses torch, else float64).
+        eager_limit: messages up to so many bytes, a number or text, are buffered: their send returns at once. The
+            library's by default: none for torch (gloo waits at every size), 8,112 bytes for mpi4py (MPICH 5.0.2 in
+            shared memory, measured).
         arguments: more arguments of the entry, by name: numbers, texts and lists.
         machine: the network that gives the times, which has at least as many ranks; computers with Ethernet of
             10 Gbit/s on one switch unless given.
-        late: seconds by which a rank begins later, by rank.
-        timeout: seconds after which a library gives up, more than 0. A hang is found without it; it stands in what
-            NCCL's watchdog, gloo and the launchers of MPI would print (`timeout_logs`).
+        late: how much later a rank begins, by rank: seconds, or text such as `"50ms"`.
+        timeout: seconds, or text, after which a library gives up, more than 0. A hang is found without it; it is the
+            time in what NCCL's watchdog, gloo and the launchers of MPI would print (`timeout_logs`).
         allow_unsandboxed: run it also where this system has no sandbox.
 
     Returns:
-        The verdict, with the reason, messages, waits and results.
+        The run: its `verdict` (right, ends, wrong, hangs, error or race), `explanation()`, `messages`, who waits for
+        whom (`cycle`), what each rank has at the end (`results`), and `time` in s.
 
     Raises:
         CollsimError: for source that is not Python, a construct that is not run, an unknown entry or collective, and a

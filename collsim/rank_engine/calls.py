@@ -79,7 +79,7 @@ class Calls:
             return (yield from result)
         return result
 
-    def await_value(self, value: Any) -> Blocking:
+    def await_value(self, value: object) -> Blocking:
         """Drive what is awaited.
 
         Args:
@@ -94,12 +94,12 @@ class Calls:
             return (yield from wait_for(value))
         return value
 
-    def _is_own(self, function: Any) -> bool:
+    def _is_own(self, function: object) -> bool:
         if isinstance(function, types.MethodType):
             function = function.__func__
         return getattr(function, "__code__", None) in self.engine.codes
 
-    def _may_drive(self, function: Any) -> bool:
+    def _may_drive(self, function: object) -> bool:
         """Whether a function takes the program's functions as they are: its own, and those of the libraries here."""
         module = getattr(function, "__module__", None) or ""
         return self._is_own(function) or module.startswith(_PACKAGE)
@@ -108,12 +108,12 @@ class Calls:
         code = generator.gi_code
         return code in self.engine.codes or code.co_filename.startswith(_FOLDER)
 
-    def _wrap_callback(self, value: Any) -> Any:
+    def _wrap_callback(self, value: object) -> object:
         """A function of the program that a builtin calls, as `sorted(key=...)` does: it cannot wait in there."""
         if not (isinstance(value, types.FunctionType | types.MethodType) and self._is_own(value)):
             return value
 
-        def run_at_once(*args: object, **kwargs: object) -> Any:
+        def run_at_once(*args: object, **kwargs: object) -> object:
             task = value(*args, **kwargs)
             try:
                 task.send(None)

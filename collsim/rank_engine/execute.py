@@ -117,7 +117,7 @@ class Execution:
     """
 
     mode: RunMode
-    results: tuple[Any, ...]
+    results: tuple[object, ...]
     messages: tuple[Message, ...]
     waits: tuple[RankWait, ...]
     errors: tuple[RankError, ...]

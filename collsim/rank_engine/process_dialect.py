@@ -35,7 +35,7 @@ class Queue:
     def __init__(self, engine: Engine, maxsize: int = 0) -> None:
         self._engine, self._maxsize = engine, maxsize
         self._items: deque[Any] = deque()
-        self._putters: deque[tuple[PostedCall, Any]] = deque()
+        self._putters: deque[tuple[PostedCall, object]] = deque()
         self._getters: deque[PostedCall] = deque()
 
     def put(self, item: Any, *_: object, **__: object) -> Blocking:

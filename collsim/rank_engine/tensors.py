@@ -37,7 +37,7 @@ _DTYPES: dict[str, type[np.generic]] = {
 class KnownModule(ModuleType):
     """A module of a library, of which some words are known here; others are named with those that come near."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         known = [word for word in vars(self) if not word.startswith("_")]
         raise AttributeError(f"{self.__name__}: {describe_unknown('word', name, known)}")
 
@@ -45,7 +45,7 @@ class KnownModule(ModuleType):
 class Tensor(np.ndarray):
     """An array with the words of torch that rank programs use."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         known = [word for word in dir(type(self)) if not word.startswith("_")]
         raise AttributeError(f"a tensor: {describe_unknown('word', name, known)}")
 

@@ -579,7 +579,7 @@ def _reduce(values: Sequence[np.ndarray], op: str, members: int) -> np.ndarray:
     return total
 
 
-def build_torch_modules(engine: Engine, rank: int, launcher: Callable[..., Any]) -> dict[str, ModuleType]:
+def build_torch_modules(engine: Engine, rank: int, launcher: Callable[..., object]) -> dict[str, ModuleType]:
     """The modules `torch`, `torch.distributed` and `torch.multiprocessing` of one rank.
 
     Args:

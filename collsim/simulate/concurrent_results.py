@@ -222,11 +222,11 @@ class ConcurrentTrace:
         """The figures of each Trace."""
         return [t.row() for t in self.traces]
 
-    def animate(self, **options: Any) -> Any:
+    def animate(self, language: str = "en", **options: object) -> Any:
         """The player with all of them, for a notebook cell."""
-        return self.whole.animate(**options)
+        return self.whole.animate(language, **options)
 
-    def save(self, path: str | Path, **options: Any) -> Any:
+    def save(self, path: str | Path, **options: object) -> Any:
         """Write all of them to one file, as `Trace.save`."""
         return self.whole.save(path, **options)
 

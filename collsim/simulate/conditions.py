@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import CollsimError, describe_unknown, require_word
 from ..topology import Topology
 from ..topology.cable_figures import parse_cable_alpha, parse_cable_bandwidth
-from ..units import Bandwidth, ByteSize, Duration, parse_bytes, parse_count, parse_time
+from ..units import Bandwidth, ByteSize, Duration, RankSelection, parse_bytes, parse_count, parse_time
 
 Floats = npt.NDArray[np.float64]
 #: How a run is timed: with a barrier after each step, or without.
@@ -74,6 +74,23 @@ class FlowOptions(TypedDict, total=False):
 class EventOptions(FlowOptions, total=False):
     """Options of the event engine for collectives; `simulate` describes them."""
 
+    sharing: Sharing | None
+    gamma: Bandwidth | None
+    launch: Duration | None
+    late: Mapping[int, Duration] | None
+    background: Background | None
+    eager: bool | None
+
+
+class ManyRunOptions(TypedDict, total=False):
+    """Options of the event engine that all runs of `simulate_many` share; `simulate` describes them."""
+
+    ranks: RankSelection | None
+    begin: Duration
+    overhead: Duration | None
+    injection: Bandwidth | None
+    slow: Mapping[int, float] | None
+    shortcuts: bool | None
     sharing: Sharing | None
     gamma: Bandwidth | None
     launch: Duration | None

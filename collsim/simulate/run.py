@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple, TypeAlias, Unpack, overload
+from typing import NamedTuple, TypeAlias, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from .conditions import (
     EventOptions,
     FlowOptions,
     Flows,
+    ManyRunOptions,
     Progress,
     Sharing,
     build_flows,
@@ -567,7 +568,7 @@ def simulate_many(
     jitter: Duration | None = None,
     seed: int = 0,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[ManyRunOptions],
 ) -> npt.NDArray[np.float64]:
     """Time many runs of the event engine that differ only in their jitter.
 

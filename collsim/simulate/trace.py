@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -530,26 +530,46 @@ class Trace:
             return "reaches it"
         return f"takes {times} × that"
 
-    def close_gap(self, **options: Any) -> Any:
+    def close_gap(
+        self,
+        *,
+        effort: Literal["low", "normal", "high"] = "normal",
+        switches: bool = True,
+        progress: Callable[..., None] | bool | None = None,
+    ) -> Any:
         """The schedule synthesized for this machine and size, raced against this run, ring and tree, with the sentences
-        where the gain comes from and what gap remains (`effort`, `progress`).
+        where the gain comes from and what gap remains.
 
         Args:
-            options: `effort` and `progress`, as `synthesize` takes them.
+            effort: how long to search.
+            switches: may switches of the machine reduce and multicast?
+            progress: True for a bar, or a function called with (done, in all, what).
         """
-        return views["close_gap"](self, **options)
+        return views["close_gap"](self, effort=effort, switches=switches, progress=progress)
 
     # ---- showing
 
-    def questions(self, seed: int = 0, **options: Any) -> Any:
-        """Questions about this very run, with worked answers (`count`, `language`)."""
-        return views["questions"](self, seed, **options)
+    def questions(self, seed: int = 0, count: int = 8, language: str = "en") -> Any:
+        """Questions about this very run, with worked answers.
 
-    def animate(self, **options: Any) -> Any:
-        """The player, for a notebook cell."""
-        return views["animate"](self, **options)
+        Args:
+            seed: the same seed and run give the same questions.
+            count: how many; fewer come back where a run has no more to ask about.
+            language: `en` or `zh`.
+        """
+        return views["questions"](self, seed, count, language)
 
-    def save(self, path: str | Path, **options: Any) -> Any:
+    def animate(self, language: str = "en", **options: object) -> Any:
+        """The player, for a notebook cell.
+
+        Args:
+            language: `en` or `zh`.
+            options: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t` (s at which it
+                stands).
+        """
+        return views["animate"](self, language, **options)
+
+    def save(self, path: str | Path, **options: object) -> Path:
         """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix.
 
         Args:
@@ -559,7 +579,8 @@ class Trace:
         Raises:
             CollsimError: For another suffix.
         """
-        return views["save"](self, path, **options)
+        saved: Path = views["save"](self, path, **options)
+        return saved
 
     def _repr_html_(self) -> str | None:
         return views["html"](self) if "html" in views else None

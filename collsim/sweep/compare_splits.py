@@ -81,7 +81,7 @@ def compare_splits(
     return table
 
 
-def _select_best(tried: pd.DataFrame) -> dict[str, Any]:
+def _select_best(tried: pd.DataFrame) -> dict[str, object]:
     """The fastest of some rows, per sample; the first where none could run."""
     ran, fastest = tried[tried["error"].isna()], tried.iloc[0]
     if not ran.empty:
@@ -89,7 +89,7 @@ def _select_best(tried: pd.DataFrame) -> dict[str, Any]:
     return {**{str(name): value for name, value in fastest.items()}, "tried": len(tried)}
 
 
-def _build_table(rows: list[dict[str, Any]], tried: list[str]) -> pd.DataFrame:
+def _build_table(rows: list[dict[str, object]], tried: list[str]) -> pd.DataFrame:
     import pandas as pd
 
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))

@@ -140,7 +140,7 @@ def _require_known(key: str, entry: Any) -> None:
         _require_known_topology(entry)
 
 
-def _require_known_topology(entry: Any) -> None:
+def _require_known_topology(entry: object) -> None:
     """A machine or a network by name, alone or with its options."""
     if isinstance(entry, str) and entry not in machines() and (name := entry.partition("(")[0]) not in NETWORKS:
         raise CollsimError(describe_unknown("topology", name, [*machines(), *NETWORKS]))

@@ -191,7 +191,7 @@ def _to_name(entry: Algorithm | Schedule | str) -> Algorithm | Schedule | str:
     return entry
 
 
-def _require_some(**lists: Sequence[Any]) -> None:
+def _require_some(**lists: Sequence[object]) -> None:
     for what, values in lists.items():
         if not values:
             raise CollsimError("a sweep needs at least one {what}; the list given is empty", what=what)
@@ -298,7 +298,7 @@ def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | 
     return chosen
 
 
-def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str, Any]) -> str:
+def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str, object]) -> str:
     """The collective of a finished schedule, which takes no options. Raises CollsimError for one of another."""
     if options:
         message = "{label} is a finished schedule, which has no options; leave out {options}"
@@ -310,7 +310,7 @@ def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str,
     return kind
 
 
-def require_filter(where: Any) -> None:
+def require_filter(where: object) -> None:
     """Raise CollsimError for what cannot say which scenarios are kept.
 
     Args:
@@ -321,7 +321,7 @@ def require_filter(where: Any) -> None:
         raise CollsimError(message, where=where)
 
 
-def list_option_choices(options: dict[str, Any]) -> list[dict[str, Any]]:
+def list_option_choices(options: dict[str, object]) -> list[dict[str, object]]:
     """List the choices that options with several values stand for.
 
     Args:
@@ -338,7 +338,7 @@ def list_option_choices(options: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(options, values, strict=True)) for values in product(*(list_values(v) for v in options.values()))]
 
 
-def _list_orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
+def _list_orders(order: object, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
     """Rank orders by name: `"given"`, `"reversed"`, `"random:SEED"`, or a permutation of the ranks."""
     entries = list_values(order)
     if entries and all(isinstance(entry, Integral) for entry in entries):

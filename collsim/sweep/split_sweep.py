@@ -11,7 +11,7 @@ from ..display.progress import open_progress, require_progress
 from ..errors import CollsimError
 from ..errors.keywords import check_keywords
 from ..topology_names import TopologyLike
-from ..units import parse_count
+from ..units import ByteSize, parse_count
 from .scenario import MODEL_SOURCES, hash_parts, read_model_version
 from .scenario_networks import fingerprint
 from .store import Store
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..train import Model
+    from ..train.compute.compute_costs import Compute
+    from ..train.parallel.strategy import Optimizer
     from ..train.split_search import Candidate
     from ..train.step_request import StepRequest
 
@@ -36,14 +38,14 @@ def best_parallel(
     machine: TopologyLike,
     *,
     batch: int,
-    memory: Any = None,
+    memory: ByteSize | None = None,
     top: int = 10,
     dtype: str = "bfloat16",
     context_sizes: Sequence[int] = (1,),
     expert_sizes: Sequence[int] = (1,),
-    optimizer: str = "adam",
-    compute: Any = None,
-    progress: Any = None,
+    optimizer: Optimizer = "adam",
+    compute: Compute = None,
+    progress: Callable[..., None] | bool | None = None,
     every: bool = False,
     executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,

@@ -66,18 +66,21 @@ def sweep(
     With `model=` it is steps of training that are timed: `sweep(model="resnet50", topology=..., batch=[1024, 4096])`.
 
     Args:
-        collective: names of collectives.
+        collective: names of `cs.collectives()`.
         algorithm: names, Algorithms, Schedules, or `(name, {option: value or list})` pairs; None for all there are.
             `"nccl"` is what NCCL itself would choose and take (`nccl.predict`); its options are NCCL's settings:
             `("nccl", {"NCCL_PROTO": ["LL", "Simple"]})`; such rows have the engine `nccl`.
             `"synthesized"` is found for each machine and size; its options are effort, method, pieces, root.
         topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
             `{"machine": "dgx-a100", "nodes": [1, 2, 4], "p2p": [True, False], "scaled": {"infiniband": 2}}`.
-        nbytes: sizes, bytes or texts.
-        dtype: types of elements.
-        engine: names, or `(name, {keyword: value})` pairs.
-        order: rank orders: `"given"`, `"reversed"`, `"random:7"`, or permutations.
-        model: names or Models.
+        nbytes: nccl-tests' sizes, bytes or texts such as `"64MiB"`; `cs.size_range("1KiB:1GiB:4")` makes a list.
+        dtype: types of elements, names of `collsim.dtypes.list_dtypes()`; of models what is computed in: float32,
+            float16 or bfloat16.
+        engine: `"lockstep"` (a barrier after each step) or `"event"` (none), or a pair of the name and options of
+            `simulate`: `("event", {"jitter": "1us", "sharing": "fair"})`.
+        order: rank orders: `"given"` (what is meant unless another is named), `"reversed"`, `"random:7"` (7 is the
+            seed), or permutations of the ranks.
+        model: names of `cs.models()`, or Models; then it is steps of training that are timed.
         parallel: of models: how a step is split: `ddp(...)`, products (as text too), names, or pairs as
             `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
@@ -85,7 +88,11 @@ def sweep(
         out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed
             goes on where it was when it is called again.
         progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).
-        step: of models: what `training_step` takes: batch, micro_batch, network, recompute, ranks (counts) ...
+        step: of models: options of `training_step` as it describes them: `batch` (samples of all GPUs) or
+            `micro_batch` (of one), `network` (`"alone"`, `"shared"`), `collectives` (`"nccl"`, `"links"`), `optimizer`
+            (adam, momentum, sgd, none), `recompute` (none, selective, alternate, full), `memory` (bytes or text),
+            `ranks` (counts of GPUs), `step`, `interference`, `eager`: each one value or several; `compute`,
+            `background` and `slow`: one.
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
 from ..units import format_bandwidth
 from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_of
-from .network import DEVICE_KINDS, Cable, Devices, Floats, Ints, Links, Longs, Topology
+from .network import DEVICE_KINDS, Cable, Devices, Floats, Ints, Links, Longs, NodeName, Topology
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -171,7 +171,7 @@ class ShortestPaths:
         return (np.flatnonzero(both), np.flatnonzero(~both))
 
 
-def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
+def from_networkx(graph: nx.Graph[NodeName], name: str = "graph") -> Topology:
     """Build a topology from a networkx graph, directed or not.
 
     An undirected edge is two links, one each way. Parallel edges are bonded: their bandwidths add.
@@ -214,7 +214,7 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     return build_topology(name, attributes, _read_edges(graph, number))
 
 
-def _warn_of_switches(nodes: Mapping[object, Mapping[str, object]]) -> None:
+def _warn_of_switches(nodes: Mapping[NodeName, Mapping[str, object]]) -> None:
     """Warn where every node becomes a rank though names say that some are none."""
     if any(data.get("kind") is not None for data in nodes.values()):
         return
@@ -350,7 +350,7 @@ def _find_rank_devices(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArra
     return gpus[np.argsort(ranks)]
 
 
-def _read_edges(graph: nx.Graph[Any], number: dict[Hashable, int]) -> dict[tuple[int, int], Cable]:
+def _read_edges(graph: nx.Graph[NodeName], number: Mapping[NodeName, int]) -> dict[tuple[int, int], Cable]:
     """The cable of each directed link: both directions of undirected edges, parallel edges bonded."""
     cables: dict[tuple[int, int], Cable] = {}
     for a, b, data in graph.edges(data=True):

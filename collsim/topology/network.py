@@ -9,11 +9,11 @@ to r+1).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,10 @@ from .facts import TopologyFacts
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    from matplotlib.axes import Axes
 
+#: How somebody names the nodes of a graph.
+NodeName = TypeVar("NodeName", bound=Hashable)
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -833,7 +836,7 @@ class Topology:
     # ---- graphs
 
     @staticmethod
-    def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
+    def from_networkx(graph: nx.Graph[NodeName], name: str = "graph") -> Topology:
         """Any networkx graph: edges with `bandwidth` (B/s or text) and `alpha`; nodes with `kind="gpu"` are the ranks.
 
         See `collsim.topology.graph.from_networkx` for the details and errors.
@@ -859,7 +862,7 @@ class Topology:
 
     # ---- showing
 
-    def draw(self, ax: Any = None, language: str = "en") -> Any:
+    def draw(self, ax: Axes | None = None, language: str = "en") -> Axes:
         """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each.
         Returns the Axes.
 
@@ -870,7 +873,7 @@ class Topology:
         Raises:
             CollsimError: For another language, and where even a box per node is too much to draw.
         """
-        return views["draw"](self, ax, language)
+        return cast("Axes", views["draw"](self, ax, language))
 
     def _repr_html_(self) -> str | None:
         if "html" in views:

@@ -94,7 +94,7 @@ class MeasuredStep:
         seconds: s of a step, as measured.
     """
 
-    call: Mapping[str, Any]
+    call: Mapping[str, object]
     seconds: float
 
     def predict(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..units import parse_count
 from .compute.compute_costs import find_gpu_speed
 from .compute.gpu_speeds import list_gpus
 from .parallel import ParallelStrategy
-from .step_request import get_collective_model, training_step
+from .step_request import ScalingOptions, get_collective_model, training_step
 from .step_trace import StepTrace
 from .timing.link_footprints import Footprints
 from .workload.model import Model
@@ -41,7 +41,7 @@ def measure_scaling(
     nodes: Sequence[int] = (1, 2, 4, 8, 16),
     batch: int,
     kind: str = "weak",
-    **options: Any,
+    **options: Unpack[ScalingOptions],
 ) -> pd.DataFrame:
     """A step on more and more nodes of a machine: a row for each number of nodes, with nodes, gpus, batch, time (s),
     samples_per_second, exposed, bubble (s), efficiency_node, efficiency_gpu, and error where it cannot be.

@@ -95,7 +95,7 @@ def get_memory_limit(request: StepRequest, memory: ByteSize | None) -> float:
 
 def estimate_splits(
     request: StepRequest, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """All legal splits with their estimates."""
     listed = list_legal_splits(request, contexts, experts)
     return [

@@ -15,7 +15,6 @@ import json
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from ..errors import CollsimError
 from ..files import create_file
@@ -111,13 +110,13 @@ class _ChakraWriter:
             nodes |= waits
         return nodes
 
-    def describe_collective(self, task: StepTask, gpus: Sequence[int]) -> dict[str, Any]:
+    def describe_collective(self, task: StepTask, gpus: Sequence[int]) -> dict[str, object]:
         """Type, bytes (of an allgather those of one GPU, as ASTRA-sim counts them) and group."""
         if task.kind == "allgather":
             nbytes = task.nbytes // len(gpus)
         else:
             nbytes = task.nbytes
-        attributes: dict[str, Any] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
+        attributes: dict[str, object] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
         if len(gpus) < len(self.gpu_number):
             attributes["pg_name"] = str(self.groups.setdefault(tuple(gpus), len(self.groups) + 1))
         return attributes

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +66,7 @@ class StepEstimator:
         self.network, self.fast = network, fast
         self.units: dict[Hashable, UnitEstimate] = {}
         self.collectives: dict[Hashable, float] = {}
-        self.unit_keys: dict[int, Any] = {}
+        self.unit_keys: dict[int, object] = {}
 
     def estimate(self, split: Split, workload: Workload) -> StepEstimate:
         """Estimate a step.

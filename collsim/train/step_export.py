@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import CollsimError, Sentence, require_path
 from ..files import create_file, format_csv
@@ -68,7 +68,7 @@ def _write_text(target: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def build_record(trace: StepTrace) -> dict[str, Any]:
+def build_record(trace: StepTrace) -> dict[str, object]:
     """Build the figures and all tasks as plain values.
 
     Args:
@@ -98,7 +98,7 @@ def _list_plain_tasks(trace: StepTrace) -> pd.DataFrame:
     return frame
 
 
-def list_trace_events(trace: StepTrace) -> Iterator[dict[str, Any]]:
+def list_trace_events(trace: StepTrace) -> Iterator[dict[str, object]]:
     """List trace events: names, a slice for every task that takes time on each of its lanes, and memory as a counter.
 
     Args:

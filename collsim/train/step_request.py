@@ -41,10 +41,9 @@ NETWORKS: tuple[CollectiveTiming, ...] = get_args(CollectiveTiming)
 STEADY_STEP = 3
 
 
-class TrainingStepOptions(TypedDict, total=False):
-    """Options of `training_step`, which describes them, but for model, machine, strategy, `dtype` and `algorithm`."""
+class TrainingStepSettings(TypedDict, total=False):
+    """Options of `training_step` that have one meaning in every function that times steps."""
 
-    batch: int | None
     micro_batch: int | None
     network: CollectiveTiming
     compute: Compute
@@ -58,6 +57,19 @@ class TrainingStepOptions(TypedDict, total=False):
     recompute: Recompute
     slow: Mapping[int, float] | None
     eager: bool
+
+
+class TrainingStepOptions(TrainingStepSettings, total=False):
+    """The same with the batch, for functions that have `dtype` and `algorithm` of their own."""
+
+    batch: int | None
+
+
+class ScalingOptions(TrainingStepSettings, total=False):
+    """The same with types and algorithms, for a study that says the batch itself."""
+
+    dtype: str
+    algorithm: str | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

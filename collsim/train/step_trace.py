@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from .step_request import StepRequest
 
@@ -287,7 +288,7 @@ class StepTrace:
 
         return explain_step(self, language)
 
-    def what_if(self, **changes: Any) -> StepTrace:
+    def what_if(self, **changes: object) -> StepTrace:
         """The same step with something changed; its `explain()` says what that does, and `was` is this one.
 
         Args:
@@ -346,11 +347,17 @@ class StepTrace:
             "tokens_per_second": self.tokens_per_second,
         }
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes."""
-        return views["step_plot"](self, ax, **options)
+    def plot(self, ax: Axes | None = None, language: str = "en") -> Axes:
+        """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes.
 
-    def animate(self, language: str = "en", **options: Any) -> Any:
+        Args:
+            ax: Axes to draw into; None for a figure of its own.
+            language: `en` or `zh`.
+        """
+        axes: Axes = views["step_plot"](self, ax, language)
+        return axes
+
+    def animate(self, language: str = "en", **options: object) -> Any:
         """Show the timeline to be played, for a notebook cell; the player opens inside its collectives.
 
         Args:

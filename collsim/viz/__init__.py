@@ -19,18 +19,19 @@ matplotlib and Pillow are imported when a picture is asked for, never before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from .hosts.show import Animation, save_run
 from .timeline.timeline_document import build_timeline, decode, encode
 
 if TYPE_CHECKING:
     from ..simulate import Trace
+    from .hosts.page import FrameOptions
 
 __all__ = ["Animation", "animate", "build_timeline", "decode", "encode", "html", "plots", "save_run"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in ("plots", "nccl_plots", "training_plots"):
         raise AttributeError(f"module 'collsim.viz' has no attribute {name!r}")
     from importlib import import_module
@@ -38,7 +39,7 @@ def __getattr__(name: str) -> Any:
     return import_module(f"collsim.viz.pictures.{name}")
 
 
-def animate(trace: Trace, language: str = "en", **options: Any) -> Animation:
+def animate(trace: Trace, language: str = "en", **options: Unpack[FrameOptions]) -> Animation:
     """The player, for a notebook cell: shows itself, also in exported notebooks without a network.
 
     Args:

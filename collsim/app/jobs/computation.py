@@ -44,7 +44,7 @@ class TooManyJobs(Exception):
     """This client, or all together, have as many computations under way as there may be."""
 
 
-def build_job_key(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> JobKey:
+def build_job_key(function: Callable[..., object], arguments: tuple[Hashable, ...]) -> JobKey:
     """Return what names a computation."""
     return f"{function.__module__}.{function.__qualname__}", arguments
 

@@ -70,7 +70,7 @@ def main(folder: str, queue_name: str = "long") -> None:
     reader.join()  # its input ends as well: it tidies up and ends the process
 
 
-def _read_requests(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: str) -> None:
+def _read_requests(requests: BinaryIO, waiting: queue.SimpleQueue[object], folder: str) -> None:
     try:
         while True:
             waiting.put(pickle.load(requests))
@@ -99,7 +99,7 @@ def remove_folder(folder: str, seconds: float = 2.0) -> None:
         time.sleep(0.01)
 
 
-def _write(answers: BinaryIO, message: tuple[Any, ...]) -> None:
+def _write(answers: BinaryIO, message: tuple[object, ...]) -> None:
     pickle.dump(message, answers)
     answers.flush()
 

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from .computation import QueueName
 from .worker import Answer, remove_folder
@@ -42,8 +41,8 @@ class WorkerProcess:
 
     def compute(
         self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
+        function: Callable[..., object],
+        arguments: tuple[object, ...],
         report_progress: Callable[[str, float], None],
     ) -> Answer:
         """Return the answer to one request, however it ends.

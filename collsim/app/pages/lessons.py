@@ -45,7 +45,7 @@ class Content:
     after: tuple[Text, ...]
     table: tuple[tuple[Text, ...], ...]
     view: str
-    timeline: dict[str, Any]
+    timeline: dict[str, object]
     lanes: tuple[LanePicture, ...] = ()
     lanes_after: tuple[LanePicture, ...] = ()
 

@@ -12,7 +12,6 @@ import asyncio
 import gzip
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any
 
 from cachetools import LRUCache
 from starlette.datastructures import Headers
@@ -102,7 +101,7 @@ def _insert_frame(frame: str, page: StoredResponse) -> StoredResponse:
 async def _call(app: ASGIApp, scope: Scope) -> StoredResponse:
     """Return the app's whole response, as if the browser had nothing stored. The app does not hear when the browser
     goes: what it broke off then would stay in the cache for all others."""
-    request: dict[str, Any] = {**scope, "extensions": {}}
+    request: dict[str, object] = {**scope, "extensions": {}}
     request["headers"] = [(name, value) for name, value in scope["headers"] if name.lower() not in _CONDITIONAL_HEADERS]
     answers: list[Message] = []
     requests: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]

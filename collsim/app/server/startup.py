@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from starlette.middleware import Middleware
@@ -117,7 +116,7 @@ def register_startup(callback: Callable[[], None]) -> None:
 
 
 @asynccontextmanager
-async def run_lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
+async def run_lifespan(app: object) -> AsyncIterator[dict[str, object]]:
     """Print where the app is and open it; at the end of the server stop all computations.
 
     Args:

@@ -65,7 +65,7 @@ def _read(page: Page, query: dict[str, str], shared: bool) -> None:
         st.session_state["language"] = language
 
 
-def _run(page: Page, value: Any) -> tuple[Choice | None, Any]:
+def _run(page: Page, value: object) -> tuple[Choice | None, object]:
     """What the moment of an address and its complaints belong to."""
     return get_session().choice if page.choice else None, page.run(value)
 
@@ -90,7 +90,7 @@ def leave(value: Any = None) -> None:
     _write(_query(page, value))
 
 
-def _query(page: Page, value: Any) -> dict[str, str]:
+def _query(page: Page, value: object) -> dict[str, str]:
     """The address of a page that remembers `value`; the moment stays as the address has it."""
     now = get_session()
     if page.choice and now.choice != Choice():

@@ -146,7 +146,7 @@ def _build_spec(picture: Picture) -> dict[str, Any]:
     with _ONE_AT_A_TIME, alt.theme.enable("none"):
         alt.data_transformers.register("collsim", name_table)
         with alt.data_transformers.enable("collsim"):
-            document: dict[str, Any] = picture.to_dict(validate=False)
+            document: dict[str, object] = picture.to_dict(validate=False)
     return document | {"datasets": tables}
 
 
@@ -195,7 +195,7 @@ def build_text_column(key: str, width: Any = None) -> Any:
     return st.column_config.TextColumn(t(key), width=width)
 
 
-def number_column(key: str, form: str = "%.4g") -> Any:
+def number_column(key: str, form: str = "%.4g") -> object:
     """A column of numbers.
 
     Args:
@@ -205,7 +205,7 @@ def number_column(key: str, form: str = "%.4g") -> Any:
     return st.column_config.NumberColumn(t(key) if "." in key else key, format=form)
 
 
-def build_bar_column(key: str, most: float = 100.0, form: str = "%.1f %%") -> Any:
+def build_bar_column(key: str, most: float = 100.0, form: str = "%.1f %%") -> object:
     """Numbers with a bar each, from 0 to `most`.
 
     Args:

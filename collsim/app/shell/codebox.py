@@ -57,7 +57,7 @@ def _draw_part(part: CodePart) -> None:
         draw_note(part.note)
 
 
-def draw_run_code(choice: Choice, used: dict[str, Any], ranks: int) -> None:
+def draw_run_code(choice: Choice, used: dict[str, object], ranks: int) -> None:
     """Explore: one run.
 
     Args:
@@ -77,7 +77,7 @@ def draw_run_code(choice: Choice, used: dict[str, Any], ranks: int) -> None:
     draw(left, right, (choice.own_text,))
 
 
-def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], ranks: int) -> None:
+def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, object]]], ranks: int) -> None:
     """Compare: several algorithms over sizes.
 
     Args:
@@ -105,7 +105,7 @@ def _find_most_channels(pairs: list[tuple[str, dict[str, Any]]], name: str) -> d
     return max(tried, key=lambda options: (options.get("channels", 1), -options.get("chunks", 1)))
 
 
-def draw_race_code(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
+def draw_race_code(runners: list[tuple[Choice, dict[str, object], int]]) -> None:
     """Race: a few runs, each with its options and its number of ranks.
 
     Args:
@@ -133,9 +133,9 @@ def draw_change_code(
     before: Choice,
     after: Choice,
     changed: str,
-    used: dict[str, Any],
+    used: dict[str, object],
     ranks: int,
-    trouble: Mapping[str, Any],
+    trouble: Mapping[str, object],
     runs: int,
     beside: tuple[str, list[str]],
 ) -> None:
@@ -170,7 +170,7 @@ def draw_change_code(
     draw(left, right, (before.own_text,))
 
 
-def draw_synthesis_code(choice: Choice, used: dict[str, Any], changed: str = "", switches: bool = True) -> None:
+def draw_synthesis_code(choice: Choice, used: dict[str, object], changed: str = "", switches: bool = True) -> None:
     """Explore and What-if: what is synthesized, raced and written to a file; `changed` builds the machine after a
     change, which the command line has no words for.
 
@@ -271,7 +271,7 @@ def build_megatron_parts(make: Callable[[], str]) -> CodePart:
         return CodePart("Megatron-LM", "", note=error.text(get_language()))
 
 
-def _build_environment_parts(choice: Choice, used: dict[str, Any]) -> list[CodePart]:
+def _build_environment_parts(choice: Choice, used: dict[str, object]) -> list[CodePart]:
     settings = snippets.list_environment(choice, used)
     if snippets.count_node_gpus(choice):
         return [CodePart(t("code.environment"), snippets.write_exports(settings).rstrip())]
@@ -279,7 +279,7 @@ def _build_environment_parts(choice: Choice, used: dict[str, Any]) -> list[CodeP
 
 
 def _build_nccl_tests_parts(
-    ways: list[tuple[Choice, dict[str, Any]]], ranks: int, sizes: str | None = None
+    ways: list[tuple[Choice, dict[str, object]]], ranks: int, sizes: str | None = None
 ) -> CodePart:
     """nccl-tests, for each way that NCCL has itself."""
     lines = [

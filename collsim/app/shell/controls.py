@@ -144,7 +144,7 @@ def choose_quantity(
     options: Sequence[str],
     current: str,
     label: str | None = None,
-    read: Callable[[str], Any] | None = None,
+    read: Callable[[str], object] | None = None,
     prefix: str = "",
 ) -> str:
     """A text with a unit, from a list or typed. One that cannot be read gets a sentence below it, and the last good one

@@ -156,7 +156,7 @@ def open_page(page: str) -> None:
 
 def _get_result(
     request: Awaited,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     arguments: tuple[Hashable, ...],
     expected: Callable[..., float],
     compiled: bool,
@@ -194,7 +194,7 @@ def _get_result(
 
 
 def _request_result(
-    function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float, exclusive: bool = False
+    function: Callable[..., object], arguments: tuple[Hashable, ...], seconds: float, exclusive: bool = False
 ) -> Computation:
     try:
         return get_worker_pool().submit(get_requests().tab, function, arguments, seconds, exclusive)

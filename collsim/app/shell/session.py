@@ -49,7 +49,7 @@ class Session:
     page_values: dict[str, Any] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
     start: dict[str, Any] = field(default_factory=dict)
-    moments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    moments: dict[str, dict[str, object]] = field(default_factory=dict)
     left: Any = None
     written: dict[str, str] | None = None
     begun: set[str] = field(default_factory=set)

@@ -220,7 +220,7 @@ def _choose_options(choice: Choice) -> tuple[tuple[str, Any], ...]:
     return tuple((name, value) for name, value in values.items() if value is not None)
 
 
-def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> Any:
+def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> object:
     """What is set of one option; None for its default, and for what the machine says."""
     chosen = dict(choice.options).get(option.name)
     if option.kind == "other":

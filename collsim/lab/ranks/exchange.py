@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ class Exchange:
     def __init__(
         self,
         program: RankProgram,
-        slots: list[npt.NDArray[Any]],
+        slots: list[npt.NDArray[np.generic]],
         nic: RankNic,
         combine: np.ufunc = np.add,
         wires: Mapping[int, PeerWire] | None = None,

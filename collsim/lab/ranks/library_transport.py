@@ -28,7 +28,7 @@ class Carrier(Protocol):
     """What a library must do: begin to send or receive bytes, and return what waits for the end of it; and its own
     allreduce of an array, in place."""
 
-    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], object]:
         """Begin to send; what is returned waits until `data` may change.
 
         Args:
@@ -37,7 +37,7 @@ class Carrier(Protocol):
             tag: Of the message; sends and receives of one tag meet.
         """
 
-    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], object]:
         """Begin to receive; what is returned waits until `into` is filled.
 
         Args:
@@ -46,7 +46,7 @@ class Carrier(Protocol):
             tag: Of the message.
         """
 
-    def allreduce(self, array: npt.NDArray[Any]) -> None:
+    def allreduce(self, array: npt.NDArray[np.generic]) -> None:
         """Sum an array over all ranks by the library's own algorithm.
 
         Args:
@@ -58,7 +58,7 @@ class MessageExchange:
     """One run of one rank. `slots` are the arrays of this endpoint, changed in place."""
 
     def __init__(
-        self, program: RankProgram, slots: list[npt.NDArray[Any]], carrier: Carrier, combine: np.ufunc = np.add
+        self, program: RankProgram, slots: list[npt.NDArray[np.generic]], carrier: Carrier, combine: np.ufunc = np.add
     ):
         """One run of a rank's program over a library's messages.
 
@@ -104,14 +104,14 @@ class MessageExchange:
         for wait in waits_for_sends:
             wait()
 
-    def _send(self, index: int, data: npt.NDArray[Any]) -> Callable[[], Any]:
+    def _send(self, index: int, data: npt.NDArray[np.generic]) -> Callable[[], object]:
         self.moments.began[index] = time.perf_counter()
         move = self.program.sends[index]
         if move.peer == self.program.endpoint or not data.nbytes:
             return lambda: None
         return self.carrier.send(data.view(np.uint8), move.peer, move.row % _MOST_TAG)
 
-    def _write(self, move: Move, data: npt.NDArray[Any]) -> None:
+    def _write(self, move: Move, data: npt.NDArray[np.generic]) -> None:
         array = self.slots[move.slot]
         array[:] = self.combine(array, data) if move.kind == REDUCE else data
 
@@ -119,7 +119,7 @@ class MessageExchange:
 class OwnAllreduce:
     """One run of the library's own allreduce of the whole buffer: all that is known is when it ended."""
 
-    def __init__(self, slots: list[npt.NDArray[Any]], carrier: Carrier):
+    def __init__(self, slots: list[npt.NDArray[np.generic]], carrier: Carrier):
         """Prepare one run.
 
         Args:
@@ -186,16 +186,16 @@ class Mpi:
 
         self.mpi, self.comm = MPI, MPI.COMM_WORLD
 
-    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], object]:
         """As `Carrier.send`."""
-        wait: Callable[[], Any] = self.comm.Isend([data, self.mpi.BYTE], peer, tag).Wait
+        wait: Callable[[], object] = self.comm.Isend([data, self.mpi.BYTE], peer, tag).Wait
         return wait
 
-    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], object]:
         """As `Carrier.receive`."""
-        wait: Callable[[], Any] = self.comm.Irecv([into, self.mpi.BYTE], peer, tag).Wait
+        wait: Callable[[], object] = self.comm.Irecv([into, self.mpi.BYTE], peer, tag).Wait
         return wait
 
-    def allreduce(self, array: npt.NDArray[Any]) -> None:
+    def allreduce(self, array: npt.NDArray[np.generic]) -> None:
         """As `Carrier.allreduce`."""
         self.comm.Allreduce(self.mpi.IN_PLACE, array)

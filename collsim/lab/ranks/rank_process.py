@@ -62,10 +62,10 @@ class RankTask:
     program: RankProgram
     network: ImitatedNetwork
     token: bytes
-    values: npt.NDArray[Any]
+    values: npt.NDArray[np.generic]
     sizes: npt.NDArray[np.int64]
     combine: str
-    expected: dict[int, npt.NDArray[Any]]
+    expected: dict[int, npt.NDArray[np.generic]]
     give: bool = False
     on: str = "here"
     use_library_allreduce: bool = False
@@ -102,7 +102,7 @@ def compare_slots(task: RankTask, slots: list[npt.NDArray[Any]], moments: Moment
     return RankOutcome(moments, checked, wrong, {slot: slots[slot] for slot in task.expected} if task.give else {})
 
 
-def _count_differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
+def _count_differing(want: npt.NDArray[np.generic], got: npt.NDArray[np.generic]) -> int:
     """Elements that differ in any bit."""
     bits = (array.view(np.uint8).reshape(len(array), array.itemsize) for array in (want, got))
     return int(np.any(next(bits) != next(bits), axis=1).sum())
@@ -152,14 +152,14 @@ def serve(prepare: Prepare) -> None:
         _answer(answers, ("failed", CollsimError("a rank has not enough memory; use fewer bytes or ranks")))
 
 
-def _listen(requests: BinaryIO, messages: queue.SimpleQueue[Any]) -> None:
+def _listen(requests: BinaryIO, messages: queue.SimpleQueue[object]) -> None:
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             messages.put(pickle.load(requests))
     os._exit(0)  # nobody is there any more who could want the rest
 
 
-def _answer(answers: BinaryIO, message: tuple[str, Any]) -> None:
+def _answer(answers: BinaryIO, message: tuple[str, object]) -> None:
     pickle.dump(message, answers, pickle.HIGHEST_PROTOCOL)
     answers.flush()
 
@@ -202,7 +202,7 @@ def _choose_carrier(task: RankTask, ports: dict[int, int], listening: Any) -> Ca
     return lambda slots: Exchange(task.program, slots, RankNic(task.program.endpoint, wires, task.network), combine)
 
 
-def build_message_run(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[Any]]) -> Run:
+def build_message_run(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[np.generic]]) -> Run:
     """A run over a library's messages, or of its own allreduce."""
     if task.use_library_allreduce:
         return OwnAllreduce(slots, carrier)

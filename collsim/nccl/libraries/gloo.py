@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
-from ...units import parse_bytes, parse_count
+from ...units import ByteSize, parse_bytes, parse_count
 from ..machine.machine_facts import PCIE_GBPS, Facts
 from ..machine.topology_facts import read_facts
 from ..model.links import CARRIES, TCP_PER_NIC
@@ -98,7 +97,7 @@ _RUNS = {
 }
 
 
-def choose_gloo_algorithm(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> GlooChoice:
+def choose_gloo_algorithm(collective: str, ranks: int, nbytes: ByteSize, *, bcube: bool = False) -> GlooChoice:
     """The algorithm and segments of Gloo's new-style functions, which PyTorch calls.
 
     Args:
@@ -136,7 +135,12 @@ def count_segments(n: int, size: int) -> int:
 
 
 def predict_gloo_time(
-    collective: str, machine: Facts | Topology, nbytes: Any, *, tensors: str = "gpu", loopback: Loopback | None = None
+    collective: str,
+    machine: Facts | Topology,
+    nbytes: ByteSize,
+    *,
+    tensors: str = "gpu",
+    loopback: Loopback | None = None,
 ) -> float:
     """Seconds of a collective with Gloo over TCP, to the order of magnitude: no published runs stand behind it.
 
@@ -177,7 +181,7 @@ def predict_gloo_time(
 def predict_gloo_interval(
     collective: str,
     machine: Facts | Topology,
-    nbytes: Any,
+    nbytes: ByteSize,
     *,
     tensors: str = "gpu",
     loopback: Loopback | None = None,

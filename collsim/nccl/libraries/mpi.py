@@ -68,8 +68,8 @@ class MpiChoice:
 def choose_mpi_algorithm(
     library: str,
     collective: str,
-    ranks: Any,
-    nbytes: Any,
+    ranks: object,
+    nbytes: object,
     *,
     itemsize: int = 4,
     one_per_node: bool = False,
@@ -206,7 +206,7 @@ def predict_mpi_interval(case: Any, nbytes: int, level: float = LEVEL) -> Interv
     return compute_interval(classify_case(case), parse_collective(case.collective), parts.shares, parts.total, level)
 
 
-def predict_mpi_time(case: Any, nbytes: int, known: Constants | None = None) -> float:
+def predict_mpi_time(case: object, nbytes: int, known: Constants | None = None) -> float:
     """Predict the time of one call over MPI.
 
     Args:
@@ -310,7 +310,7 @@ def name_algorithm(case: Any, nbytes: int) -> str:
     return ""
 
 
-def find_running_algorithm(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
+def find_running_algorithm(case: object, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     """Find the algorithm that runs: pinned by the table, by the rules of the release that it names, or else by those of
     Open MPI 4.1.
 
@@ -342,7 +342,7 @@ def _is_mpich_family(library: str) -> bool:
     return any(name in library for name in ("mpich", "mvapich", "intel"))
 
 
-def _find_release(case: Any) -> tuple[int, int] | None:
+def _find_release(case: object) -> tuple[int, int] | None:
     """Of Open MPI, as a table says it, or by the year: 4.1 was published in December 2020."""
     release = re.search(r"(\d{1,3})\.(\d{1,3})", str(getattr(case, "nccl_version", "")))
     if release:

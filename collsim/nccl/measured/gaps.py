@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from ...errors import CollsimError
 from ..machine.machine_facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
 from ..model.relative_error import BANDS
+from ..nccl_environment import PredictOptions
 from ..nccl_prediction import Prediction
 from .log_evidence import JobLog, weigh_log
 from .published_runs import MeasuredRun
@@ -383,7 +384,8 @@ def predict_under_hypothesis(
 
 
 def _list_times(run: MeasuredRun, links: LinkParameters, settings: Mapping[str, int | str]) -> Floats:
-    return np.array([p.time for p in run.predict_sizes(links, **settings)])
+    chosen = cast("PredictOptions", settings)  # the settings of hypotheses are names that `predict` has
+    return np.array([p.time for p in run.predict_sizes(links, **chosen)])
 
 
 # ---- what changes

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..machine.machine_facts import Facts
 from ..machine.machine_words import parse_facts
 from ..machine.topology_facts import read_facts
 from ..model.links import MEASURED, LinkParameters
+from ..nccl_environment import PredictOptions
 from ..nccl_prediction import BUSBW, Prediction, parse_collective, predict
 from .log_evidence import JobLog, weigh_log
 
@@ -92,7 +93,7 @@ class MeasuredRun:
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
             raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 
-    def predict_sizes(self, links: LinkParameters = MEASURED, **settings: Any) -> list[Prediction]:
+    def predict_sizes(self, links: LinkParameters = MEASURED, **settings: Unpack[PredictOptions]) -> list[Prediction]:
         """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own."""
         chosen: dict[str, Any] = {**dict(self.settings), **settings}
         machine = self.machine or self.facts

@@ -146,7 +146,7 @@ def describe_poor_fit(held_out: float | None) -> str | None:
 
 def summarize_fit_data(
     facts: Facts, sizes: tuple[int, int], ranks: list[int], collectives: list[str], settings: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Summarize the log of a calibration, in the keys that YAML files keep.
 
     Args:
@@ -159,7 +159,7 @@ def summarize_fit_data(
     Returns:
         The summary (`Measured.fitted_on`).
     """
-    summary: dict[str, Any] = {
+    summary: dict[str, object] = {
         "sizes": list(sizes),
         "ranks": ranks,
         "collectives": collectives,
@@ -214,7 +214,7 @@ def find_extrapolations(
 
 
 def interpolate_size_correction(
-    fit_data: Mapping[str, Any],
+    fit_data: Mapping[str, object],
     size_corrections: Sequence[SizeCorrection],
     facts: Facts,
     call: tuple[str, int],

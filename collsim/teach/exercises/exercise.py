@@ -55,7 +55,7 @@ class Exercise(LocalizedTask):
         """The network on which the time of an answer is compared with the bound."""
         return self.task.network(self.task.compared_ranks)
 
-    def check(self, function: Callable[..., Any], *, record: bool = True, limits: Limits | None = None) -> Result:
+    def check(self, function: Callable[..., object], *, record: bool = True, limits: Limits | None = None) -> Result:
         """Try a function of n that yields steps with many numbers of ranks, and say what is wrong first.
 
         The function runs in a process of its own with limits; it cannot harm this one. Where the system has seccomp

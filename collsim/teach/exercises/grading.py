@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...display.progress import open_progress
 from ...errors import CollsimError, describe_unknown
@@ -103,11 +103,11 @@ def _grade_all(
     language: str,
     limits: Limits,
     report_progress: Callable[..., None] | None,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Grade one submission after another; the table is on disk before and after the code of each runs."""
     known = _read_known_rows(target)
-    rows: list[dict[str, Any]] = []
-    retained: list[dict[str, Any]] = []  # earlier results that this call neither needs nor replaces
+    rows: list[dict[str, object]] = []
+    retained: list[dict[str, object]] = []  # earlier results that this call neither needs nor replaces
     for done, submission in enumerate(submitted):
         if report_progress is not None:
             report_progress(done, len(submitted), submission.student)
@@ -161,9 +161,9 @@ def summarize(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _grade_submission(
     submission: Submission, only: Sequence[str] | None, language: str, limits: Limits
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     problems = [submission.problem] if submission.problem else []
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     names = [name for name in GRADED if only is None or name in only] if submission.files else []
     while names:
         answered, unreadable, endings = _run_submission(submission, names, limits)
@@ -227,7 +227,7 @@ def _read_search(
 
 def _judge_exercise(
     submission: Submission, only: Sequence[str] | None, name: str, language: str, ended: Ended, limits: Limits
-) -> dict[str, Any]:
+) -> dict[str, object]:
     task = GRADED[name]
     result: Result | ProgramResult
     try:
@@ -252,7 +252,7 @@ def _judge_exercise(
 
 def _build_row(
     submission: Submission, only: Sequence[str] | None, exercise: str, passed: bool, reason: str, gap: float | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     outcome = {"exercise": exercise, "passed": passed, "reason": reason, "gap": gap}
     return {"student": submission.student, **outcome, "digest": _build_digest(submission, only)}
 
@@ -263,8 +263,8 @@ def _build_digest(submission: Submission, only: Sequence[str] | None) -> str:
 
 
 def _split_known(
-    known: Sequence[dict[str, Any]], submission: Submission, only: Sequence[str] | None
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    known: Sequence[dict[str, object]], submission: Submission, only: Sequence[str] | None
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Earlier rows of a submission: those that answer this call, if it was graded already; those of other exercises.
 
     A table of an earlier `only` says nothing of the exercises that it left out, so it answers the same `only` alone.
@@ -281,14 +281,14 @@ def _split_known(
     return graded, [row for row in rows if row["exercise"] not in chosen]
 
 
-def _build_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _build_frame(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
     import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     return frame.astype({"passed": bool, "gap": float})
 
 
-def _write_table(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
+def _write_table(target: Path | None, rows: Sequence[dict[str, object]]) -> None:
     """Write the table so far, whole or not at all; readable by its owner only, and a link in its place is replaced, not
     followed."""
     if target is None:
@@ -302,7 +302,7 @@ def _write_table(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
         raise CollsimError("cannot write {target!r}: {problem}", target=str(target), problem=error.strerror) from error
 
 
-def _read_known_rows(target: Path | None) -> list[dict[str, Any]]:
+def _read_known_rows(target: Path | None) -> list[dict[str, object]]:
     """Rows of an earlier grading."""
     import pandas as pd
 

@@ -113,7 +113,7 @@ class Question:
         """The question as a person reads it, with lettered choices."""
         return "\n".join([self.text, *(f"  {chr(65 + k)}. {text}" for k, text in enumerate(self.options))])
 
-    def check(self, answer: Any) -> Reply:
+    def check(self, answer: float | str) -> Reply:
         """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
         text.
 
@@ -131,7 +131,7 @@ class Question:
         reason = self.say(self.choices[int(value)].reason)
         return Reply(right, f"{self._verdict(right)} {reason}" + (f" {self.why}" if right else ""))
 
-    def value(self, answer: Any) -> float:
+    def value(self, answer: float | str) -> float:
         """An answer as a number: in SI units, or the place of a choice, from 0.
 
         Args:
@@ -150,7 +150,7 @@ class Question:
     def _verdict(self, right: bool) -> str:
         return self.say(build_text("quiz", "question.right" if right else "question.wrong"))
 
-    def _find_choice(self, answer: Any) -> int:
+    def _find_choice(self, answer: float | str) -> int:
         text = str(answer).strip()
         if text in self.options:
             return self.options.index(text)
@@ -197,7 +197,7 @@ def format_answer_value(value: float, unit: Unit) -> str:
     return f"{value:g}"
 
 
-def _parse_size(answer: Any) -> float:
+def _parse_size(answer: object) -> float:
     """Bytes; an answer that somebody rounded, `10.7 MiB`, need not be a whole number of them."""
     try:
         return float(parse_bytes(answer, "answer"))
@@ -208,7 +208,7 @@ def _parse_size(answer: Any) -> float:
         return parse_bandwidth(f"{answer}/s", "answer")
 
 
-def _parse_answer(answer: Any, unit: Unit) -> float:
+def _parse_answer(answer: object, unit: Unit) -> float:
     if isinstance(answer, str):
         answer = answer.strip().replace("\N{NO-BREAK SPACE}", " ").replace(",", "")
     if unit == "bytes":

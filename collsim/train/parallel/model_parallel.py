@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...errors import CollsimError, Sentence, require_list, require_word
 from ...errors.keywords import check_keywords
@@ -123,7 +123,7 @@ class Pipeline(ParallelStrategy):
     interleave: int = 1
     scatter: bool = False
 
-    def list_changed_options(self) -> dict[str, Any]:
+    def list_changed_options(self) -> dict[str, object]:
         """Options that differ from their defaults; of the stages of a GPU, from those of its schedule."""
         changed = super().list_changed_options() | {"interleave": self.interleave}
         if self.interleave == _STAGES.get(self.schedule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
@@ -128,7 +128,7 @@ class ParallelStrategy:
         """What may be changed of it, by name; how many GPUs share what is none of it."""
         return [f.name for f in fields(self) if f.name not in self.leading]
 
-    def list_changed_options(self) -> dict[str, Any]:
+    def list_changed_options(self) -> dict[str, object]:
         """Options that differ from their defaults."""
         options = self.list_options()
         return {

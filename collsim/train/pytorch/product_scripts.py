@@ -10,7 +10,6 @@ that stay: what is sent is the same, new weights are gathered before they are us
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import Any
 
 from ...errors import CollsimError
 from ..parallel import ContextParallel, ExpertParallel, Split, TensorParallel, Workload
@@ -330,7 +329,7 @@ def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends:
         contexts = ["loss_parallel()"]
     if dtype := _find_autocast_dtype(workload, dims):
         contexts.append(f"torch.autocast(device.type, torch.{dtype})")
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "micros": workload.accumulate,
         "context": ", ".join(contexts) or "contextlib.nullcontext()",
         "last": "optimizer.step()",

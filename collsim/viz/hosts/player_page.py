@@ -11,7 +11,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from ...display.markup import bind_units
 from ...display.palette import TOKENS
@@ -98,6 +98,15 @@ def _build_background_css(theme: str | None) -> str:
     if theme is not None:
         return base + f"body{{background:{DARK if theme == 'dark' else LIGHT}}}"
     return base + f"body{{background:{LIGHT}}}@media(prefers-color-scheme:dark){{body{{background:{DARK}}}}}"
+
+
+class FrameOptions(TypedDict, total=False):
+    """How a run is shown in a notebook: colours, view, the moment at which it stands (s) and height (pixels)."""
+
+    theme: str | None
+    view: str | None
+    t: float | None
+    height: int
 
 
 def build_standalone_page(

@@ -14,7 +14,7 @@ from ...files import replace_file, require_writable_file
 from ...locale import LANGUAGES
 from ..timeline.timeline_document import build_encoded_timeline, build_timeline, dump_json, encode
 from ..timeline.timeline_types import Timeline
-from .player_page import build_notebook_frame, build_standalone_page
+from .player_page import FrameOptions, build_notebook_frame, build_standalone_page
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -34,7 +34,7 @@ class Animation:
 
     trace: Trace
     language: str = "en"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: FrameOptions = field(default_factory=FrameOptions)
 
     def __post_init__(self) -> None:
         require_language(self.language)
@@ -58,7 +58,7 @@ class Animation:
         options = {key: value for key, value in self.options.items() if key != "height"}
         return create_widget_class()(timeline=encode(self.timeline), language=self.language, **options)
 
-    def save(self, path: str | PathLike[str], **options: Any) -> Path:
+    def save(self, path: str | PathLike[str], **options: object) -> Path:
         """As `save_run(trace, path)`, in the language of this animation.
 
         Args:
@@ -94,7 +94,7 @@ def _convert_errors(call: Callable[[], str]) -> str:
 # ---- files
 
 
-def save_run(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
+def save_run(trace: Trace, path: str | PathLike[str], **options: object) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 
     `.html`: the player in one offline file (`language`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a
@@ -116,7 +116,7 @@ def save_run(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
         >>> import collsim as cs
         >>> from collsim import viz
         >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
-        >>> viz.save(trace, "ring.svg").name
+        >>> viz.save_run(trace, "ring.svg").name
         'ring.svg'
     """
     target = require_path(path)
@@ -130,7 +130,7 @@ def save_run(trace: Trace, path: str | PathLike[str], **options: Any) -> Path:
         if name not in option_names:
             message = "{suffix} has no option {name!r}; it has {known}"
             raise CollsimError(message, suffix=target.suffix, name=name, known=", ".join(option_names))
-    require_language(options.get("language", "en"))
+    require_language(str(options.get("language", "en")))
     with replace_file(target) as temporary:
         _write_file(writer, trace, temporary, options)
     return target
@@ -144,7 +144,7 @@ def _list_options(suffix: str) -> list[str]:
     return [name for entry in entries for name, _ in entry.options]
 
 
-def _write_file(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:
+def _write_file(writer: Callable[..., None], trace: Trace, path: Path, options: Mapping[str, object]) -> None:
     try:
         writer(trace, path, **options)
     except CollsimError:

@@ -117,7 +117,7 @@ def _find_local_stage(pipe: Pipeline, stage: int) -> int:
     return stages.index(stage)
 
 
-def _find_part(entry: Sequence[Any], action: Any) -> int:
+def _find_part(entry: Sequence[object], action: object) -> int:
     """Passes that run as one share the height of their box."""
     if len(entry) == 1:
         return 0

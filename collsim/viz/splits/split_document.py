@@ -98,14 +98,14 @@ def _describe_drawn_stages(trace: StepTrace) -> dict[str, object]:
     return {"cut": cut, "kinds": kinds, "rows": rows}
 
 
-def _list_passes(trace: StepTrace, lane: int) -> list[list[Any]]:
+def _list_passes(trace: StepTrace, lane: int) -> list[list[object]]:
     """What a GPU of a lane computes: [begin, end, microbatch, kind], in order."""
     spans = zip(trace.step.tasks, trace.begin.tolist(), trace.end.tolist(), strict=True)
     lane_spans = [(task, a, b) for task, a, b in spans if task.is_compute and lane in task.lanes and b > a]
     return sorted([a, b, task.microbatch, PASSES[task.kind]] for task, a, b in lane_spans)
 
 
-def _list_collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
+def _list_collectives(trace: StepTrace, lane: int) -> list[list[object]]:
     """What a GPU of a lane has on the network: [begin, end, way], in order."""
     spans = []
     for i in trace.step.collectives:

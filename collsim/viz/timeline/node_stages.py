@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -44,9 +44,11 @@ class Drawing:
             k for stage in (self.stage, *(inside.stage for inside in self.insides)) for k in stage.picture.link_kind
         }
 
-    def list_inside_links(self) -> dict[str, list[Any]]:
+    def list_inside_links(self) -> dict[str, list[object]]:
         """The links inside nodes, as columns of the timeline: without ends and ways, which the open node has."""
-        columns: dict[str, list[Any]] = {k: [] for k in ("src", "dst", "kind", "label", "alpha", "bandwidth", "path")}
+        columns: dict[str, list[object]] = {
+            k: [] for k in ("src", "dst", "kind", "label", "alpha", "bandwidth", "path")
+        }
         for inside in self.insides:
             what = inside.stage.picture
             for k in range(len(inside.nodes)):

@@ -20,7 +20,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -207,7 +207,7 @@ def decode(encoded: Mapping[str, object] | str) -> Timeline:
     """
     try:
         if isinstance(encoded, str):
-            document: Any = json.loads(encoded)
+            document: object = json.loads(encoded)
         else:
             document = encoded
         if isinstance(document, dict) and "z" in document:
@@ -240,7 +240,7 @@ _encode_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=
 # ---- columns to text
 
 
-def _convert_arrays(value: Any) -> Any:
+def _convert_arrays(value: object) -> object:
     """The same with a list of plain numbers for each column of an array."""
     if isinstance(value, dict):
         return {name: _convert_arrays(entry) for name, entry in value.items()}
@@ -262,7 +262,7 @@ def _encode_document(value: object) -> str:
     return _encode_json(value)
 
 
-def _encode_column(numbers: npt.NDArray[Any]) -> str:
+def _encode_column(numbers: npt.NDArray[np.generic]) -> str:
     """A column as a JSON array. Long ones mostly have few values, each many times: those are written once each, all as
     wide as the widest, and put in a row by number; JSON allows the spaces."""
     if len(numbers) >= _LONG:
@@ -443,7 +443,7 @@ def _describe_links(drawing: Drawing, lines: list[LinkRow]) -> dict[str, object]
     for number, entry in enumerate(lines):
         for link in entry["links"]:
             row[link] = number
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[object]] = {
         "src": what.src.tolist(),
         "dst": what.dst.tolist(),
         "kind": list(what.link_kind),

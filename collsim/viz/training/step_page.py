@@ -113,7 +113,7 @@ def _build_player(trace: StepTrace, plan: Schedule, nbytes: int, group: tuple[in
         return {**summary, "timeline": None, "trouble": str(error)}
 
 
-def animate(trace: StepTrace, language: str = "en", **options: Any) -> StepAnimation:
+def animate(trace: StepTrace, language: str = "en", **options: object) -> StepAnimation:
     """The timeline of a step, for a notebook cell: two lanes for each kind of GPU, the buckets, and the player inside
     them.
 
@@ -131,7 +131,7 @@ def animate(trace: StepTrace, language: str = "en", **options: Any) -> StepAnima
     return StepAnimation(trace, language, options)
 
 
-def save_step_page(trace: StepTrace, path: Path, language: str = "en", **options: Any) -> Path:
+def save_step_page(trace: StepTrace, path: Path, language: str = "en", **options: object) -> Path:
     """Write the step as one offline file.
 
     Args:

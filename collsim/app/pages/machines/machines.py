@@ -211,7 +211,7 @@ def _place_title(of: Pair, look: Look) -> str:
     return _label_machine_name(of.machine)
 
 
-def _draw_card(way: RankRoute, heading: str) -> dict[str, Any]:
+def _draw_card(way: RankRoute, heading: str) -> dict[str, object]:
     """One card: words of the way, a row for each hop."""
     chinese = get_language() == "zh"
     words = {

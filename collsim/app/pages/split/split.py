@@ -159,7 +159,7 @@ def _draw_headline(split: SplitShown) -> None:
 
 
 def _draw_card(
-    choice: SplitChoice, step: SplitShown | None, table: dict[str, Any] | None, now: dict[str, Any] | None
+    choice: SplitChoice, step: SplitShown | None, table: dict[str, object] | None, now: dict[str, object] | None
 ) -> None:
     if table is None:
         opened = -1

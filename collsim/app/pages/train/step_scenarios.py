@@ -91,7 +91,7 @@ class CollectiveOpened:
     channels: int
     steps: int
     query: dict[str, str] | None
-    timeline: dict[str, Any] | None
+    timeline: dict[str, object] | None
     trouble: CollsimError | None = None
 
 
@@ -249,7 +249,7 @@ def _time_curve(
     """Seconds of the step over bucket sizes; equal buckets are run once."""
     if choice.way == "data_parallel":
         return ()
-    known: dict[Any, float] = {}
+    known: dict[object, float] = {}
     out = []
     for number, cap in enumerate(CAPS):
         same = _count_bucket_tensors(now, cap)

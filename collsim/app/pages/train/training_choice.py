@@ -162,7 +162,7 @@ def _read_opened(text: str) -> str:
     return text
 
 
-def _name(name: str, known: Callable[[], Any], field: str = "") -> Word:
+def _name(name: str, known: Callable[[], object], field: str = "") -> Word:
     return Word(name, create_name_reader(name, known), field)
 
 

@@ -77,7 +77,7 @@ def _find_fewest() -> int:
     return next(n for n in range(1, 100) if (step := _simulate_accumulation(n)).exposed < _WAITING * step.time)
 
 
-def _judge_accumulation(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_accumulation(value: object) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "accumulate")
     step, fewest = _simulate_accumulation(count), _find_fewest()
     share = _format_percent(step.exposed / step.time)
@@ -100,7 +100,7 @@ def _simulate_hub() -> StepTrace:
     return _simulate_step("resnet50", _build_server(), data_parallel(nccl=False), 32)
 
 
-def _judge_hub_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_hub_bytes(value: object) -> tuple[bool, Text, StepTrace]:
     nbytes, step = parse_bytes(value, "bytes"), _simulate_hub()
     sent = step.sent_bytes[0]
     size, copies = format_bytes(nbytes), nbytes / step.step.model.nbytes
@@ -131,7 +131,7 @@ def _find_smallest() -> int:
     return low
 
 
-def _judge_samples(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_samples(value: object) -> tuple[bool, Text, StepTrace]:
     samples = parse_count(value, "samples")
     if samples > 1024:
         raise CollsimError("samples={samples}: more than 1,024 a GPU are not tried here", samples=samples)

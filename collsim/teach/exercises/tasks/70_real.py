@@ -6,7 +6,6 @@ The prediction decides, by the rule that processes follow (eager sends); what th
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from ....errors import CollsimError
 from ....locale import Text, build_text
@@ -33,7 +32,7 @@ def _is_unnoticed(factor: int) -> bool:
     return _predict(factor).time <= (1 + 1e-9) * _predict(1).time
 
 
-def _judge(value: Any) -> tuple[bool, Text, Trace]:
+def _judge(value: object) -> tuple[bool, Text, Trace]:
     factor = parse_count(value, "factor")
     if factor > _MOST:
         template = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"

@@ -6,7 +6,6 @@ Every number that decides an answer comes from running the step.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from ....locale import Text, build_text
 from ....topology import machine
@@ -26,7 +25,7 @@ def _simulate_two_nodes() -> StepTrace:
     return training_step("llama2-13b", machine("dgx-a100", nodes=2), parallel=fsdp(), micro_batch=1, dtype=_TYPE)
 
 
-def _judge_bytes(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_bytes(value: object) -> tuple[bool, Text, StepTrace]:
     nbytes, step = parse_bytes(value, "bytes"), _simulate_two_nodes()
     sent = max(step.sent_bytes.values())
     weights = 2 * step.step.model.parameters
@@ -53,7 +52,7 @@ def _find_fastest() -> int:
     return min((1, 2, 4, 8, 16), key=lambda count: _simulate_replicas(count).time)
 
 
-def _judge_replicas(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_replicas(value: object) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "replicate")
     step, best = _simulate_replicas(count), _find_fastest()
     took, memory, waits = format_time(step.time), format_bytes(step.memory.max()), format_time(step.exposed)

@@ -6,7 +6,6 @@ Every number that decides an answer comes from running the passes.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from ....errors import CollsimError, require_word
 from ....locale import Text, build_text
@@ -29,7 +28,7 @@ def _format_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _judge_microbatches(value: Any) -> tuple[bool, Text, PipelineTiming]:
+def _judge_microbatches(value: object) -> tuple[bool, Text, PipelineTiming]:
     count = parse_count(value, "microbatches")
     if count > _MOST:
         raise CollsimError("microbatches={count}: more than {most:,} are not tried here", count=count, most=_MOST)
@@ -46,7 +45,7 @@ def _judge_microbatches(value: Any) -> tuple[bool, Text, PipelineTiming]:
     return right, reason, timing
 
 
-def _judge_order(value: Any) -> tuple[bool, Text, PipelineTiming]:
+def _judge_order(value: object) -> tuple[bool, Text, PipelineTiming]:
     name = require_word("schedule of a pipeline", value, SCHEDULES)
     timing = _time_passes(name, _MICROBATCHES)
     share, most_held = _format_percent(timing.bubble), f"{timing.peak_activations.max():g}"

@@ -36,13 +36,13 @@ def _find_best() -> StepTrace:
     return min((step for step in steps if step.memory.max() <= _ROOM), key=lambda step: step.time)
 
 
-def _parse_pair(value: Any) -> tuple[int, int]:
+def _parse_pair(value: object) -> tuple[int, int]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise CollsimError("split={value!r}: give how many share a layer and how many stages: (2, 2)", value=value)
     return parse_count(value[0], "tensor"), parse_count(value[1], "pipeline")
 
 
-def _judge_split(value: Any) -> tuple[bool, Text, StepTrace]:
+def _judge_split(value: object) -> tuple[bool, Text, StepTrace]:
     step, best = _simulate_step(*_parse_pair(value)), _find_best()
     fits, memory = step.memory.max() <= _ROOM, format_bytes(step.memory.max())
     if not fits:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ....errors import CollsimError
 from ....locale import Text
@@ -33,7 +32,7 @@ class SettingTask(TaskTexts):
     """
 
     name: str
-    judge: Callable[[Any], tuple[bool, Text, Made]]
+    judge: Callable[[object], tuple[bool, Text, Made]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +50,7 @@ class SettingExercise(LocalizedTask):
 
     task: SettingTask
 
-    def check(self, value: Any) -> SettingResult:
+    def check(self, value: object) -> SettingResult:
         """Run what is asked about with this value, and say what it is worth.
 
         Args:
