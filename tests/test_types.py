@@ -1,5 +1,7 @@
 """What a type checker tells a user of the package: mistakes in a script are found before it runs."""
 
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -59,3 +61,42 @@ def test_a_type_checker_finds_each_mistake_of_a_script_and_nothing_else(tmp_path
     planted = {number for number, line in enumerate(SCRIPT.splitlines(), 1) if "# wrong:" in line}
     assert len(planted) == 18
     assert found == planted, done.stdout + done.stderr
+
+
+#: Packages whose names people use, "" for those at the top.
+NAMESPACES = (
+    "", "analysis", "diagnosis", "io", "lab", "limits", "nccl", "programs", "simulate", "steps", "sweep", "synthesis",
+    "teach", "topology", "train", "viz",
+)  # fmt: skip
+#: Parameters whose values differ in type, so that nothing narrower is true: the options of an algorithm by name, and
+#: the row of a scenario whose values a filter compares.
+OF_ANY_TYPE = {("Schedule.__init__", "options"), ("sweep", "where")}
+
+
+def list_public_functions():
+    """Public functions, and methods of public classes, by name."""
+    functions = {}
+    for namespace in NAMESPACES:
+        module = importlib.import_module(f"collsim.{namespace}".rstrip("."))
+        for name in getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]:
+            thing = getattr(module, name)
+            if inspect.isclass(thing) and thing.__module__.startswith("collsim."):
+                for part, value in vars(thing).items():
+                    method = getattr(value, "__func__", value)
+                    if inspect.isfunction(method) and (part == "__init__" or not part.startswith("_")):
+                        functions[f"{name}.{part}"] = method
+            elif inspect.isfunction(thing) and thing.__module__.startswith("collsim."):
+                functions[name] = thing
+    return functions
+
+
+def test_no_public_parameter_is_of_any_type():
+    functions = list_public_functions()
+    assert len(functions) > 300
+    found = {
+        (name, parameter.name)
+        for name, function in functions.items()
+        for parameter in inspect.signature(inspect.unwrap(function)).parameters.values()
+        if re.search(r"\bAny\b", str(parameter.annotation))
+    }
+    assert found == OF_ANY_TYPE

@@ -108,7 +108,6 @@ def program(
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     executions = execute_program(text, request, allow_unsandboxed)
     run = judge(ranks, executions, expect, limit)
-    array = plan.inputs[0]
     same = partial(
         program,
         collective=collective,
@@ -130,8 +129,8 @@ def program(
         machine=topology,
         late=delays,
         collective=collective,
-        nbytes=array.nbytes,
-        dtype=array.dtype.name,
+        nbytes=plan.inputs[0].nbytes,
+        dtype=plan.inputs[0].dtype.name,
         source=text,
         restored=restored,
         rerun=rerun,
