@@ -26,7 +26,7 @@ from .timeline.timeline_document import build_timeline, decode, encode
 
 if TYPE_CHECKING:
     from ..simulate import Trace
-    from .hosts.page import FrameOptions
+    from .hosts.player_page import FrameOptions
 
 __all__ = ["Animation", "animate", "build_timeline", "decode", "encode", "html", "plots", "save_run"]
 
