@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ from .facts import TopologyFacts
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
-    from matplotlib.axes import Axes
 
 #: How somebody names the nodes of a graph.
 NodeName = TypeVar("NodeName", bound=Hashable)
@@ -862,7 +861,7 @@ class Topology:
 
     # ---- showing
 
-    def draw(self, ax: Axes | None = None, language: str = "en") -> Axes:
+    def draw(self, ax: object = None, language: str = "en") -> Any:  # matplotlib is known to `viz` alone
         """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each.
         Returns the Axes.
 
@@ -873,7 +872,7 @@ class Topology:
         Raises:
             CollsimError: For another language, and where even a box per node is too much to draw.
         """
-        return cast("Axes", views["draw"](self, ax, language))
+        return views["draw"](self, ax, language)
 
     def _repr_html_(self) -> str | None:
         if "html" in views:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from .step_request import StepRequest
 
@@ -347,15 +346,14 @@ class StepTrace:
             "tokens_per_second": self.tokens_per_second,
         }
 
-    def plot(self, ax: Axes | None = None, language: str = "en") -> Axes:
+    def plot(self, ax: object = None, language: str = "en") -> Any:  # matplotlib is known to `viz` alone
         """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes.
 
         Args:
             ax: Axes to draw into; None for a figure of its own.
             language: `en` or `zh`.
         """
-        axes: Axes = views["step_plot"](self, ax, language)
-        return axes
+        return views["step_plot"](self, ax, language)
 
     def animate(self, language: str = "en", **options: object) -> Any:
         """Show the timeline to be played, for a notebook cell; the player opens inside its collectives.

@@ -228,13 +228,11 @@ def render_machine(topology: Topology, form: str, language: str) -> bytes:
         language: `en` or `zh`.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
     out = BytesIO()
     try:
         with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
             figure = topology.draw(language=language).figure
-            assert isinstance(figure, Figure)  # drawn without `ax`, it has a whole figure
             metadata = {"svg": {"Date": None}}.get(form)
             figure.savefig(out, format=form, dpi=110, metadata=metadata)
     except CollsimError:
