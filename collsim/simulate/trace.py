@@ -518,13 +518,13 @@ class Trace:
         saves = sorted(neck.saves.items(), key=lambda item: -item[1])
         second = "Doubling " + ", ".join(f"{kind} saves {_format_percent(saved)}" for kind, saved in saves) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"
-        third = f"No schedule on this topology can be faster than {least}; this one {self._against_bound}."
+        third = f"No schedule on this topology can be faster than {least}; this one {self._format_gap}."
         if self.error is not None:
             third = str(self.error)
         return f"{first} {second} {third}"
 
     @property
-    def _against_bound(self) -> str:
+    def _format_gap(self) -> str:
         times = f"{self.gap:.3g}"
         if times == "1":
             return "reaches it"
@@ -616,7 +616,7 @@ class Trace:
             f"time   {format_time(self.time)}{launched}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",
-            f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run {self._against_bound}",
+            f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run {self._format_gap}",
         ]
         if self.error is not None:
             lines.append(f"error  {self.error}")

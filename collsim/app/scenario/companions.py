@@ -98,10 +98,10 @@ def count_transfers(plan: cs.Schedule, what: str, topology: cs.Topology) -> int:
     """
     ranks = list_groups(what, topology)
     if ranks:
-        beside = sum(2 * (len(r) - 1) * len(r) for r in ranks)
+        companion_transfers = sum(2 * (len(r) - 1) * len(r) for r in ranks)
     else:
-        beside = len(plan) * bool(what)
-    return len(plan) + beside
+        companion_transfers = len(plan) * bool(what)
+    return len(plan) + companion_transfers
 
 
 def build_several(together: ConcurrentTrace) -> Several:

@@ -75,7 +75,7 @@ class Exercise(LocalizedTask):
             record_result(result, function)
         return result
 
-    def _wanted(self) -> str:
+    def _format_limits(self) -> str:
         """The budget in one line, for the number of ranks at which the time is compared."""
         n = self.task.compared_ranks if self.task.compared_ranks in self.task.ranks else self.task.ranks[-1]
         limits = list(self._limits(n))

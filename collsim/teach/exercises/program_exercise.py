@@ -86,7 +86,7 @@ class ProgramExercise(LocalizedTask):
             record_result(result, answer)
         return result
 
-    def _wanted(self) -> str:
+    def _format_limits(self) -> str:
         numbers = ", ".join(map(str, self.task.ranks))
         return self.say(build_text("exercises", "program_exercise.tried_ranks", numbers=numbers))
 

@@ -63,20 +63,20 @@ class LocalizedTask:
             raise CollsimError("hint({level!r}): there are three hints, hint(1), hint(2) and hint(3)", level=level)
         return self.say(self.task.hints[level - 1])
 
-    def _wanted(self) -> str:
+    def _format_limits(self) -> str:
         """What an answer may cost, in one line; empty where nothing is said."""
         return ""
 
     def __str__(self) -> str:
-        wanted = self._wanted()
-        return f"{self.name}: {self.title}\n{self.ask}" + (f"\n{wanted}" if wanted else "")
+        limits = self._format_limits()
+        return f"{self.name}: {self.title}\n{self.ask}" + (f"\n{limits}" if limits else "")
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_markdown_(self) -> str:
-        wanted = self._wanted()
-        return f"**{self.title}** (`{self.name}`)\n\n{self.ask}" + (f"\n\n*{wanted}*" if wanted else "")
+        limits = self._format_limits()
+        return f"**{self.title}** (`{self.name}`)\n\n{self.ask}" + (f"\n\n*{limits}*" if limits else "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
