@@ -508,12 +508,14 @@ def algorithm(
             raise CollsimError(message, function=function)
         label, options = name or function.__name__, MappingProxyType(_read_options(function))
         summary, best_for = complete_text(says), complete_text(when)
-        if not says[0] and function.__module__ == _BUILT_IN.get(label):
+        # Code that is executed without a name has no module, as an unknown label has none.
+        is_built_in = label in _BUILT_IN and function.__module__ == _BUILT_IN[label]
+        if is_built_in and not says[0]:
             summary, best_for = (build_text("algorithms", f"{label}.{part}") for part in ("summary", "when"))
         claims = steps, sent, source, _read_first_paragraph(function), summary, chunks, helpers, helpers_on, ranks
         prices = cost, formula, network, best_for, most_ranks, phases
         entry = Algorithm(label, collective, function, *claims, *prices, options)
-        if function.__module__ != _BUILT_IN.get(label):
+        if not is_built_in:
             _import_built_in(label)  # first: what comes later takes the name
         _REGISTRY[label] = entry
         return entry

@@ -93,6 +93,15 @@ else:
 """
 
 
+def fleet(folder):
+    """Files of three nodes, one of them with a slow port."""
+    for node, rate in (("n1", 400), ("n2", 400), ("n3", 200)):
+        (folder / node).mkdir()
+        text = f"CA 'mlx5_0'\n\tState: Active\n\tRate: {rate}\n\tLink layer: InfiniBand\n"
+        (folder / node / "ibstat.txt").write_text(text)
+    return folder
+
+
 def graded(folder):
     (folder / "ada.py").write_text("import collsim as cs\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n")
     return cs.grade(folder, only=["send-one-chunk"], allow_unsandboxed=True)
@@ -139,6 +148,7 @@ FRAMES = {
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
     "Calibration.residuals": lambda _: cs.analysis.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
     "cs.nccl.predict_choices": lambda _: cs.nccl.predict_choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),
+    "FleetDiagnosis.to_frame": lambda folder: cs.diagnosis.compare_nodes(fleet(folder)).to_frame(),
     "cs.grade": graded,
 }  # fmt: skip
 

@@ -252,12 +252,12 @@ def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
 
 ORPHAN = """
 import os, time
-from collsim.sandbox import process
+from collsim.sandbox import sandbox_launcher
 parent = os.getpid()
 if os.fork() == 0:
     while os.getppid() == parent:
         time.sleep(0.01)
-    process._end_with(parent)
+    sandbox_launcher._end_with(parent)
     print("lives on")
 """
 
@@ -383,8 +383,8 @@ def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_
     folder.mkdir()
     hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
     start = (
-        "from collsim.teach.exercises import grading; from collsim.sandbox import Isolation, process; process._START = "
-        f"{PLAIN!r} + process._START; process.detect_isolation = lambda: Isolation.NONE; grading.grade({str(folder)!r}, "
+        "from collsim.teach.exercises import grading; from collsim.sandbox import Isolation, sandbox_launcher as p; p._START = "
+        f"{PLAIN!r} + p._START; p.detect_isolation = lambda: Isolation.NONE; grading.grade({str(folder)!r}, "
         f"out={str(out)!r}, allow_unsandboxed=True)"
     )
     assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL

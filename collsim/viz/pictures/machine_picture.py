@@ -91,6 +91,17 @@ def choose_language(language: str) -> str:
     return language
 
 
+def write_label(language: str, key: str, **values: object) -> str:
+    """A text of the catalog of pictures in a language, in English where no font has its characters.
+
+    Args:
+        language: `en` or `zh`.
+        key: Of the text.
+        values: What stands in its braces.
+    """
+    return translate(choose_language(language), "pictures", key, **values)
+
+
 def write_machine_picture(trace: Trace, path: Path, language: str = "en", dpi: int = 144) -> None:
     """Write the picture as PNG or SVG by the path's suffix; text in an SVG stays text.
 

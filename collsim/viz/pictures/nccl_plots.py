@@ -15,8 +15,8 @@ from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
 from . import palette
-from .machine_picture import choose_language
-from .plots import _build_cell, _clean_axes, _format_tick, _get_axes, write_label
+from .machine_picture import choose_language, write_label
+from .plots import _build_cell, _clean_axes, _format_tick, _get_axes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,6 @@ from ...analysis.ranking import round_time, sort_table
 from ...analysis.run_facts import RunFacts
 from ...display.markup import bind_units
 from ...errors import CollsimError
-from ...locale import translate
 from ...units import format_bytes
 from ..layout.arrangement import lay_out
 from ..sentences import words
@@ -27,7 +26,7 @@ from ..timeline.rows import build_rows
 from . import palette
 from .figure import create_figure, show_in_notebook
 from .lines import PlotLine, draw_lines, name_ends
-from .machine_picture import choose_language, find_fonts
+from .machine_picture import find_fonts, write_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -500,17 +499,6 @@ def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     figure = show_in_notebook(create_figure(wide, tall, layout="constrained"), _DPI)
     created: Axes = show_in_notebook(figure.add_subplot(), _DPI)
     return created
-
-
-def write_label(language: str, key: str, **values: object) -> str:
-    """A text of the catalog of pictures in a language, in English where no font has its characters.
-
-    Args:
-        language: `en` or `zh`.
-        key: Of the text.
-        values: What stands in its braces.
-    """
-    return translate(choose_language(language), "pictures", key, **values)
 
 
 def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], language: str) -> Axes:

@@ -13,7 +13,8 @@ from ...files import replace_file
 from ...train.scaling_study import SCALING_KINDS
 from ...train.workload.step_graph import COMPUTE
 from . import palette
-from .plots import _clean_axes, _get_axes, _require_columns, write_label
+from .machine_picture import write_label
+from .plots import _clean_axes, _get_axes, _require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
