@@ -110,7 +110,7 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
     monkeypatch.setattr(results, "ON_THE_SPOT", 1.0)
     at = opened(explore, synthesize="1", **RUN)
     (job,) = slow._jobs.values()
-    assert job.key[0].endswith("synthesized.synthesize_for_run")
+    assert job.key[0].endswith("synthesis_result.synthesize_for_run")
     next(b for b in at.button if b.key.startswith("stop_")).click().run()
     assert job.is_stopped
     assert messages(at) == ["Stopped before it was done."]

@@ -83,7 +83,7 @@ def test_a_rank_that_hangs_is_ended_when_the_time_is_up(monkeypatch):
 
 def test_ranks_that_read_nothing_keep_nobody_waiting():
     """They are told more than a pipe holds; whoever tells them goes on, and the time limit counts."""
-    crew = launch.Crew(2, "process")
+    crew = launch.Crew(2, "rank_process")
     try:
         for process in crew.processes:
             process.send_signal(signal.SIGSTOP)
