@@ -69,7 +69,10 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "machine_facts._SERIES": ("vendor", "NVIDIA's list of CUDA GPUs; AMD's data sheets"),
     "machine_facts._BY_NVLINK": ("vendor", "the GPUs that NVLink generation came with (NVIDIA's NVLink page)"),
     "machine_facts._BY_PCIE": ("read off", "the newest card of GPUS with that slot; only where a name says nothing"),
-    "machine_facts._APU_LANES": ("vendor", "Framework Desktop (Ryzen AI Max): its slot (kyuz0/amd-strix-halo-vllm-toolboxes)"),
+    "machine_facts._APU_LANES": (
+        "vendor",
+        "Framework Desktop (Ryzen AI Max): its slot (kyuz0/amd-strix-halo-vllm-toolboxes)",
+    ),
     "machine_facts.GPUS": ("vendor", "data sheets of NVIDIA and AMD"),
     "tuner_graphs.XGMI_PER_LINK": ("read off", "RCCL's log, ROCm/rccl issue 1210"),
     "tuner_graphs._NIC_COUNTS": ("NCCL's own", f"{_NCCL} src/graph/topo.h: 12 GB/s for 100 Gbit/s"),
@@ -115,7 +118,10 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         "vendor",
         "GPUs of an HGX board; NCCL src/device/all_reduce.h: a round of NVLS has a chunk for each",
     ),
-    "algorithm_time._NEAR_TRAYS": ("read off", "8 GPUs on two trays as fast as on a board (OCI; NVIDIA/nccl issue 2140)"),
+    "algorithm_time._NEAR_TRAYS": (
+        "read off",
+        "8 GPUs on two trays as fast as on a board (OCI; NVIDIA/nccl issue 2140)",
+    ),
     "mpi._FULL_NODES": ("read off", "seven systems with full nodes"),
     "algorithm_time._PEERS": (
         "read off",
