@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, require_list
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count
-from .compute.compute_costs import Compute, find_gpu_speed
+from .compute.compute_costs import Compute, create_unknown_speed_error, find_gpu_speed
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
 from .parallel.combined_split import as_split
 from .parallel.sharded_units import LayerPartition, build_units
@@ -86,7 +86,7 @@ def get_memory_limit(request: StepRequest, memory: ByteSize | None) -> float:
         return float(parse_bytes(memory, "memory"))
     fast = find_gpu_speed(request.topology, request.dtype, request.compute)
     if fast is None:
-        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
+        raise create_unknown_speed_error(request.topology)
     return fast.capacity
 
 
@@ -152,7 +152,7 @@ def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> li
     """
     estimator = _create_estimator(request)
     if estimator is None:
-        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
+        raise create_unknown_speed_error(request.topology)
     return [_estimate(estimator, request, candidate) for candidate in listed]
 
 

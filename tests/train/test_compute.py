@@ -408,3 +408,16 @@ def test_with_less_power_the_clock_falls_by_the_third_root_and_memory_stays():
         assert less.get_flop_rate(kind, width) == pytest.approx(usual.get_flop_rate(kind, width) / 2)
     assert less.estimate_seconds(0, 1e9, 0) == usual.estimate_seconds(0, 1e9, 0)
     assert usual.with_power_limit(1400, 700) == usual
+
+
+@pytest.mark.parametrize(
+    ("gpu", "known"), [("T4", "T4"), ("RTX 5090", "RTX 5090"), ("A6000", "RTX A6000"), ("MI300", "MI300X")]
+)
+def test_another_gpu_of_a_machine_computes_at_its_own_speed(gpu, known):
+    step = cs.training_step(RESNET, cs.machine("pcie-8gpu", gpu=gpu), parallel=cs.ddp(), micro_batch=8)
+    assert step.costs.speed == get_gpu_speed(known)
+
+
+def test_a_gpu_without_a_speed_is_named_with_those_that_have_one():
+    with pytest.raises(cs.CollsimError, match=r"how fast GB10 computes is not in the catalogue \(.*A100"):
+        cs.training_step(RESNET, cs.machine("pcie-8gpu", gpu="GB10"), parallel=cs.ddp(), micro_batch=8)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
+from ...topology.parts.gpus import find_gpu_name
 from ...units import Duration, parse_time
 from ..workload.model import Model
 from ..workload.step_graph import StepTask, TrainingStep
@@ -69,8 +70,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     modelled = _estimate_task_seconds(step, fast)
     if measured is None or isinstance(measured, GpuSpeed):
         if fast is None:
-            message = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
-            raise CollsimError(message, name=topology.name)
+            raise create_unknown_speed_error(topology)
         # Equal ones share one tuple of work.
         boxes = {id(task.layer_work): task.layer_work for task in step.tasks}.values()
         waited = any(work.wait_count for box in boxes for work in box)
@@ -94,6 +94,26 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     return ComputeCosts(_apply_layer_times(step, modelled, fast, layer_times), fast, "seconds of layers, as measured")
 
 
+def create_unknown_speed_error(topology: Topology) -> CollsimError:
+    """Say why nothing is known of how fast the GPUs of a machine compute, and what to give instead.
+
+    Args:
+        topology: The machine.
+
+    Returns:
+        The error to raise.
+    """
+    gpu = str(getattr(topology.facts.machine, "gpu", ""))
+    if gpu:
+        message = (
+            "how fast {gpu} computes is not in the catalogue ({known}); give compute='A100' for the speed of another, "
+            "or measured seconds: '97ms'"
+        )
+        return CollsimError(message, gpu=gpu, known=", ".join(list_gpus()))
+    message = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
+    return CollsimError(message, name=topology.name)
+
+
 def find_gpu_speed(
     topology: Topology, dtype: str, compute: Compute = None, *, is_alone: bool = False
 ) -> GpuSpeed | None:
@@ -113,7 +133,9 @@ def find_gpu_speed(
     name = str(getattr(topology.facts.machine, "gpu", ""))
     if isinstance(compute, str) and compute in list_gpus():
         name = compute
-    if name not in list_gpus():
+    if name and name not in list_gpus():  # machines have the names of `topology.parts.gpus`: A6000, MI300
+        name = next((known for known in list_gpus() if find_gpu_name(known) == name), "")
+    if not name:
         return None
     if is_alone and has_measured_operations(name):
         return get_eager_speed(name, dtype)
