@@ -85,6 +85,19 @@ def _find_p2p_refused(evidence: Evidence) -> tuple[Fact, ...]:
     return (*refused[:2], *_select_transport(evidence, "SHM"))
 
 
+def _find_unused_nvlink(evidence: Evidence) -> tuple[Fact, ...]:
+    """Host memory between GPUs that have NVLink, where no line says why."""
+    staged = _select_transport(evidence, "SHM")
+    if not staged or _find_p2p_disabled(evidence) or _find_p2p_refused(evidence):
+        return ()
+    rows = [fact for fact, (_, links) in evidence.select_values("topology.row", tuple) if links]
+    active = [fact for fact, gpu in evidence.select_values("nvlink.links", GpuLinks) if gpu.active]
+    wired = (*rows[:1], *active[:1])
+    if not wired:
+        return ()
+    return (*staged[:1], *wired)
+
+
 def _find_sockets(evidence: Evidence) -> tuple[Fact, ...]:
     used = (*evidence.select("nccl.network", "Socket")[:1], *_select_transport(evidence, "NET/Socket")[:1])
     if not used or not _is_multi_node(evidence):
@@ -391,6 +404,13 @@ CAUSES = (
         lambda e: _select_transport(e, "P2P"),
         "p2p_off",
         "github.com/NVIDIA/nccl/issues/1130",
+    ),
+    CauseRule(
+        "nvlink_unused",
+        _find_unused_nvlink,
+        lambda e: _select_transport(e, "P2P"),
+        "p2p_off",
+        "github.com/NVIDIA/nccl-tests/issues/228",
     ),
     CauseRule("sockets", _find_sockets, _find_rdma, "tcp", "github.com/areal-project/AReaL/issues/639"),
     CauseRule(

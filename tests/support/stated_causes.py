@@ -58,6 +58,7 @@ STATED = {
     "mixed_cards": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Detected mixed local Net device counts (min 4 max 8). Set NCCL_IGNORE_NET_MISMATCH=1"],
     "p2p_disabled": [log("NCCL_P2P_DISABLE set by environment to 1.", VIA_SHM)],
     "p2p_refused": [log(VIA_SHM), " \tGPU0\tGPU1\n GPU0\tX\tCNS\n GPU1\tCNS\tX"],
+    "nvlink_unused": [log(VIA_SHM), "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV12\t X "],
     "sockets": [log("NET/IB : No device found.", "Using network Socket", nodes=2, hosts=("n1", "n2"), ranks=16)],
     "split_domain": [
         log("MNNVL busId 0x1 fabric UUID a.b cliqueId 0x1 state 3 healthMask 0x0", "MNNVL busId 0x1 fabric UUID a.b cliqueId 0x2 state 3 healthMask 0x0", nodes=2)
