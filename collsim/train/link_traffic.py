@@ -114,8 +114,9 @@ class _LinkByteCounter:
 
     def count_member_bytes(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
         """(place in the group, kind of link, bytes)."""
-        first = group[0] // self.ranks_per_node * self.ranks_per_node
-        key = tuple(rank - first for rank in group), task.kind, task.nbytes, task.algorithm, task.options
+        numbers = self.network.numbers_by_node[list(group)]
+        first = numbers[0] // self.ranks_per_node * self.ranks_per_node
+        key = tuple((numbers - first).tolist()), task.kind, task.nbytes, task.algorithm, task.options
         if key not in self.counted:
             self.counted[key] = self._count_member_bytes(group, task)
         return self.counted[key]

@@ -110,5 +110,5 @@ def sort_ranks_by_node(machine: Topology) -> Topology:
     router = machine.router
     orders = None
     if isinstance(router, ClusterRouter):
-        orders = order_rings(router.machine, router.nodes, router)
+        orders = order_rings(router.machine, machine.facts.nodes, router)
     return replace(machine, endpoint_device=np.sort(machine.endpoint_device[: machine.ranks]), orders=orders)

@@ -120,7 +120,8 @@ def machine(
             `"tcp-1"` to `"tcp-400"`, `"efa-100"` to `"efa-400"` (Gbit/s), or `"slingshot"`. Where the
             machine has no cards of that kind it is one card a node; the name then contains `nics=1`.
         placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r]
-            would by default. With any but `"node"` rings go in rank order, as MPI's do.
+            would by default. With any but `"node"` simulated rings go in rank order, as MPI's do; predictions of NCCL
+            and steps of training order them by node, as NCCL does.
         rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).
         gpu: another GPU than the machine's own, by name: `"H200"`.
         pcie: another generation of its PCIe slots.

@@ -1,14 +1,16 @@
 """What a collective of a step is and how long it takes by itself: as NCCL runs it, or on the links of the network.
 
 On a machine where all nodes of a group contribute equally many GPUs, the time is that of `nccl.predict`, and the
-schedule that of the algorithm that NCCL chooses. Elsewhere, for collectives that NCCL does not have (scatter, gather),
-and where an algorithm is named, it is the time of the event engine for that schedule (a ring by default).
+schedule that of the algorithm that NCCL chooses, whatever the placement of ranks: NCCL orders its rings and trees by
+node. Elsewhere, for collectives that NCCL does not have (scatter, gather), and where an algorithm is named, it is the
+time of the event engine for that schedule (a ring by default).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -18,6 +20,7 @@ from ...errors import CollsimError, require_word
 from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts
 from ...nccl.algorithm_choices import grow_facts
+from ...nccl.machine.nccl_routes import sort_ranks_by_node
 from ...nccl.model.calibration_knobs import get_link_parameters
 from ...nccl.predicted_schedule import SLOT, build_schedule
 from ...registry import algorithms, schedule
@@ -29,6 +32,7 @@ from ...topology.machines import order_rings
 from .step_graph import Ranks, StepTask, TrainingStep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Longs: TypeAlias = npt.NDArray[np.int64]
 CollectiveSource: TypeAlias = Literal["nccl", "links"]
 LIBRARIES: tuple[CollectiveSource, ...] = get_args(CollectiveSource)
 #: Algorithms where links are simulated and none is named: rings; for one root a chain in pieces of NCCL's slot (its
@@ -51,6 +55,8 @@ _NCCL_COLLECTIVES = {
     "sendrecv": "sendrecv",
     "send": "sendrecv",
 }
+#: Kinds whose ranks keep their numbers with NCCL, because a call names who sends to whom.
+_POINT_TO_POINT = ("alltoall", "sendrecv", "send")
 #: Kinds that run as a chain, and the most pieces that their data is cut into.
 _CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
 
@@ -113,8 +119,19 @@ class CollectiveModel:
             return False
         if self.algorithm and task.kind == "allreduce":
             return False
-        has_whole_nodes = self.topology.facts.placement == "node"
-        return has_whole_nodes and len(set(self.count_ranks_per_node(group))) == 1
+        if task.kind == "sendrecv" and len(group) > 2 and self.topology.facts.placement == "by hand":
+            return False  # which of its pairs cross nodes depends on each rank, and the counts do not say it
+        return len(set(self.count_ranks_per_node(group))) == 1
+
+    @cached_property
+    def numbers_by_node(self) -> Longs:
+        """(ranks,) number that each rank has where ranks are numbered node by node, as NCCL numbers them."""
+        topology = self.topology
+        if topology.facts.placement == "node":
+            return np.arange(topology.ranks)
+        numbers = np.empty(topology.ranks, np.int64)
+        numbers[np.argsort(topology.endpoint_device[: topology.ranks])] = np.arange(topology.ranks)
+        return numbers
 
     def count_ranks_per_node(self, group: Ranks) -> tuple[int, ...]:
         """Count the ranks of a group on each of its nodes.
@@ -127,7 +144,7 @@ class CollectiveModel:
         """
         if group not in self._node_counts:
             ranks_per_node = self.topology.ranks // self.topology.facts.nodes
-            counts = np.bincount(np.array(group) // ranks_per_node)
+            counts = np.bincount(self.numbers_by_node[list(group)] // ranks_per_node)
             self._node_counts[group] = tuple(int(count) for count in counts[counts > 0])
         return self._node_counts[group]
 
@@ -263,14 +280,14 @@ class CollectiveModel:
         if count == topology.facts.nodes:
             return topology
         if count not in self._fewer_nodes:
-            ranks = count * topology.ranks // topology.facts.nodes
+            ranks = np.flatnonzero(self.numbers_by_node < count * topology.ranks // topology.facts.nodes)
             orders, router = None, topology.router
-            if isinstance(router, ClusterRouter):
+            if isinstance(router, ClusterRouter) and topology.facts.placement == "node":
                 orders = order_rings(router.machine, count, router)
             facts = replace(topology.facts, nodes=count, assumptions=())
-            endpoint_device = topology.endpoint_device[:ranks]
+            endpoint_device = topology.endpoint_device[ranks]
             self._fewer_nodes[count] = replace(
-                topology, ranks=ranks, endpoint_device=endpoint_device, orders=orders, facts=facts
+                topology, ranks=len(ranks), endpoint_device=endpoint_device, orders=orders, facts=facts
             )
         return self._fewer_nodes[count]
 
@@ -295,7 +312,7 @@ class CollectiveModel:
         key: Hashable
         if self.is_predicted(group, task):
             placement = ("nodes", *self.count_ranks_per_node(group))
-            key = placement, task.kind, task.nbytes, task.algorithm, task.options
+            key = placement, self._order_by_node(group, task), task.kind, task.nbytes, task.algorithm, task.options
         else:
             # only chains are cut into pieces by their size; other schedules are the same for all sizes
             size = 0
@@ -306,14 +323,26 @@ class CollectiveModel:
             self._schedules[key] = self._build_schedule(group, task)
         return self._schedules[key]
 
+    def _order_by_node(self, group: Ranks, task: StepTask) -> tuple[int, ...] | None:
+        """The members of a group in the order in which NCCL numbers them; None where they keep their numbers."""
+        if self.topology.facts.placement == "node" or task.kind in _POINT_TO_POINT:
+            return None
+        return tuple(np.argsort(self.numbers_by_node[list(group)]).tolist())
+
     def _build_schedule(self, group: Ranks, task: StepTask) -> Schedule:
         if self.is_predicted(group, task):
             if task.kind == "send":
                 return schedule(_DEFAULT_ALGORITHMS["send"], ranks=2)
+            order = self._order_by_node(group, task)
             topology = self.topology
             if len(group) < topology.ranks:
-                topology = restrict_ranks(topology, group)
-            return build_schedule(self.predict(group, task), topology)
+                topology = restrict_ranks(topology, tuple(group[member] for member in order or range(len(group))))
+            elif order is not None:
+                topology = sort_ranks_by_node(topology)
+            transfers = build_schedule(self.predict(group, task), topology)
+            if order is not None:
+                transfers = _move_ranks(transfers, order)
+            return transfers
         name = task.algorithm or _DEFAULT_ALGORITHMS[task.kind]
         if self.algorithm and not task.algorithm and task.kind == "allreduce":
             name = self.algorithm
@@ -329,3 +358,10 @@ class CollectiveModel:
 def restrict_ranks(topology: Topology, group: Ranks) -> Topology:
     """The `topology` with the ranks of `group` only, in the group's order."""
     return replace(topology, ranks=len(group), endpoint_device=topology.endpoint_device[list(group)], orders=None)
+
+
+def _move_ranks(transfers: Schedule, order: tuple[int, ...]) -> Schedule:
+    """The schedule with its rank r on rank `order[r]`; helpers stay, and chunks keep their numbers."""
+    endpoints = np.array([*order, *range(transfers.ranks, transfers.endpoints)], np.int32)
+    steps = tuple(replace(step, src=endpoints[step.src], dst=endpoints[step.dst]) for step in transfers.patterns)
+    return replace(transfers, patterns=steps, root=order[transfers.root])
