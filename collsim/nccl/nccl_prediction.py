@@ -415,6 +415,8 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     if parse_flag("NCCL_NVLS_ENABLE", settings["NCCL_NVLS_ENABLE"], has_auto=True) is False:
         comm = replace(comm, nvls=None)
     choice = _choose(collective, comm, size, algorithms, protocols)
+    if choice is not None:
+        notes += _note_last_resort(comm, choice)
     if choice is not None and most_channels is not None and choice.algorithm in c.IN_NVSWITCH:
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
@@ -483,6 +485,20 @@ def _note_fabric(machine: Topology, fabric: FabricCost) -> tuple[str, ...]:
             "the spines"
         )
     return tuple(notes)
+
+
+def _note_last_resort(comm: Communicator, choice: TunerChoice) -> tuple[str, ...]:
+    """That the tuner's time rests on no link, where NCCL's search found nothing (search.cc, "falling back to simple
+    order"). From Blackwell on no channel is slower than 18 GB/s in a node, more than AMD's sockets have by NCCL's count
+    (16): logs of two RTX 5090 on an EPYC have this line (NVIDIA/nccl-tests issue 287)."""
+    graph = comm.get_graph(choice.algorithm)
+    if graph is None or graph.bw_intra > c.LAST_RESORT:
+        return ()
+    slowest = c.get_speeds(comm.cc, comm.nodes)[-1]
+    return (
+        f"NCCL's search finds no path that carries its slowest channel ({slowest:g} GB/s) and falls back to "
+        f"{c.LAST_RESORT:g} GB/s, so the time of its tuner is no estimate of this machine",
+    )
 
 
 def _note_guessed_gpu(facts: Facts) -> tuple[str, ...]:

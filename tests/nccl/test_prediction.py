@@ -336,3 +336,23 @@ def test_a_prediction_says_what_it_is_in_a_line_and_can_be_in_a_set():
 def test_one_size_is_a_size_and_not_its_letters():
     choices = predict_choices("allreduce", cs.machine("dgx-a100", nodes=2), "64MiB", nodes=[2])
     assert list(choices["nbytes"]) == [64 * 2**20]
+
+
+@pytest.mark.parametrize(
+    ("machine", "settings", "slowest"),
+    [
+        (cs.machine("rtx4090-8gpu", gpu="RTX 5090", pcie=5), {}, "18"),
+        (cs.machine("pcie-8gpu-single-root"), {"NCCL_P2P_DISABLE": 1}, "3"),
+    ],
+    ids=["sockets of 16 GB/s", "eight hops over one uplink"],
+)
+def test_where_the_search_of_nccl_falls_back_the_tuner_has_no_estimate_of_the_machine(machine, settings, slowest):
+    """search.cc sets 0.1 GB/s there: NVIDIA/nccl-tests issue 287 has the line "falling back to simple order" of two RTX
+    5090 on an EPYC. The tuner's time is NCCL's own all the same: 2(n-1)/n * bytes at 0.1 GB/s."""
+    prediction = predict("allreduce", machine, GIB, **settings)
+    assert prediction.tuner_time == pytest.approx(1.75 * GIB / 0.1e9, rel=0.01)
+    assert any(f"its slowest channel ({slowest} GB/s) and falls back to 0.1 GB/s" in n for n in prediction.notes)
+
+
+def test_where_the_search_finds_a_ring_nothing_is_said_of_a_fall_back():
+    assert not any("falls back" in n for n in predict("allreduce", cs.machine("pcie-8gpu"), GIB).notes)
