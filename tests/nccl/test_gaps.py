@@ -242,6 +242,16 @@ def test_large_calls_alone_do_not_name_a_protocol_of_small_ones():
     assert "ll" in {c.key for c in with_small.candidates}
 
 
+@pytest.mark.parametrize("slow_from", [2**20, 2**22])
+def test_a_hypothesis_that_the_largest_sizes_contradict_is_not_named(slow_from):
+    """LL, an older PCIe and host memory make calls of 1 GiB twice as long; these took three times as long."""
+    machine, sizes = cs.machine("pcie-8gpu", gpu="A100"), [2**k for k in range(20, 33)]
+    times = [cs.nccl.predict("allreduce", machine, n).time * (3 if n >= slow_from else 1) for n in sizes]
+    gap = explain_gap(create_run("allreduce", machine, sizes, times))
+    assert gap.verdict == "explained"
+    assert [c.key for c in list_hypotheses(gap)] == ["acs"]
+
+
 def test_a_lost_nvlink_is_named():
     """Azure/azhpc-diagnostics issue 73: the rate falls with the links that are left. Three of twelve here."""
     facts = cs.nccl.read_facts(cs.machine("dgx-a100"))

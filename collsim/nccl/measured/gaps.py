@@ -38,6 +38,11 @@ OUTSIDE = 1.0
 MAX_REMAINING_SHARE = 0.7
 #: and if it lies within the interval, or leaves next to nothing of a very large gap.
 NEGLIGIBLE_SHARE = 0.2
+#: and if at the largest sizes it leaves no more than this share of the gap there: a protocol, a link of half the rate
+#: or a missing route each have a factor of their own, and latency hides nothing of it;
+MAX_SHARE_AT_LARGEST = 1 / 3
+#: or no more than this distance: causes that owners confirmed leave 0.16 (a100-2x1-nogdr) and 0.17 (v100-8).
+MAX_DISTANCE_AT_LARGEST = 0.2
 #: Hypotheses within so many half-widths of the best explain as well: half of the systems left out are off by no more,
 #: where four in five are off by one (`model/interval_widths.json`, quantiles 0.5 and 0.8).
 TIE_MARGIN = 0.44
@@ -257,7 +262,8 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     stated = [c for c in slower if c.key in run.confirmed]
     if stated and ratio < 1 and distance >= NO_GAP:
         return Gap(distance, far, ratio, tuple(tried), stated[0], tuple(stated[1:]), "explained", is_stated=True)
-    named = _select_explanations(tried, widths)
+    fitting = [c for c in tried if _fits_largest_sizes(np.array(c.predicted), plain, run)]
+    named = _select_explanations(fitting, widths)
     verdict = _decide_verdict(distance, far, len(named))
     best = None
     rest: list[Candidate] = []
@@ -302,6 +308,19 @@ def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidat
     most = min(MAX_REMAINING_SHARE * widths, max(OUTSIDE, NEGLIGIBLE_SHARE * widths))
     named = [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + TIE_MARGIN)]
     return sorted(named, key=lambda c: c.key in SETTINGS)
+
+
+def _fits_largest_sizes(seconds: Floats, plain: Floats, run: MeasuredRun) -> bool:
+    """Whether a hypothesis is near the times of the largest class of sizes (docs/accuracy.md) that has two or more: as
+    near as a cause that owners confirmed, or much nearer than the plain prediction. True where no class has two."""
+    sizes = np.array(run.nbytes)
+    in_classes = ((sizes >= low) & (sizes < high) for _, low, high in BANDS)
+    largest = next((in_class for in_class in in_classes if np.count_nonzero(in_class) > 1), None)
+    if largest is None:
+        return True
+    gap = float(np.mean(_compute_log_errors(plain, run)[largest]))
+    left = float(np.mean(_compute_log_errors(seconds, run)[largest]))
+    return left <= max(MAX_DISTANCE_AT_LARGEST, MAX_SHARE_AT_LARGEST * gap)
 
 
 def _decide_verdict(distance: float, widths: float, named: int) -> Verdict:
