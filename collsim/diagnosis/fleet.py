@@ -287,7 +287,8 @@ def compare_nodes(folder: str | Path, anonymize: bool = False) -> FleetDiagnosis
         ('n3',)
     """
     texts = read_fleet(Path(folder))
-    if len(texts.nodes) < FEWEST_NODES and not _list_pairs(texts):
+    pairs = _list_pairs(texts)
+    if len(texts.nodes) < FEWEST_NODES and not pairs:
         raise CollsimError(
             "{folder}: files of {count} nodes; at least {fewest} are compared. Give each node a subfolder of its own",
             folder=Path(folder).name,
@@ -299,7 +300,6 @@ def compare_nodes(folder: str | Path, anonymize: bool = False) -> FleetDiagnosis
         node: {(each.quantity, each.part): each for each in (*list_readings(read), *_read_tables(read))}
         for node, read in evidence.items()
     }
-    pairs = _list_pairs(texts)
     slow_nodes, slow_pairs = _find_slow_pairs(pairs)
     odd = (*find_odd_readings(readings), *slow_nodes)
     causes = _find_node_causes(evidence)

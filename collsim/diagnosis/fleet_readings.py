@@ -67,15 +67,9 @@ class NodeReading:
 
     Examples:
         >>> import collsim as cs
-        >>> from pathlib import Path
-        >>> for node, driver in [("n1", "570.133"), ("n2", "570.133"), ("n3", "535.54")]:
-        ...     Path("fleet", node).mkdir(parents=True, exist_ok=True)
-        ...     _ = Path("fleet", node, "smi.txt").write_text(
-        ...         f"| NVIDIA-SMI 570.1 Driver Version: {driver} CUDA Version: 12.8 |"
-        ...     )
-        >>> reading = cs.diagnosis.compare_nodes("fleet").odd[0].reading
-        >>> reading.quantity, reading.value, reading.fact.line
-        ('driver', '535.54', 1)
+        >>> reading = cs.diagnosis.NodeReading("port_gbits", "mlx5_0", 200.0, None, limit=400.0)
+        >>> reading.part, reading.value
+        ('mlx5_0', 200.0)
     """
 
     quantity: Quantity
@@ -97,15 +91,10 @@ class OddReading:
 
     Examples:
         >>> import collsim as cs
-        >>> from pathlib import Path
-        >>> for node, driver in [("n1", "570.133"), ("n2", "570.133"), ("n3", "535.54")]:
-        ...     Path("fleet", node).mkdir(parents=True, exist_ok=True)
-        ...     _ = Path("fleet", node, "smi.txt").write_text(
-        ...         f"| NVIDIA-SMI 570.1 Driver Version: {driver} CUDA Version: 12.8 |"
-        ...     )
-        >>> odd = cs.diagnosis.compare_nodes("fleet").odd[0]
-        >>> odd.node, odd.reading.value, odd.usual
-        ('n3', '535.54', '570.133')
+        >>> reading = cs.diagnosis.NodeReading("port_gbits", "mlx5_0", 200.0, None)
+        >>> odd = cs.diagnosis.OddReading("n3", reading, 400.0, 8)
+        >>> odd.node, odd.ratio
+        ('n3', 0.5)
     """
 
     node: str

@@ -310,12 +310,16 @@ def _select_explanations(tried: list[Candidate], widths: float) -> list[Candidat
     return sorted(named, key=lambda c: c.key in SETTINGS)
 
 
+def _list_size_classes(run: MeasuredRun) -> list[npt.NDArray[np.bool_]]:
+    """Which sizes of a run are in each class of docs/accuracy.md, in the order of `BANDS`."""
+    sizes = np.array(run.nbytes)
+    return [(sizes >= low) & (sizes < high) for _, low, high in BANDS]
+
+
 def _fits_largest_sizes(seconds: Floats, plain: Floats, run: MeasuredRun) -> bool:
     """Whether a hypothesis is near the times of the largest class of sizes (docs/accuracy.md) that has two or more: as
     near as a cause that owners confirmed, or much nearer than the plain prediction. True where no class has two."""
-    sizes = np.array(run.nbytes)
-    in_classes = ((sizes >= low) & (sizes < high) for _, low, high in BANDS)
-    largest = next((in_class for in_class in in_classes if np.count_nonzero(in_class) > 1), None)
+    largest = next((in_class for in_class in _list_size_classes(run) if np.count_nonzero(in_class) > 1), None)
     if largest is None:
         return True
     gap = float(np.mean(_compute_log_errors(plain, run)[largest]))
@@ -351,8 +355,7 @@ def _measure_farthest_class(half_widths: Floats, run: MeasuredRun) -> float:
     """Root mean square over the sizes of the class (docs/accuracy.md) that is farthest off: latency is no witness of a
     slow link, nor is bandwidth of a slow start. A class of a single size is no witness either, unless there is no
     other."""
-    sizes = np.array(run.nbytes)
-    classes = [half_widths[(sizes >= low) & (sizes < high)] for _, low, high in BANDS]
+    classes = [half_widths[in_class] for in_class in _list_size_classes(run)]
     witnesses = [widths for widths in classes if len(widths) > 1] or [half_widths]
     return max(float(np.sqrt(np.mean(widths**2))) for widths in witnesses)
 
