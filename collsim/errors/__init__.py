@@ -12,6 +12,8 @@ from numbers import Number
 from pathlib import Path
 from typing import Any
 
+from ..synonyms import find_synonyms, rank_name, simplify_word
+
 #: Characters of names, values and lists in a message, names in a list, and names that are compared to find the one
 #: that was meant: whatever is passed, an error stays readable and quick.
 _LONGEST_NAME = 200
@@ -357,6 +359,19 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
     return f"{text[:longest]}…"
 
 
+#: A name that a library does not have, though articles print it -> what there is in its place.
+_ABSENT = {
+    "bool": Sentence("NCCL has no boolean type; send uint8 and reduce it with max (any) or min (all)"),
+    "reduce_grad": Sentence(
+        "torch.distributed has no reduce_grad; DDP averages the gradients in backward(), or call all_reduce"
+    ),
+    "barrier": Sentence("a barrier moves no data, so it has no schedule; rank programs (cs.program) run dist.barrier"),
+    "fpga": Sentence(
+        "there is no machine with FPGAs; describe yours in YAML or as a networkx graph (cs.Topology.from_networkx)"
+    ),
+}
+
+
 def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentence:
     """Say that a name is unknown, with the nearest known ones.
 
@@ -380,6 +395,8 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
     else:
         text = str(format_value(name))
     if len(text) <= _LONGEST_NAME:  # a search for names near a longer one, of a damaged file, would take its square
+        if reason := _ABSENT.get(simplify_word(text)):
+            return Sentence("unknown {what} {name}: {reason}", **values, reason=reason)
         close = _find_close_names(text, names)
         if close:
             close_names = join_words(map(repr, close), "{first} or {then}")
@@ -390,14 +407,12 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
 def _find_close_names(name: str, names: list[str]) -> list[str]:
     from difflib import get_close_matches  # only mistakes need it
 
-    from ..synonyms import find_synonyms
-
     if synonyms := find_synonyms(name, names):
         return synonyms
     word, short = name.lower(), [known for known in names[:_MOST_COMPARED] if len(known) <= _LONGEST_NAME]
-    close = get_close_matches(name, short, n=3, cutoff=0.6)
+    close = get_close_matches(name, short, n=3, cutoff=0.6) or get_close_matches(word, short, n=3, cutoff=0.6)
     if len(word) > 2:
-        close += [known for known in short if word in known.lower() and known not in close][:5]
+        close += sorted((known for known in short if word in known.lower() and known not in close), key=rank_name)[:5]
     return close
 
 

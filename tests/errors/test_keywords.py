@@ -5,6 +5,8 @@ import inspect
 import pytest
 
 import collsim as cs
+from collsim.collective import get_collective
+from collsim.dtypes import find_itemsize, list_dtypes
 from collsim.errors.keywords import check_keywords
 from collsim.sweep import close_gap
 from collsim.synonyms import SYNONYMS, find_synonyms
@@ -106,3 +108,71 @@ def test_a_checked_function_is_what_it_was():
         add()
     with pytest.raises(cs.CollsimError, match="unknown keyword of add 'd'; known: a, b, c"):
         add(1, d=1)
+
+
+@pytest.mark.parametrize(
+    ("word", "likeliest"),
+    [
+        ("ring_allreduce", "allreduce_ring"),
+        ("Ring-Allreduce", "allreduce_ring"),
+        ("all_reduce_ring", "allreduce_ring"),
+        ("tree_allreduce", "allreduce_tree"),
+        ("Scatter-Reduce", "reduce_scatter_ring"),
+        ("PS", "allreduce_parameter_server"),
+        ("BS", "allreduce_parameter_server"),
+        ("参数服务器", "allreduce_parameter_server"),
+        ("双二叉树", "allreduce_double_binary_tree"),
+        ("环形全归约", "allreduce_ring"),
+        ("ring", "allreduce_ring"),
+        ("nvls", "allreduce_nvls"),
+    ],
+)
+def test_an_algorithm_by_the_words_of_an_article_is_found(word, likeliest):
+    with pytest.raises(cs.CollsimError, match=f"did you mean '{likeliest}'"):
+        cs.schedule(word, 8)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("scatter-reduce", "reduce_scatter"),
+        ("ncclAllReduce", "allreduce"),
+        ("MPI_Alltoall", "alltoall"),
+        ("dist.all_gather_into_tensor", "allgather"),
+        ("torch.distributed.reduce_scatter_tensor", "reduce_scatter"),
+        ("ncclBcast", "broadcast"),
+        ("ncclSend", "sendrecv"),
+    ],
+)
+def test_a_collective_by_the_name_of_a_library_is_found(word, meant):
+    with pytest.raises(cs.CollsimError, match=f"did you mean '{meant}'"):
+        get_collective(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("ncclFloat16", "float16"),
+        ("half", "float16"),
+        ("torch.bfloat16", "bfloat16"),
+        ("ncclInt8", "int8"),
+        ("MPI_DOUBLE", "float64"),
+        ("long", "int64"),
+    ],
+)
+def test_an_element_type_by_the_name_of_a_library_is_found(word, meant):
+    with pytest.raises(cs.CollsimError, match=f"did you mean '{meant}'"):
+        find_itemsize(word)
+
+
+@pytest.mark.parametrize("word", ["ncclBool", "bool", "torch.bool", "dist.reduce_grad"])
+def test_what_no_library_has_is_said_to_be_absent(word):
+    with pytest.raises(cs.CollsimError) as caught:
+        find_itemsize(word)
+    assert " has no " in str(caught.value)
+    assert "没有" in caught.value.text("zh")
+
+
+def test_no_name_that_there_is_means_another():
+    known = [*cs.algorithms(), *cs.collectives(), *list_dtypes()]
+    assert [name for name in known if find_synonyms(name.upper(), known)[:1] != [name]] == []
