@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .evidence_pieces import Evidence, Fact
-from .tool_readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
+from .readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
 
 Find = Callable[[Evidence], tuple[Fact, ...]]
 #: The first CUDA whose drivers have multicast (src/transport/nvls.cc, cuMulticastCreate), and the first kernel with

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..io.nccl.nccl_log_facts import LoggedChoice
 from ..locale import translate
 from ..nccl.nccl_prediction import Prediction
 from .evidence_pieces import Evidence, Fact
-from .log_reader import LoggedChoice
 
 #: Words of NCCL's log for what connects GPUs of a node, and for networks.
 _IN_NODE = {

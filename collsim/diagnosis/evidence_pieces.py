@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from ..errors import CollsimError
 from ..files import read_text
-from .log_reader import read_log_facts
-from .tool_readers import TOOL_READERS
+from ..io.nccl.nccl_log_facts import Stated, read_log_facts
+from .readers import TOOL_READERS
 
 Value = TypeVar("Value")
 #: Characters of a line that are looked at, and that are quoted.
@@ -138,9 +138,10 @@ def read_evidence(pieces: Sequence[str | Path] | Mapping[str, str]) -> Evidence:
         tools = []
         lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
         # A line of NCCL's log is none of a tool's, and logs are long.
-        others = ["" if " NCCL " in line else line for line in lines]
+        numbers = [number for number, line in enumerate(lines, 1) if " NCCL " not in line]
+        others = [lines[number - 1] for number in numbers]
         stated_by = {"NCCL log": read_log_facts(lines)}
-        stated_by |= {tool: reader(others) for tool, reader in TOOL_READERS.items()}
+        stated_by |= {tool: _renumber(reader(others), numbers) for tool, reader in TOOL_READERS.items()}
         for tool, statements in stated_by.items():
             stated = list(_build_facts(name, lines, statements))
             if stated:
@@ -151,7 +152,12 @@ def read_evidence(pieces: Sequence[str | Path] | Mapping[str, str]) -> Evidence:
     return Evidence(tuple(read), texts, tuple(facts))
 
 
-def _build_facts(name: str, lines: Sequence[str], stated: Iterable[tuple[int, str, object]]) -> Iterator[Fact]:
+def _renumber(stated: Iterable[Stated], numbers: Sequence[int]) -> Iterator[Stated]:
+    """Statements of some of the lines with the numbers that these have in the whole."""
+    return ((numbers[number - 1], kind, value) for number, kind, value in stated)
+
+
+def _build_facts(name: str, lines: Sequence[str], stated: Iterable[Stated]) -> Iterator[Fact]:
     counts: dict[str, int] = {}
     for number, kind, value in stated:
         counts[kind] = counts.get(kind, 0) + 1

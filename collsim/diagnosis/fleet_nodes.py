@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..errors import CollsimError
 from ..files import list_files, read_text
+from ..io.nccl.nccl_log_facts import find_host
 from .job import list_tested_hosts
-from .log_reader import find_host
 
 #: Fewer nodes have no usual state from which one could differ.
 FEWEST_NODES = 3

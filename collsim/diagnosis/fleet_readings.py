@@ -13,7 +13,7 @@ from statistics import median
 from typing import Literal
 
 from .evidence_pieces import Evidence, Fact
-from .tool_readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
+from .readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
 
 #: A measured rate is odd below the median by this share, or by this many standard deviations where that is more: the
 #: deviation is 1.4826 times the median distance from the median, as for normal noise, and 4 of them leave one false

@@ -17,7 +17,7 @@ from ..nccl.nccl_prediction import Prediction
 from ..topology import Topology, parse_topology_text
 from ..topology.machines import machine as build_machine
 from .evidence_pieces import Evidence
-from .tool_readers import CardPort, CardTest, GpuLinks
+from .readers import CardPort, CardTest, GpuLinks
 
 _RACK = "gb200-nvl72"
 #: Names of GPUs, and the machine of the catalogue that such GPUs mostly are in where only the name is known.

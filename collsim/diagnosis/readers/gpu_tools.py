@@ -1,0 +1,127 @@
+"""What tools of GPUs print: nvidia-smi's NVLinks, matrices and fabric, and names of GPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...io.nccl.nccl_log_facts import Stated
+
+
+@dataclass(frozen=True)
+class GpuLinks:
+    """NVLinks of a GPU: its number and name, how many are active, and how many it has."""
+
+    gpu: int
+    name: str
+    active: int
+    total: int
+
+
+def read_nvlink_status(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read `nvidia-smi nvlink -s`: links of each GPU, at the line of the first that is inactive.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    gpu, name, start, active, total, inactive = -1, "", 0, 0, 0, 0
+    for number, line in enumerate((*lines, "GPU -1: "), 1):
+        head = re.match(r"\s*GPU (-?\d{1,4}): ([^(]{0,80})", line)
+        if head is not None:
+            if total:
+                yield inactive or start, "nvlink.links", GpuLinks(gpu, name, active, total)
+            gpu, name, start, active, total, inactive = int(head[1]), head[2].strip(), number, 0, 0, 0
+        elif (link := re.match(r"\s*Link \d{1,3}: (<inactive>|[\d.]{1,12} GB/s)", line)) is not None:
+            total += 1
+            if link[1] == "<inactive>":
+                inactive = inactive or number
+            else:
+                active += 1
+
+
+def read_gpu_names(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read names of GPUs: `nvidia-smi -L` and `nvlink -s`, nccl-tests' list of devices, p2pBandwidthLatencyTest.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    forms = (
+        re.compile(r"^\s*GPU \d{1,4}: ([^(]{3,80}?) \(UUID"),
+        re.compile(r"#\s+Rank\s+\d{1,7} .{0,120}device\s+\d{1,4} \[[^\]]{1,40}\] (.{3,80})$"),
+        re.compile(r"^Device: \d{1,4}, ([^,]{3,80}), pciBusID"),
+    )
+    for number, line in enumerate(lines, 1):
+        for form in forms:
+            if (match := form.search(line)) is not None:
+                yield number, "gpu.name", match[1].strip()
+
+
+#: Words of `nvidia-smi topo -p2p`: chipset, GPU, topology not supported, disabled by the registry; OK and unknown.
+_REFUSED_PEERS = frozenset({"CNS", "GNS", "TNS", "DR"})
+
+_PEER_STATES = _REFUSED_PEERS | {"OK", "U"}
+
+
+def read_peer_status(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read `nvidia-smi topo -p2p`: whether the driver lets GPUs write to one another.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    for number, line in enumerate(lines, 1):
+        cells = line.split()
+        if len(cells) > 2 and re.fullmatch(r"GPU\d{1,3}", cells[0]) and set(cells[1:]) & _REFUSED_PEERS:
+            yield number, "gpu.peers_refused", next(cell for cell in cells if cell in _REFUSED_PEERS)
+
+
+def read_topology_words(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read `nvidia-smi topo -m`: the sum of the NVLinks of each GPU's row.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    for number, line in enumerate(lines, 1):
+        cells = line.split()
+        if set(cells) & _PEER_STATES:  # `topo -p2p` has the same rows
+            continue
+        if len(cells) > 1 and re.fullmatch(r"GPU\d{1,3}", cells[0]) and "X" in cells[1:]:
+            links = [int(cell[2:]) for cell in cells[1:] if re.fullmatch(r"NV\d{1,2}", cell)]
+            yield number, "topology.row", (int(cells[0][3:]), tuple(links))
+
+
+def read_fabric(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read the section Fabric of `nvidia-smi -q`: clique of an NVLink domain, and whether it is completed.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    is_fabric, cluster = False, ""
+    clique: tuple[int, str] | None = None
+    for number, line in enumerate((*lines, "$"), 1):
+        if re.match(r"^\s*Fabric\s*$", line) is not None:
+            is_fabric = True
+        elif is_fabric and (state := re.match(r"^\s+State\s+: (\w[\w ]{0,30})", line)) is not None:
+            yield number, "fabric.state", state[1].strip()
+        elif is_fabric and (match := re.match(r"^\s+CliqueId\s+: (\d{1,10})", line)) is not None:
+            clique = (number, match[1])
+        elif is_fabric and (match := re.match(r"^\s+ClusterUUID\s+: ([\da-f-]{8,60})", line)) is not None:
+            cluster = match[1]
+            if clique is not None:
+                yield clique[0], "fabric.clique", f"{cluster} {clique[1]}"
+                clique = None

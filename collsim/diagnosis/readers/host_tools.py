@@ -1,0 +1,146 @@
+"""What a host says of itself: driver and modules, PCIe links (pciutils, ls-caps.c), /dev/shm, bonds (Linux
+Documentation/networking/bonding.rst), virtualization, IOMMU and kernel messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...io.nccl.nccl_log_facts import Stated
+
+
+@dataclass(frozen=True)
+class PcieLink:
+    """A PCIe link as it is trained and as it could be: GT/s or generation, and lanes."""
+
+    device: str
+    speed: float
+    most_speed: float
+    lanes: int
+    most_lanes: int
+    is_busy: bool
+
+
+def read_driver(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read the driver's version, the CUDA that it supports, modules of the kernel and the kernel's version.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    is_listing = False
+    for number, line in enumerate(lines, 1):
+        if (
+            match := re.search(r"Driver Version: (\d[\d.]{1,20})\s+CUDA Version: (\d{1,2}\.\d{1,2})", line)
+        ) is not None:
+            yield number, "driver.version", match[1]
+            yield number, "driver.cuda", tuple(map(int, match[2].split(".")))
+        if re.match(r"^\$ ?(?:sudo )?lsmod", line) is not None:
+            is_listing = True
+            yield number, "module.listing", True
+        elif line.startswith("$"):
+            is_listing = False
+        elif is_listing and (module := re.match(r"^([\w-]{2,60})\s+\d{1,12}\s+\d{1,6}\b", line)) is not None:
+            yield number, "module.loaded", module[1].replace("-", "_")
+        if (kernel := re.match(r"^(\d)\.(\d{1,3})\.\d{1,4}[-.\w]{0,60}$", line)) is not None:
+            yield number, "kernel.version", (int(kernel[1]), int(kernel[2]))
+        if (module := re.search(r"NVRM version: NVIDIA UNIX (Open )?", line)) is not None:
+            yield number, "driver.is_open", module[1] is not None
+
+
+def read_pcie(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read `lspci -vv`: links as trained, and ACS of bridges; `nvidia-smi --query-gpu=pcie...` in CSV.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    device, is_bridge = "", False
+    capable: tuple[float, int] | None = None
+    columns: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if (head := re.match(r"^(?:[\da-f]{4}:)?([\da-f]{2}:[\da-f]{2}\.[0-7]) (.{0,80})", line)) is not None:
+            device, is_bridge, capable = head[1], "bridge" in head[2], None
+        elif (acs := re.search(r"ACSCtl:\s*(.{0,120})", line)) is not None:
+            if is_bridge or not device:
+                yield number, "pcie.acs", "ReqRedir+" in acs[1]
+        elif (cap := re.search(r"LnkCap:.{0,40}Speed ([\d.]{1,5})GT/s.{0,20}Width x(\d{1,2})", line)) is not None:
+            capable = (float(cap[1]), int(cap[2]))
+        elif (
+            sta := re.search(r"LnkSta:.{0,10}Speed ([\d.]{1,5})GT/s.{0,20}Width x(\d{1,2})", line)
+        ) is not None and capable:
+            yield number, "pcie.link", PcieLink(device, float(sta[1]), capable[0], int(sta[2]), capable[1], False)
+        elif line.lstrip().startswith("index,") and "pcie.link" in line:
+            columns = [column.split()[0].strip() for column in line.split(",") if column.strip()]
+        elif columns and line.count(",") == len(columns) - 1 and line.strip()[:1].isdigit():
+            yield from _read_gpu_row(number, dict(zip(columns, map(str.strip, line.split(",")), strict=True)))
+        elif columns:
+            columns = []
+
+
+def _read_gpu_row(number: int, row: dict[str, str]) -> Iterator[Stated]:
+    try:
+        speed, lanes = float(row["pcie.link.gen.current"]), int(row["pcie.link.width.current"])
+        most_speed, most_lanes = float(row.get("pcie.link.gen.max", "0")), int(row.get("pcie.link.width.max", "0"))
+    except (KeyError, ValueError):
+        return
+    is_busy = row.get("pstate", "") in ("P0", "P1", "P2")
+    yield number, "pcie.link", PcieLink(f"GPU {row.get('index', '')}", speed, most_speed, lanes, most_lanes, is_busy)
+
+
+def read_host(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read what a host says: /dev/shm, bonds, RDMA devices in a container, virtualization, IOMMU, NUMA balancing.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    is_bond = False
+    for number, line in enumerate(lines, 1):
+        if (
+            shm := re.match(r"^(?:shm|tmpfs|\S{1,40})\s+(\d[\d.]{0,8}[KMGT]?)\s.{0,60}\s/dev/shm\s*$", line)
+        ) is not None:
+            yield number, "host.shm_bytes", _parse_size(shm[1])
+        is_bond = is_bond or line.startswith("Bonding Mode:")
+        if line.startswith("Bonding Mode:"):
+            yield number, "bond.mode", line.partition(":")[2].strip()
+        if is_bond and (speed := re.match(r"^Speed: (\d{1,7}) Mbps", line)) is not None:
+            yield number, "bond.port_gbits", int(speed[1]) / 1000
+        if re.search(r"/dev/infiniband.{0,4}: No such file or directory", line) is not None:
+            yield number, "container.no_rdma_devices", True
+        for kind, value, form in _HOST_LINES:
+            if form.search(line) is not None:
+                yield number, kind, value
+
+
+_HOST_LINES: tuple[tuple[str, object, re.Pattern[str]], ...] = (
+    ("host.is_virtual", False, re.compile(r"^none\s*$")),
+    ("host.is_virtual", True, re.compile(r"^(?:kvm|vmware|microsoft|xen|amazon|google|qemu)\s*$")),
+    ("host.iommu_translates", True, re.compile(r"iommu: Default domain type: Translated|AMD-Vi: .{0,40}[Tt]ranslat")),
+    ("host.iommu_passes", True, re.compile(r"\biommu=(?:pt|off)\b|Default domain type: Passthrough")),
+    ("host.iommu_fault", True, re.compile(r"IO_PAGE_FAULT|DMAR: .{0,40}[Ff]ault")),
+    ("host.numa_balancing", 1, re.compile(r"kernel\.numa_balancing = 1\b")),
+    ("host.numa_balancing", 0, re.compile(r"kernel\.numa_balancing = 0\b")),
+    ("gpu.xid", 79, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 79\b")),
+    ("gpu.xid", 74, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 74\b")),
+    ("gpu.xid", 48, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 48\b")),
+    ("host.out_of_memory", True, re.compile(r"Out of memory: Killed process|oom-kill")),
+    ("gpu.throttled", True, re.compile(r"(?:HW|SW) (?:Thermal )?(?:Slowdown|Power Brake Slowdown)\s+: Active")),
+    ("gpu.throttled", True, re.compile(r"SW Power Cap\s+: Active")),
+    ("gpu.is_split", True, re.compile(r"^\s*MIG (?:Mode|M\.)\s*:? ?Enabled|^\s*Current\s+: Enabled")),
+    ("imex.state", "DOWN", re.compile(r"Domain State: (?:DEGRADED|DOWN)")),
+    ("imex.state", "UP", re.compile(r"Domain State: UP")),
+    ("fabric_manager.state", "inactive", re.compile(r"^(?:inactive|failed)\s*$")),
+)
+
+
+def _parse_size(text: str) -> int:
+    factor = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}.get(text[-1], 1)
+    return int(float(text.rstrip("KMGT")) * factor)

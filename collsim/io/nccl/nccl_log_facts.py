@@ -1,0 +1,227 @@
+"""Facts of NCCL's and RCCL's logs.
+
+The forms are those of NVIDIA/nccl v2.18 to v2.30 (src/misc/param.cc, src/init.cc, src/transport/*.cc, src/graph/*.cc)
+and ROCm/rccl (src/init.cc). A line is looked for in any order and behind any tag, as lines of several ranks are mixed.
+What a log does not print proves nothing unless its subsystem was logged, so that only stated things are facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+#: Line number from 1, kind of the fact, its value.
+Stated = tuple[int, str, object]
+
+_CARDS = re.compile(r"\[\d{1,4}\] ?([^\s\[\]{}:/=]{1,60})", re.ASCII)
+_HOST = re.compile(r"^(?:\[[^\]]{1,80}\]\s*)?(?:\([^)]{1,80}\)\s*)?([\w.-]{1,80}):\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL ")
+_VIA = re.compile(
+    r"Channel \d{1,4}(?:/\d{1,4})? : \d{1,7}\[[0-9a-f]{1,8}\] -> \d{1,7}\[[0-9a-f]{1,8}\].{0,12} via (\S{1,80})"
+)
+
+
+def _read_cards(match: re.Match[str]) -> tuple[str, ...]:
+    return tuple(_CARDS.findall(match[1].partition("; OOB")[0]))
+
+
+def _read_variable(match: re.Match[str]) -> tuple[str, str]:
+    return match[1], match[2]
+
+
+def _read_counts(match: re.Match[str]) -> tuple[int, int, int]:
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+def _read_first(match: re.Match[str]) -> str:
+    return match[1]
+
+
+def _read_number(match: re.Match[str]) -> int:
+    return int(match[1])
+
+
+def _is_enabled(match: re.Match[str]) -> bool:
+    return match[1] == "Enabled"
+
+
+@dataclass(frozen=True)
+class LoggedChoice:
+    """What NCCL chose for a call: bytes, algorithm and protocol by the names that nccl-tests and `predict` print."""
+
+    nbytes: int
+    algorithm: str
+    protocol: str
+
+
+#: Names of algorithms and protocols in the order of NCCL's numbers, which logs print until 2.22 (src/include/info.h).
+_ALGORITHMS = ("Tree", "Ring", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT")
+_PROTOCOLS = ("LL", "LL128", "Simple")
+
+
+def _read_choice(match: re.Match[str]) -> LoggedChoice:
+    return LoggedChoice(int(match[1]), _name_choice(match[2], _ALGORITHMS), _name_choice(match[3], _PROTOCOLS))
+
+
+def _name_choice(word: str, names: Sequence[str]) -> str:
+    """The name of a number, or of a word in capitals; what is unknown stays as it is."""
+    if word.isdigit():
+        return dict(enumerate(names)).get(int(word), word)
+    return next((name for name in names if name.upper() == word.upper().replace("_", "")), word)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A line that states something.
+
+    Attributes:
+        kind: of the fact.
+        word: what every such line has; looking for it first is many times faster than the pattern.
+        pattern: of the line.
+        read: makes the value.
+    """
+
+    kind: str
+    word: str
+    pattern: re.Pattern[str]
+    read: Callable[[re.Match[str]], object]
+
+
+_FORMS: tuple[_Form, ...] = tuple(
+    _Form(kind, word, re.compile(pattern), read)
+    for kind, word, pattern, read in (
+        (
+            "nccl.variable",
+            " set ",
+            r"\b(NCCL_[A-Z0-9_]{1,60}) set (?:by environment )?to (\S{1,200}?)\.?\s*$",
+            _read_variable,
+        ),
+        ("nccl.version", "CCL version", r"\b[NR]CCL version\s?:? ?(\d[\w.+:-]{0,60})", _read_first),
+        ("nccl.cuda_driver", "cudaDriverVersion", r"cudaDriverVersion (\d{4,6})\b", _read_number),
+        ("nccl.network", "Using network", r"Using network (\S.{0,38}?)\s*$", _read_first),
+        ("nccl.cards", " : Using [", r"NET/(?!Plugin|Socket)\S{1,20} : Using (\[.*)", _read_cards),
+        ("nccl.no_rdma_device", "No device found", r"(NET/IB : No device found)", _read_first),
+        ("nccl.no_rdma_device", "libibverbs", r"(Failed to open libibverbs)", _read_first),
+        ("nccl.no_rdma_device", "Unable to open", r"(Unable to open device)", _read_first),
+        ("nccl.gdr_of_card", "for HCA", r"GPU Direct RDMA (Enabled|Disabled) for HCA", _is_enabled),
+        ("nccl.gdr_of_gpu", "for GPU", r"GPU Direct RDMA (Enabled|Disabled) for GPU", _is_enabled),
+        (
+            "nccl.nvls",
+            "multicast support",
+            r"NVLS multicast support is (not )?available",
+            lambda match: match[1] is None,
+        ),
+        (
+            "nccl.clique",
+            "cliqueId",
+            r"MNNVL busId \S{1,40} fabric UUID (\S{1,80} cliqueId \S{1,20})",
+            _read_first,
+        ),
+        ("nccl.mnnvl", "MNNVL", r"nNodes \d{1,7} .{0,80}?MNNVL ([01])\b", lambda match: match[1] == "1"),
+        (
+            "nccl.health_mask",
+            "healthMask",
+            r"MNNVL busId .{0,160}healthMask (0x0*[1-9a-f][0-9a-f]*)",
+            _read_first,
+        ),
+        ("nccl.channels", "coll channels", r"(\d{1,4}) coll channels", _read_number),
+        (
+            "nccl.ranks",
+            "localRanks",
+            r"rank \d{1,7} nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks (\d{1,7})",
+            _read_counts,
+        ),
+        (
+            "nccl.device",
+            "nvmlDev",
+            r"rank (\d{1,7}) n[rR]anks \d{1,7} cudaDev \d{1,4} nvmlDev (\d{1,4})\b",
+            lambda match: (int(match[1]), int(match[2])),
+        ),
+        ("nccl.init_start", "Init START", r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init START", _read_number),
+        (
+            "nccl.init_complete",
+            "Init COMPLETE",
+            r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init COMPLETE",
+            _read_number,
+        ),
+        ("nccl.choice", "-> Algo", r"(\d{1,18}) Bytes -> Algo (\w{1,20}) proto (\w{1,10})", _read_choice),
+        ("nccl.warning", "NCCL WARN", r"NCCL WARN (.{1,300})", _read_first),
+        ("nccl.ib_error", "Got completion", r"Got completion from peer .{0,120}status=(\d{1,3})", _read_number),
+        ("nccl.bootstrap", "Bootstrap", r"Bootstrap ?: Using ([\w.-]{1,40}):", _read_first),
+        (
+            "nccl.pinned_channels",
+            "maxCTAs",
+            r"Comm config maxCTAs (?:re)?set to (?:NCCL_MAX_CTAS=)?(\d{1,4})",
+            _read_number,
+        ),
+        ("nccl.confidential", "CC On", r"\bCC (On), ", _read_first),
+        ("nccl.duplicate_gpu", "Duplicate GPU", r"(Duplicate GPU detected)", _read_first),
+        ("nccl.mixed_versions", "Mismatched NCCL", r"(Mismatched NCCL version detected)", _read_first),
+        ("nccl.mixed_cards", "Detected mixed", r"(Detected mixed local Net device counts)", _read_first),
+        ("nccl.unreadable_topology", "Topology detection", r"(Topology detection : could not read)", _read_first),
+        ("nccl.unreadable_topology", "PCI device", r"(is not a PCI device)", _read_first),
+        (
+            "nccl.cross_rail",
+            "mismatched physical",
+            r"NET/IB : There are (mismatched physical devices)",
+            _read_first,
+        ),
+        ("host.numa_balancing", "NUMA auto", r"(NUMA auto balancing enabled)", lambda match: 1),
+        ("host.no_iommu_passthrough", "iommu=pt", r'(Missing "iommu=pt")', _read_first),
+    )
+)
+
+
+def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read what a log states.
+
+    Args:
+        lines: of the log.
+
+    Yields:
+        Facts; each transport and each host once.
+    """
+    transports: set[str] = set()
+    hosts: set[str] = set()
+    is_log = False
+    for number, line in enumerate(lines, 1):
+        if "NCCL" not in line and "MSCCL" not in line:
+            continue
+        is_log = is_log or " NCCL INFO " in line or " NCCL WARN " in line or "CCL version" in line
+        if not is_log:
+            continue
+        if " via " in line and (via := _VIA.search(line)) is not None:
+            transport = _name_transport(via[1])
+            if transport not in transports:
+                transports.add(transport)
+                yield number, "nccl.transport", transport
+            continue
+        if (host := _HOST.search(line)) is not None and host[1] not in hosts:
+            hosts.add(host[1])
+            yield number, "nccl.host", host[1]
+        for form in _FORMS:
+            if form.word in line and (match := form.pattern.search(line)) is not None:
+                yield number, form.kind, form.read(match)
+
+
+def find_host(text: str) -> str:
+    """Return the only host that tags the lines of a log; "" where there is none, or several.
+
+    Args:
+        text: of the log.
+    """
+    hosts = {match[1] for line in text.splitlines() if " NCCL " in line and (match := _HOST.search(line[:400]))}
+    if len(hosts) == 1:
+        return hosts.pop()
+    return ""
+
+
+def _name_transport(route: str) -> str:
+    """`P2P`, `SHM`, `NET/IB`, `NET/IB/GDRDMA`, `NET/Socket`, `COLLNET/SHARP` and the like, without card and pointer."""
+    parts = route.split("/")
+    if parts[0] != "NET":
+        return parts[0]
+    direct = ""
+    if "GDRDMA" in route:
+        direct = "/GDRDMA"
+    return "/".join(parts[:2]) + direct
