@@ -24,7 +24,7 @@ from collsim.app.scenario.choice import from_query
 from collsim.app.shell import results
 from collsim.cli import app
 from collsim.nccl import predict_with_simulation
-from collsim.site.gallery import PLACES
+from collsim.site.gallery import NETWORKS
 from collsim.viz.timeline.timeline_document import decode
 
 ROOT = Path(__file__).parents[1]
@@ -223,8 +223,8 @@ def by_page(run):
 
 
 ONES_ON_SITE = (
-    PLACES[0],
-    *(place for place in PLACES if place.key in ("dgx-a100", "dgx-1v", "pcie-8gpu", "pcie-8gpu~no-p2p")),
+    NETWORKS[0],
+    *(network for network in NETWORKS if network.key in ("dgx-a100", "dgx-1v", "pcie-8gpu", "pcie-8gpu~no-p2p")),
 )
 
 
@@ -232,7 +232,7 @@ ONES_ON_SITE = (
 def stick(tmp_path_factory):
     """The static site with some of its places."""
     only = ("allreduce_ring", "allreduce_parameter_server", "broadcast_chain")
-    return site.build_site(tmp_path_factory.mktemp("stick") / "site", ["en"], places=ONES_ON_SITE, only=only).path
+    return site.build_site(tmp_path_factory.mktemp("stick") / "site", ["en"], networks=ONES_ON_SITE, only=only).path
 
 
 def on_site(stick, run):

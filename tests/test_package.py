@@ -118,8 +118,8 @@ def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory
 def test_the_site_is_built_from_the_wheel(installed, tmp_path):
     """A part of it (all of it takes half a minute); what it reads from the package is the same."""
     code = (
-        "from collsim.site import build_site; from collsim.site.gallery import PLACES;print(build_site('site', ['en'], "
-        "places=PLACES[:1], only=['allreduce_ring']).files)"
+        "from collsim.site import build_site; from collsim.site.gallery import NETWORKS;print(build_site('site', ['en'], "
+        "networks=NETWORKS[:1], only=['allreduce_ring']).files)"
     )
     assert int(ran(installed, tmp_path, "python", "-c", code)) > 10
     assert (tmp_path / "site" / "index.html").is_file()

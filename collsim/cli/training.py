@@ -25,7 +25,7 @@ _BACKENDS = (
     "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
     "d.is_nccl_available() and torch.cuda.nccl.version())'; without a GPU: --dist-backend gloo"
 )
-WAYS = ("ddp", "data_parallel", "parameter_server")
+STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Splitting:
     def build_strategy(self) -> ParallelStrategy:
         """The value that `training_step` takes."""
         name = self.parallel.replace("-", "_")
-        if name not in WAYS:
+        if name not in STRATEGIES:
             return self._parse_product()
         strategies: dict[str, tuple[Callable[..., ParallelStrategy], tuple[str, ...]]] = {
             "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
@@ -396,7 +396,7 @@ def _format_split(row: dict[Any, Any]) -> dict[str, Any]:
         "recompute": row["recompute"],
         "time": cs.format_time(row["time"]),
         "memory": cs.format_bytes(row["memory"]),
-        "why": row["reason"],
+        "reason": row["reason"],
     }
 
 
@@ -466,7 +466,14 @@ def _format_value(value: object) -> str:
 def _build_schedule_row(name: str, timing: Any) -> dict[str, Any]:
     """A row for a schedule; for one that cannot be the reason."""
     if isinstance(timing, CollsimError):
-        return {"schedule": name, "time": None, "bubble": None, "held": None, "formula": None, "why": str(timing)}
+        return {
+            "schedule": name,
+            "time": None,
+            "bubble": None,
+            "peak_activations": None,
+            "formula": None,
+            "reason": str(timing),
+        }
     _, t = timing
     formula = None
     if t.formulas is not None:
@@ -475,7 +482,7 @@ def _build_schedule_row(name: str, timing: Any) -> dict[str, Any]:
         "schedule": name,
         "time": t.time,
         "bubble": t.bubble,
-        "held": t.peak_activations.tolist(),
+        "peak_activations": t.peak_activations.tolist(),
         "formula": formula,
-        "why": "",
+        "reason": "",
     }

@@ -215,7 +215,7 @@ class _Sends:
 
     def __init__(self, path: FilePath, addresses: list[Address], layout: AddressMap, ranks: int) -> None:
         self.path, self.addresses, self.layout, self.ranks = path, addresses, layout, ranks
-        self.held = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
+        self.contributions = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
 
     def steps(self, data: dict[str, object]) -> list[list[Step]]:
         steps: list[list[Step]] = []
@@ -246,7 +246,7 @@ class _Sends:
 
     def _step(self, number: int, sends: list[object]) -> dict[str, list[tuple[int, int, int, int]]]:
         """(src, dst, slot read, slot written) of each transfer, by what it does."""
-        before, copied = dict(self.held), set[tuple[int, int]]()
+        before, copied = dict(self.contributions), set[tuple[int, int]]()
         rows: dict[str, list[tuple[int, int, int, int]]] = {"copy": [], "reduce": []}
         for send in sends:
             address, src, dst = self._send(number, send)
@@ -257,7 +257,7 @@ class _Sends:
                 src=src,
                 dst=dst,
             )
-            coming, there = before.get((src, address), 0), self.held.get((dst, address), 0)
+            coming, there = before.get((src, address), 0), self.contributions.get((dst, address), 0)
             if not coming:
                 refuse(self.path, where, "rank {src} holds nothing at this address yet", src=src)
             if coming | there == there:
@@ -273,7 +273,7 @@ class _Sends:
                 refuse(self.path, where, counted)
             if not adds:
                 copied.add((dst, address))
-            self.held[dst, address] = there | coming
+            self.contributions[dst, address] = there | coming
             rows["reduce" if adds else "copy"].append((src, dst, self._slot(src, address), self._slot(dst, address)))
         return rows
 

@@ -18,7 +18,7 @@ _PICTURED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall"
 
 
 @dataclass(frozen=True)
-class GalleryPlace:
+class GalleryNetwork:
     """Where runs happen.
 
     Attributes:
@@ -41,7 +41,7 @@ class GalleryPlace:
         return is_shown and (not self.reduces or entry.helpers_on != "host")
 
     def topology(self, n: int) -> Topology:
-        """The machine or network of the place.
+        """The machine or network of this entry of the gallery.
 
         Args:
             n: Ranks.
@@ -67,24 +67,24 @@ def _build_topology(key: str, n: int) -> Topology:
     return machine(name, nodes=nodes, p2p=p2p, gdr=gdr)
 
 
-PLACES: tuple[GalleryPlace, ...] = (
-    GalleryPlace("switch", ("one switch", "一台交换机"), (4, 8, 16)),
-    GalleryPlace("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
-    GalleryPlace("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
-    GalleryPlace("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
-    GalleryPlace("pcie-8gpu", ("PCIe server, P2P on", "PCIe 服务器，启用 P2P"), (8,), _PICTURED),
-    GalleryPlace("pcie-8gpu~no-p2p", ("PCIe server, P2P off", "PCIe 服务器，关闭 P2P"), (8,), _PICTURED),
-    GalleryPlace("dgx-1v", ("DGX-1 V100", "DGX-1 V100"), (8,), _PICTURED),
-    GalleryPlace("dgx-a100", ("DGX A100", "DGX A100"), (8,), _PICTURED),
-    GalleryPlace("dgx-h100", ("DGX H100", "DGX H100"), (8,), _PICTURED),
-    GalleryPlace("dgx-a100~2x", ("two DGX A100", "两台 DGX A100"), (16,), _PICTURED),
-    GalleryPlace(
+NETWORKS: tuple[GalleryNetwork, ...] = (
+    GalleryNetwork("switch", ("one switch", "一台交换机"), (4, 8, 16)),
+    GalleryNetwork("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
+    GalleryNetwork("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
+    GalleryNetwork("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
+    GalleryNetwork("pcie-8gpu", ("PCIe server, P2P on", "PCIe 服务器，启用 P2P"), (8,), _PICTURED),
+    GalleryNetwork("pcie-8gpu~no-p2p", ("PCIe server, P2P off", "PCIe 服务器，关闭 P2P"), (8,), _PICTURED),
+    GalleryNetwork("dgx-1v", ("DGX-1 V100", "DGX-1 V100"), (8,), _PICTURED),
+    GalleryNetwork("dgx-a100", ("DGX A100", "DGX A100"), (8,), _PICTURED),
+    GalleryNetwork("dgx-h100", ("DGX H100", "DGX H100"), (8,), _PICTURED),
+    GalleryNetwork("dgx-a100~2x", ("two DGX A100", "两台 DGX A100"), (16,), _PICTURED),
+    GalleryNetwork(
         "dgx-a100~2x no-gdr",
         ("two DGX A100, GPUDirect RDMA off", "两台 DGX A100，关闭 GPUDirect RDMA"),
         (16,),
         _PICTURED,
     ),
-    GalleryPlace("switch~reduces", ("one switch that reduces", "一台做归约的交换机"), (4, 8, 16), reduces=True),
+    GalleryNetwork("switch~reduces", ("one switch that reduces", "一台做归约的交换机"), (4, 8, 16), reduces=True),
 )
 
 
@@ -93,37 +93,37 @@ class GalleryRun:
     """One run of the gallery."""
 
     key: str
-    network: GalleryPlace
+    network: GalleryNetwork
     trace: Trace
 
 
 def list_runs(
-    places: Sequence[GalleryPlace] = PLACES, only: Sequence[str] | None = None, nbytes: str = "64MiB"
+    networks: Sequence[GalleryNetwork] = NETWORKS, only: Sequence[str] | None = None, nbytes: str = "64MiB"
 ) -> Iterator[GalleryRun]:
-    """All runs that a page can show: algorithm by algorithm on every place; those that do not fit there are left out.
+    """All runs that a page can show: algorithm by algorithm on every network; those that do not fit there are left out.
 
     Args:
-        places: the part of the gallery that is run.
+        networks: the part of the gallery that is run.
         only: names of algorithms; all unless given.
         nbytes: size of each run.
     """
-    for gallery_place in places:
-        for n in gallery_place.ranks:
+    for network in networks:
+        for n in network.ranks:
             for name, entry in algorithms().items():
-                if (only is None or name in only) and gallery_place.shows(entry):
-                    trace = _run(name, gallery_place, n, nbytes)
+                if (only is None or name in only) and network.shows(entry):
+                    trace = _run(name, network, n, nbytes)
                     if trace is not None:
-                        yield GalleryRun(make_slug(f"{name}--{gallery_place.key}--{n}"), gallery_place, trace)
+                        yield GalleryRun(make_slug(f"{name}--{network.key}--{n}"), network, trace)
 
 
-def _run(name: str, gallery_place: GalleryPlace, n: int, nbytes: str) -> Trace | None:
+def _run(name: str, network: GalleryNetwork, n: int, nbytes: str) -> Trace | None:
     try:
-        network = gallery_place.topology(n)
-        plan = schedule(name, ranks=n, topology=network)
+        topology = network.topology(n)
+        plan = schedule(name, ranks=n, topology=topology)
         if len(plan) > _MOST_TRANSFERS or not len(plan):
             return None
-        return simulate(plan, network, nbytes)
-    except CollsimError:  # a power of two is asked for, or helpers that have no place there
+        return simulate(plan, topology, nbytes)
+    except CollsimError:  # a power of two is asked for, or helpers that have no position there
         return None
 
 

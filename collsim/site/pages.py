@@ -182,7 +182,7 @@ def build_gallery_body(language: str) -> str:
     Args:
         language: "en" or "zh".
     """
-    controls = "".join(_select(name, language) for name in ("algorithm", "place", "ranks"))
+    controls = "".join(_select(name, language) for name in ("algorithm", "network", "ranks"))
     return (
         f'<h1>{escape_text(get_text("gallery", language))}</h1><div class="controls">{controls}</div><div id="player" '
         'class="player"></div>'
@@ -191,20 +191,20 @@ def build_gallery_body(language: str) -> str:
     )
 
 
-def build_race_body(language: str, places: Mapping[str, str]) -> str:
+def build_race_body(language: str, networks: Mapping[str, str]) -> str:
     """The page on which runs race.
 
     Args:
         language: "en" or "zh".
-        places: Text by key of each place and number of ranks that has a race.
+        networks: Text by key of each network and number of ranks that has a race.
     """
     options = "".join(
-        f'<option value="{html.escape(key)}">{escape_text(name)}</option>' for key, name in places.items()
+        f'<option value="{html.escape(key)}">{escape_text(name)}</option>' for key, name in networks.items()
     )
     return (
         f"<h1>{escape_text(get_text('race', language))}</h1>"
         f'<p class="lead">{escape_text(get_text("racing", language))}</p>'
-        f'<div class="controls">{_select("place", language, options)}</div><div id="racers" class="racers"></div>'
+        f'<div class="controls">{_select("network", language, options)}</div><div id="racers" class="racers"></div>'
     )
 
 

@@ -97,4 +97,4 @@ def _build_item(q: Question, is_key: bool) -> Item:
     if not is_key:
         return Item(q.text, q.options)
     reasons = [f"{chr(65 + k)}: {q.say(c.reason)}" for k, c in enumerate(q.choices) if k != int(q.answer)]
-    return Item(q.text, q.options, format_answer(q), [q.why, *reasons])
+    return Item(q.text, q.options, format_answer(q), [q.explanation_text, *reasons])

@@ -77,7 +77,7 @@ function choice(q, k) {
       const right = position === q.answer;
       button.className = right ? "right" : "wrong";
       const head = right ? page.words.right : page.words.wrong;
-      reply.textContent = [head, alternative.why[language], ...(right ? [q.why[language]] : [])].join(" ");
+      reply.textContent = [head, alternative.reason[language], ...(right ? [q.explanation[language]] : [])].join(" ");
       if (open) counted(right);
       open = false;
     };
@@ -133,7 +133,7 @@ function number(q, k) {
       return;
     }
     const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
-    reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.why[language] : ""}`;
+    reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.explanation[language] : ""}`;
     if (open) counted(right);
     open = false;
   };
@@ -145,7 +145,7 @@ function number(q, k) {
     row,
     reply,
     reveal(q, reply, () => {
-      input.value = q.shown;
+      input.value = q.answer_text;
     }),
   );
   return box;
@@ -155,7 +155,7 @@ function reveal(q, reply, mark) {
   const button = element("button", page.words.reveal, { className: "reveal" });
   button.onclick = () => {
     mark();
-    reply.textContent = q.why[language];
+    reply.textContent = q.explanation[language];
   };
   return button;
 }
@@ -181,8 +181,8 @@ async function show(key, options = {}) {
 const findSelect = (id) => /** @type {HTMLSelectElement} */ (document.getElementById(id));
 
 function gallery() {
-  const selects = ["algorithm", "place", "ranks"].map(findSelect);
-  const [algorithm, place, ranks] = selects;
+  const selects = ["algorithm", "network", "ranks"].map(findSelect);
+  const [algorithm, network, ranks] = selects;
   const fill = (select, values, names) => {
     const previous = select.value;
     select.replaceChildren(...values.map((v) => element("option", names?.[v] ?? v, { value: v })));
@@ -192,9 +192,9 @@ function gallery() {
   function update(changed) {
     fill(algorithm, unique(page.runs.map((r) => r.algorithm)));
     const here = page.runs.filter((r) => r.algorithm === algorithm.value);
-    fill(place, unique(here.map((r) => r.place)), page.places);
-    fill(ranks, unique(here.filter((r) => r.place === place.value).map((r) => r.ranks)));
-    const run = here.find((r) => r.place === place.value && String(r.ranks) === ranks.value);
+    fill(network, unique(here.map((r) => r.network)), page.networks);
+    fill(ranks, unique(here.filter((r) => r.network === network.value).map((r) => r.ranks)));
+    const run = here.find((r) => r.network === network.value && String(r.ranks) === ranks.value);
     if (changed) history.replaceState(null, "", "#run=" + run.key);
     show(run.key);
   }
@@ -204,7 +204,7 @@ function gallery() {
     const wanted = run(requested) ?? run(page.first) ?? page.runs[0];
     for (const [select, v] of [
       [algorithm, wanted.algorithm],
-      [place, wanted.place],
+      [network, wanted.network],
       [ranks, wanted.ranks],
     ]) {
       select.replaceChildren(element("option", String(v), { value: v }));
@@ -218,10 +218,10 @@ function gallery() {
 }
 
 async function race() {
-  const places = findSelect("place");
+  const networks = findSelect("network");
   let players = [];
   async function start() {
-    const keys = page.races[places.value],
+    const keys = page.races[networks.value],
       clock = createClock(),
       box = document.getElementById("racers");
     players.forEach((p) => p.destroy());
@@ -234,7 +234,7 @@ async function race() {
     globalThis.raceClock = clock;
     document.body.dataset.run = keys.join(" ");
   }
-  places.onchange = start;
+  networks.onchange = start;
   await start();
 }
 

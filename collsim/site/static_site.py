@@ -29,7 +29,7 @@ from ..viz.hosts.bundle import read_bundle
 from ..viz.story.story_document import encode_story
 from ..viz.timeline.timeline_document import build_timeline, dump_json
 from . import pages
-from .gallery import PLACES, GalleryPlace, list_runs
+from .gallery import NETWORKS, GalleryNetwork, list_runs
 
 _ASKED = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
@@ -63,7 +63,7 @@ def build_site(
     out: Path | str,
     languages: Sequence[str] = LANGUAGES,
     *,
-    places: Sequence[GalleryPlace] = PLACES,
+    networks: Sequence[GalleryNetwork] = NETWORKS,
     only: Sequence[str] | None = None,
     progress: Callable[[int, str], None] | bool | None = None,
 ) -> Site:
@@ -72,7 +72,7 @@ def build_site(
     Args:
         out: the folder; one that holds anything else than a site is refused.
         languages: languages of the pages, `en` and `zh`.
-        places: the part of the gallery that is built.
+        networks: the part of the gallery that is built.
         only: names of the algorithms that are built; all unless given.
         progress: True for a bar, or a function of (runs done, name of the run).
 
@@ -92,7 +92,7 @@ def build_site(
         with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as folder:
             work = Path(folder) / "site"
             with open_progress(progress, "runs", "runs done", "name of the run") as report_progress:
-                runs = _write(work, languages, places, only, report_progress)
+                runs = _write(work, languages, networks, only, report_progress)
             if target.exists():
                 shutil.rmtree(target)
             shutil.move(work, target)
@@ -104,7 +104,7 @@ def build_site(
 def _write(
     work: Path,
     languages: Sequence[str],
-    places: Sequence[GalleryPlace],
+    networks: Sequence[GalleryNetwork],
     only: Sequence[str] | None,
     report_progress: Callable[..., None] | None,
 ) -> int:
@@ -115,7 +115,7 @@ def _write(
     (work / "index.html").write_text(pages.build_entrance(), encoding="utf-8")
     (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
     entries = []
-    for number, run in enumerate(list_runs(places, only), 1):
+    for number, run in enumerate(list_runs(networks, only), 1):
         _write_run(work, run.key, run.trace, 1)
         entries.append(
             Entry(run.key, run.trace.schedule.name, run.network.key, run.trace.schedule.ranks, run.trace.time)
@@ -123,12 +123,12 @@ def _write(
         if report_progress is not None:
             report_progress(number, run.key)
     if not entries:
-        raise CollsimError("no run fits these places and algorithms, so there is nothing to build")
+        raise CollsimError("no run fits these networks and algorithms, so there is nothing to build")
     lessons = {key: section.fill_texts() for key, (_, section) in SECTIONS.items()}
     for key, telling in lessons.items():
         _write_run(work, f"lesson--{key}", telling.trace, SECTIONS[key][0].number, (telling.question,))
     for language in languages:
-        _write_pages(work / language, language, entries, lessons, places)
+        _write_pages(work / language, language, entries, lessons, networks)
     return len(entries) + len(lessons)
 
 
@@ -145,7 +145,7 @@ def _write_pages(
     language: str,
     entries: Sequence[Entry],
     lessons: Mapping[str, Telling],
-    places: Sequence[GalleryPlace],
+    networks: Sequence[GalleryNetwork],
 ) -> None:
     version = _read_version()
 
@@ -153,7 +153,7 @@ def _write_pages(
         (folder / name).write_text(pages.build_page(name, language, title, body, data, version), encoding="utf-8")
 
     _write_lessons(write, language, entries, lessons)
-    _write_gallery(write, language, entries, places)
+    _write_gallery(write, language, entries, networks)
     story_data = {"kind": "story", "story": json.loads(encode_story())}
     (folder / "story.html").write_text(
         pages.build_page(
@@ -183,7 +183,7 @@ def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lesson
     counts = {
         "runs": len(entries),
         "algorithms": len({e.algorithm for e in entries}),
-        "places": len({e.network for e in entries}),
+        "networks": len({e.network for e in entries}),
     }
     write(
         "index.html",
@@ -193,22 +193,22 @@ def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lesson
     )
 
 
-def _write_gallery(write: Write, language: str, entries: Sequence[Entry], places: Sequence[GalleryPlace]) -> None:
+def _write_gallery(write: Write, language: str, entries: Sequence[Entry], networks: Sequence[GalleryNetwork]) -> None:
     """All runs to choose from, and those that race."""
-    names = {gallery_place.key: gallery_place.name[LANGUAGES.index(language)] for gallery_place in places}
-    listed = [{"key": e.key, "algorithm": e.algorithm, "place": e.network, "ranks": e.ranks} for e in entries]
+    names = {network.key: network.name[LANGUAGES.index(language)] for network in networks}
+    listed = [{"key": e.key, "algorithm": e.algorithm, "network": e.network, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
     write(
         "gallery.html",
         pages.get_text("gallery", language),
         pages.build_gallery_body(language),
-        {"kind": "gallery", "runs": listed, "places": names, "first": first},
+        {"kind": "gallery", "runs": listed, "networks": names, "first": first},
     )
     races = list_races(entries)
     race_names = {
-        key: pages.get_text("course", language, place=names[gallery_place], ranks=n)
+        key: pages.get_text("course", language, network=names[network], ranks=n)
         for key in races
-        for gallery_place, _, n in [key.rpartition("/")]
+        for network, _, n in [key.rpartition("/")]
     }
     write(
         "race.html",
@@ -219,13 +219,13 @@ def _write_gallery(write: Write, language: str, entries: Sequence[Entry], places
 
 
 def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
-    """For every place and number of ranks the runs that race there: at least two of the racers.
+    """For every network and number of ranks the runs that race there: at least two of the racers.
 
     Args:
         entries: All runs of the gallery.
 
     Returns:
-        Keys of runs by "place/ranks", the race that is shown first in front.
+        Keys of runs by "network/ranks", the race that is shown first in front.
     """
     races: dict[str, list[str]] = {}
     for name in _RACERS:

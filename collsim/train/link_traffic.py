@@ -1,4 +1,4 @@
-"""Bytes that ranks send in a step, by the schedules of its collectives; by way of splitting and by kind of link."""
+"""Bytes that ranks send in a step, by the schedules of its collectives; by strategy and by kind of link."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
         trace: The step as it ran.
 
     Returns:
-        A row for each lane, strategy (`way`) and kind of link (`link`, that of the narrowest link between sender and
+        A row for each lane, `strategy` and kind of link (`link`, that of the narrowest link between sender and
         receiver), with the mean bytes over the lane's GPUs (`nbytes`), the nominal B/s of such a link (`bandwidth`),
         and the s that the strategy's collectives take (`time`).
     """
@@ -89,16 +89,16 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
     rows = [
         {
             "lane": lane,
-            "way": way,
+            "strategy": strategy,
             "link": kind,
             "nbytes": nbytes / len(step.lanes[lane]),
             "bandwidth": counter.bandwidth[kind],
-            "time": seconds[lane, way],
+            "time": seconds[lane, strategy],
         }
-        for (lane, way, kind), nbytes in sorted(sent_bytes.items())
+        for (lane, strategy, kind), nbytes in sorted(sent_bytes.items())
         if lane >= 0
     ]
-    return pd.DataFrame(rows, columns=["lane", "way", "link", "nbytes", "bandwidth", "time"])
+    return pd.DataFrame(rows, columns=["lane", "strategy", "link", "nbytes", "bandwidth", "time"])
 
 
 class _LinkByteCounter:
@@ -149,12 +149,12 @@ class _LinkByteCounter:
         return kind
 
     def _list_narrowest_kinds(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[str]:
-        """The kind of the narrowest link of each way."""
+        """The kind of the narrowest link of each route."""
         routes, links = self.topology.routes(src, dst), self.topology.links
         kinds = []
         for pair in range(len(src)):
-            way = routes[pair]
-            narrow = int(way[np.argmin(links.bandwidth[way])])
+            route = routes[pair]
+            narrow = int(route[np.argmin(links.bandwidth[route])])
             kind = links.kind(narrow)
             self.bandwidth[kind] = max(self.bandwidth.get(kind, 0.0), float(links.bandwidth[narrow]))
             kinds.append(kind)

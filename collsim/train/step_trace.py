@@ -260,8 +260,8 @@ class StepTrace:
         return count_rank_bytes(self.step, self.topology, self.request)
 
     def count_crossing_bytes(self) -> pd.DataFrame:
-        """Bytes that a GPU of each lane sends in the step, a row for each lane, way of splitting and kind of link:
-        lane, way, link, nbytes, bandwidth (of such a link, B/s), time (s of the way's collectives)."""
+        """Bytes that a GPU of each lane sends in the step, a row for each lane, strategy and kind of link:
+        lane, strategy, link, nbytes, bandwidth (of such a link, B/s), time (s of its collectives)."""
         from .link_traffic import count_crossing_bytes
 
         return count_crossing_bytes(self)

@@ -40,12 +40,12 @@ def test_every_ready_race_starts_in_both_languages(name, language):
     runners = sent(at)["runners"]
     assert len(runners) == len(lineup.READY[name])
     assert len({r["name"] for r in runners}) == len(runners)
-    assert min(r["place"] for r in runners) == 1
+    assert min(r["position"] for r in runners) == 1
 
 
 def test_the_first_race_is_ring_tree_and_server_and_has_a_bare_address():
     at = fine(opened())
-    assert [(r["name"], r["place"]) for r in sent(at)["runners"]] == [
+    assert [(r["name"], r["position"]) for r in sent(at)["runners"]] == [
         ("Ring", 1),
         ("Double binary tree", 2),
         ("Parameter server", 3),

@@ -47,16 +47,20 @@ def test_a_pipeline_on_the_page_is_the_one_of_python_and_of_the_command_line(que
     assert found.exit_code == 0, found.output
     rows = {row["schedule"]: row for row in json.loads(found.stdout)}
     for run in sent(at, "collsim_lanes")["runners"]:
-        way = cs.train.time_schedules(
-            choice.stages, choice.microbatches, 1, float(choice.ratio), float(choice.hop), schedules=[run["way"]]
-        )[run["way"]]
-        assert run["time"] == way[1].time == rows[run["way"]]["time"]
-        assert [row["held"] for row in run["rows"]] == way[1].peak_activations.tolist() == rows[run["way"]]["held"]
+        timing = cs.train.time_schedules(
+            choice.stages, choice.microbatches, 1, float(choice.ratio), float(choice.hop), schedules=[run["variant"]]
+        )[run["variant"]]
+        assert run["time"] == timing[1].time == rows[run["variant"]]["time"]
+        assert (
+            [row["activations"] for row in run["rows"]]
+            == timing[1].peak_activations.tolist()
+            == rows[run["variant"]]["peak_activations"]
+        )
 
 
 def test_the_page_draws_the_textbook_pipelines():
     """4 GPUs, 8 microbatches, B = 2 F: 33, 33, 28.5, 25.5; every figure is its formula's."""
-    runs = {run["way"]: run for run in sent(opened("pipeline"), "collsim_lanes")["runners"]}
+    runs = {run["variant"]: run for run in sent(opened("pipeline"), "collsim_lanes")["runners"]}
     assert {name: run["time"] for name, run in runs.items()} == {
         "gpipe": 33, "1f1b": 33, "interleaved": 28.5, "zero-bubble": 25.5,
     }  # fmt: skip
@@ -67,7 +71,7 @@ def test_the_page_draws_the_textbook_pipelines():
 def test_a_schedule_that_cannot_be_has_a_sentence_and_the_others_are_drawn():
     at = opened("pipeline", stages="4", microbatches="4", schedules="1f1b,dualpipe-v")
     assert any("needs at least 8 microbatches" in text for text in messages(at))
-    assert [run["way"] for run in sent(at, "collsim_lanes")["runners"]] == ["1f1b"]
+    assert [run["variant"] for run in sent(at, "collsim_lanes")["runners"]] == ["1f1b"]
 
 
 def test_what_an_address_asks_for_in_vain_is_said():
@@ -108,7 +112,7 @@ def test_sharding_shows_the_steps_of_python(monkeypatch):
     query = {"model": "gpt2", "machine": "dgx-a100", "nodes": "1"}
     made = sharding.simulate_steps(sharding.ADDRESS.read(query)[0])
     data = sent(opened("sharding", **query), "collsim_lanes")
-    assert {run["way"]: run["time"] for run in data["runners"]} == {name: t.time for name, t in made.items()}
+    assert {run["variant"]: run["time"] for run in data["runners"]} == {name: t.time for name, t in made.items()}
     assert data["whole"] == 2 * cs.model("gpt2").parameters
 
 
@@ -174,15 +178,15 @@ def test_lanes_of_the_document_are_the_stages_that_the_map_counts(split):
     trace = searched.request_step(choice)
     document = searched.show_step(choice).document
     frame = trace.count_crossing_bytes()
-    at = [way for way, _ in document["ways"]].index("pp")
+    at = [axis for axis, _ in document["axes"]].index("pp")
     below = 1
-    for _, size in document["ways"][:at]:
+    for _, size in document["axes"][:at]:
         below *= size
     for lane, ranks in enumerate(trace.step.lanes):
-        assert {rank // below % document["ways"][at][1] for rank in ranks} == {lane}
-        rows = {(row["way"], row["nbytes"], row["time"]) for row in document["sends"][lane]}
+        assert {rank // below % document["axes"][at][1] for rank in ranks} == {lane}
+        rows = {(row["strategy"], row["nbytes"], row["time"]) for row in document["sends"][lane]}
         own = frame[frame["lane"] == lane]
-        assert rows == set(zip(own["way"], own["nbytes"], own["time"], strict=True))
+        assert rows == set(zip(own["strategy"], own["nbytes"], own["time"], strict=True))
     assert {link for lane in document["sends"] for row in lane for link in row["link"]} == {"NVLink"}
 
 
@@ -196,8 +200,8 @@ def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
         busy = sum(b - a for a, b, *_ in row["boxes"])
         tasks = [k for k, task in enumerate(trace.step.tasks) if task.is_compute and lane in task.lanes]
         assert busy == pytest.approx(sum(trace.end[k] - trace.begin[k] for k in tasks))
-        assert {way for *_, way in row["network"]} == {"tensor", "pipeline", "data"}
-        totals = [sum(held) for _, *held in row["held"]]
+        assert {strategy for *_, strategy in row["network"]} == {"tensor", "pipeline", "data"}
+        totals = [sum(sizes) for _, *sizes in row["memory"]]
         assert max(totals) == pytest.approx(row["most"])
         assert row["most"] == sum(trace.memory.peak(trace.step.lanes[lane][0]).values())
     monkeypatch.setattr(split_document, "MOST_PASSES", 3)

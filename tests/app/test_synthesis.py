@@ -74,7 +74,7 @@ def test_one_click_shows_the_schedule_that_gets_to_the_bound_beside_ring_and_tre
     runners = sent(at)["runners"]
     assert [one["name"] for one in runners][1:] == ["Ring", "PAT"]
     assert [round(one["time"] * 1e6) for one in runners] == [40, 120, 120]
-    assert [one["place"] for one in runners] == [1, 2, 2]
+    assert [one["position"] for one in runners] == [1, 2, 2]
     again = fine(opened(explore, **address(at)))
     assert sent(again)["runners"][0]["time"] == runners[0]["time"]
     fine(at.button(key="synthesis_close").click().run())

@@ -150,7 +150,7 @@ def test_both_views_speak_both_languages(language, show):
     at = opened(lang=language, show=show, **SMALL)
     data = sent(at, "collsim_step" if show == "step" else "collsim_rivals")
     assert data["language"] == language
-    said = [row["why"] for row in data["rows" if show == "step" else "runners"]]
+    said = [row["reason"] for row in data["rows" if show == "step" else "runners"]]
     assert all(bool(re.search("[\u4e00-\u9fff]", one)) == (language == "zh") for one in said)
     assert messages(at) == []
 
@@ -166,7 +166,7 @@ def test_every_switch_shows_old_new_and_the_reason_and_is_what_if():
         new = plain.what_if(**CHANGES[row["name"]])
         assert row["before"] == plain.time
         assert row["after"] == pytest.approx(new.time * plain.step.samples / new.step.samples)
-        assert row["why"].endswith(".")
+        assert row["reason"].endswith(".")
         assert not row["on"]
 
 
@@ -298,12 +298,12 @@ EVERYTHING = TrainingChoice(
         PLAIN,
         EVERYTHING,
         replace(PLAIN, machine="dgx-a100"),
-        replace(PLAIN, way="data_parallel", nccl=False, show="race"),
-        replace(PLAIN, way="parameter_server", servers=3, servers_on="rank", wait=False),
+        replace(PLAIN, strategy="data_parallel", nccl=False, show="race"),
+        replace(PLAIN, strategy="parameter_server", servers=3, servers_on="rank", wait=False),
         replace(PLAIN, machine="switch", ranks=5, bandwidth="10GB/s", alpha="2us"),
         replace(PLAIN, machine="torus", shape="2x4"),
     ],
-    ids=lambda c: f"{c.way}-{c.machine}",
+    ids=lambda c: f"{c.strategy}-{c.machine}",
 )
 def test_an_address_asks_for_the_same_step_again(choice):
     words = ADDRESS.write(choice)
@@ -351,7 +351,7 @@ def test_an_interference_beyond_all_speed_is_told_of():
 
 def test_the_race_has_four_ways_on_one_node_all_timed_on_the_links():
     data = sent(opened(show="race"), "collsim_rivals")
-    assert [one["way"] for one in data["runners"]] == list(rivals.WAYS)
+    assert [one["strategy"] for one in data["runners"]] == list(rivals.STRATEGIES)
     box = cs.machine("pcie-8gpu")
     for one, parallel in zip(
         data["runners"],
@@ -369,7 +369,7 @@ def test_the_race_has_four_ways_on_one_node_all_timed_on_the_links():
 def test_copies_send_seven_times_the_weights_from_gpu_0_and_gpu_0_holds_most():
     """B7 of the known answers: 7P; and the inputs of seven GPUs, and the gradients of their outputs."""
     data = sent(opened(show="race"), "collsim_rivals")
-    copies = next(one for one in data["runners"] if one["way"] == "copies")
+    copies = next(one for one in data["runners"] if one["strategy"] == "copies")
     p = cs.model("resnet50").nbytes
     assert 7 * p < copies["sent"] < 8 * p
     held = [
@@ -390,7 +390,7 @@ def test_every_text_of_the_page_is_asked_for():
     families = (
         "page.train",
         "train_bucket.help",
-        *(f"train.{kind}." for kind in ("show", "way", "on", "timing", "file")),
+        *(f"train.{kind}." for kind in ("show", "strategy", "on", "timing", "file")),
     )
     families += ("train.scaling.weak", "train.scaling.strong")
     unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]

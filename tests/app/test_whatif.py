@@ -65,7 +65,7 @@ def words(at):
 def test_the_first_page_switches_rdma_off_on_two_dgx_a100(language):
     at = fine(opened(lang=language))
     before, after = sent(at)["runners"]
-    assert before["place"] < after["place"]
+    assert before["position"] < after["position"]
     assert "3.12" in words(at)
     assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == 1
 

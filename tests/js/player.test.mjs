@@ -250,7 +250,7 @@ test("several reduces into one cell in one step add up as they arrive (a paramet
   );
 });
 
-test("held and wanted: all, own, root and lists", () => {
+test("initial and wanted: all, own, root and lists", () => {
   const meta = { ranks: 2, chunks: 4, slots: 4, channels: 1 };
   assert.equal(cellsOf("all", {}, meta).length, 8);
   assert.deepEqual(cellsOf("own", {}, meta), [
@@ -410,7 +410,7 @@ test("several collectives: an endpoint is full when it holds what its own ones p
   const tl = ring4({ engine: "event" }),
     four = [0, 1, 2, 3].flatMap((r) => [0, 1, 2, 3].map((c) => [r, c]));
   tl.meta.slots = 6; // A: the allreduce of all four; B: ranks 0 and 1 swap slots 4 and 5
-  tl.state = { held: [...four, [0, 4], [1, 5]], goal: [4, 4, 4, 4, 1, 1], wanted: [...four, [1, 4], [0, 5]] };
+  tl.state = { initial: [...four, [0, 4], [1, 5]], goal: [4, 4, 4, 4, 1, 1], wanted: [...four, [1, 4], [0, 5]] };
   tl.groups = [
     { name: "A", first: 0, slots: 4 },
     { name: "B", first: 4, slots: 2 },
@@ -454,7 +454,7 @@ test("a rank of a reduce-scatter is full with its own block, a server with every
 test("a buffer of more chunks than a call takes arguments is laid out, and its largest goal is found", () => {
   const tl = ring4();
   tl.meta.slots = 150_000;
-  Object.assign(tl.state, { held: [], wanted: [[0, 0]], goal: new Array(150_000).fill(1).with(149_999, 4) });
+  Object.assign(tl.state, { initial: [], wanted: [[0, 0]], goal: new Array(150_000).fill(1).with(149_999, 4) });
   assert.equal(index(tl).goal, 4);
 });
 

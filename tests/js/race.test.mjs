@@ -60,7 +60,7 @@ const timeline = {
     { first: 0, last: 0, label: { en: "push", zh: "push" }, reduce: true },
     { first: 1, last: 1, label: { en: "pull", zh: "pull" }, reduce: false },
   ],
-  state: { held: "all", wanted: "all", goal: 2 },
+  state: { initial: "all", wanted: "all", goal: 2 },
 };
 
 test("bytes delivered are those that landed and the shares of those under way", () => {

@@ -114,7 +114,7 @@ export function ring4({ engine = "lockstep" } = {}) {
         [3, 0],
       ],
     },
-    state: { held: "all", goal: n, wanted: "all" },
+    state: { initial: "all", goal: n, wanted: "all" },
     figures: { time: steps, link_bytes: new Array(8).fill(600) },
     bottleneck: null,
     text: null,

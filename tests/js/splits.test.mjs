@@ -10,12 +10,12 @@ import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
 import { LANE_WORDS } from "../../collsim/viz/splits/lanewords.js";
 import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
 import { freeLabels, logTicks, scatterScales } from "../../collsim/viz/splits/scatter.js";
-import { fixedSpan, reasonOf, shortWay, stageOf, wayOfSplit } from "../../collsim/viz/splits/splitmap.js";
+import { fixedSpan, reasonOf, shortenStrategy, stageOf, nameSplit } from "../../collsim/viz/splits/splitmap.js";
 import { stretches } from "../../collsim/viz/splits/stageboxes.js";
 import { SPLIT_WORDS } from "../../collsim/viz/splits/splitwords.js";
 
 const MEGATRON = {
-  ways: [
+  axes: [
     ["tp", 8],
     ["cp", 1],
     ["dp", 8],
@@ -27,7 +27,7 @@ const MEGATRON = {
 };
 
 test("the mock's rank 339 has its groups where Megatron-LM puts them", () => {
-  assert.deepEqual(coordinates(339, MEGATRON.ways), { tp: 3, cp: 0, dp: 2, pp: 5 });
+  assert.deepEqual(coordinates(339, MEGATRON.axes), { tp: 3, cp: 0, dp: 2, pp: 5 });
   const groups = groupsOfRank(339, MEGATRON);
   assert.deepEqual(groups.tp, [336, 337, 338, 339, 340, 341, 342, 343]);
   assert.deepEqual(
@@ -43,7 +43,7 @@ test("the mock's rank 339 has its groups where Megatron-LM puts them", () => {
 
 test("ranks that share experts are blocks of context and data parallel ranks", () => {
   const groups = groupsOfRank(5, {
-    ways: [
+    axes: [
       ["tp", 2],
       ["cp", 1],
       ["dp", 8],
@@ -62,7 +62,7 @@ test("a column of the map is a stage where nodes have one, else nodes stand in r
   assert.deepEqual(made.places[42], { column: 5, row: 2 });
   const mixed = nodesInColumns({
     ...MEGATRON,
-    ways: [
+    axes: [
       ["pp", 16],
       ["tp", 8],
       ["cp", 1],
@@ -81,7 +81,7 @@ test("a GPU of a thousand is a square that can be seen and hit, whatever the sta
   ]) {
     const document = {
         ...MEGATRON,
-        ways: [
+        axes: [
           ["tp", 8],
           ["cp", 1],
           ["dp", dp],
@@ -151,10 +151,10 @@ test("times of sharding have four digits of the longest, and nothing is 0 with i
   assert.equal(unitOfLanes("pipelines", 33).fmt(25.5), "25.5");
 });
 
-test("bytes are decimal, ticks are round, ways are short", () => {
+test("bytes are decimal, ticks are round, strategies are short", () => {
   assert.equal(decimalBytes(13476831232), "13.5\u00a0GB");
   assert.deepEqual(logTicks(7, 60), [10, 20, 50]);
-  assert.deepEqual(["zero(1, reduce_dtype='float32')", "fsdp()", "ddp()", ""].map(shortWay), [
+  assert.deepEqual(["zero(1, reduce_dtype='float32')", "fsdp()", "ddp()", ""].map(shortenStrategy), [
     "ZeRO-1",
     "FSDP",
     "DDP",
@@ -186,7 +186,7 @@ test("a row says which parts changed most against the fastest, in the direction 
 test("times of a column have as many digits as one another", () => {
   assert.deepEqual([8.8, 12, 0.0999].map(fixedSpan), ["8.80\u00a0s", "12.0\u00a0s", "99.9\u00a0ms"]);
   assert.equal(
-    wayOfSplit({ tp: 8, cp: 1, pp: 4, dp: 4, data: "zero(1, reduce_dtype='float32')" }),
+    nameSplit({ tp: 8, cp: 1, pp: 4, dp: 4, data: "zero(1, reduce_dtype='float32')" }),
     "TP 8 × PP 4 × DP 4, ZeRO-1",
   );
 });

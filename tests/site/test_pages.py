@@ -77,7 +77,7 @@ def test_the_gallery_changes_runs_and_keeps_them_in_its_address(visit):
     assert page.evaluate("document.body.dataset.run") == "allreduce-ring--switch--8"
     page.select_option("#algorithm", "broadcast_chain")
     page.wait_for_selector("body[data-run^='broadcast-chain']")
-    page.select_option("#place", "dgx-a100~2x")
+    page.select_option("#network", "dgx-a100~2x")
     page.wait_for_selector("body[data-run='broadcast-chain--dgx-a100-2x--16']")
     assert page.url.endswith("#run=broadcast-chain--dgx-a100-2x--16")
     page.reload()

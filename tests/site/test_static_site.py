@@ -13,7 +13,7 @@ from collsim.lessons.chapters import SECTIONS
 from collsim.site import build_site, gallery, pages
 from collsim.viz.hosts.player_page import encode_inline_json
 
-RING = [place for place in gallery.PLACES if place.key == "ring"]
+RING = [network for network in gallery.NETWORKS if network.key == "ring"]
 
 
 def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):
@@ -35,9 +35,11 @@ def test_nothing_in_the_site_names_another_host(site):
             assert not found, f"{path.name}: {found}"
 
 
-def test_the_whole_gallery_is_a_few_hundred_runs_of_every_place():
-    # not built here (that takes a while): its places and algorithms are counted
-    keys = [f"{name}--{place.key}--{n}" for place in gallery.PLACES for n in place.ranks for name in cs.algorithms()]
+def test_the_whole_gallery_is_a_few_hundred_runs_of_every_network():
+    # not built here (that takes a while): its networks and algorithms are counted
+    keys = [
+        f"{name}--{network.key}--{n}" for network in gallery.NETWORKS for n in network.ranks for name in cs.algorithms()
+    ]
     assert len(set(map(gallery.make_slug, keys))) == len(keys), "two runs would share a file"
     assert len(keys) > 300
 
@@ -49,7 +51,7 @@ def test_a_run_weighs_little_enough_for_thirty_megabytes(site):
 
 
 def test_building_twice_gives_the_same_bytes(tmp_path):
-    some = {"places": RING, "only": ["allreduce_ring"]}
+    some = {"networks": RING, "only": ["allreduce_ring"]}
     one, two = build_site(tmp_path / "a", **some), build_site(tmp_path / "b", **some)
     files = [
         sorted((p.relative_to(s.path), p.read_bytes()) for p in s.path.rglob("*") if p.is_file()) for s in (one, two)
@@ -65,18 +67,18 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
 
 
 def test_an_earlier_site_is_replaced_and_one_that_fails_changes_nothing(tmp_path):
-    some = {"places": RING, "only": ["allreduce_ring"]}
+    some = {"networks": RING, "only": ["allreduce_ring"]}
     made = build_site(tmp_path / "site", **some)
     before = sorted(p.name for p in made.path.rglob("*"))
     with pytest.raises(cs.CollsimError, match="nothing to build"):
-        build_site(tmp_path / "site", places=some["places"], only=["no_such_thing"])
+        build_site(tmp_path / "site", networks=some["networks"], only=["no_such_thing"])
     assert sorted(p.name for p in made.path.rglob("*")) == before
     assert build_site(tmp_path / "site", **some).files == made.files
     assert [p.name for p in tmp_path.iterdir()] == ["site"], "no scraps are left"
 
 
 def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
-    made = build_site(tmp_path / "site", ["zh"], places=RING, only=["allreduce_ring"])
+    made = build_site(tmp_path / "site", ["zh"], networks=RING, only=["allreduce_ring"])
     assert not (made.path / "en").exists()
     with pytest.raises(cs.CollsimError, match="unknown language"):
         build_site(tmp_path / "other", ["fr"])

@@ -232,7 +232,7 @@ def test_splits_are_compared_by_one_model_with_all_of_their_work():
 def test_the_ways_of_a_comparison_take_the_same_in_python_on_the_command_line_and_in_the_app():
     """DDP, DataParallel and a parameter server on one clock, whoever asks."""
     choice = rivals.build_common_choice(TrainingChoice(model="resnet18", samples=32, dtype="float32"))
-    raced = {runner.way: runner.time for runner in rivals.race_strategies(choice).runners}
+    raced = {runner.strategy: runner.time for runner in rivals.race_strategies(choice).runners}
     ways = {
         "ddp": cs.ddp(),
         "data_parallel": cs.data_parallel(),

@@ -23,7 +23,7 @@ def test_a_ring_over_two_nodes_is_asked_three_times():
     assert [m.step for m in (first, second, last)] == [7, 15, 29]
     assert right(first) == ("7 → 8 and 15 → 0", "7 → 8 和 15 → 0")
     assert first.ways[int(first.question.answer)] == ((7, 8), (15, 0))
-    assert "674" in first.question.why  # 16 MiB / 25 GB/s + 3.2 us
+    assert "674" in first.question.explanation_text  # 16 MiB / 25 GB/s + 3.2 us
     assert right(second)[0] == "Put it in place of its own"
     assert right(last)[0] == "480 MiB"  # 2 * 15/16 * 256 MiB
 
@@ -48,7 +48,7 @@ def test_every_question_has_one_right_answer_and_reasons_in_both_languages(name)
         texts = [choice["text"]["en"] for choice in record["choices"]]
         assert len(set(texts)) == len(texts) >= 3
         assert 0 <= record["answer"] < len(texts)
-        assert all(choice["why"][language] for choice in record["choices"] for language in ("en", "zh"))
+        assert all(choice["reason"][language] for choice in record["choices"] for language in ("en", "zh"))
         assert record["text"]["en"].startswith(f"Step {moment.step + 1}")
         assert record["text"]["zh"].startswith(f"第 {moment.step + 1} 步")
 

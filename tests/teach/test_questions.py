@@ -218,8 +218,8 @@ def test_the_key_has_the_answers_and_the_sheet_has_not():
     sheet, key = worksheet(RUNS["server"], seed=4, language="zh")
     for q in questions(RUNS["server"], seed=4, language="zh"):
         assert q.text in sheet
-        assert q.why in key
-        assert q.why not in sheet
+        assert q.explanation_text in key
+        assert q.explanation_text not in sheet
 
 
 def test_a_question_as_a_record_is_plain_json_in_both_languages():

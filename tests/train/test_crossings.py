@@ -35,7 +35,7 @@ def test_all_rows_together_are_all_that_gpus_send(way):
 
 def test_tensor_groups_of_a_node_stay_on_nvlink_and_stages_cross_infiniband():
     """32 sequences of 1 on two stages of eight GPUs: each GPU of the first sends 32 activations of 512 x 1024 x 2 B."""
-    frame = step(cs.tensor(8) * cs.pipeline(2)).count_crossing_bytes().set_index(["lane", "way"])
+    frame = step(cs.tensor(8) * cs.pipeline(2)).count_crossing_bytes().set_index(["lane", "strategy"])
     assert frame.loc[(0, "tensor"), "link"] == "nvlink"
     assert frame.loc[(0, "pipeline"), "link"] == "infiniband"
     assert frame.loc[(0, "pipeline"), "nbytes"] == 32 * 512 * 1024 * 2
@@ -44,8 +44,8 @@ def test_tensor_groups_of_a_node_stay_on_nvlink_and_stages_cross_infiniband():
 def test_stages_inside_a_node_send_over_nvlink():
     way = (cs.pipeline(2) * cs.zero(1)).with_rank_order("pp-tp-cp-ep-dp")
     frame = step(way).count_crossing_bytes()
-    assert set(frame[frame.way == "pipeline"].link) == {"nvlink"}
-    assert "infiniband" in set(frame[frame.way == "data"].link)
+    assert set(frame[frame.strategy == "pipeline"].link) == {"nvlink"}
+    assert "infiniband" in set(frame[frame.strategy == "data"].link)
 
 
 def test_a_split_is_read_from_the_text_that_it_says():

@@ -18,7 +18,7 @@ def three():
 
 
 def test_places_follow_the_times_and_equal_times_share_one(three):
-    assert [entry["place"] for entry in build_course(three)] == [3, 1, 1]
+    assert [entry["position"] for entry in build_course(three)] == [3, 1, 1]
 
 
 def test_the_server_of_eight_ranks_carries_eight_buffers_and_stands_out(three):

@@ -221,8 +221,18 @@ def test_a_reducing_switch_is_no_node():
 
 def test_state_of_each_kind_of_collective():
     sw = cs.topology.switch(4)
-    assert build_timeline(run("allreduce_ring", sw))["state"] == {"held": "all", "root": 0, "goal": 4, "wanted": "all"}
-    assert build_timeline(run("allgather_ring", sw))["state"] == {"held": "own", "root": 0, "goal": 1, "wanted": "all"}
+    assert build_timeline(run("allreduce_ring", sw))["state"] == {
+        "initial": "all",
+        "root": 0,
+        "goal": 4,
+        "wanted": "all",
+    }
+    assert build_timeline(run("allgather_ring", sw))["state"] == {
+        "initial": "own",
+        "root": 0,
+        "goal": 1,
+        "wanted": "all",
+    }
     assert build_timeline(run("reduce_scatter_ring", sw))["state"]["wanted"] == "own"
     assert build_timeline(run("broadcast_binomial", sw, root=2))["state"]["root"] == 2
     peer = build_timeline(run("alltoall_direct", sw))["state"]

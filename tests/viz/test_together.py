@@ -53,7 +53,7 @@ def test_every_cell_of_the_whole_ends_where_its_collective_wants_it():
     state, t = made["state"], made["transfers"]
     assert state["goal"] == [4] * 4 + [1] * 4
     count = np.zeros((made["meta"]["endpoints"], made["meta"]["slots"]), int)
-    count[tuple(np.array(state["held"]).T)] = 1
+    count[tuple(np.array(state["initial"]).T)] = 1
     for step in range(len(made["steps"]["t0"])):
         rows = [i for i, s in enumerate(t["step"]) if s == step]
         before = count.copy()

@@ -227,9 +227,9 @@ def _draw_answer(question: Question, answer: float | None) -> None:
 
 def _explain_answer(question: Question) -> str:
     """Return the worked explanation, after the answer where it does not hold it."""
-    if question.choices or question.answer_text in question.why:
-        return question.why
-    return f"{t('ask.is', answer=question.answer_text)} {question.why}"
+    if question.choices or question.answer_text in question.explanation_text:
+        return question.explanation_text
+    return f"{t('ask.is', answer=question.answer_text)} {question.explanation_text}"
 
 
 # ---- with a class --------------------------------------------------------------------------------------------------

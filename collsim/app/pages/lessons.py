@@ -190,7 +190,7 @@ def _draw_question(reading: Reading, content: Content) -> None:
         return
     st.html(question_html.render_answered_choices(question, answer))
     verdict = t("lessons.right" if answer == question.answer else "lessons.wrong")
-    body = f"<p><b>{escape_text(verdict)}</b> {escape_text(question.why)}</p>"
+    body = f"<p><b>{escape_text(verdict)}</b> {escape_text(question.explanation_text)}</p>"
     body += "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.after)
     lanes, rest = _draw_lanes(content.lanes_after), _draw_rest(reading, content)
     st.html(f'<div class="cs-after" role="status">{body}</div>{lanes}{rest}')

@@ -173,7 +173,7 @@ def _draw_lanes(choice: PipelineChoice) -> None:
         "runners": runners,
         "said": describe_timings({name: timing for name, (_, timing) in good_timings.items()}, choice),
         "unit": t("pipeline.unit", ratio=choice.ratio),
-        "held": choice.microbatches,
+        "microbatches": choice.microbatches,
         "most": max(run["most"] for run in runners),
         **look(),
         "t": get_session().start.get("t"),

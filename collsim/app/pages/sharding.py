@@ -37,7 +37,7 @@ from .train.tabs import draw_tabs
 
 PAGE = "sharding"
 #: The runners, each with what `cs.fsdp` is told.
-WAYS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "on": {},
     "off": {"prefetch": False},
     "keep": {"reshard_after_forward": False},
@@ -93,14 +93,14 @@ def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ign
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology, step_traces = build_topology(choice), dict[str, object]()
-    for number_, (name, options) in enumerate(WAYS.items(), 1):
+    for number_, (name, options) in enumerate(VARIANTS.items(), 1):
         try:
             step_traces[name] = cs.training_step(
                 choice.model, topology, parallel=cs.fsdp(**options), micro_batch=choice.samples, dtype="bfloat16"
             )
         except CollsimError as error:
             step_traces[name] = error
-        report_progress("run", number_ / len(WAYS))
+        report_progress("run", number_ / len(VARIANTS))
     return step_traces
 
 
@@ -168,7 +168,7 @@ def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
         draw_mistake(t("sharding.failed", name=t(f"sharding.{name}"), reason=write_sentence(reason, get_language())))
     if not step_race.runners:
         return
-    names = [(t(f"sharding.{run['way']}"), t(f"sharding.{run['way']}.note")) for run in step_race.runners]
+    names = [(t(f"sharding.{run['variant']}"), t(f"sharding.{run['variant']}.note")) for run in step_race.runners]
     data = {
         "id": repr(drawn),
         "kind": "sharding",
@@ -189,10 +189,10 @@ def describe_race(step_race: ShardingRace) -> str:
     Args:
         step_race: The runs of the race.
     """
-    runs = {run["way"]: run for run in step_race.runners}
-    if runs.keys() != WAYS.keys():
+    runs = {run["variant"]: run for run in step_race.runners}
+    if runs.keys() != VARIANTS.keys():
         return ""
-    on, off, keep = (runs[name] for name in WAYS)
+    on, off, keep = (runs[name] for name in VARIANTS)
 
     def size(run: dict[str, Any]) -> str:
         return format_decimal_bytes(run["most"]["gathered"])
@@ -215,10 +215,10 @@ def build_script(choice: ShardingChoice) -> str:
         choice: The step and the strategies that are chosen.
     """
     lines = ["import collsim as cs", "", f"m = {snippets.write_machine(choice.where)}"]
-    for options in WAYS.values():
-        way = f"cs.fsdp({', '.join(f'{k}={v}' for k, v in options.items())})"
+    for options in VARIANTS.values():
+        strategy = f"cs.fsdp({', '.join(f'{k}={v}' for k, v in options.items())})"
         more = f'micro_batch={choice.samples}, dtype="bfloat16"'
-        lines.append(f'print(cs.training_step("{choice.model}", m, parallel={way}, {more}))')
+        lines.append(f'print(cs.training_step("{choice.model}", m, parallel={strategy}, {more}))')
     return "\n".join(lines).replace("'", '"') + "\n"
 
 
@@ -230,8 +230,8 @@ def build_command(choice: ShardingChoice) -> str:
     """
     words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
     words += ["--micro-batch", str(choice.samples), "--dtype", "bfloat16", "--parallel"]
-    ways = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in WAYS.values()]
-    return "\n".join(" ".join(map(snippets.quote_word, [*words, way])) for way in ways)
+    strategies = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in VARIANTS.values()]
+    return "\n".join(" ".join(map(snippets.quote_word, [*words, strategy])) for strategy in strategies)
 
 
 def build_megatron_options(choice: ShardingChoice) -> str:

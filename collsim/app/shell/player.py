@@ -73,7 +73,7 @@ def mount_race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str,
     """
     facts = build_course([runner for runner, _, _ in runners])
     entries = [
-        {**of, "name": name, "note": note, "why": choose_text(runner.reason)}
+        {**of, "name": name, "note": note, "reason": choose_text(runner.reason)}
         for of, (runner, name, note) in zip(facts, runners, strict=True)
     ]
     mount = st.components.v2.component("collsim_race", js=read_bundle("race"))

@@ -105,7 +105,7 @@ class Exchange:
         self.receive_row = {move.row: i for i, move in enumerate(program.receives)}
         self.order = {slot: deque(events) for slot, events in program.order.items()}
         self.turns, self.receiving = ChannelTurns(program.sends), ChannelTurns(program.receives)
-        self.held: dict[int, tuple[Outgoing, float]] = {}  # read, to be sent, and since when
+        self.prepared: dict[int, tuple[Outgoing, float]] = {}  # read, to be sent, and since when
         self.lent: dict[int, list[Outgoing]] = {}  # by slot: what is sent out of it, which a write must not change
         self.clear: set[int] = set()  # their receivers wait for them
         self.coming: dict[int, bytearray] = {}
@@ -169,7 +169,7 @@ class Exchange:
             return
         transfer = self._outgoing(index, move)
         self.lent.setdefault(slot, []).append(transfer)
-        self.held[index] = transfer, now
+        self.prepared[index] = transfer, now
         self._begin(index, now)
 
     def _outgoing(self, index: int, move: Move) -> Outgoing:
@@ -201,11 +201,11 @@ class Exchange:
 
     def _begin(self, index: int, moment: float) -> None:
         """Put a send under way if its data, its turn and its receiver allow it; the last of them did at that moment."""
-        if index not in self.held or not self.turns.is_ready(index):
+        if index not in self.prepared or not self.turns.is_ready(index):
             return
         if not self.eager and index not in self.clear:
             return
-        transfer, since = self.held.pop(index)
+        transfer, since = self.prepared.pop(index)
         self.moments.began[index] = began = max(moment, since)
         self.nic.send(transfer, began)
 

@@ -35,10 +35,10 @@ def _simulate_gather() -> Trace:
     return simulate_algorithm("allgather_ring", machine("dgx-a100"), f"{nbytes}B")
 
 
-def _describe_crossing(rows: pd.DataFrame, way: str) -> list[str]:
-    """What a GPU of the first stage sends for a way of splitting, and how long that takes, by
+def _describe_crossing(rows: pd.DataFrame, strategy: str) -> list[str]:
+    """What a GPU of the first stage sends for a strategy, and how long that takes, by
     `StepTrace.count_crossing_bytes`."""
-    row = rows[(rows["lane"] == 0) & (rows["way"] == way)].sort_values("nbytes").iloc[-1]
+    row = rows[(rows["lane"] == 0) & (rows["strategy"] == strategy)].sort_values("nbytes").iloc[-1]
     return [format_bytes(row["nbytes"]), format_time(row["time"])]
 
 

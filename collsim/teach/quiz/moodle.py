@@ -73,7 +73,7 @@ def _add_question(
     for name, data in pictures.items():
         file = ElementTree.SubElement(asks, "file", name=name, path="/", encoding="base64")
         file.text = base64.b64encode(data).decode("ascii")
-    _add_html(element, "generalfeedback", f"<p>{escape_text(question.why)}</p>")
+    _add_html(element, "generalfeedback", f"<p>{escape_text(question.explanation_text)}</p>")
     for name, value in (("defaultgrade", "1"), ("penalty", _PENALTY), ("hidden", "0")):
         ElementTree.SubElement(element, name).text = value
     _add_number(element, question) if question.kind == "number" else _add_choices(element, question)
@@ -102,7 +102,7 @@ def _add_choices(element: ElementTree.Element, question: Question) -> None:
 def _add_number(element: ElementTree.Element, question: Question) -> None:
     answer = ElementTree.SubElement(element, "answer", fraction="100", format="plain_text")
     _add_text(answer, repr(float(question.answer)))
-    _add_html(answer, "feedback", escape_text(question.why))
+    _add_html(answer, "feedback", escape_text(question.explanation_text))
     off = 0.0 if question.unit == "count" else question.tolerance * abs(question.answer)
     ElementTree.SubElement(answer, "tolerance").text = repr(float(off))
     units = UNITS.get(question.unit)

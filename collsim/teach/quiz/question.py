@@ -95,7 +95,7 @@ class Question:
         return self.say(self.ask)
 
     @property
-    def why(self) -> str:
+    def explanation_text(self) -> str:
         """The worked explanation."""
         return self.say(self.explanation)
 
@@ -127,9 +127,9 @@ class Question:
         value = self.value(answer)
         right = self.right(value)
         if self.kind == "number":
-            return Reply(right, f"{self._verdict(right)} {self.why}")
+            return Reply(right, f"{self._verdict(right)} {self.explanation_text}")
         reason = self.say(self.choices[int(value)].reason)
-        return Reply(right, f"{self._verdict(right)} {reason}" + (f" {self.why}" if right else ""))
+        return Reply(right, f"{self._verdict(right)} {reason}" + (f" {self.explanation_text}" if right else ""))
 
     def value(self, answer: float | str) -> float:
         """An answer as a number: in SI units, or the place of a choice, from 0.
@@ -169,11 +169,11 @@ class Question:
             "topic": self.topic,
             "unit": self.unit,
             "text": map_languages(self.ask),
-            "why": map_languages(self.explanation),
+            "explanation": map_languages(self.explanation),
             "answer": float(self.answer) if self.kind == "number" else int(self.answer),
             "tolerance": 0.0 if self.unit == "count" else self.tolerance,
-            "shown": format_answer_value(self.answer, self.unit) if self.kind == "number" else None,
-            "choices": [{"text": map_languages(c.text), "why": map_languages(c.reason)} for c in self.choices],
+            "answer_text": format_answer_value(self.answer, self.unit) if self.kind == "number" else None,
+            "choices": [{"text": map_languages(c.text), "reason": map_languages(c.reason)} for c in self.choices],
             "links": list(self.links),
         }
 

@@ -138,8 +138,8 @@ def _ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
     if _find_split(run) is None:
         return None
     rows = run.trace.count_crossing_bytes()
-    sent = rows[rows["lane"] == 0].groupby("way")["nbytes"].sum().sort_values(ascending=False)
-    if len(sent) < 2 or any(way not in _STRATEGIES for way in sent.index):
+    sent = rows[rows["lane"] == 0].groupby("strategy")["nbytes"].sum().sort_values(ascending=False)
+    if len(sent) < 2 or any(name not in _STRATEGIES for name in sent.index):
         return None
     ask = build_text("quiz", "splits.does_gpu_first_stage", step_label=run.trace.step.label)
     first = format_bytes(float(sent.iloc[0]))
@@ -147,8 +147,8 @@ def _ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
     right = Alternative(_STRATEGIES[sent.index[0]], build_text("quiz", "splits.step", first=first))
     wrong = _build_wrong(
         *(
-            (_STRATEGIES[str(way)], build_text("quiz", "splits.only", nbytes=format_bytes(float(nbytes))))
-            for way, nbytes in sent.iloc[1:].items()
+            (_STRATEGIES[str(name)], build_text("quiz", "splits.only", nbytes=format_bytes(float(nbytes))))
+            for name, nbytes in sent.iloc[1:].items()
         )
     )
     return _build_choice("crossings", ask, explanation, right, wrong, random)

@@ -129,7 +129,7 @@ def write_markdown(
         lines += [f"**{number}.** {q.text}", ""]
         lines += [f"   - {chr(65 + k)}. {text}" for k, text in enumerate(q.options)] + ([""] if q.choices else [])
         if key:
-            lines += [f"   > **{format_answer(q)}** {q.why}", ""]
+            lines += [f"   > **{format_answer(q)}** {q.explanation_text}", ""]
             lines += [
                 f"   > {chr(65 + k)}: {q.say(c.reason)}" for k, c in enumerate(q.choices) if k != int(q.answer)
             ] + ([""] if q.choices else [])

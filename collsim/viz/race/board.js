@@ -41,7 +41,7 @@ function buildBar(r, words, unit, late) {
   const cells = [
     el("div", { className: "name" }, el("b", { textContent: r.name }), b.name),
     el("div", { className: "track" }, el("div", { className: "bar" }, b.fill, b.dot, b.pct)),
-    el("span", { className: "place num", textContent: words.place(r.place) }),
+    el("span", { className: "position num", textContent: words.position(r.position) }),
     el("span", { className: "fin num", textContent: `${threeDigits(r.time * unit.f)}${NB}${unit.unit}` }),
     el("span", { className: "bw num", textContent: r.busbw ? fmtRate(r.busbw) : "–" }),
   ];

@@ -15,7 +15,7 @@ export function buildLane(race, timeline) {
     most: el("b"),
     meter: el("i"),
     stage: el("div", { className: "stage0" }),
-    why: el("p", { className: "why" }),
+    reason: el("p", { className: "reason" }),
   };
   parts.card.append(
     el("h2", {}, parts.title, parts.pace),
@@ -23,7 +23,7 @@ export function buildLane(race, timeline) {
     el("div", { className: "load" }, parts.load, parts.most),
     el("div", { className: "meter" }, parts.meter),
     parts.stage,
-    parts.why,
+    parts.reason,
   );
   race.lanes.append(parts.card);
   return { parts, player: playerOf(race, parts.stage, timeline, { view: race.data.view ?? "physical" }) };
@@ -33,7 +33,7 @@ export function dressLane(race, { parts, q }) {
   const r = race.data.runners[q];
   parts.title.textContent = r.name;
   parts.where.textContent = r.note;
-  parts.why.textContent = r.why;
+  parts.reason.textContent = r.reason;
   parts.load.textContent = raceWords(race).busiest;
   parts.most.textContent = fmtBytes(r.busiest);
   parts.meter.style.width = `${100 * r.load}%`;

@@ -19,7 +19,7 @@ import { raceWords } from "./racewords.js";
 const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 
 /**
- * Mount a race into `host`. Its data are {id, runners: [{name, note, why, place, time, busbw, busiest, load, hot,
+ * Mount a race into `host`. Its data are {id, runners: [{name, note, reason, position, time, busbw, busiest, load, hot,
  * timeline}], language, theme, view, t}.
  */
 export function createRace(host) {
@@ -71,7 +71,7 @@ function dressRace(race) {
   drawRace(race);
   root.dataset.runners = String(cards.length);
   root.dataset.order = data.runners
-    .map((r, q) => [r.place, q])
+    .map((r, q) => [r.position, q])
     .sort((a, b) => a[0] - b[0] || a[1] - b[1])
     .map(([, q]) => q)
     .join();

@@ -28,7 +28,7 @@ class Runner:
 
     Attributes:
         time: seconds; `busbw`: bytes per second; `busiest`: bytes over the busiest link, one direction.
-        why: one or two sentences, English and Chinese: who sends how much, what is busy, and what would help.
+        reason: one or two sentences, English and Chinese: who sends how much, what is busy, and what would help.
         timeline: as the player takes it.
     """
 
@@ -85,8 +85,8 @@ def _describe_sends(trace: Trace) -> Text:
 
 
 def build_course(runners: Sequence[Runner]) -> list[dict[str, object]]:
-    """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest
-    cable is hot.
+    """What the module gets of each runner next to its names: position at the finish (equal times share one), load
+    and whether its busiest cable is hot.
 
     Args:
         runners: The runs of the race.
@@ -95,7 +95,7 @@ def build_course(runners: Sequence[Runner]) -> list[dict[str, object]]:
     most, least = max(r.busiest for r in runners), min(r.busiest for r in runners)
     return [
         {
-            "place": 1 + sum(t < r.time * (1 - 1e-9) for t in times),
+            "position": 1 + sum(t < r.time * (1 - 1e-9) for t in times),
             "time": r.time,
             "busbw": r.busbw,
             "busiest": r.busiest,

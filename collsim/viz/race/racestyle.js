@@ -18,7 +18,7 @@ ${buttonsCss(".rc")}
 .rc .meter{height:7px;border-radius:3px;background:var(--grid);margin:2px 0 8px}
 .rc .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rc .hot .meter i{background:var(--full)}
 .rc .stage0{flex:1}
-.rc .why{font-size:16px;line-height:23px;margin:8px 0 2px;text-wrap:pretty}
+.rc .reason{font-size:16px;line-height:23px;margin:8px 0 2px;text-wrap:pretty}
 .rc .rows{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) auto auto auto;align-items:center;
   column-gap:14px}
 .rc .rows .h{font-size:13px;color:var(--ink2);padding-bottom:4px;align-self:end}
@@ -40,9 +40,9 @@ ${buttonsCss(".rc")}
 .rc .dot u{position:absolute;left:0;right:0;bottom:0;height:40%;background:var(--sumfill)}
 .rc .dot.round{border-radius:50%;border-color:var(--card);background:var(--done)}.rc .dot.round u{display:none}
 .rc .pct{position:absolute;top:-3px;font-weight:700;font-size:16px;line-height:24px;white-space:nowrap}
-.rc .place{font-size:15px;color:var(--ink2)}.rc .fin{font-size:19px;font-weight:700}
+.rc .position{font-size:15px;color:var(--ink2)}.rc .fin{font-size:19px;font-weight:700}
 .rc .bw{font-size:15px;color:var(--ink2)}
-.rc .home .place{color:var(--ink);font-weight:700}.rc .late .fin{color:var(--fulltext)}
+.rc .home .position{color:var(--ink);font-weight:700}.rc .late .fin{color:var(--fulltext)}
 .rc .rule{grid-column:1/-1;height:1px;background:var(--grid)}
 .rc .time{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) 230px;column-gap:14px;align-items:end;
   border-top:1px solid var(--line);margin-top:6px;padding-top:2px}
@@ -66,7 +66,7 @@ ${buttonsCss(".rc")}
 .rc .bad{padding:12px 0;font-size:16px}
 .rc .quiet{position:absolute;width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
 .rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small h2{font-size:18px;line-height:24px}
-.rc.small .why{font-size:14.5px;line-height:20px}
+.rc.small .reason{font-size:14.5px;line-height:20px}
 .rc.small .rows,.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) auto auto auto}
 .rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) 150px}
 .rc.small .name b,.rc.small .fin{font-size:16px}

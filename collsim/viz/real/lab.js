@@ -176,8 +176,8 @@ function drawLabFigures(lab, pic) {
   const [low, high] = measured.middle.map((t) => (t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1));
   figure(below + 66, `${low} ${words.to} ${high}`, words.middle);
   figure(below + 110, labSpan(lab, measured.best), words.best);
-  if (measured.held.length && lab.place.rows > 4)
-    figure(below + 154, words.held(measured.held.length, measured.times.length), words.heldUp);
+  if (measured.delayed.length && lab.place.rows > 4)
+    figure(below + 154, words.delayed(measured.delayed.length, measured.times.length), words.wereDelayed);
 }
 
 function drawLabLegend(lab) {

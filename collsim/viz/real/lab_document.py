@@ -100,7 +100,7 @@ def _describe_measurement(trace: RealTrace) -> dict[str, object]:
         "low": frame["low"].tolist(),
         "high": frame["high"].tolist(),
         "expected": expected,
-        "held": [list(trace_of_step) for trace_of_step in find_delayed_runs(trace)],
+        "delayed": [list(trace_of_step) for trace_of_step in find_delayed_runs(trace)],
     }
 
 

@@ -25,7 +25,7 @@ export function drawLateness(lab, layout) {
     g.addEventListener("pointerleave", () => lightLab(lab, null));
   }
   drawExpected(pic, m, layout, slot, y, scale);
-  drawHeld(lab, pic, m, layout, slot);
+  drawDelayed(lab, pic, m, layout, slot);
   pic.append(...titleOf(words, layout));
   lab.bars = pic;
   lab.later.replaceChildren(pic, legendOf(lab, m));
@@ -97,8 +97,8 @@ function drawExpected(pic, m, layout, slot, y, scale) {
 }
 
 /** A triangle for each run that was held up, over the step in which it lost most. */
-function drawHeld(lab, pic, m, layout, slot) {
-  m.held.slice(0, 4).forEach(([run, step, more], i) => {
+function drawDelayed(lab, pic, m, layout, slot) {
+  m.delayed.slice(0, 4).forEach(([run, step, more], i) => {
     const x = layout.left + (step + 0.5) * slot,
       y = 14 + (i % 2) * 20,
       right = x > layout.left + 0.6 * layout.width,
@@ -123,7 +123,7 @@ function legendOf(lab, m) {
       if (look) i.style.background = look;
       return el("span", {}, i, text);
     },
-    triangles = m.held.length ? [sign("tri", "", words.triangle)] : [],
+    triangles = m.delayed.length ? [sign("tri", "", words.triangle)] : [],
     dashed = m.expected ? [sign("dash", "", words.dashed)] : [];
   return el(
     "div",

@@ -49,7 +49,7 @@ function answerButton(simple, choice, q) {
         ? " given"
         : "";
   const words = el("span", { className: "text" }, el("b", { textContent: choice.text[language] }));
-  if (isShown) words.append(el("small", { textContent: choice.why[language] }));
+  if (isShown) words.append(el("small", { textContent: choice.reason[language] }));
   const button = el("button", { type: "button", className: `answer${state}`, disabled: !!isShown });
   button.append(
     el("i", { textContent: String.fromCharCode(65 + q) }),
@@ -65,7 +65,7 @@ function verdict({ words, asked: question, language }) {
   const { given: answered, answer } = question,
     head = answered == null || answered < 0 ? words.none : answered === answer ? words.right : words.wrong;
   const box = el("p", { className: "verdict", role: "status" }, el("b", { textContent: head }));
-  box.append(` ${question.why[language]}`);
+  box.append(` ${question.explanation[language]}`);
   return box;
 }
 

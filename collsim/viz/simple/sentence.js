@@ -25,9 +25,9 @@ function ringStep({ model, words, language, pairs }, s) {
   for (const i of ids) {
     const { kind, label } = pairs.get(model.src[i] * model.endpoints + model.dst[i]),
       name = words.kinds[kind] ?? label,
-      known = kinds.get(name) ?? { time: 0, ways: new Set() };
+      known = kinds.get(name) ?? { time: 0, pairs: new Set() };
     known.time = Math.max(known.time, model.t1[i] - model.t0[i]);
-    known.ways.add(model.src[i] * model.endpoints + model.dst[i]);
+    known.pairs.add(model.src[i] * model.endpoints + model.dst[i]);
     kinds.set(name, known);
   }
   const what = `${words.passes(perRank, fmtBytes(model.bytes[first]))}${language === "zh" ? "" : " "}`,
@@ -37,7 +37,7 @@ function ringStep({ model, words, language, pairs }, s) {
     gap = language === "zh" ? "" : " ";
   if (!last)
     return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${language === "zh" ? "。" : "."}`;
-  const slower = words.slower(last[1].ways.size, last[0], fmtSpan(last[1].time)),
+  const slower = words.slower(last[1].pairs.size, last[0], fmtSpan(last[1].time)),
     join = language === "zh" ? ["；", "，"] : ["; ", ", "];
   return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${join[0]}${slower}${join[1]}${words.wait}`;
 }

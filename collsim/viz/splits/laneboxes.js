@@ -1,4 +1,4 @@
-// The rows of one runner on a canvas: boxes, what is idle, what is held over time, the finish line.
+// The rows of one runner on a canvas: boxes, what is idle, memory over time, the finish line.
 
 import { FONT } from "../player/model/look.js";
 import { niceStep } from "../player/model/units.js";
@@ -66,7 +66,7 @@ export function drawLaneRows(ctx, run, view) {
       const fonts = numberFonts(ctx, row, view);
       for (const box of row.data.boxes) laneBox(ctx, box, row, view, fonts);
     }
-    if (view.kind === "pipelines") heldBar(ctx, row, view);
+    if (view.kind === "pipelines") activationBar(ctx, row, view);
   });
   if (view.kind === "pipelines") largestGap(ctx, layout.rows[0], run, view);
   finishLine(ctx, across(run.time), layout.high, colors);
@@ -218,15 +218,15 @@ function stairs(ctx, points, column, { across, end, floor, high, fill, line, alp
 }
 
 /** Right of the finish: how many microbatches the rank holds at most, as a number and as a bar. */
-function heldBar(ctx, row, { colours: colors, width, most }) {
+function activationBar(ctx, row, { colours: colors, width, most }) {
   const x = width - LANE_RIGHT + 50, // a number of three digits stands between it and the finish
     y = row.top + row.high / 2,
-    share = row.data.held / most,
+    share = row.data.activations / most,
     full = share > 0.999 && most > 1;
   ctx.font = `700 14px ${FONT}`;
   ctx.textAlign = "right";
   ctx.fillStyle = full ? colors.fulltext : colors.ink;
-  ctx.fillText(String(Number(row.data.held.toPrecision(3))), x - 6, y + 1);
+  ctx.fillText(String(Number(row.data.activations.toPrecision(3))), x - 6, y + 1);
   ctx.fillStyle = colors.grid;
   ctx.fillRect(x, y - 3, 44, 6);
   ctx.fillStyle = full ? colors.full : colors.room;

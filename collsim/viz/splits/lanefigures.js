@@ -54,7 +54,7 @@ export function figuresOf(ui, run, places) {
 /** "1st", or "joint 3rd" where several took as long. */
 export function placeOf(time, places, words) {
   const alike = places.filter((other) => Math.abs(other - time) <= 1e-9 * time).length,
-    rankText = words.place(places.filter((other) => other < time * (1 - 1e-9)).length + 1);
+    rankText = words.position(places.filter((other) => other < time * (1 - 1e-9)).length + 1);
   return alike > 1 ? words.joint(rankText) : rankText;
 }
 

@@ -17,8 +17,8 @@ import { LANES_CSS } from "./splitstyle.js";
 const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
 
 /**
- * Mount runners into `host`. Their data are {id, kind, runners: [{way, name, note, time, share, most, rows | compute,
- * network, level, figures}], said, held, whole, language, theme, t}.
+ * Mount runners into `host`. Their data are {id, kind, runners: [{variant, name, note, time, share, most, rows | compute,
+ * network, level, figures}], said, microbatches, most, whole, language, theme, t}.
  */
 export function createLanes(host) {
   const ui = { clock: createClock(), data: null, views: [], alone: -1, focus: null };
@@ -100,7 +100,7 @@ function dressLanes(ui) {
     words = laneWords(ui);
   ui.colours = dressRoot(root, data);
   root.setAttribute("aria-label", words.label);
-  root.dataset.runners = data.runners.map((run) => run.way).join();
+  root.dataset.runners = data.runners.map((run) => run.variant).join();
   buildLaneBar(ui);
   buildLaneFoot(ui);
   arrangeLanes(ui, true);
@@ -118,7 +118,7 @@ function arrangeLanes(ui, anew) {
   const words = laneWords(ui),
     names = data.runners.map((run, k) => [k, run.name]);
   segment(ui.tabs, ui.slim ? names : [[-1, words.every], ...names], ui.alone, (k) => showAlone(ui, k), words.one);
-  const heads = [data.unit ?? "", data.kind === "pipelines" ? words.held(data.held) : "", words.form];
+  const heads = [data.unit ?? "", data.kind === "pipelines" ? words.activations(data.microbatches) : "", words.form];
   ui.heads.replaceChildren(...heads.map((textContent) => el("span", { textContent })));
   const places = data.runners.map((run) => run.time).sort((a, b) => a - b);
   ui.views = [];
@@ -215,7 +215,7 @@ const LEGENDS = {
     ["W", "background:var(--sumfill)"],
     ["deep", "background:linear-gradient(90deg,var(--idle) 33%,var(--ink) 33% 66%,var(--sum2) 66%)"],
     ["bubble", "background:repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)"],
-    ["held", "background:var(--room);opacity:.5"],
+    ["activations", "background:var(--room);opacity:.5"],
   ],
   sharding: [
     ["forward", "background:var(--casing);border:1px solid var(--edge)"],

@@ -13,7 +13,7 @@ export function mapLayout(document, width) {
   const layout = nodesInColumns(document),
     wide = Math.min(150, (width - MAP_LEFT) / layout.columns),
     air = Math.min(6, MOST_HIGH / layout.rows / 4), // between the squares of two nodes below one another
-    ways = [4, 2, 8, 16, 1]
+    candidates = [4, 2, 8, 16, 1]
       .filter((across) => across <= Math.max(4, document.per))
       .map((most) => {
         const across = Math.min(document.per, most),
@@ -21,7 +21,7 @@ export function mapLayout(document, width) {
           square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / layout.rows - air) / down - 1));
         return { across, down, square };
       }),
-    best = ways.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),
+    best = candidates.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),
     high = best.down * (best.square + 1) + air;
   return { ...layout, ...best, wide, air, boxHigh: high, high: MAP_TOP + layout.rows * high + 4 };
 }

@@ -45,7 +45,7 @@ def build_pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, A
     most = max(1.0, float(max(timing.peak_activations)))
     rows = [_describe_rank(pipe, timing, rank) for rank in ranks]
     return {
-        "way": pipe.schedule,
+        "variant": pipe.schedule,
         "time": timing.time,
         "share": timing.bubble,
         "most": most,
@@ -78,7 +78,7 @@ def _compare_pipeline_formulas(timing: PipelineTiming) -> list[dict[str, object]
             "numbers": form.numbers["idle"],
         },
         {
-            "name": "held",
+            "name": "activations",
             "form": form.activations_formula,
             "value": form.peak_activations[0],
             "drawn": float(timing.peak_activations[0]),
@@ -107,7 +107,7 @@ def _describe_rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[st
         "boxes": boxes,
         "idle": find_gaps([(a, b) for _, a, b in passes], timing.time),
         "level": [[moment, count] for moment, count in timing.list_activations(rank)],
-        "held": float(timing.peak_activations[rank]),
+        "activations": float(timing.peak_activations[rank]),
     }
 
 
@@ -127,11 +127,11 @@ def _find_part(entry: Sequence[object], action: object) -> int:
 # ---- FSDP -----------------------------------------------------------------------------------------------------------
 
 
-def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, object]:
+def build_sharding_runner(variant: str, trace: StepTrace) -> dict[str, object]:
     """A step under FSDP on its first GPU: computing, the network, and bytes of gathered weights and whole gradients.
 
     Args:
-        way: Name of the runner.
+        variant: Name of the runner.
         trace: The step of training.
     """
     numbers = {name: str(i) for i, name in enumerate(_list_blocks(trace))}
@@ -152,7 +152,7 @@ def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, object]:
     spans = [(a, b) for a, b, *_ in compute]
     busy = measure_spans(merge_spans([(a, b) for a, b, *_ in network]))
     return {
-        "way": way,
+        "variant": variant,
         "time": trace.time,
         "share": trace.exposed,
         "compute": {"boxes": compute, "idle": find_gaps(spans, trace.time)},

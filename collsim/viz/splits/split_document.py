@@ -36,7 +36,7 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
     step, grid = trace.step, as_split(trace.request.parallel).build_grid(trace.request.ranks)
     sizes = {"tp": grid.tp, "cp": grid.cp, "dp": grid.dp, "pp": grid.pp}
     return {
-        "ways": [[way, sizes[way]] for way in grid.order.split("-") if way in sizes],
+        "axes": [[axis, sizes[axis]] for axis in grid.order.split("-") if axis in sizes],
         "expert": grid.ep,
         "ranks": len(grid.ranks),
         "per": trace.topology.ranks // trace.topology.facts.nodes,
@@ -52,9 +52,9 @@ def _list_sends(trace: StepTrace) -> list[list[dict[str, object]]]:
     """Of each stage what one of its GPUs sends: a row for each way of splitting and kind of link."""
     rows_of_stage: list[list[dict[str, object]]] = [[] for _ in trace.step.lanes]
     rows: list[Any] = list(trace.count_crossing_bytes().itertuples())
-    for row in sorted(rows, key=lambda row: (row.lane, STRATEGIES.index(row.way), -row.bandwidth)):
+    for row in sorted(rows, key=lambda row: (row.lane, STRATEGIES.index(row.strategy), -row.bandwidth)):
         sent = {"nbytes": row.nbytes, "bandwidth": row.bandwidth, "time": row.time}
-        rows_of_stage[row.lane].append({"way": row.way, "link": name_kind(row.link), **sent})
+        rows_of_stage[row.lane].append({"strategy": row.strategy, "link": name_kind(row.link), **sent})
     return rows_of_stage
 
 
@@ -79,8 +79,8 @@ def _describe_memory(trace: StepTrace, room: float | None) -> dict[str, object]:
 
 def _describe_drawn_stages(trace: StepTrace) -> dict[str, object]:
     """The step on a GPU of the first stage and on one of the last: its passes (begin, end, microbatch, kind), its
-    collectives (begin, end, way), what it holds from each moment on, in the order of `kinds`, and the most of that.
-    Between the two moments of `cut` nothing is drawn; None where everything is."""
+    collectives (begin, end, strategy), what it holds from each moment on, in the order of `kinds`, and the most of
+    that. Between the two moments of `cut` nothing is drawn; None where everything is."""
     ends = sorted({0, len(trace.step.lanes) - 1})
     passes = {lane: _list_passes(trace, lane) for lane in ends}
     cut = choose_cut(list(passes.values()), trace.time)
@@ -90,7 +90,7 @@ def _describe_drawn_stages(trace: StepTrace) -> dict[str, object]:
             "stage": lane,
             "boxes": _drop_cut_spans(passes[lane], cut),
             "network": _drop_cut_spans(_list_collectives(trace, lane), cut),
-            "held": _list_memory_levels(trace, lane, kinds, cut),
+            "memory": _list_memory_levels(trace, lane, kinds, cut),
             "most": sum(trace.memory.peak(trace.step.lanes[lane][0]).values()),
         }
         for lane in ends
@@ -106,7 +106,7 @@ def _list_passes(trace: StepTrace, lane: int) -> list[list[object]]:
 
 
 def _list_collectives(trace: StepTrace, lane: int) -> list[list[object]]:
-    """What a GPU of a lane has on the network: [begin, end, way], in order."""
+    """What a GPU of a lane has on the network: [begin, end, strategy], in order."""
     spans = []
     for i in trace.step.collectives:
         task, a, b = trace.step.tasks[i], float(trace.begin[i]), float(trace.end[i])

@@ -15,8 +15,8 @@ import { splitWords } from "./splitwords.js";
 
 const ROWS = 10;
 const SCATTER_HIGH = 400;
-const WAY_FILL = { tensor: "tp", context: "cp", expert: "ep", data: "dp", pipeline: "pp" };
-const INSIDE = ["tp", "cp", "ep"]; // ways whose collectives are inside a layer
+const AXIS_OF_STRATEGY = { tensor: "tp", context: "cp", expert: "ep", data: "dp", pipeline: "pp" };
+const INSIDE = ["tp", "cp", "ep"]; // axes whose collectives are inside a layer
 const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory, beside one another
 
 /**
@@ -83,7 +83,7 @@ function titled(text, note) {
 function buildMap(ui) {
   const { step } = ui.data,
     words = splitWords(ui),
-    order = step.ways
+    order = step.axes
       .filter(([, size]) => size > 1)
       .map(([axis]) => axis.toUpperCase())
       .join(" – "),
@@ -136,7 +136,7 @@ function stepRank(ui, ev) {
 // ---- what it sends and holds --------------------------------------------------------------------
 
 /** The stage of a rank: 0 where there is one. */
-export const stageOf = (rank, { ways, stages }) => (stages > 1 ? coordinates(rank, ways).pp : 0);
+export const stageOf = (rank, { axes, stages }) => (stages > 1 ? coordinates(rank, axes).pp : 0);
 
 /** What a GPU of the clicked rank's stage sends; one scale for all stages. */
 function buildSends(ui) {
@@ -151,13 +151,13 @@ function buildSends(ui) {
 
 function sentRow(row, most, words) {
   const bar = el("i"),
-    colour = `var(--${GROUP_FILL[WAY_FILL[row.way]]})`;
+    colour = `var(--${GROUP_FILL[AXIS_OF_STRATEGY[row.strategy]]})`;
   bar.style.width = `${Math.max(0.4, (100 * row.nbytes) / most)}%`;
   bar.style.background = colour;
   return el(
     "div",
     { className: "sent" },
-    el("b", {}, swatchOf(colour, words.ways[row.way])),
+    el("b", {}, swatchOf(colour, words.strategies[row.strategy])),
     el("span", { textContent: words.rate(row.link[words.zh], fmtRate(row.bandwidth)) }),
     el("span", { className: "track" }, bar),
     el("b", { textContent: decimalBytes(row.nbytes) }),
@@ -175,7 +175,7 @@ function buildStages(ui) {
     several = drawn.rows.length > 1;
   ui.step.replaceChildren(titled(several ? words.twoGpus : words.stepOn, words.stepNote), ui.rows);
   const ctx = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
-    fills = Object.fromEntries(Object.entries(WAY_FILL).map(([axis, short]) => [axis, GROUP_FILL[short]])),
+    fills = Object.fromEntries(Object.entries(AXIS_OF_STRATEGY).map(([axis, short]) => [axis, GROUP_FILL[short]])),
     shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100;
   drawStages(ctx, drawn, time, width, { colors: ui.colours, shade, fills, words, bytes: decimalBytes });
   ui.rows.setAttribute("aria-label", `${several ? words.twoGpus : words.stepOn}: ${fmtSpan(time)}`);
@@ -257,15 +257,15 @@ function drawDots(ui, hovered) {
 function noteOf(ui, row, colour, fastest) {
   const words = splitWords(ui),
     figures = [fixedSpan(row.time), decimalBytes(row.memory, threeDigits), ...(fastest ? [words.first] : [])];
-  return { row, colour, lines: [wayOfSplit(row), figures.join(words.comma)] };
+  return { row, colour, lines: [nameSplit(row), figures.join(words.comma)] };
 }
 
-/** "TP 8 × PP 4 × DP 4, ZeRO-1": ways of one GPU are left out. */
-export function wayOfSplit(row) {
+/** "TP 8 × PP 4 × DP 4, ZeRO-1": axes of one GPU are left out. */
+export function nameSplit(row) {
   const axes = ["tp", "cp", "pp", "dp"].filter((axis) => row[axis] > 1),
-    ways = axes.map((axis) => `${axis.toUpperCase()} ${row[axis]}`),
-    data = shortWay(row.data);
-  return [ways.join(" × "), data].filter(Boolean).join(", ");
+    sizes = axes.map((axis) => `${axis.toUpperCase()} ${row[axis]}`),
+    data = shortenStrategy(row.data);
+  return [sizes.join(" × "), data].filter(Boolean).join(", ");
 }
 
 function hoverDot(ui, row) {
@@ -305,7 +305,7 @@ function splitRow(ui, k) {
     about = split.timed || (opened && now) ? "" : "≈ ",
     figures = [about + fixedSpan(split.time), threeDigits(split.memory / 1e9)],
     reason = k < 0 ? signed(split.time - table.time[0]) : reasonOf(table, k, words, split.time),
-    texts = [...values, shortWay(split.data), split.recompute, ...figures, reason],
+    texts = [...values, shortenStrategy(split.data), split.recompute, ...figures, reason],
     row = el("tr", { className: opened ? "open" : "" }, el("td", {}, button));
   row.append(...texts.map((text) => el("td", { textContent: String(text) })));
   if (k >= 0) row.addEventListener("click", () => ui.act({ what: "open", row: k }));
@@ -321,7 +321,7 @@ export function fixedSpan(t) {
 const signed = (x) => `${x < 0 ? "−" : "+"}${fmtSpan(Math.abs(x))}`;
 
 /** "ZeRO-1" of `zero(1, reduce_dtype='float32')`: the rest is the same in all rows. */
-export function shortWay(call) {
+export function shortenStrategy(call) {
   const [, name, stage] = /^(\w+)\((\d?)/.exec(call ?? "") ?? [];
   return name === "zero" ? `ZeRO-${stage}` : (name ?? "").toUpperCase();
 }
@@ -338,7 +338,7 @@ export function reasonOf(table, k, words, time = table.time[k]) {
   return `${signed(more)}${two.length ? words.colon : ""}${two.join(words.comma)}`;
 }
 
-/** "TP/EP": the ways inside a layer that this split or the fastest has. */
+/** "TP/EP": the axes inside a layer that this split or the fastest has. */
 function insideOf(table, k) {
   const some = INSIDE.filter((axis) => [0, k].some((row) => (table[axis]?.[row] ?? 1) > 1));
   return (some.length ? some : INSIDE).map((axis) => axis.toUpperCase()).join("/");

@@ -60,7 +60,7 @@ function stageNames(ctx, row, top, several, { colors, words, bytes }) {
     name = several ? words.stage(row.stage) : words.oneGpu;
   put(ctx, name, STAGE_LEFT - 8, top + 16, 13, colors.ink, { ...right, bold: true });
   put(ctx, words.network, STAGE_LEFT - 8, top + PASS_HIGH + 12, 12, colors.ink2, right);
-  put(ctx, words.held, STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 24, 12, colors.ink2, right);
+  put(ctx, words.memoryLabel, STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 24, 12, colors.ink2, right);
   put(ctx, bytes(row.most), STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 39, 12, colors.ink2, right);
 }
 
@@ -78,7 +78,7 @@ function stageRow(ctx, row, top, part, view) {
     const y = net + (INSIDE_LAYERS.includes(axis) ? 0 : NET_HIGH / 2);
     ctx.fillRect(at(a), y, Math.max(0.7, at(b) - at(a)), NET_HIGH / 2);
   }
-  heldArea(ctx, row.held, at, part, net + NET_HIGH + 4, view);
+  memoryArea(ctx, row.memory, at, part, net + NET_HIGH + 4, view);
 }
 
 function passBox(ctx, [a, b, micro, kind], at, top, colors) {
@@ -100,7 +100,7 @@ function passBox(ctx, [a, b, micro, kind], at, top, colors) {
 }
 
 /** What is held, by kind on one another; a full ruler is the most that either GPU holds. */
-function heldArea(ctx, levels, at, part, top, { colors, shade, most }) {
+function memoryArea(ctx, levels, at, part, top, { colors, shade, most }) {
   const floor = top + HELD_HIGH,
     spans = levels.map((row, k) => [at(row[0]), at(levels[k + 1]?.[0] ?? part.to), row]),
     high = (row, kinds) => floor - (HELD_HIGH * row.slice(1, 1 + kinds).reduce((sum, size) => sum + size, 0)) / most;

@@ -35,7 +35,7 @@ function serverPlan({ w, h, v, slim }) {
 }
 
 /** The way from GPU q to the server, as corners. */
-const way = ({ xs, top, size, bus, server, x }, q) =>
+const routeToServer = ({ xs, top, size, bus, server, x }, q) =>
   [xs[q], top + size / 2].concat([xs[q], bus + 12], [x, bus + 12], [x, server - 24]);
 
 export function drawServer(ctx, fig) {
@@ -45,10 +45,10 @@ export function drawServer(ctx, fig) {
     back = share > 0.5,
     f = back ? 2 * share - 1 : 2 * share;
   const { bus, x, server } = plan;
-  for (let q = 0; q < plan.shown; q++) stroke(ctx, way(plan, q).slice(0, 6), 3, colors.room);
+  for (let q = 0; q < plan.shown; q++) stroke(ctx, routeToServer(plan, q).slice(0, 6), 3, colors.room);
   box(ctx, 14, bus, w - 28, 24, 6, colors.card, colors.edge, 1);
   put(ctx, words.switch, 24, bus + 17, 13, colors.ink2);
-  for (let q = 0; q < plan.shown; q++) stroke(ctx, way(plan, q).slice(2, 6), 1.5, colors.room);
+  for (let q = 0; q < plan.shown; q++) stroke(ctx, routeToServer(plan, q).slice(2, 6), 1.5, colors.room);
   stroke(ctx, [x, bus + 24, x, server - 24], 22, colors.fulltint);
   stroke(ctx, [x, bus + 24, x, server - 24], 9, colors.full);
   for (let q = 0; q < plan.shown; q++) rankBox(ctx, colors, plan.xs[q], plan.top, plan.size, rankText(plan, v, q));
@@ -76,7 +76,7 @@ function moveGradients(ctx, { colors, v, share }, plan, back, f) {
   for (let q = 0; q < plan.shown; q++)
     for (let k = 0; k < each; k++) {
       const at = (f * Math.max(2, Math.min(6, v.n / 2)) + k / each + q / (plan.shown * each)) % 1,
-        p = along(way(plan, q), back ? 1 - at : at);
+        p = along(routeToServer(plan, q), back ? 1 - at : at);
       if (!back) box(ctx, p.x - 6, p.y - 6, 12, 12, 3, colors.sumfill, colors.ink, 1.4);
       else disc(ctx, p.x, p.y, 6, colors.done, colors.card, 1.4);
     }

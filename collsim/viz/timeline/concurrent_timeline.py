@@ -170,7 +170,7 @@ def describe_state(whole: MergedTrace) -> dict[str, object]:
         for is_in_cell, cells_of in zip(cells, (initial, wanted), strict=True):
             cells_of += [[int(placement[e]), first + int(c)] for e, c in np.argwhere(is_in_cell)]
         goal += [s.ranks if kind.reduces else 1] * s.slots
-    return {"held": initial, "root": 0, "goal": goal, "wanted": wanted}
+    return {"initial": initial, "root": 0, "goal": goal, "wanted": wanted}
 
 
 def find_first_mistake(whole: MergedTrace, parts: Sequence[RunFacts]) -> Mistake | None:

@@ -577,7 +577,7 @@ def _describe_state(trace: Trace) -> dict[str, object]:
     wanted: object = kind.after
     if wanted not in ("all", "own", "root") or (wanted != "own" and not whole):
         wanted = np.argwhere(kind.find_expected_contributions(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
-    return {"held": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
+    return {"initial": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 
 def _describe_figures(trace: Trace, drawing: Drawing) -> TimelineFigures:

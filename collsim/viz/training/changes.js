@@ -47,7 +47,7 @@ function changeRow(ui, row, most) {
       el("span", {}, `${fmtSpan(row.before)} → `, el("b", { textContent: fmtSpan(row.after) })),
       el("em", { textContent: percent }),
     ),
-    el("p", { textContent: row.why }),
+    el("p", { textContent: row.reason }),
   );
   return box;
 }

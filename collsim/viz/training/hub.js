@@ -115,11 +115,11 @@ export function moveHub(run, t, moving) {
     key = now ? now.pattern : "";
   if (hub.drawn !== key) {
     hub.drawn = key;
-    hub.ways = key ? arcsOf(hub, data.patterns[key]) : [];
-    hub.arcs.replaceChildren(...hub.ways.flatMap(({ path, dot }) => [path, dot]));
+    hub.curves = key ? arcsOf(hub, data.patterns[key]) : [];
+    hub.arcs.replaceChildren(...hub.curves.flatMap(({ path, dot }) => [path, dot]));
   }
   const share = now ? moving(now, t) : 0;
-  for (const { dot, at } of hub.ways ?? []) {
+  for (const { dot, at } of hub.curves ?? []) {
     const [x, y] = at(share);
     dot.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
   }

@@ -21,7 +21,7 @@ const RACE_OF_STEPS = 24; // seconds on screen at speed 1, for the slowest
 const ROUNDS = 6; // how often a token runs along its arc while a collective lasts
 
 /**
- * Mount a race of steps into `host`. Its data are {id, runners: [{way, name, why, time, exposed, bubble, sent, memory,
+ * Mount a race of steps into `host`. Its data are {id, runners: [{strategy, name, reason, time, exposed, bubble, sent, memory,
  * document, patterns}], language, theme, t}.
  */
 export function createRivals(host) {
@@ -71,14 +71,14 @@ function dressRivals(race) {
   const { root, data } = race;
   dressRoot(root, data, BUCKET_HUES);
   root.setAttribute("aria-label", rivalWords(race).label);
-  root.dataset.runners = data.runners.map((r) => r.way).join();
+  root.dataset.runners = data.runners.map((r) => r.strategy).join();
   buildRivalBar(race);
   buildRivalFoot(race);
   arrangeRivals(race, true);
 }
 
 /** DataParallel once: with NCCL or with copies, as chosen in its card. */
-const shownOf = ({ data, copies }) => data.runners.filter((r) => r.way !== (copies ? "data_parallel" : "copies"));
+const shownOf = ({ data, copies }) => data.runners.filter((r) => r.strategy !== (copies ? "data_parallel" : "copies"));
 
 function arrangeRivals(race, anew) {
   const { root, data } = race,
@@ -107,7 +107,7 @@ function buildRivalCard(race, data, room, most) {
     head = el("h2", {}, data.name, run.pace),
     wide = room / Math.min(16, data.document.peak_memory.length + 1) < 62;
   fill.style.width = `${(100 * data.sent) / sends}%`;
-  const choice = data.way === "data_parallel" || data.way === "copies" ? [copiesSwitch(race)] : [];
+  const choice = data.strategy === "data_parallel" || data.strategy === "copies" ? [copiesSwitch(race)] : [];
   run.card = el(
     "section",
     { className: hot ? "card hot" : "card" },
@@ -120,8 +120,8 @@ function buildRivalCard(race, data, room, most) {
     ),
     el("div", { className: "meter" }, fill),
     drawHub(run, room, most),
-    el("div", { className: "load" }, el("span", { textContent: wide ? words.heldShort : words.held })),
-    el("p", { className: "why", textContent: data.why }),
+    el("div", { className: "load" }, el("span", { textContent: wide ? words.peakShort : words.peak })),
+    el("p", { className: "reason", textContent: data.reason }),
   );
   return run;
 }
@@ -132,7 +132,7 @@ function copiesSwitch(race) {
     items = [
       [false, words.nccl],
       [true, words.copies],
-    ].filter(([on]) => race.data.runners.some((r) => r.way === (on ? "copies" : "data_parallel")));
+    ].filter(([on]) => race.data.runners.some((r) => r.strategy === (on ? "copies" : "data_parallel")));
   segment(box, items, race.copies, (on) => showCopies(race, on), words.how);
   return box;
 }

@@ -95,7 +95,7 @@ export const RIVALS_CSS = `${parts(".rv")}
 .rv .meter{height:7px;border-radius:3px;background:var(--grid);margin:2px 0 8px}
 .rv .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rv .hot .meter i{background:var(--full)}
 .rv .rhead{display:flex;justify-content:space-between;gap:10px;align-items:center;min-height:36px}
-.rv .why{margin:8px 0 0;font-size:15px;line-height:21px;text-wrap:pretty}
+.rv .reason{margin:8px 0 0;font-size:15px;line-height:21px;text-wrap:pretty}
 .rv .tracks{display:grid;grid-template-columns:minmax(110px,216px) minmax(0,1fr) auto auto;gap:0 14px;
   align-items:center}
 .rv .tracks .h{font-size:13px;color:var(--ink2);text-align:right}

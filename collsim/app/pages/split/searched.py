@@ -153,7 +153,7 @@ def build_opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, object]
         step: The step that is open.
     """
     split = as_split(parse_strategy(choice.split))
-    sizes = dict(step.document["ways"])
+    sizes = dict(step.document["axes"])
     return {
         **{name: sizes[name] for name in ("tp", "cp", "pp", "dp")},
         "ep": step.document["expert"],

@@ -48,15 +48,15 @@ def build_command(choice: TrainingChoice) -> str:
         words += ["--interference", choice.interference]
     if choice.timing != "alone":
         words += ["--network", choice.timing]
-    if choice.way != "ddp":
-        words += ["--parallel", choice.way]
+    if choice.strategy != "ddp":
+        words += ["--parallel", choice.strategy]
     values = list_options(choice)
     for name in choice.changes:
         if name in choice.offered and name not in ("network", "first"):
             values |= CHANGES[name]
     for name, value in values.items():
         words += _format_option(name, value)
-    if "first" in choice.changes and choice.way == "ddp":
+    if "first" in choice.changes and choice.strategy == "ddp":
         words += ["--first-step"]
     return " ".join(map(snippets.quote_word, words))
 

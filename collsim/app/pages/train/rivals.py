@@ -1,4 +1,4 @@
-"""Several ways of splitting one step, on one clock: DDP, DataParallel with NCCL and with copies, a parameter server.
+"""One step by each strategy on one clock: DDP, DataParallel with NCCL and with copies, a parameter server.
 
 All of them take what the links alone take: NCCL's model knows no parameter server, and a race in which only some pay
 for launches and protocols would be none.
@@ -22,11 +22,11 @@ from .step_scenarios import run
 from .training_choice import TrainingChoice
 
 #: The runners, and what each is asked for.
-WAYS: dict[str, dict[str, Any]] = {
-    "ddp": {"way": "ddp"},
-    "data_parallel": {"way": "data_parallel", "nccl": True},
-    "copies": {"way": "data_parallel", "nccl": False},
-    "parameter_server": {"way": "parameter_server", "servers": 1, "servers_on": "host", "wait": True},
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "ddp": {"strategy": "ddp"},
+    "data_parallel": {"strategy": "data_parallel", "nccl": True},
+    "copies": {"strategy": "data_parallel", "nccl": False},
+    "parameter_server": {"strategy": "parameter_server", "servers": 1, "servers_on": "host", "wait": True},
 }
 
 #: Seconds of a rank: DataParallel sends to each and receives from each, on the links (measured on 72 ranks: 5.5 s).
@@ -38,7 +38,7 @@ class RacedStep:
     """One runner: seconds of its step, of waiting and of idling, bytes that its busiest GPU sends, bytes that its
     fullest GPU holds, why it takes as long, what is drawn, and who sends to whom."""
 
-    way: str
+    strategy: str
     time: float
     exposed: float
     bubble: float
@@ -65,7 +65,7 @@ def build_common_choice(choice: TrainingChoice) -> TrainingChoice:
         choice: The step of training that is chosen.
     """
     usual = TrainingChoice()
-    names = ("way", "nccl", "servers", "servers_on", "wait", "timing", "changes", "open", "show", "every")
+    names = ("strategy", "nccl", "servers", "servers_on", "wait", "timing", "changes", "open", "show", "every")
     return replace(choice, nodes=1, **{name: getattr(usual, name) for name in names})
 
 
@@ -76,7 +76,7 @@ def estimate_race(choice: TrainingChoice) -> float:
         choice: The step of training that is chosen.
     """
     layers = len(cs.model(choice.model).layers)
-    return 0.5 + len(WAYS) * layers * 3e-4 + _SECONDS_OF_RANK * build_topology(choice).ranks
+    return 0.5 + len(STRATEGIES) * layers * 3e-4 + _SECONDS_OF_RANK * build_topology(choice).ranks
 
 
 def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepRace:
@@ -87,12 +87,12 @@ def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ig
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runners, failed = [], []
-    for number, (name, parallel) in enumerate(WAYS.items(), 1):
+    for number, (name, parallel) in enumerate(STRATEGIES.items(), 1):
         try:
             runners.append(_build_runner(name, run(replace(choice, **parallel), "links")))
         except CollsimError as error:
             failed.append((name, error))
-        report_progress("run", number / len(WAYS))
+        report_progress("run", number / len(STRATEGIES))
     return StepRace(build_topology(choice).name, tuple(runners), tuple(failed))
 
 

@@ -102,7 +102,7 @@ def run(choice: TrainingChoice, collectives: CollectiveSource = "nccl") -> StepT
         "ddp": cs.ddp,
         "data_parallel": cs.data_parallel,
         "parameter_server": cs.parameter_server,
-    }[choice.way]
+    }[choice.strategy]
     return cs.training_step(
         choice.model,
         build_topology(choice),
@@ -142,7 +142,7 @@ def estimate_step(choice: TrainingChoice) -> float:
     tasks = 2 * len(cs.model(choice.model).layers) + 20
     if not needs_engine(choice):
         tasks = len(run(strip_switches(choice)).step.tasks)
-    runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
+    runs = len(CAPS) + 2 * len(CHANGES) if choice.strategy == "ddp" else 8
     beside = _SHARED if choice.timing == "shared" else 1
     # each switch changes the bytes or the links of all buckets, so that all of them run once more
     on_links = estimate_link_runs(choice, CAPS) + (1 + len(CHANGES)) * estimate_link_runs(choice)
@@ -151,7 +151,7 @@ def estimate_step(choice: TrainingChoice) -> float:
 
 def needs_engine(choice: TrainingChoice) -> bool:
     """Whether the event engine times something of it."""
-    return choice.way != "ddp" or choice.timing == "shared" or not _is_predicted(choice)
+    return choice.strategy != "ddp" or choice.timing == "shared" or not _is_predicted(choice)
 
 
 def _is_predicted(choice: TrainingChoice) -> bool:
@@ -175,7 +175,7 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
         choice: the step.
         caps: bytes that close a bucket; those of the step where none are given.
     """
-    if choice.way != "ddp" or _is_predicted(choice):
+    if choice.strategy != "ddp" or _is_predicted(choice):
         return 0.0
     network, group, task = _build_allreduce(choice)
     transfers = network.build_schedule(group, task)
@@ -224,7 +224,7 @@ def _write_torch_script(now: StepTrace) -> tuple[str, str, str] | CollsimError:
 
 
 def _count_bucket_bytes(choice: TrainingChoice) -> int:
-    if choice.way == "data_parallel":
+    if choice.strategy == "data_parallel":
         return 0
     return int(cs.units.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.BUCKET_BYTES
 
@@ -247,7 +247,7 @@ def _time_curve(
     now: StepTrace, choice: TrainingChoice, report_progress: ReportProgress
 ) -> tuple[tuple[int, float], ...]:
     """Seconds of the step over bucket sizes; equal buckets are run once."""
-    if choice.way == "data_parallel":
+    if choice.strategy == "data_parallel":
         return ()
     known: dict[object, float] = {}
     out = []

@@ -1,4 +1,4 @@
-"""Train: one step of training, its timeline, what would change it, and three ways on one clock."""
+"""Train: one step of training, its timeline, what would change it, and three strategies on one clock."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _describe_change(change: ChangedStep) -> dict[str, object]:
         "on": change.on,
         "before": change.before,
         "after": change.after,
-        "why": reason,
+        "reason": reason,
         "trouble": trouble,
     }
 
@@ -248,7 +248,7 @@ def _toggle_change(changes: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(change for change in training_choice.CHANGES if (change in changes) != (change == name))
 
 
-# ---- three ways ----------------------------------------------------------------------------------------------------
+# ---- three strategies ------------------------------------------------------------------------------------------------
 
 
 def _draw_race(choice: TrainingChoice, top: Any) -> None:
@@ -270,19 +270,20 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
         else:
             texts = []
         st.html(format_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
-    names = {name: t("train.copies" if name == "copies" else f"train.way.{name}") for name in rivals.WAYS}
+    names = {name: t("train.copies" if name == "copies" else f"train.strategy.{name}") for name in rivals.STRATEGIES}
     if step_race.failed:
         draw_mistake(
             *(
-                t("train.failed", name=names[way], reason=write_sentence(reason, get_language()))
-                for way, reason in step_race.failed
+                t("train.failed", name=names[strategy], reason=write_sentence(reason, get_language()))
+                for strategy, reason in step_race.failed
             )
         )
     if not step_race.runners:
         return
     mount = st.components.v2.component("collsim_rivals", js=read_bundle("rivals"))
     runners = [
-        {**asdict(runner), "name": names[runner.way], "why": choose_text(runner.reason)} for runner in step_race.runners
+        {**asdict(runner), "name": names[runner.strategy], "reason": choose_text(runner.reason)}
+        for runner in step_race.runners
     ]
     data = {
         "id": repr(drawn),

@@ -71,12 +71,12 @@ def _choose_model(choice: TrainingChoice) -> TrainingChoice:
 
 def _split(choice: TrainingChoice) -> TrainingChoice:
     draw_part(t("train.split"), "next")
-    ways = {name: t(f"train.way.{name}") for name in training_choice.WAYS}
-    choice = replace(choice, way=choose("train_way", t("train.way"), ways, choice.way))
-    if choice.way == "data_parallel":
+    strategies = {name: t(f"train.strategy.{name}") for name in training_choice.STRATEGIES}
+    choice = replace(choice, strategy=choose("train_strategy", t("train.strategy"), strategies, choice.strategy))
+    if choice.strategy == "data_parallel":
         return replace(choice, nccl=switch("train_nccl", choice.nccl, t("train.nccl"), t("train.nccl.help")))
     choice = replace(choice, bucket=_choose_bucket(choice.bucket))
-    if choice.way == "parameter_server":
+    if choice.strategy == "parameter_server":
         return _choose_servers(choice)
     return replace(
         choice,

@@ -29,7 +29,7 @@ from ...scenario.choice import (
 )
 from ...scenario.custom_machine import OWN, pack_text
 
-WAYS = ("ddp", "data_parallel", "parameter_server")
+STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
 MOST_SAMPLES, MOST_SERVERS = 65536, 64
@@ -52,7 +52,7 @@ class TrainingChoice(MachineChoice):
     Attributes:
         samples: of a GPU at a time.
         gpu: whose speed counts; "" is the machine's own.
-        way: a name in WAYS.
+        strategy: a name in STRATEGIES.
         bucket: bytes that close a bucket, as text; "" is torch's default.
         bucket_view, find_unused: torch's gradient_as_bucket_view and find_unused_parameters.
         nccl: DataParallel copies by NCCL.
@@ -71,7 +71,7 @@ class TrainingChoice(MachineChoice):
     optimizer: Optimizer = "adam"
     gpu: str = ""
     machine: str = "pcie-8gpu"
-    way: str = "ddp"
+    strategy: str = "ddp"
     bucket: str = ""
     bucket_view: bool = False
     find_unused: bool = False
@@ -94,7 +94,7 @@ class TrainingChoice(MachineChoice):
     @property
     def offered(self) -> tuple[str, ...]:
         """The switches that its way of splitting has."""
-        if self.way == "ddp":
+        if self.strategy == "ddp":
             return tuple(CHANGES)
         return COMMON
 
@@ -173,7 +173,7 @@ _WORDS = (
     _name("optimizer", lambda: OPTIMIZERS),
     _name("gpu", list_gpus),
     *(WORDS[name] for name in ("own", "machine", "network", *MACHINE_WORDS, "ranks", "shape", "bandwidth", "alpha")),
-    _name("parallel", lambda: WAYS, "way"),
+    _name("parallel", lambda: STRATEGIES, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
     Word("bucket_view", read_flag),
     Word("find_unused", read_flag),
@@ -246,7 +246,7 @@ def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, object]]:
         words |= {"interference": float(choice.interference)}
     if choice.timing != "alone":
         words |= {"network": choice.timing}
-    return f"cs.{choice.way}({', '.join(f'{k}={v!r}' for k, v in list_options(choice).items())})", words
+    return f"cs.{choice.strategy}({', '.join(f'{k}={v!r}' for k, v in list_options(choice).items())})", words
 
 
 def list_options(choice: TrainingChoice) -> dict[str, object]:
@@ -259,10 +259,10 @@ def list_options(choice: TrainingChoice) -> dict[str, object]:
         sized = {"bucket": choice.bucket}
     else:
         sized = {}
-    if choice.way == "ddp":
+    if choice.strategy == "ddp":
         flags = {"view": choice.bucket_view, "find_unused": choice.find_unused}
         return sized | {name: value for name, value in flags.items() if value}
-    if choice.way == "data_parallel":
+    if choice.strategy == "data_parallel":
         if choice.nccl:
             return {}
         return {"nccl": False}

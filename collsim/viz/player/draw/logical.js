@@ -152,7 +152,7 @@ export function drawLogical(ctx, view, w, h) {
   const mid = view.lay.P.every(
     ([x, y]) => Math.abs(x - w / 2) > view.lay.cw / 2 + 150 || Math.abs(y - h / 2) > view.lay.ch / 2 + 50,
   );
-  if (view.lay.cards && model.goal > 1 && mid && model.tl.state.wanted === "all" && model.tl.state.held === "all")
+  if (view.lay.cards && model.goal > 1 && mid && model.tl.state.wanted === "all" && model.tl.state.initial === "all")
     drawGoal(ctx, view, w / 2, h / 2);
 }
 
@@ -209,8 +209,8 @@ function drawPairs(ctx, view, busy, thick) {
 }
 
 /** The direction of the last piece of a way. */
-function headingOf(way) {
-  const [x0, y0, x1, y1] = way.slice(-4),
+function headingOf(polyline) {
+  const [x0, y0, x1, y1] = polyline.slice(-4),
     len = Math.hypot(x1 - x0, y1 - y0) || 1;
   return [(x1 - x0) / len, (y1 - y0) / len];
 }

@@ -54,9 +54,9 @@ function addTurns(model, r, turns) {
     const a = model.tl.links.path[ls[h - 1]].slice(-2),
       b = model.tl.links.path[ls[h]].slice(0, 2);
     if (!a.length || !b.length) continue;
-    const way = through(devices, d, a[0], a[1], b[0], b[1]);
+    const track = through(devices, d, a[0], a[1], b[0], b[1]);
     if (!turns.has(d)) turns.set(d, []);
-    turns.get(d).push({ pts: [...way, b[0], b[1]], link: ls[h], bends: way.length > 2 });
+    turns.get(d).push({ pts: [...track, b[0], b[1]], link: ls[h], bends: track.length > 2 });
   }
 }
 

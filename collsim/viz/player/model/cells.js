@@ -2,7 +2,7 @@
 
 import { groups, upTo } from "./order.js";
 
-/** The cells [endpoint, slot] that a `held` or `wanted` entry of the state names. */
+/** The cells [endpoint, slot] that an `initial` or `wanted` entry of the state names. */
 export function cellsOf(what, state, meta) {
   const out = [],
     slots = meta.slots ?? meta.chunks,
@@ -55,7 +55,7 @@ export function contributions(model) {
   const count = new Int32Array(endpointCount * slotCount),
     value = new Float64Array(endpointCount * slotCount),
     mask = new Uint32Array(endpointCount * slotCount);
-  for (const [e, c] of cellsOf(model.tl.state.held ?? "all", model.tl.state, model.tl.meta)) {
+  for (const [e, c] of cellsOf(model.tl.state.initial ?? "all", model.tl.state, model.tl.meta)) {
     const cell = e * slotCount + c;
     count[cell] = 1;
     value[cell] = +PI[cell % PI.length];

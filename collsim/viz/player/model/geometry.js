@@ -20,11 +20,11 @@ export function shape(model, r) {
       prev = null;
       continue;
     }
-    const way = prev ? through(model.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]) : [];
-    pts.unshift(...way);
+    const track = prev ? through(model.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]) : [];
+    pts.unshift(...track);
     prev = pts.slice(-2);
     const line = measure(pts);
-    line.lead = line.at[way.length / 2];
+    line.lead = line.at[track.length / 2];
     hops.push(line);
   }
   return (model.shapes[r] = hops);

@@ -68,10 +68,10 @@ function ownLinks(model, { links }, { first }) {
   const src = new Array(model.nlinks).fill(-1),
     dst = new Array(model.nlinks).fill(-1),
     path = new Array(model.nlinks).fill([]);
-  links.path.forEach((way, q) => {
+  links.path.forEach((polyline, q) => {
     src[first + q] = links.src[q];
     dst[first + q] = links.dst[q];
-    path[first + q] = way;
+    path[first + q] = polyline;
   });
   return { ...model.tl.links, src, dst, path };
 }

@@ -179,8 +179,8 @@ function drawStage(ui) {
   } else {
     ctx.translate(state.ox, state.oy);
     ctx.scale(state.k, state.k);
-    const way = view.hover?.link == null ? [] : view.model.tl.links.path[view.hover.link];
-    if (way.length) stroke(ctx, way, 2, view.colors.ink);
+    const polyline = view.hover?.link == null ? [] : view.model.tl.links.path[view.hover.link];
+    if (polyline.length) stroke(ctx, polyline, 2, view.colors.ink);
     if (moves) drawJourney(ctx, view);
     drawTokens(ctx, view);
   }
