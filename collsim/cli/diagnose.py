@@ -47,6 +47,13 @@ def diagnose(
             "each or files named after them.",
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="Also say what the network costs a training step of this model, such as gpt2-xl."),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Samples of that step over all GPUs; four a GPU unless given.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to mend it; of a folder
@@ -60,9 +67,9 @@ def diagnose(
     if fleet or (fleet is None and is_fleet(files)):
         if len(files) != 1:
             raise cs.CollsimError("--fleet takes one folder, with a subfolder for each node")
-        diagnosis: Diagnosis | FleetDiagnosis = compare_nodes(files[0], anonymize=anonymize)
+        diagnosis: Diagnosis | FleetDiagnosis = compare_nodes(files[0], anonymize=anonymize, model=model, batch=batch)
     else:
-        diagnosis = cs.diagnose(*files, anonymize=anonymize)
+        diagnosis = cs.diagnose(*files, anonymize=anonymize, model=model, batch=batch)
     if out is not None and is_report:
         write_text(out, diagnosis.report(language, _REPORTS[out.suffix]) + "\n")
     else:

@@ -5,7 +5,8 @@ from .data_path import DataPath
 from .evidence_pieces import EvidencePiece, Fact
 from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
 from .fleet_readings import NodeReading, OddReading
-from .job_diagnosis import Cause, Diagnosis, JobCost
+from .job_cost import JobCost, TrainingCost
+from .job_diagnosis import Cause, Diagnosis
 from .job_diagnosis import diagnose as diagnose
 from .studied_cases import StudiedCase, list_studied_cases
 
@@ -23,6 +24,7 @@ __all__ = [
     "OpenQuestion",
     "SlowPair",
     "StudiedCase",
+    "TrainingCost",
     "compare_nodes",
     "list_studied_cases",
 ]

@@ -26,6 +26,8 @@ from .report import Block, ReportFormat, write_document
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..train import Model
+
 FleetVerdict = Literal["odd", "alike", "unknown"]
 #: A cause that more than this share of the nodes state is that of the fleet, and not of a node.
 _MOST_NODES = 0.5
@@ -261,13 +263,17 @@ class FleetDiagnosis:
 _COLUMNS = ("node", "part", "quantity", "value", "usual", "predicted", "ratio", "line")
 
 
-def compare_nodes(folder: str | Path, anonymize: bool = False) -> FleetDiagnosis:
+def compare_nodes(
+    folder: str | Path, anonymize: bool = False, model: Model | str | None = None, batch: int | None = None
+) -> FleetDiagnosis:
     """Compare the nodes of a fleet: which node, card or cable is the odd one. Nothing leaves this computer.
 
     Args:
         folder: with a subfolder for each node, or with files named after the nodes. A node's files are those that
             `diagnose` takes, the same of every node. Tables of nccl-tests over two nodes each tell slow cables.
         anonymize: replace names of hosts and IP addresses in everything that is quoted.
+        model: as of `diagnose`, for the node that is like most.
+        batch: the same.
 
     Returns:
         What is odd, and the diagnosis of a node that is like most.
@@ -307,7 +313,7 @@ def compare_nodes(folder: str | Path, anonymize: bool = False) -> FleetDiagnosis
     typical_node = next((node for node in evidence if node not in different), "")
     typical = None
     if typical_node:
-        typical = diagnose(dict(texts.nodes[typical_node]), anonymize=anonymize)
+        typical = diagnose(dict(texts.nodes[typical_node]), anonymize=anonymize, model=model, batch=batch)
     nodes = tuple(dict.fromkeys((*evidence, *(node for pair in pairs for node in pair.nodes))))
     predicted_pair = _predict_pair(texts, pairs)
     fleet = FleetDiagnosis(nodes, odd, causes, slow_pairs, typical, typical_node, predicted_pair, readings)

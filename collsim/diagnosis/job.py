@@ -98,20 +98,20 @@ def _count_nodes(evidence: Evidence) -> tuple[int, int]:
     return max(1, len(set(hosts)), len(evidence.list_values("nccl.host"))), len(hosts)
 
 
-def predict_largest(run: MeasuredRun | None) -> Prediction | None:
-    """Predict the largest size of a run.
+def predict_run(run: MeasuredRun | None) -> list[Prediction]:
+    """Predict every size of a run.
 
     Args:
         run: of a job; None where nothing was measured.
 
     Returns:
-        The prediction; None where there is none.
+        The predictions; none where the machine is not modelled.
     """
     if run is None:
-        return None
+        return []
     with contextlib.suppress(CollsimError):
-        return run.predict_sizes()[-1]
-    return None
+        return run.predict_sizes()
+    return []
 
 
 def list_tested_hosts(text: str) -> list[str]:
@@ -198,9 +198,9 @@ def _name_card(gbits: int, layer: str) -> str:
 def _read_log(evidence: Evidence, notes: list[Words]) -> NcclCommunicator | None:
     for name, text in evidence.find_texts("NCCL log"):
         try:
-            return parse_nccl_log(text, name)
+            return parse_nccl_log(text, Path(name).name)
         except CollsimError as error:
-            notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
+            notes.append(error.sentence)
     return None
 
 
@@ -209,7 +209,7 @@ def _build_run(
 ) -> MeasuredRun | None:
     for name, text in evidence.find_texts("nccl-tests"):
         try:
-            table = parse_nccl_tests(text, name, ranks=ranks or None)
+            table = parse_nccl_tests(text, Path(name).name, ranks=ranks or None)
             rows = table[table["collective"] == table["collective"].iloc[0]]
             version = getattr(log, "version", "") or None
             return create_run(

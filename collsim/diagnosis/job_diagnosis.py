@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,12 +16,14 @@ from ..nccl.measured.gaps import Gap, explain_gap
 from ..nccl.nccl_prediction import Prediction
 from ..programs.job_records.record_files import is_job_record, load_hang
 from ..topology import Topology
-from ..units import format_bandwidth, format_bytes
+from ..train import Model
+from ..units import format_bandwidth
 from .anonymity import Mask, create_mask, list_hosts, mask_facts
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
 from .data_path import DataPath, find_used_path, predict_path
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
-from .job import ObservedJob, describe_job, predict_largest
+from .job import ObservedJob, describe_job, predict_run
+from .job_cost import JobCost, JobPredictions, predict_job
 from .report import Block, ReportFormat, write_document
 
 Verdict = Literal["cause", "healthy", "undecided", "unknown"]
@@ -53,46 +55,6 @@ CAUSE_OF_HYPOTHESIS = {
     "channels": "few_channels",
 }
 _SOURCES = {cause.key: cause.source for cause in CAUSES}
-#: What stands between sentences by language.
-_SPACES = {"en": " ", "zh": ""}
-
-
-@dataclass(frozen=True)
-class JobCost:
-    """What a job gets and could get, at the largest size that was measured.
-
-    Attributes:
-        nbytes: the size.
-        measured: busbw, B/s.
-        possible: predicted busbw of the machine without the fault, B/s.
-        low: lower end of four in five of such predictions, B/s.
-        high: upper end, B/s.
-
-    Examples:
-        >>> import collsim as cs
-        >>> cost = cs.diagnosis.JobCost(2**30, measured=20e9, possible=230e9, low=210e9, high=245e9)
-        >>> cost.text().partition(";")[0]
-        'At 1 GiB the measured busbw is 20 GB/s'
-    """
-
-    nbytes: int
-    measured: float
-    possible: float
-    low: float
-    high: float
-
-    def text(self, language: str = "en") -> str:
-        """Write it as a sentence in `en` or `zh`."""
-        return translate(
-            language,
-            "diagnosis",
-            "cost",
-            nbytes=format_bytes(self.nbytes),
-            measured=format_bandwidth(self.measured),
-            possible=format_bandwidth(self.possible),
-            low=format_bandwidth(self.low),
-            high=format_bandwidth(self.high),
-        )
 
 
 @dataclass(frozen=True)
@@ -105,6 +67,8 @@ class Cause:
         is_stated: whether lines state it.
         predicted: busbw that a machine with this fault is predicted to have, B/s; None where that is not modelled.
         source: where the cause is published.
+        cost: what the job gets, and could get with this cause alone mended; None without a measured table, a machine,
+            or a model of the cause.
         detail: what the records of the job say of it, in place of the cause's own sentence; None where it is that.
 
     Examples:
@@ -123,6 +87,7 @@ class Cause:
     is_stated: bool
     predicted: float | None
     source: str
+    cost: JobCost | None = None
     detail: Sentence | None = None
 
     def explanation(self, language: str = "en") -> str:
@@ -198,7 +163,7 @@ class Diagnosis:
         sentences += [translate(language, "diagnosis", f"{question.key}.title") for question in self.questions]
         if self.cost is not None:
             sentences.append(self.cost.text(language))
-        return _SPACES[language].join(sentences)
+        return translate(language, "words", "sentences").join(sentences)
 
     def __str__(self) -> str:
         return self.report()
@@ -226,6 +191,8 @@ class Diagnosis:
             blocks += [("quote", fact.quote()) for fact in cause.evidence]
             if cause.predicted is not None:
                 blocks.append(("text", text("report.predicted", busbw=format_bandwidth(cause.predicted))))
+            if cause.cost is not None and len(self.causes) > 1:
+                blocks.append(("text", text("report.alone", busbw=format_bandwidth(cause.cost.possible))))
             blocks.append(("text", text("report.check", command=cause.check(language))))
             blocks += [("text", text("report.fix", fix=cause.fix(language))), ("text", "")]
         for question in self.questions:
@@ -278,9 +245,6 @@ class Diagnosis:
         def write_fact(fact: Fact) -> dict[str, object]:
             return {"piece": Path(fact.piece).name, "line": fact.line, "text": fact.text, "kind": fact.kind}
 
-        cost = None
-        if self.cost is not None:
-            cost = {name: getattr(self.cost, name) for name in ("nbytes", "measured", "possible", "low", "high")}
         return json.dumps(
             {
                 "verdict": self.verdict,
@@ -291,6 +255,7 @@ class Diagnosis:
                         "explanation": cause.explanation(),
                         "is_stated": cause.is_stated,
                         "predicted_busbw": cause.predicted,
+                        "cost": _write_cost(cause.cost),
                         "evidence": [write_fact(fact) for fact in cause.evidence],
                         "check": cause.check(),
                         "fix": cause.fix(),
@@ -298,7 +263,7 @@ class Diagnosis:
                     }
                     for cause in self.causes
                 ],
-                "cost": cost,
+                "cost": _write_cost(self.cost),
                 "used": _write_path(self.used),
                 "possible": _write_path(self.possible),
                 "questions": [
@@ -322,13 +287,20 @@ class Diagnosis:
         )
 
 
-def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -> Diagnosis:
+def diagnose(
+    *pieces: str | Path | Mapping[str, str],
+    anonymize: bool = False,
+    model: Model | str | None = None,
+    batch: int | None = None,
+) -> Diagnosis:
     """Say why a job is slow or dies, from what somebody has of it. Nothing leaves this computer.
 
     Args:
         *pieces: files, or folders of files, in any mixture: logs of NCCL or RCCL, tables of nccl-tests, what
             nvidia-smi, lspci, ibstat, perftest and others printed, topology files; or one mapping of texts by name.
         anonymize: replace names of hosts and IP addresses in everything that is quoted.
+        model: a Model, or a name of `cs.models()`, whose training step the cost is told for, too.
+        batch: samples of that step over all GPUs; four a GPU unless given.
 
     Returns:
         Its `verdict` (`cause`, `healthy` or `undecided`), `causes` with the lines that state them, how to check and
@@ -345,7 +317,8 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
     """
     evidence, records = _read_pieces(pieces)
     job = describe_job(evidence)
-    gap, prediction = _explain(job), predict_largest(job.run)
+    gap, predicted = _explain(job), predict_run(job.run)
+    prediction = predicted[-1] if predicted else None
     causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
     causes = (*_read_hang(records), *causes)
     questions: tuple[OpenQuestion, ...] = ()
@@ -353,10 +326,17 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         questions = find_questions(evidence)
         if not questions and gap is not None:
             causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, prediction)
+    if any(cause.key == "pinned_algorithm" for cause in causes) and job.run is not None:
+        predicted = predict_run(replace(job.run, settings=()))
+    predictions, reasons = predict_job(job.run, predicted, model, batch)
+    job = replace(job, notes=(*job.notes, *reasons))
+    cost = None
+    if predictions is not None:
+        cost = predictions.compute_cost()
     diagnosis = Diagnosis(
         verdict=_decide_verdict(causes, questions, gap),
-        causes=causes,
-        cost=_compute_cost(job, prediction),
+        causes=_add_costs(causes, predictions),
+        cost=cost,
         questions=questions,
         ruled_out=ruled_out,
         missing=_list_missing(evidence, job),
@@ -364,7 +344,7 @@ def diagnose(*pieces: str | Path | Mapping[str, str], anonymize: bool = False) -
         pieces=(*evidence.pieces, *(EvidencePiece(str(record), ("records of a hang",), "") for record in records)),
         job=job,
         used=find_used_path(evidence),
-        possible=predict_path(prediction),
+        possible=predict_path(predicted[-1] if predicted else None),
     )
     if anonymize:
         return _anonymize(diagnosis, create_mask(list_hosts(evidence)))
@@ -393,7 +373,7 @@ def _read_hang(records: Sequence[Path]) -> tuple[Cause, ...]:
     report = load_hang(*records)
     if all(finding.kind == "moving" for finding in report.findings):
         return ()
-    return (Cause("stuck_collective", (), True, None, "PyTorch Flight Recorder, NCCL RAS", report.reason),)
+    return (Cause("stuck_collective", (), True, None, "PyTorch Flight Recorder, NCCL RAS", detail=report.reason),)
 
 
 def _explain(job: ObservedJob) -> Gap | None:
@@ -490,13 +470,20 @@ def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], 
     return "undecided"
 
 
-def _compute_cost(job: ObservedJob, prediction: Prediction | None) -> JobCost | None:
-    if job.run is None or prediction is None:
-        return None
-    ratio = prediction.time / job.run.times[-1]
-    # The longest time is the lowest busbw.
-    low, high = (prediction.busbw * prediction.time / bound for bound in (prediction.high, prediction.low))
-    return JobCost(job.run.nbytes[-1], prediction.busbw * ratio, prediction.busbw, low, high)
+def _add_costs(causes: Sequence[Cause], predictions: JobPredictions | None) -> tuple[Cause, ...]:
+    """Give each modelled cause what mending it alone gains: the worst of the others is the limit then."""
+    if predictions is None:
+        return tuple(causes)
+    priced = []
+    for cause in causes:
+        if cause.predicted is None:
+            priced.append(cause)
+            continue
+        # Of causes that only fit, one is the cause: the others are no limit to it.
+        others = [other.predicted for other in causes if other is not cause and other.is_stated]
+        limits = [busbw for busbw in others if busbw is not None]
+        priced.append(replace(cause, cost=predictions.compute_cost(min(limits, default=math.inf))))
+    return tuple(priced)
 
 
 def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
@@ -511,6 +498,15 @@ def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
     if job.nodes > 1 and not evidence.select("card.port"):
         missing.append("cards")
     return tuple(missing)
+
+
+def _write_cost(cost: JobCost | None) -> dict[str, object] | None:
+    if cost is None:
+        return None
+    document = asdict(cost)
+    if cost.training is not None:
+        document["training"]["hours_of_day"] = cost.training.hours_of_day
+    return document
 
 
 def _write_path(path: DataPath | None) -> dict[str, object] | None:

@@ -119,11 +119,24 @@ class StepTrace:
         from .step_request import get_collective_model
 
         ends = get_collective_model(self.request).list_interval_ratios(self.step)
-        fast, usual, slow = map(self._time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
+        fast, usual, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
         return compute_step_interval(self.step, self.time, (fast / usual, slow / usual))
 
-    def _time_scaled_collectives(self, ratios: Floats) -> float:
-        """Seconds of the step where its tasks' collectives take so many times as long."""
+    def time_scaled_collectives(self, ratios: Floats) -> float:
+        """Time the step with collectives that take longer or shorter.
+
+        Args:
+            ratios: (tasks,) how many times as long each task takes; what computes keeps its time.
+
+        Returns:
+            Seconds of the step.
+
+        Examples:
+            >>> import collsim as cs
+            >>> trace = cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), batch=256)
+            >>> trace.time_scaled_collectives(100.0 * np.ones(len(trace.end))) > 2 * trace.time
+            True
+        """
         seconds = self.costs.seconds.copy()
         numbers = list(self.step.collectives)
         seconds[numbers] = ratios[numbers] * (self.end - self.begin)[numbers]

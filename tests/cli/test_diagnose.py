@@ -29,6 +29,12 @@ def test_the_document_is_that_of_python():
     assert document == json.loads(cs.diagnose(JOB).to_json())
 
 
+def test_the_cost_of_a_step_of_training_is_that_of_python():
+    result = call(JOB, "--model", "resnet50", "--batch", "512", "--json")
+    assert json.loads(result.output) == json.loads(cs.diagnose(JOB, model="resnet50", batch=512).to_json())
+    assert json.loads(result.output)["cost"]["training"]["batch"] == 512
+
+
 def test_a_healthy_piece_ends_with_0(tmp_path):
     text = tmp_path / "sysctl.txt"
     text.write_text("kernel.numa_balancing = 0\n")

@@ -93,6 +93,51 @@ def test_the_cost_is_that_of_the_prediction():
     assert found.causes[0].predicted == pytest.approx(slow.busbw, rel=0.3)
 
 
+@pytest.fixture(scope="module")
+def slow_run():
+    """A job without P2P, measured at what the prediction without P2P says."""
+    texts = [log("NCCL_P2P_DISABLE set by environment to 1.", VIA_SHM), table(BOX, A100, NCCL_P2P_LEVEL="LOC")]
+    return diagnose(texts, model="gpt2", batch=64)
+
+
+def test_the_cost_of_a_training_step_is_that_of_training_on_the_slow_and_on_the_healthy_machine(slow_run):
+    cost = slow_run.cost.training
+    healthy, slow = (
+        cs.training_step("gpt2", machine, parallel=cs.ddp(), batch=64, dtype="bfloat16")
+        for machine in (BOX, cs.machine("dgx-a100", p2p=False))
+    )
+    assert cost.possible == pytest.approx(healthy.time)
+    assert cost.step == pytest.approx(slow.time, rel=0.05)  # the table has a size in four only
+    assert (cost.low, cost.high) == pytest.approx((healthy.interval.low, healthy.interval.high))
+    assert cost.hours_of_day == pytest.approx(24 * healthy.time / slow.time, rel=0.05)
+    assert slow_run.causes[0].cost == slow_run.cost
+    for written in (slow_run.report(), slow_run.report("zh"), slow_run.to_json()):
+        assert "gpt2" in written
+    document = json.loads(slow_run.to_json())["cost"]["training"]
+    assert (document["step"], document["hours_of_day"]) == (cost.step, cost.hours_of_day)
+
+
+def test_one_of_two_causes_alone_gains_what_the_other_leaves():
+    texts = [
+        log("NCCL_P2P_DISABLE set by environment to 1.", VIA_SHM, "NCCL_MAX_NCHANNELS set by environment to 2."),
+        table(BOX, A100, NCCL_P2P_LEVEL="LOC"),
+    ]
+    both = diagnose(texts, model="gpt2")
+    first, second = both.causes
+    assert first.cost.possible == pytest.approx(second.predicted)
+    assert second.cost.possible == pytest.approx(max(first.predicted, both.cost.measured))
+    assert first.cost.training.possible > both.cost.training.possible
+
+
+def test_a_model_that_does_not_fit_or_a_job_without_times_is_said_and_an_unknown_model_refused():
+    too_large = diagnose([table(BOX, A100)], model="llama3-405b")
+    assert (too_large.cost.training, "llama3-405b" in too_large.list_notes()[-1]) == (None, True)
+    untimed = diagnose([VIA_SHM], model="gpt2")
+    assert (untimed.cost, "gpt2" in untimed.list_notes("zh")[-1]) == (None, True)
+    with pytest.raises(cs.CollsimError, match="gpt2"):
+        diagnose([VIA_SHM], model="gpt-2x")
+
+
 def test_every_cause_and_question_has_its_texts_in_every_language():
     asked = {"stuck_collective", "numa_partitions", "oversubscription", "congestion", "slow_node"}
     for language in LANGUAGES:
