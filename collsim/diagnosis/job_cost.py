@@ -114,7 +114,11 @@ class JobCost:
     training: TrainingCost | None = None
 
     def text(self, language: str = "en") -> str:
-        """Write it in one sentence or two, in `en` or `zh`."""
+        """Write it in one sentence or two.
+
+        Args:
+            language: `en` or `zh`.
+        """
         sentences = [
             translate(
                 language,
