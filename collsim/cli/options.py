@@ -70,7 +70,7 @@ Progress = Annotated[
 #: Options of `MachineSpec` that are keywords of `cs.machine`, but for `nics`, which is a number or a word.
 _MACHINE_OPTIONS = (
     *("nodes", "p2p", "gdr", "pxn", "fabric", "oversubscription", "placement", "rates"),
-    *("nic", "gpu", "pcie", "cpu", "gpus"),
+    *("nic", "gpu", "pcie", "cpu", "gpus", "nvlink"),
 )
 
 
@@ -119,7 +119,9 @@ class MachineSpec:
     ] = None
     nvlink: Annotated[
         str | None,
-        typer.Option(help="Of a file that leaves NVLink out: none (PCIe alone) or board (the usual one of --gpu)."),
+        typer.Option(
+            help="Other NVLinks: none (PCIe alone), bridge, board (the usual one of the GPU), or a generation, 1 to 5."
+        ),
     ] = None
     nics: Annotated[
         str | None, typer.Option(help="Network cards of a node to use: 4, or all; those beside a GPU unless given.")
@@ -157,8 +159,6 @@ class MachineSpec:
             raise CollsimError("give one of --machine, --topology and --topology-file")
         options = {name: getattr(self, name) for name in _MACHINE_OPTIONS} | {"nics": _parse_count_or_word(self.nics)}
         options = {name: value for name, value in options.items() if value is not None}  # else as the machine has it
-        if self.nvlink is not None:
-            options["nvlink"] = self.nvlink
         if self.machine is not None:
             return cs.machine(self.machine, **options)
         if self.topology is not None:

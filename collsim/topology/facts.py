@@ -97,7 +97,9 @@ class TopologyFacts:
 
     Attributes:
         machine: the machine that each node is; None for a network without machines.
-        options: the arguments of `machine` that differ from its defaults, by keyword.
+        base: the machine before its parts were changed; `machine` itself where none was.
+        parts: the parts that were changed (gpu, pcie, cpu, nvlink, nics, gpus), by keyword of `machine`.
+        options: the other arguments of `machine` that differ from its defaults, by keyword.
         nodes: number of nodes.
         nic: name of the network card; empty without one.
         fabric: name of what joins the nodes; empty for one node.
@@ -127,6 +129,8 @@ class TopologyFacts:
     """
 
     machine: Machine | None = None
+    base: Machine | None = None
+    parts: Mapping[str, object] = field(default_factory=dict, hash=False)
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     nodes: int = 1
     nic: str = ""

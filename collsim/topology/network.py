@@ -799,6 +799,25 @@ class Topology:
 
         return with_link(self, a, b, bandwidth=bandwidth, alpha=alpha)
 
+    def with_(self, **parts: object) -> Topology:
+        """The same machine with other parts, by the words of `machine`; edits of its links are made again.
+
+        Args:
+            parts: what `machine` takes: gpus=4, nic="roce-100", nics=2, pcie=5, nvlink="board", nodes=4,
+                oversubscription=2 ...; None for what the machine has itself.
+
+        Raises:
+            TopologyError: For a network that is no machine, and whatever `machine` refuses.
+
+        Examples:
+            >>> import collsim as cs
+            >>> cs.machine("pcie-8gpu", nodes=2).with_(nic="roce-25", nics=1).name
+            'pcie-8gpu(nodes=2, nic=roce-25, nics=1)'
+        """
+        changed = views["with_parts"](self, parts)
+        assert isinstance(changed, Topology)
+        return changed
+
     def without_link(self, a: str | int, b: str | int) -> Topology:
         """The same without the cable between devices a and b; what crossed it takes another way.
 

@@ -64,7 +64,7 @@ def _parse_value(text: str) -> object:
     words = {"true": True, "false": False, "none": None}
     bare = text.strip("\"'")
     if bare.lower() in words:
-        return words[bare.lower()]
+        return bare if bare != text else words[bare.lower()]  # in quotes it is the word: nvlink='none'
     for kind in (int, float):
         try:
             return kind(bare)

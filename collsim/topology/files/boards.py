@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from ...errors import FormatError, describe_unknown
+from ...errors import CollsimError, FormatError
 from ..cables import build_nvlink
 from ..machine_builder import Machine
 from ..machines import machines
 from ..parts.gpus import GPUS
+from ..parts.nvlinks import parse_nvlink_part
 
 #: GPUs of the usual NVSwitch board, and the compute capability times ten from which a board has one.
 _BOARD, _LEAST_SM = 8, 80
-#: Values of `nvlink=`: by the rules here, none at all, or the usual board whatever the text looks like.
-_WORDS = ("none", "board")
 
 
 @dataclass(frozen=True)
@@ -38,23 +37,27 @@ class Board:
 
 
 def parse_nvlink(value: object) -> str:
-    """Read `nvlink=`.
+    """Read `nvlink=` as far as it says what a file leaves out.
 
     Args:
-        value: "none", "board", or None.
+        value: What `machine` takes, or None.
 
     Returns:
-        The word; "" where nothing is given.
+        "board" for the usual board whatever the text looks like; "none" for all that `machine` does itself, so that
+        nothing is completed before; "" where nothing is given.
 
     Raises:
-        FormatError: for any other value.
+        FormatError: For a value that `machine` does not know.
     """
     if value is None:
         return ""
-    word = str(value).strip().lower()
-    if word not in _WORDS:
-        raise FormatError(describe_unknown("value of nvlink", value, _WORDS))
-    return word
+    try:
+        word = parse_nvlink_part(value)
+    except CollsimError as error:
+        raise FormatError(error.sentence) from None
+    if word == "board":
+        return "board"
+    return "none"
 
 
 @cache

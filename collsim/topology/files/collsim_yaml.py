@@ -399,11 +399,11 @@ def to_yaml(topology: Topology) -> str:
     data: dict[str, Any] = {"collsim": 1, "name": topology.name}
     facts = topology.facts
     calls = [{what: arguments} for what, arguments in facts.calls]
-    if facts.machine is not None:
-        is_known = machines().get(facts.machine.name) == facts.machine
-        data["machine"] = facts.machine.name if is_known else _write_machine(facts.machine)
-        if facts.options:
-            data["options"] = {key: _write_plain(value) for key, value in facts.options.items()}
+    if facts.base is not None:
+        is_known = machines().get(facts.base.name) == facts.base
+        data["machine"] = facts.base.name if is_known else _write_machine(facts.base)
+        if options := {**facts.options, **facts.parts}:
+            data["options"] = {key: _write_plain(value) for key, value in options.items()}
     elif facts.network:
         data["network"] = facts.network
     else:

@@ -145,7 +145,9 @@ def read(text: str, name: str, options: dict[str, object]) -> Topology:
     _join_links(progress, name)
     machine, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
     card = _build_card(progress, board)
-    rest = {key: value for key, value in options.items() if key != "nvlink"}
+    rest = dict(options)
+    if parse_nvlink(rest.get("nvlink")) == "board":
+        rest.pop("nvlink")  # it is completed here
     return finish(machine, progress.notes, name, rest, card, progress.assumptions)
 
 

@@ -84,7 +84,9 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """
     matrix = _parse_matrix(text, name)
     taken = guess_parts(_collect_hints(matrix), options)
-    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu", "nvlink")}
+    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu")}
+    if parse_nvlink(rest.get("nvlink")) == "board":
+        rest.pop("nvlink")  # it is completed here
     machine, notes = _build_machine(matrix, name, taken)
     machine, hidden = _complete(machine, text, matrix, options, name)
     notes += hidden

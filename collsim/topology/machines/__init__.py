@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
@@ -24,11 +25,12 @@ from ...plugins import load as load_plugins
 from ...plugins import register_into
 from ...units import parse_count
 from ..cables import Nic, apply_rates, find_nic
+from ..calibrated import calibrate_links
 from ..cluster import ClusterRouter, Policy
 from ..fabrics import FABRIC_OPTIONS, Fabric, build_fabric
-from ..facts import TopologyFacts
+from ..facts import Call, TopologyFacts
 from ..machine_builder import LEVELS, LOC, P2C, PXB, SYS, Machine
-from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
+from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology, views
 from ..node_names import NodeNames
 from ..parts.refit import refit_machine
 from ..rings import find_rings
@@ -98,6 +100,7 @@ def machine(
     gpu: str | None = None,
     pcie: int | None = None,
     cpu: str | None = None,
+    nvlink: int | str | None = None,
     nics: int | str | None = None,
     gpus: int | None = None,
     **options: object,
@@ -126,8 +129,11 @@ def machine(
         gpu: another GPU than the machine's own, by name: `"H200"`.
         pcie: another generation of its PCIe slots.
         cpu: another generation of processors, for the link between sockets: `"rome"`.
+        nvlink: other NVLinks for the same GPUs: `"none"` (PCIe alone), `"bridge"` (GPUs 0-1, 2-3 ...), `"board"` (all
+            on NVSwitches, with the NVLinks that the GPU has), or a generation, 1 to 5: that rate for the NVLinks that
+            there are, and an NVSwitch board where there are none.
         nics: use so many network cards of each node, those next to a GPU first, spread over switches and sockets; or
-            `"all"`.
+            `"all"`. More cards than the machine has go beside its GPUs, up to one for each GPU.
         gpus: use so many GPUs of each node, those with the lowest numbers, and the cards that serve them.
         options: of the fabric. `radix`: ports of a switch (leaf-spine: 40; fat-tree: the smallest that holds all
             cards). `nodes_per_leaf`: of leaf-spine; unless given what half of the radix takes. `unit`: nodes that
@@ -153,8 +159,9 @@ def machine(
         node = _find_machine(name)
     if nics is None and not isinstance(name, Machine):
         nics = _count_named_cards(node, nic)
-    parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
-    node = refit_machine(node, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
+    parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nvlink": nvlink, "nics": nics, "gpus": gpus}
+    base = node
+    node = refit_machine(base, gpu=gpu, pcie=pcie, cpu=cpu, nvlink=nvlink, nics=nics, gpus=gpus)
     _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _parse_nodes(nodes)
@@ -168,15 +175,23 @@ def machine(
     request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
-    arguments = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in (changed | other).items())
+    arguments = ", ".join(f"{k}={_format_argument(v)}" for k, v in (changed | other).items())
     settings = changed
     if order != "node":
         settings = {**changed, "placement": placement}
     facts = _collect_facts(node, count, net, card, policy, rates, order, settings)
+    facts = replace(facts, base=base, parts=other)
     links = _build_links(node, count, net, card, rates)
     return _join_nodes(
         node, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
     )
+
+
+def _format_argument(value: object) -> str:
+    """A value as the call has it; the word `none` in quotes, since without them it is None."""
+    if value == "none":
+        return "'none'"
+    return str(getattr(value, "name", value))
 
 
 #: Kinds of network that the same cards speak.
@@ -389,6 +404,66 @@ def _find_fabric_ends(node: Machine, nodes: int, net: Fabric) -> tuple[Ints, Int
     return starts, np.concatenate([net.home, net.b]).astype(np.int32) + switch
 
 
+def change_parts(topology: Topology, changes: Mapping[str, object]) -> Topology:
+    """The machine built again with other arguments of `machine`; edits and a calibration are made again on it.
+
+    Args:
+        topology: of a machine.
+        changes: keywords of `machine`; None leaves that to the machine's own.
+
+    Raises:
+        TopologyError: For a network that is no machine, unknown keywords, and an edit of what is no longer there.
+    """
+    facts = topology.facts
+    if facts.base is None:
+        message = (
+            "{name} is no machine, so it has no {parts} to change; with_link, scaled and without_link change its links"
+        )
+        raise TopologyError(message, name=topology.name, parts=", ".join(changes) or "parts")
+    arguments = {**facts.options, **facts.parts, **changes}
+    base: str | Machine = facts.base
+    if machines().get(facts.base.name) == facts.base:
+        base = facts.base.name
+    build: Callable[..., Topology] = machine  # which checks its arguments
+    rebuilt = build(base, **{key: value for key, value in arguments.items() if value is not None})
+    before = len(facts.calls)
+    if facts.calibration is not None:
+        before = facts.calls_before_calibration
+    rebuilt = _repeat_edits(rebuilt, facts.calls[:before])
+    if facts.calibration is not None:
+        kinds = {cable.kind for cable in rebuilt.links.cables}
+        links = {kind: figures for kind, figures in facts.calibration.links.items() if kind in kinds}
+        rebuilt = calibrate_links(rebuilt, replace(facts.calibration, links=links))
+    return _keep_file(_repeat_edits(rebuilt, facts.calls[before:]), facts, changes)
+
+
+def _repeat_edits(topology: Topology, calls: tuple[Call, ...]) -> Topology:
+    for name, arguments in calls:
+        topology = getattr(topology, name)(**arguments)
+    return topology
+
+
+def _keep_file(topology: Topology, facts: TopologyFacts, changes: Mapping[str, object]) -> Topology:
+    """With what a reader said of the file, less what the changes settle."""
+    if not facts.file:
+        return topology
+    reading = facts.reading
+    if reading is not None:
+        reading = replace(reading, options=tuple({**dict(reading.options), **changes}.items()))
+    settled = {str(assumption) for assumption in facts.assumptions if changes.get(assumption.option) is not None}
+    remaining = replace(
+        topology.facts,
+        file=facts.file,
+        notes=tuple(note for note in facts.notes if note not in settled),
+        assumptions=tuple(each for each in facts.assumptions if str(each) not in settled),
+        reading=reading,
+    )
+    return replace(topology, facts=remaining)
+
+
+views["with_parts"] = change_parts
+
+
 def order_rings(node: Machine, nodes: int, router: ClusterRouter) -> Ints:
     """Order the ranks of a machine's rings.
 
@@ -426,9 +501,9 @@ def _collect_facts(
     settings: dict[str, Any],
 ) -> TopologyFacts:
     return TopologyFacts(
-        node,
-        settings,
-        nodes,
+        machine=node,
+        options=settings,
+        nodes=nodes,
         nic=card.name if card else "",
         fabric=net.name if net else "",
         p2p=LEVELS[policy.p2p],

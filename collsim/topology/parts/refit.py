@@ -1,4 +1,5 @@
-"""A machine with other parts: another GPU, PCIe generation or processor, fewer GPUs or network cards."""
+"""A machine with other parts: another GPU, PCIe generation or processor, other NVLinks, fewer GPUs, fewer or more
+network cards."""
 
 from __future__ import annotations
 
@@ -11,10 +12,11 @@ from ..cables import GA102_SM, build_nvlink, build_pcie, nvlink_bridge
 from ..machine_builder import P2C, PHB, PIX, PXB, Machine, MachinePaths
 from ..network import Cable
 from .gpus import GPUS, find_gpu_name, label_gpu
+from .nvlinks import parse_nvlink_part, refit_nvlinks
 from .sockets import build_socket_cable, choose_memory, find_processor
 
 #: The keywords of `machine` and `load_topology` that name parts.
-PARTS = ("gpu", "pcie", "cpu", "nics", "gpus")
+PARTS = ("gpu", "pcie", "cpu", "nvlink", "nics", "gpus")
 
 
 def refit_machine(
@@ -23,6 +25,7 @@ def refit_machine(
     gpu: str | None = None,
     pcie: int | str | None = None,
     cpu: str | None = None,
+    nvlink: int | str | None = None,
     nics: int | str | None = None,
     gpus: int | str | None = None,
 ) -> Machine:
@@ -34,19 +37,29 @@ def refit_machine(
             GPUDirect as its driver allows; PCIe stays.
         pcie: generation of every slot; another one brings the memory of the processors that have it.
         cpu: generation of the processors, `sockets.PROCESSORS`, for the link between sockets and the memory of each.
-        nics: use so many cards, those next to a GPU first, spread over switches and sockets; `"all"`.
+        nvlink: `"none"`, `"bridge"`, `"board"` or a generation, see `nvlinks.refit_nvlinks`.
+        nics: use so many cards, those next to a GPU first, spread over switches and sockets; `"all"`. More than there
+            are go beside the GPUs.
         gpus: use so many GPUs, those with the lowest numbers, and the cards that serve them.
 
     Returns:
         Another Machine; `machine` itself where nothing is given.
 
     Raises:
-        TopologyError: for unknown names, more cards or GPUs than there are, and NVLinks on a GPU that has none.
+        TopologyError: for unknown names, more GPUs than there are, more cards than have a slot, and NVLinks on a GPU
+            that has none.
     """
+    wires = None
+    if nvlink is not None:
+        wires = parse_nvlink_part(nvlink)
     if gpus is not None:
         machine = with_gpus(machine, gpus)
+    if wires == "none":
+        machine = refit_nvlinks(machine, wires)
     if gpu is not None:
-        machine = replace(_with_gpu(machine, find_gpu_name(gpu)), gpu=label_gpu(gpu))
+        machine = replace(_with_gpu(machine, find_gpu_name(gpu), wires is None), gpu=label_gpu(gpu))
+    if wires is not None:
+        machine = refit_nvlinks(machine, wires)
     if pcie is not None:
         machine = _with_pcie(machine, pcie)
     if cpu is not None:
@@ -65,7 +78,8 @@ def _replace_cables(machine: Machine, kind: str, build: Callable[[Cable], Cable]
     return replace(machine, connections=connections)
 
 
-def _with_gpu(machine: Machine, name: str) -> Machine:
+def _with_gpu(machine: Machine, name: str, with_links: bool) -> Machine:
+    """The machine with another GPU and, unless its NVLinks are a part of their own, the NVLinks of that GPU."""
     if not machine.of_kind("gpu"):
         raise TopologyError("machine {name!r} has no GPU, so gpu={gpu!r} has no place", name=machine.name, gpu=name)
     model = GPUS[name]
@@ -78,7 +92,9 @@ def _with_gpu(machine: Machine, name: str) -> Machine:
             return nvlink_bridge(cable.width)
         return build_nvlink(model.nvlink, cable.width)
 
-    refitted = _replace_cables(machine, "nvlink", links)
+    refitted = machine
+    if with_links:
+        refitted = _replace_cables(machine, "nvlink", links)
     return replace(refitted, sm=model.sm, p2p_over_pcie=model.p2p, gdr=model.gdr)
 
 
@@ -115,12 +131,15 @@ def list_training_cards(machine: Machine) -> list[str]:
 def with_cards(machine: Machine, nics: int | str) -> Machine:
     """The machine with so many cards, the nearest to a GPU first, spread over switches and sockets; or with `"all"`.
 
+    More cards than there are go to the PCIe switches or sockets that GPUs are at, the one with the fewest first, until
+    each of them has as many cards as GPUs: the densest boxes that are sold have a card for each GPU.
+
     Args:
         machine: one node.
         nics: their number, or `"all"`.
 
     Raises:
-        TopologyError: For more than there are.
+        TopologyError: For more than there are slots.
     """
     there = [machine.devices[card] for card in machine.of_kind("nic")]
     if nics == "all":
@@ -130,10 +149,40 @@ def with_cards(machine: Machine, nics: int | str) -> Machine:
     except CollsimError as error:
         raise TopologyError("{error}, or 'all'", error=error) from None
     if count > len(there):
-        message = "nics={count}: {name!r} has {there} network cards; use at most so many"
-        raise TopologyError(message, count=count, name=machine.name, there=len(there))
+        return _add_cards(machine, count)
     chosen = _spread_cards(machine, count)
     return remove_devices(machine, [name for name in there if name not in chosen])
+
+
+def _add_cards(machine: Machine, count: int) -> Machine:
+    """The machine with new cards beside its GPUs, each with a cable like that of a card that is there."""
+    there = machine.of_kind("nic")
+    free = _count_slots(machine)
+    if not there or count > len(there) + sum(free.values()):
+        message = "nics={count}: {name!r} has {there} network cards and {slots} free slots beside its GPUs; use fewer"
+        slots = sum(free.values()) if there else 0
+        raise TopologyError(message, count=count, name=machine.name, there=len(there), slots=slots)
+    cards = {machine.devices[card] for card in there}
+    slot = next(cable for a, b, cable in machine.connections if cards & {a, b})
+    first = 1 + max(int(name.removeprefix("nic") or 0) for name in cards)
+    connections, devices = list(machine.connections), list(machine.devices)
+    for number in range(first, first + count - len(there)):
+        host = max(free, key=lambda name: free[name])  # the first of those with the most free slots
+        free[host] -= 1
+        devices.append(f"nic{number}")
+        connections.append((f"nic{number}", host, slot))
+    return replace(machine, devices=tuple(devices), connections=tuple(connections), rings=(), paths=())
+
+
+def _count_slots(machine: Machine) -> dict[str, int]:
+    """Cards that may be added at each PCIe switch or socket of GPUs, until it has as many as GPUs."""
+    counts: dict[str, list[int]] = {}
+    for a, b, cable in machine.connections:
+        for device, host in ((a, b), (b, a)):
+            kind = device.rstrip("0123456789")
+            if kind in ("gpu", "nic") and cable.kind in ("pcie", "c2c"):
+                counts.setdefault(host, [0, 0])[kind == "nic"] += 1
+    return {host: gpus - cards for host, (gpus, cards) in counts.items() if gpus > cards}
 
 
 def _spread_cards(machine: Machine, count: int) -> set[str]:
