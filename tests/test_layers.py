@@ -20,7 +20,7 @@ LAYERS = [
     {"faults"},
     {"nccl", "io", "programs"},
     {"analysis", "synthesis", "train"},
-    {"lab", "diagnosis"},
+    {"lab", "diagnosis", "training_scripts"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},

@@ -38,6 +38,7 @@ COMMANDS = {
     **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
     "diagnose": "diagnose",
+    "read-script": "scripts",
     **dict.fromkeys(("program", "hang"), "programs"),
     "synthesize": "synthesis",
     **dict.fromkeys(("convert", "plan-schema"), "file_commands"),

@@ -51,6 +51,13 @@ _BEHIND_COMMENT = re.compile(
     re.ASCII,
 )
 
+_BEHIND_COMMENT_AND_SPACE = re.compile(
+    rf"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ ]?"
+    rf"(?={_NAME}(?:\.{_NAME}){{0,8}}(?: ?=(?!=) ?|\()|for {_NAME} in |import {_NAME}|from {_NAME})",
+    re.ASCII,
+)
+_WHOLE_IMPORT = re.compile(rf"(?:import|from {_NAME}[\w.]{{0,80}} import) {_NAME}")
+
 
 @dataclass(frozen=True)
 class RestoredSource:
@@ -103,11 +110,13 @@ class _Ambiguous(Exception):
     """The grammar does not say where a statement belongs."""
 
 
-def restore_source(source: str) -> RestoredSource | None:
+def restore_source(source: str, guess_blocks: bool = False) -> RestoredSource | None:
     """Put back what a copy from a web page has lost.
 
     Args:
         source: what was pasted.
+        guess_blocks: for readers that run nothing: where nothing says how far a block goes, an `if` has one statement
+            and a loop goes on to the end, and lines that were joined by spaces are taken apart, too.
 
     Returns:
         A source that is Python; None for one that is Python already, and where it cannot be told what it was.
@@ -117,17 +126,17 @@ def restore_source(source: str) -> RestoredSource | None:
     text = source.translate(_INVISIBLE)
     if _parses(text):
         return RestoredSource(text, 0, has_indentation=False)
-    lines = list(_split(text[:_MOST_CHARACTERS]))
+    lines = list(_split(text[:_MOST_CHARACTERS], guess_blocks))
     if len(text) > _MOST_CHARACTERS or len(lines) > _MOST_STATEMENTS:
         return None
     breaks = len(lines) - sum(line.indent is not None for line in lines)
     is_flat = not any(line.indent for line in lines)
     for ignores_columns in dict.fromkeys((False, is_flat)):
         try:
-            restored = "\n".join(_indent(lines, ignores_columns)) + "\n"
+            restored = "\n".join(_indent(lines, ignores_columns, guess_blocks)) + "\n"
         except (_Ambiguous, RecursionError):
             continue
-        if _parses(restored) and _is_plausible(restored, lines, text):
+        if _parses(restored) and (guess_blocks or _is_plausible(restored, lines, text)):
             return RestoredSource(restored, breaks, has_indentation=True)
     return None
 
@@ -177,9 +186,9 @@ def _parses(text: str) -> bool:
 # ---- line breaks -----------------------------------------------------------------------------------------------------
 
 
-def _split(text: str) -> Iterator[_Line]:
-    """The statements and comments of a source, in order."""
-    scanner = _Scanner(text)
+def _split(text: str, takes_spaces: bool = False) -> Iterator[_Line]:
+    """The statements and comments of a source, in order; takes_spaces: a space may stand for a line break."""
+    scanner = _Scanner(text, takes_spaces)
     while scanner.position < len(text) and len(scanner.lines) <= _MOST_STATEMENTS:
         scanner.read()
     scanner.end(is_line_end=True)
@@ -191,10 +200,11 @@ class _Scanner:
 
     Args:
         text: the source.
+        takes_spaces: whether lines may be joined by spaces.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text, self.position = text, 0
+    def __init__(self, text: str, takes_spaces: bool) -> None:
+        self.text, self.position, self._takes_spaces = text, 0, takes_spaces
         self.lines: list[_Line] = []
         self._start, self._depth = 0, 0
         self._begins_line = True
@@ -257,7 +267,11 @@ class _Scanner:
         if end < 0:
             end = len(self.text)
         following = self.text.find("#", self.position + 1, end)
-        match = _BEHIND_COMMENT.search(self.text, self.position + 1, end)
+        if self._takes_spaces:
+            pattern = _BEHIND_COMMENT_AND_SPACE
+        else:
+            pattern = _BEHIND_COMMENT
+        match = pattern.search(self.text, self.position + 1, end)
         starts = [end]
         if following >= 0:
             starts.append(following)
@@ -280,6 +294,11 @@ class _Scanner:
         """A name beside another is none of Python's: a keyword is glued to the end of the first."""
         text, start = self.text, self.position
         self.position = start + len(word)
+        if word == "import" and self._takes_spaces and _WHOLE_IMPORT.match(text[self._start : start].strip()):
+            self.position = start
+            self.end()
+            self.position = start + len(word)
+            return
         if word in keyword.kwlist or word in keyword.softkwlist or self._depth:
             return
         for position in range(start + 1, self.position):
@@ -292,6 +311,11 @@ class _Scanner:
     def _end_before_name(self) -> None:
         """Behind a bracket, a string or a number a name begins another statement, unless it is an operator."""
         match = _WORD.match(self.text, self.position)
+        if self._takes_spaces and self.text.startswith(" ", self.position):
+            match = _GLUED_HEADER.match(self.text, self.position + 1)
+            if not self._depth and match is not None:
+                self.end()
+            return
         if self._depth or match is None:
             return
         if match[0] not in _OPERATORS or _GLUED_HEADER.match(self.text, match.start()):
@@ -307,12 +331,13 @@ class _Scanner:
 # ---- indentation -----------------------------------------------------------------------------------------------------
 
 
-def _indent(lines: list[_Line], ignores_columns: bool) -> Iterator[str]:
+def _indent(lines: list[_Line], ignores_columns: bool, guess: bool) -> Iterator[str]:
     """The lines of a source with their indentation.
 
     Args:
         lines: statements and comments.
         ignores_columns: whether the columns at which lines begin say nothing, as all are 0.
+        guess: whether a block whose end nothing says gets one.
     """
     blocks: list[_Block] = []
     comments: list[str] = []
@@ -323,7 +348,7 @@ def _indent(lines: list[_Line], ignores_columns: bool) -> Iterator[str]:
         column = line.indent
         if ignores_columns:
             column = None
-        _close_blocks(blocks, line.text, column, _list_following(lines[number + 1 :], ignores_columns))
+        _close_blocks(blocks, line.text, column, _list_following(lines[number + 1 :], ignores_columns), guess)
         indent = column or 0
         if blocks:
             indent = blocks[-1].indent + _INDENT
@@ -347,7 +372,7 @@ def _list_following(lines: Iterable[_Line], ignores_columns: bool) -> list[str]:
     return texts
 
 
-def _close_blocks(blocks: list[_Block], text: str, column: int | None, following: list[str]) -> None:
+def _close_blocks(blocks: list[_Block], text: str, column: int | None, following: list[str], guess: bool) -> None:
     """Close the blocks that a statement is behind."""
     word = _read_first_word(text)
     if column is not None:  # it began a line, whose indentation is left
@@ -374,8 +399,14 @@ def _close_blocks(blocks: list[_Block], text: str, column: int | None, following
     same = (n for n, block in enumerate(blocks) if block.variables & _list_loop_variables(text))
     del blocks[next(same, len(blocks)) :]  # no loop has the variable of one around it
     while blocks and blocks[-1].word != "def":
-        if _is_inside(blocks[-1], blocks, [text, *following]):
-            return
+        try:
+            if _is_inside(blocks[-1], blocks, [text, *following]):
+                return
+        except _Ambiguous:
+            if not guess:
+                raise
+            if blocks[-1].word not in ("if", "elif", "else"):
+                return
         blocks.pop()
     if blocks and blocks[-1].word == "def" and blocks[-1].uses:  # a return has ended the function
         blocks.clear()

@@ -23,6 +23,7 @@ COMMANDS = {
     "program": ["mine.py", "--ranks", "2"],
     "hang": ["ras.txt"],
     "diagnose": ["sysctl.txt"],
+    "read-script": ["train.py"],
     "synthesize": ["allgather", "--topology", "ring(4)"],
     "convert": [str(ROOT / "examples" / "algorithm.xml"), "out.json"],
     "accuracy": ["cases.csv", "measured.csv"],
@@ -42,6 +43,7 @@ FILES = {
     "measured.csv": "case_id,size_bytes,time_us\none,1048576,38\n",
     "sysctl.txt": "kernel.numa_balancing = 0\n",
     "ras.txt": "Communicators... (0.00s)\n    0         1         1         4         4         4   RUNNING      OK\n",
+    "train.py": "from torch.nn.parallel import DistributedDataParallel\n",
     "mine.py": "def run(rank, size):\n    return rank\n",
     "handed-in/ada.py": "import collsim as cs\n\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n",
 }

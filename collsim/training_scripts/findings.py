@@ -1,0 +1,444 @@
+"""What is wrong in a training script of PyTorch, by rules that read its facts.
+
+Each rule follows PyTorch's documents and code of 2.13: docs/source/distributed.md, notes/ddp.md,
+nn/parallel/distributed.py, nn/parallel/data_parallel.py, utils/data/distributed.py and the tutorial "Getting started
+with distributed data parallel".
+A rule is silent where the script does not say enough.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from ..locale import translate
+from .corrections import Edit, delete_statement, insert_lines, replace_node
+from .script_facts import Call, ScriptFacts
+
+#: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
+Severity = Literal["fails", "wrong", "slow", "note"]
+#: Findings of one rule; a script with more has the same mistake in a row.
+_MOST_FINDINGS = 25
+#: What init_process_group takes without a plugin.
+BACKENDS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "fake")
+_LOCAL_RANK = 'local_rank = int(os.environ["LOCAL_RANK"])  # torchrun sets it'
+#: Names that a script gives to a number which counts computers.
+_NODE_NAMES = re.compile(r"^(node|machine|host|server)(_?(id|rank|index|num|number))?$", re.IGNORECASE)
+#: Functions of torch that make a tensor on the CPU unless told otherwise.
+_FACTORIES = {f"torch.{name}" for name in ("tensor", "zeros", "ones", "rand", "randn", "empty", "full", "arange")}
+#: What torch.distributed sends, with the position of the tensor.
+_COLLECTIVES = {"all_reduce": 0, "broadcast": 0, "reduce": 0, "all_gather_into_tensor": 1, "reduce_scatter_tensor": 1}
+
+
+@dataclass(frozen=True)
+class ScriptFinding:
+    """One thing that is wrong or missing.
+
+    Attributes:
+        key: which rule found it, such as `no_set_device`.
+        line: of the script, from 1.
+        severity: `fails`, `wrong`, `slow` or `note`.
+        values: what stands in its sentence.
+        edits: the smallest change that mends it.
+    """
+
+    key: str
+    line: int
+    severity: Severity
+    values: Mapping[str, object] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
+
+    def text(self, language: str = "en") -> str:
+        """What is wrong.
+
+        Args:
+            language: of the sentence.
+        """
+        return translate(language, "scripts", f"{self.key}.text", **self.values)
+
+    def reason(self, language: str = "en") -> str:
+        """Why it is wrong, and what to do.
+
+        Args:
+            language: of the sentence.
+        """
+        return translate(language, "scripts", f"{self.key}.reason", **self.values)
+
+
+Rule = Callable[[ScriptFacts], Iterator[ScriptFinding]]
+
+
+def find_mistakes(facts: ScriptFacts) -> tuple[ScriptFinding, ...]:
+    """Apply all rules to a script.
+
+    Args:
+        facts: of the script.
+
+    Returns:
+        The findings in the order of their lines.
+    """
+    findings = [finding for rule in _RULES for finding in islice(rule(facts), _MOST_FINDINGS)]
+    return tuple(sorted(findings, key=lambda finding: (finding.line, finding.key)))
+
+
+# ---- devices ---------------------------------------------------------------------------------------------------------
+
+
+def _is_for_gpus(facts: ScriptFacts) -> bool:
+    """Whether the script certainly computes on GPUs."""
+    return facts.list_backends() == ["nccl"] or bool(facts.find_methods("cuda", "set_device"))
+
+
+def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    for call in facts.ddp + facts.data_parallel:
+        model = call.get_argument(0, "module")
+        if model is None or facts.is_on_gpu(model, call.line) is not False:
+            continue
+        is_ddp = call in facts.ddp
+        ids = call.get_argument(1, "device_ids")
+        names_devices = ids is not None and not (isinstance(ids, ast.Constant) and ids.value is None)
+        if is_ddp and not names_devices and facts.list_backends() != ["nccl"]:
+            continue  # DDP of a model on CPUs is right with gloo
+        if not is_ddp and not names_devices and not _is_for_gpus(facts):
+            continue  # on a computer without GPUs DataParallel only calls the model
+        name = ast.unparse(model)
+        if is_ddp:
+            key, device = "model_on_cpu", "local_rank"
+        else:
+            key, device = "model_on_cpu_data_parallel", "0"
+            if isinstance(ids, ast.List | ast.Tuple) and ids.elts:
+                device = ast.unparse(ids.elts[0])
+        edits = [replace_node(model, f"{name}.to({device})")]
+        if is_ddp:
+            edits += _define_local_rank(facts)
+        yield ScriptFinding(key, call.line, "fails", {"model": name}, tuple(edits))
+
+
+def _find_no_set_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    wrapped = facts.ddp or facts.is_sharded
+    if not wrapped or facts.list_backends() != ["nccl"] or facts.selects_device() or not facts.groups:
+        return
+    edits = list(_define_local_rank(facts))
+    for call in facts.ddp:
+        ids = call.get_argument(1, "device_ids")
+        if ids is not None:
+            edits.append(replace_node(ids, "[local_rank]"))
+    for call in facts.find_methods("cuda"):
+        if not call.node.args and not call.path.startswith("torch."):
+            edits.append(replace_node(call.node, f"{call.receiver}.to(local_rank)"))
+    for call in facts.find_methods("to", "device"):
+        edits += [replace_node(part, "local_rank") for part in call.node.args if _is_plain_cuda(part, call)]
+    yield ScriptFinding("no_set_device", facts.groups[0].line, "fails", {}, tuple(edits))
+
+
+def _is_plain_cuda(argument: ast.expr, call: Call) -> bool:
+    return call.method == "to" and isinstance(argument, ast.Constant) and argument.value in ("cuda", "cuda:0", 0)
+
+
+def _find_one_gpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if not facts.groups or "nccl" not in facts.list_backends():
+        return
+    for call in facts.find_calls("torch.cuda.set_device"):
+        device = call.get_argument(0, "device")
+        if isinstance(device, ast.Constant) and device.value in (0, "cuda:0", "cuda"):
+            edits = (replace_node(device, "local_rank"), *_define_local_rank(facts, sets_device=False))
+            yield ScriptFinding("one_gpu", call.line, "fails", {}, edits)
+
+
+def _find_rank_as_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if facts.spawns:
+        return  # the processes of one node: rank and local rank are the same
+    for call in facts.find_methods("to", "cuda", "set_device", "device", "DistributedDataParallel", "DDP"):
+        arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+        if call.method == "DistributedDataParallel" or call in facts.ddp:
+            ids = call.get_argument(1, "device_ids")
+            arguments = list(ids.elts) if isinstance(ids, ast.List | ast.Tuple) else []
+        for argument in arguments:
+            if _is_global_rank(facts, argument):
+                edits = (replace_node(argument, "local_rank"), *_define_local_rank(facts))
+                yield ScriptFinding("rank_as_device", call.line, "fails", {"code": ast.unparse(argument)}, edits)
+    for name, values in facts.values.items():
+        for value in values:
+            if _NODE_NAMES.match(name) and isinstance(value, ast.Call) and _is_global_rank(facts, value):
+                yield ScriptFinding("rank_as_node", value.lineno, "wrong", {"name": name})
+
+
+def _is_global_rank(facts: ScriptFacts, expression: ast.expr) -> bool:
+    """Whether it is the number of the process over all nodes, and nothing else."""
+    values = facts.list_values(expression)
+    texts = [ast.unparse(value) for value in values]
+    if any("%" in text or "LOCAL_RANK" in text for text in texts):
+        return False
+    calls = (value for value in values if isinstance(value, ast.Call))
+    if any(facts.resolve(call.func) == "torch.distributed.get_rank" for call in calls):
+        return True
+    return any(re.fullmatch(r"int\(os\.(environ\[|getenv\(|environ\.get\()['\"]RANK['\"].*\)", text) for text in texts)
+
+
+# ---- process groups --------------------------------------------------------------------------------------------------
+
+
+@cache
+def _load_distributed_names() -> frozenset[str]:
+    return frozenset((Path(__file__).parent / "torch_distributed.txt").read_text(encoding="utf-8").split())
+
+
+def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    known = _load_distributed_names()
+    for call in facts.calls:
+        if not call.path.startswith("torch.distributed."):
+            continue
+        name = call.path.removeprefix("torch.distributed.").partition(".")[0]
+        if name in known or name.startswith("_"):
+            continue
+        nearest = get_close_matches(name, sorted(known), 1, 0.6)
+        values = {"name": name, "nearest": (nearest or ["all_reduce"])[0]}
+        statement = call.statement
+        if facts.ddp and re.search("grad", name) and statement is not None:
+            edits = (_delete(facts, statement),)
+            yield ScriptFinding("absent_gradient_call", call.line, "fails", values, edits)
+        else:
+            yield ScriptFinding("absent_call", call.line, "fails", values)
+
+
+def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if not facts.groups:
+        return
+    others = {call.path for call in facts.calls if call.path.startswith("torch.distributed.")}
+    others -= {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
+    if others or facts.ddp or facts.is_sharded or facts.uses_framework:
+        return
+    call = facts.groups[0]
+    if facts.data_parallel:
+        statement = call.statement
+        edits: tuple[Edit, ...] = ()
+        if statement is not None:
+            edits = (_delete(facts, statement),)
+        yield ScriptFinding("unused_group", call.line, "note", {"line": facts.data_parallel[0].line}, edits)
+    elif facts.find_methods("backward"):
+        yield ScriptFinding("no_synchronization", facts.find_methods("backward")[0].line, "wrong")
+
+
+def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    backends = facts.list_backends()
+    for backend in backends:
+        names = [part.rpartition(":")[2] for part in backend.split(",")]
+        if any(name.lower() not in BACKENDS for name in names):
+            nearest = get_close_matches(backend, BACKENDS, 1, 0.3)
+            values = {"backend": backend, "nearest": (nearest or ["gloo"])[0]}
+            yield ScriptFinding("unknown_backend", facts.groups[0].line, "fails", values)
+    if backends != ["nccl"]:
+        return
+    is_cpu = any(isinstance(n, ast.Constant) and n.value == "cpu" for n in ast.walk(facts.tree))
+    if is_cpu and not facts.find_methods("cuda", "set_device", "is_available") and '"cuda' not in facts.source:
+        argument = facts.groups[0].get_argument(0, "backend")
+        edits: tuple[Edit, ...] = ()
+        if isinstance(argument, ast.Constant):
+            edits = (replace_node(argument, '"gloo"'),)
+        yield ScriptFinding("nccl_on_cpu", facts.groups[0].line, "fails", {}, edits)
+        return
+    for call in facts.calls:
+        position = _COLLECTIVES.get(call.method)
+        if position is None or not call.path.startswith("torch.distributed."):
+            continue
+        tensor = call.get_argument(position, "tensor")
+        if tensor is None or facts.sets_default_device:
+            continue
+        made = facts.values.get(ast.unparse(tensor), [])
+        plain = [value for value in made if isinstance(value, ast.Call) and facts.resolve(value.func) in _FACTORIES]
+        if made and len(plain) == len(made) and facts.is_on_gpu(tensor, call.line) is False:
+            values = {"name": ast.unparse(tensor), "operation": call.method}
+            edits = tuple(_insert_after(value, ".cuda()") for value in made)
+            yield ScriptFinding("tensor_on_cpu", call.line, "fails", values, edits)
+
+
+# ---- the loop --------------------------------------------------------------------------------------------------------
+
+
+def _find_no_zero_grad(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if facts.find_methods("zero_grad") or re.search(r"\.grad\s*=\s*None|\.grad\.zero_\(", facts.source):
+        return
+    if facts.uses_framework:
+        return
+    steps = facts.find_methods("step")
+    for call in facts.find_methods("backward"):
+        step = next((step for step in steps if step.loops and step.loops == call.loops), None)
+        statement = call.statement
+        if not call.loops or step is None or statement is None:
+            continue
+        optimizer = step.receiver
+        if step.node.args:  # scaler.step(optimizer)
+            optimizer = ast.unparse(step.node.args[0])
+        line = facts.lines[statement.lineno - 1]
+        edits = (insert_lines(statement.lineno, [f"{optimizer}.zero_grad()"], line),)
+        yield ScriptFinding("no_zero_grad", call.line, "wrong", {"optimizer": optimizer}, edits)
+        return
+
+
+def _find_no_sampler(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if not (facts.ddp or facts.is_sharded) or facts.uses_framework:
+        return
+    loaders = facts.find_calls("torch.utils.data.DataLoader")
+    for call in loaders:
+        if _is_evaluation(facts, call) or call.has_any_keywords() or _has_own_shard(facts, call):
+            continue
+        if call.get_argument(3, "sampler") is None and call.get_argument(4, "batch_sampler") is None:
+            dataset = call.get_argument(0, "dataset")
+            edits: tuple[Edit, ...] = ()
+            if dataset is not None:
+                sampler = f", sampler=torch.utils.data.DistributedSampler({ast.unparse(dataset)})"
+                edits = (_insert_after(dataset, sampler), *_remove_shuffle(call))
+            yield ScriptFinding("no_sampler", call.line, "wrong", {}, edits)
+    if not loaders:
+        yield from _find_data_without_shard(facts)
+
+
+def _find_data_without_shard(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    """A tensor of data that is made before the loop which uses it: a loader's place, without the ranks in it."""
+    for call in facts.calls:
+        if call.method not in ("randn", "rand", "tensor") or call.loops or not call.path.startswith("torch."):
+            continue
+        names = set(facts.list_names(call.node))
+        loops = {loop for backward in facts.find_methods("backward") for loop in backward.loops}
+        used = {ast.unparse(node) for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Name)}
+        if names & used and not re.search(r"\brank\b|get_rank|RANK|seed", ast.unparse(call.node)):
+            yield ScriptFinding("no_loader", call.line, "note", {"name": sorted(names & used)[0]})
+            return
+
+
+def _is_evaluation(facts: ScriptFacts, call: Call) -> bool:
+    """Whether a loader is for validation: all ranks may read all of it."""
+    names = facts.list_names(call.node)
+    text = " ".join([*names, *(ast.unparse(argument) for argument in call.node.args[:1]), call.function])
+    return re.search(r"val|test|eval|infer", text, re.IGNORECASE) is not None
+
+
+def _has_own_shard(facts: ScriptFacts, call: Call) -> bool:
+    """Whether the data set itself belongs to a rank: it is cut by the rank, or reads a stream of its own."""
+    if re.search(r"IterableDataset|split_dataset_by_node|webdataset|\.shard\(", facts.source):
+        return True
+    dataset = call.get_argument(0, "dataset")
+    if dataset is None:
+        return False
+    texts = [ast.unparse(value) for value in facts.list_values(dataset)]
+    return any(re.search(r"\brank\b|get_rank|RANK", text) for text in texts)
+
+
+def _find_sampler_mistakes(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    samplers = facts.find_calls("torch.utils.data.DistributedSampler")
+    for call in facts.find_calls("torch.utils.data.DataLoader"):
+        shuffle = call.get_argument(2, "shuffle")
+        sampler = call.get_argument(3, "sampler")
+        has_sampler = sampler is not None and not (isinstance(sampler, ast.Constant) and sampler.value is None)
+        if has_sampler and isinstance(shuffle, ast.Constant) and shuffle.value is True:
+            yield ScriptFinding("shuffle_with_sampler", call.line, "fails", {}, tuple(_remove_shuffle(call)))
+    if not samplers or facts.find_methods("set_epoch"):
+        return
+    for loop in (node for node in ast.walk(facts.tree) if isinstance(node, ast.For)):
+        if "epoch" not in ast.unparse(loop.target) or not isinstance(loop.target, ast.Name):
+            continue
+        shuffled = [call for call in samplers if not _is_false(call.get_argument(3, "shuffle"))]
+        training = [call for call in shuffled if not _is_evaluation(facts, call)]
+        if training:
+            first = loop.body[0]
+            names = facts.list_names(training[0].node)
+            edits: tuple[Edit, ...] = ()
+            if names:
+                line = facts.lines[first.lineno - 1]
+                edits = (insert_lines(first.lineno, [f"{names[0]}.set_epoch({loop.target.id})"], line),)
+            yield ScriptFinding("no_set_epoch", loop.lineno, "wrong", {"epoch": loop.target.id}, edits)
+        return
+
+
+def _find_bypassed_wrapper(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if not facts.ddp:
+        return
+    loops = {loop for call in facts.find_methods("backward") for loop in call.loops}
+    for call in facts.calls:
+        if call.method == "module" and call.loops and set(call.loops) & loops and call.node.args:
+            function = call.node.func
+            if isinstance(function, ast.Attribute):
+                edits = (replace_node(function, ast.unparse(function.value)),)
+                yield ScriptFinding("bypassed_wrapper", call.line, "wrong", {"code": ast.unparse(function)}, edits)
+
+
+def _find_small_batch(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    """A batch of one sample, which DataParallel cannot divide."""
+    if not facts.data_parallel or facts.ddp:
+        return
+    models = facts.list_names(facts.data_parallel[0].node)
+    for call in facts.calls:
+        if call.path not in models or not call.node.args:
+            continue
+        for value in facts.list_values(call.node.args[0]):
+            match = re.match(r"torch\.(?:rand|randn|zeros|ones)\(\(?1,", ast.unparse(value))
+            if match is not None:
+                yield ScriptFinding("batch_of_one", value.lineno, "slow")
+                return
+
+
+# ---- edits -----------------------------------------------------------------------------------------------------------
+
+
+def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator[Edit]:
+    """Lines that give each process the number of its GPU, behind the imports and init_process_group."""
+    if "local_rank" in facts.values and "torch.cuda.set_device" in facts.source:
+        return
+    imports = [node for node in facts.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    if imports and not re.search(r"^\s*import os\b", facts.source, re.MULTILINE):
+        yield insert_lines(imports[0].lineno, ["import os"], "")
+    lines = [_LOCAL_RANK] * ("local_rank" not in facts.values)
+    if sets_device and "torch.cuda.set_device" not in facts.source:
+        lines.append("torch.cuda.set_device(local_rank)")
+    statement = None
+    if facts.groups:
+        statement = facts.groups[0].body_statement
+    if statement is None:
+        if imports:
+            yield insert_lines((imports[-1].end_lineno or imports[-1].lineno) + 1, lines, "")
+        return
+    yield insert_lines(statement.lineno, lines, facts.lines[statement.lineno - 1])
+
+
+def _delete(facts: ScriptFacts, statement: ast.stmt) -> Edit:
+    last = facts.lines[(statement.end_lineno or statement.lineno) - 1]
+    return delete_statement(statement, last, facts.is_alone(statement))
+
+
+def _insert_after(node: ast.expr, text: str) -> Edit:
+    place = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return Edit(place, place, text)
+
+
+def _remove_shuffle(call: Call) -> Iterator[Edit]:
+    """DataLoader refuses shuffle=True beside a sampler, which shuffles by itself."""
+    for keyword in call.node.keywords:
+        if keyword.arg == "shuffle" and isinstance(keyword.value, ast.Constant):
+            yield replace_node(keyword.value, "False")
+
+
+def _is_false(expression: ast.expr | None) -> bool:
+    return isinstance(expression, ast.Constant) and expression.value is False
+
+
+_RULES: tuple[Rule, ...] = (
+    _find_model_on_cpu,
+    _find_no_set_device,
+    _find_one_gpu,
+    _find_rank_as_device,
+    _find_absent_call,
+    _find_unused_group,
+    _find_impossible_backend,
+    _find_no_zero_grad,
+    _find_no_sampler,
+    _find_sampler_mistakes,
+    _find_bypassed_wrapper,
+    _find_small_batch,
+)

@@ -1,0 +1,376 @@
+"""What a training script says of itself, read from its syntax tree; nothing of it runs.
+
+Names are resolved through the imports of the script, so that `DDP(model)`, `nn.parallel.DistributedDataParallel(model)`
+and `torch.nn.parallel.DistributedDataParallel(model)` are the same call. Variables are not executed: what a name may
+hold are all expressions that the script assigns to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+from ..errors import CollsimError
+
+#: Characters of a script: a longer one is refused, since the tree takes a few hundred times as much memory.
+MOST_CHARACTERS = 200_000
+_DATA_PARALLEL = "torch.nn.DataParallel"
+_DDP = "torch.nn.parallel.DistributedDataParallel"
+#: The same class by another way of importing it.
+_HOMES = {
+    "torch.nn.parallel.DataParallel": _DATA_PARALLEL,
+    "torch.nn.parallel.data_parallel.DataParallel": _DATA_PARALLEL,
+    "torch.nn.parallel.distributed.DistributedDataParallel": _DDP,
+    "torch.nn.DistributedDataParallel": _DDP,
+    "torch.utils.data.distributed.DistributedSampler": "torch.utils.data.DistributedSampler",
+    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+}
+_SHARDED = ("fully_shard", "FullyShardedDataParallel", "FSDP")
+#: Frameworks that place models, shard data and start processes themselves; what is missing in the script is theirs.
+_FRAMEWORKS = ("accelerate", "deepspeed", "pytorch_lightning", "lightning", "ray", "horovod", "ignite", "colossalai")
+#: A name that a script gives to the device or the number of a process within its node.
+_RANK_WORDS = re.compile(r"local_?rank|\brank\b|gpu|device_?id|\bdev\b|LOCAL_RANK|device_count", re.IGNORECASE)
+
+
+Loop: TypeAlias = ast.For | ast.While | ast.AsyncFor
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where a node stands: the loops, the function and the simple statement around it, and the statement of the body
+    of that function."""
+
+    loops: tuple[Loop, ...] = ()
+    function: str = ""
+    statement: ast.stmt | None = None
+    body_statement: ast.stmt | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the script.
+
+    Attributes:
+        path: what is called, with the imports resolved: `torch.distributed.init_process_group`; of a method the
+            method behind the name that it is called on, as `model.cuda`.
+        node: the call in the tree.
+        loops: the loops around it, the innermost last.
+        function: the name of the function that it stands in, "" at the top.
+        statement: the simple statement that it is a part of; None in the head of a block.
+        body_statement: the statement of the body of the function, or of the script, that it is in.
+    """
+
+    path: str
+    node: ast.Call
+    loops: tuple[Loop, ...]
+    function: str
+    statement: ast.stmt | None
+    body_statement: ast.stmt | None
+
+    @property
+    def line(self) -> int:
+        """Its line, from 1."""
+        return self.node.lineno
+
+    @property
+    def method(self) -> str:
+        """The last part of what is called."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def receiver(self) -> str:
+        """What a method is called on, as the script writes it."""
+        if isinstance(self.node.func, ast.Attribute):
+            return ast.unparse(self.node.func.value)
+        return ""
+
+    def get_argument(self, position: int, name: str) -> ast.expr | None:
+        """An argument by its position or its name.
+
+        Args:
+            position: from 0; -1 for one that has only a name.
+            name: of the parameter.
+        """
+        for keyword in self.node.keywords:
+            if keyword.arg == name:
+                return keyword.value
+        if 0 <= position < len(self.node.args):
+            return self.node.args[position]
+        return None
+
+    def has_any_keywords(self) -> bool:
+        """Whether it passes keywords on that the script does not write out (`**options`)."""
+        return any(keyword.arg is None for keyword in self.node.keywords)
+
+
+@dataclass
+class ScriptFacts:
+    """The calls, assignments and imports of a script.
+
+    Attributes:
+        source: its text.
+        tree: its syntax tree.
+        calls: all calls in the order of their lines.
+        values: name -> the expressions that are assigned to it, with their lines.
+    """
+
+    source: str
+    tree: ast.Module
+    calls: list[Call] = field(default_factory=list)
+    values: dict[str, list[ast.expr]] = field(default_factory=dict)
+    _imports: dict[str, str] = field(default_factory=dict)
+    _block_sizes: dict[int, int] = field(default_factory=dict)  # statements around each, by its identity
+    _names: dict[int, list[str]] = field(default_factory=dict)  # of the values, by their identity
+
+    def __post_init__(self) -> None:
+        for node in ast.walk(self.tree):
+            self._note_import(node)
+        self._collect()
+        self.calls.sort(key=lambda call: (call.line, call.node.col_offset))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the source, without their ends."""
+        return self.source.splitlines()
+
+    def find_calls(self, *paths: str) -> list[Call]:
+        """Calls of a function or class of these full names."""
+        return [call for call in self.calls if call.path in paths]
+
+    def find_methods(self, *names: str) -> list[Call]:
+        """Calls whose last part is one of these names."""
+        return [call for call in self.calls if call.method in names]
+
+    @cached_property
+    def wrappers(self) -> list[Call]:
+        """Calls that make a model parallel: DDP, DataParallel, FSDP."""
+        sharded = [call for call in self.calls if call.method in _SHARDED]
+        return [*self.find_calls(_DDP, _DATA_PARALLEL), *sharded]
+
+    @cached_property
+    def ddp(self) -> list[Call]:
+        """Calls of DistributedDataParallel."""
+        return self.find_calls(_DDP)
+
+    @cached_property
+    def data_parallel(self) -> list[Call]:
+        """Calls of DataParallel."""
+        return self.find_calls(_DATA_PARALLEL)
+
+    @cached_property
+    def is_sharded(self) -> bool:
+        """Whether the model is wrapped in FSDP."""
+        return any(call.method in _SHARDED for call in self.calls)
+
+    @cached_property
+    def groups(self) -> list[Call]:
+        """Calls of init_process_group."""
+        return self.find_calls("torch.distributed.init_process_group")
+
+    @cached_property
+    def spawns(self) -> bool:
+        """Whether the script starts its processes itself, which are those of one node."""
+        return any(call.path.startswith(("torch.multiprocessing.", "multiprocessing.")) for call in self.calls)
+
+    @cached_property
+    def uses_framework(self) -> bool:
+        """Whether a framework does the placing and the starting."""
+        roots = {path.partition(".")[0] for path in self._imports.values()}
+        trainer = any(call.path == "transformers.Trainer" for call in self.calls)
+        return trainer or bool(roots & set(_FRAMEWORKS))
+
+    @cached_property
+    def sets_default_device(self) -> bool:
+        """Whether models and tensors are made on another device than the CPU unless the script says where."""
+        if self.find_calls("torch.set_default_device", "torch.set_default_tensor_type"):
+            return True
+        blocks = (node for node in ast.walk(self.tree) if isinstance(node, ast.With))
+        contexts = (item.context_expr for block in blocks for item in block.items)
+        return any(isinstance(node, ast.Call) and self.resolve(node.func) == "torch.device" for node in contexts)
+
+    def list_backends(self) -> list[str]:
+        """The backends that the script may ask for, as far as it writes them; nothing where a variable says it."""
+        backends: list[str] = []
+        for call in self.groups:
+            argument = call.get_argument(0, "backend")
+            if argument is not None:
+                backends += [
+                    node.value
+                    for value in self.list_values(argument)
+                    for node in ast.walk(value)
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                ]
+        return list(dict.fromkeys(backends))
+
+    def list_values(self, expression: ast.expr) -> list[ast.expr]:
+        """What an expression may be: itself, and for a name all that the script assigns to it."""
+        key = ast.unparse(expression)
+        return [expression, *self.values.get(key, [])]
+
+    def is_alone(self, statement: ast.stmt) -> bool:
+        """Whether a block has no other statement, so that it cannot do without this one."""
+        return self._block_sizes.get(id(statement), 1) == 1
+
+    def list_names(self, value: ast.expr) -> list[str]:
+        """The names that an expression is assigned to."""
+        return self._names.get(id(value), [])
+
+    def resolve(self, node: ast.expr) -> str:
+        """The full name of a function or class, with the imports of the script put in."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        if isinstance(node, ast.Name):
+            names.append(self._imports.get(node.id, node.id))
+        elif isinstance(node, ast.Call):
+            names.append("()")
+        path = ".".join(reversed(names))
+        return _HOMES.get(path, path)
+
+    def is_on_gpu(self, expression: ast.expr, before: int) -> bool | None:
+        """Whether a model or tensor is on a GPU.
+
+        Args:
+            expression: what holds it.
+            before: the line up to which the script may have moved it.
+
+        Returns:
+            True or False; None where the script does not say it, as of a function's parameter.
+        """
+        known = False
+        for value in self.list_values(expression):
+            calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+            if any(self._moves(call) for call in calls):
+                return True
+            known |= bool(calls)
+        key = ast.unparse(expression)
+        moves = (call for call in self.find_methods("cuda", "to") if call.line <= before)
+        if any(call.receiver == key and self._moves(call.node) for call in moves):
+            return True
+        if self.sets_default_device:
+            return None
+        if isinstance(expression, ast.Name) and not known:
+            return None
+        return False
+
+    def _moves(self, call: ast.Call) -> bool:
+        """Whether a call puts something on a device that is no CPU."""
+        if any(keyword.arg in ("device", "device_map") for keyword in call.keywords):
+            return True
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        if call.func.attr == "cuda":
+            return True
+        if call.func.attr != "to" or not (call.args or call.keywords):
+            return False
+        target = ast.unparse(call.args[0]) if call.args else ""
+        return "cpu" not in target and not target.startswith("torch.float") and not target.startswith("torch.bfloat")
+
+    def selects_device(self) -> bool:
+        """Whether each process chooses a GPU of its own."""
+        for call in self.calls:
+            if call.path == "torch.cuda.set_device" or call.path == "torch.cuda.device":
+                return True
+            if call.path == "torch.distributed.init_process_group" and call.get_argument(-1, "device_id") is not None:
+                return True
+            if call.method in ("to", "cuda", "device"):
+                arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+                if any(self._names_rank(argument) for argument in arguments):
+                    return True
+        return "CUDA_VISIBLE_DEVICES" in self.source
+
+    def _names_rank(self, expression: ast.expr) -> bool:
+        """Whether an expression tells processes apart; torch.cuda.current_device() does not, and get_rank() only on
+        the first node."""
+        for value in self.list_values(expression):
+            text = ast.unparse(value)
+            if "current_device" in text or (re.search(r"get_rank\(", text) and "%" not in text):
+                return False
+            if "RANK" in text or (_RANK_WORDS.search(text) and not isinstance(value, ast.Constant)):
+                return True
+            if isinstance(value, ast.Name | ast.JoinedStr) and _RANK_WORDS.search(text):
+                return True
+        return False
+
+    def _note_import(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                self._imports[name] = alias.name if alias.asname else name
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                self._imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+    def _collect(self) -> None:
+        """Collect calls and assignments, without recursion: a stranger's expression may be thousands of levels deep."""
+        stack: list[tuple[ast.AST, _Position]] = [(self.tree, _Position())]
+        while stack:
+            node, position = stack.pop()
+            for target, value in _list_assignments(node):
+                self.values.setdefault(ast.unparse(target), []).append(value)
+                self._names.setdefault(id(value), []).append(ast.unparse(target))
+            if isinstance(node, ast.Call):
+                place = (position.loops, position.function, position.statement, position.body_statement)
+                self.calls.append(Call(self.resolve(node.func), node, *place))
+            elif isinstance(node, Loop):
+                position = replace(position, loops=(*position.loops, node))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                position = _Position(function=node.name)
+            elif isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
+                position = replace(position, statement=node)
+            for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+                if isinstance(block, list):
+                    self._block_sizes |= {id(statement): len(block) for statement in block}
+            for child in ast.iter_child_nodes(node):
+                inner = position
+                if isinstance(child, ast.stmt) and position.body_statement is None:
+                    inner = replace(position, body_statement=child)
+                stack.append((child, inner))
+
+
+def _list_assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets of an assignment with their values; of `a, b = x, y` each pair."""
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+    if isinstance(node, ast.NamedExpr):
+        yield node.target, node.value
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        elif isinstance(target, ast.Name | ast.Attribute):
+            yield target, node.value
+
+
+def parse_script(source: str) -> ScriptFacts:
+    """Read a script into its facts.
+
+    Args:
+        source: Python source, as written.
+
+    Returns:
+        Its facts.
+
+    Raises:
+        CollsimError: it is too long, too deep, or no Python; the message has the line.
+    """
+    if len(source) > MOST_CHARACTERS:
+        message = "the script has {length:,} characters; at most {most:,} are read"
+        raise CollsimError(message, length=len(source), most=MOST_CHARACTERS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the source, not of the package
+            tree = ast.parse(source)
+            return ScriptFacts(source, tree)
+    except SyntaxError as error:
+        message = "line {line} of the script is not Python: {reason}"
+        raise CollsimError(message, line=error.lineno or 0, reason=error.msg) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise CollsimError("the script cannot be read: {reason}", reason=str(error) or type(error).__name__) from None

@@ -1,0 +1,99 @@
+"""What the steps of a training script would do on a machine: their time and what each GPU sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import nccl, train
+from ..locale import translate
+from ..topology_names import TopologyLike, resolve_topology
+from ..units import format_bytes, format_time
+from .reading import ScriptPart
+
+#: Samples on a GPU where the script does not say it: the batch size that PyTorch's examples use most.
+_USUAL_BATCH = 32
+_FLOAT32 = 4  # bytes of a gradient: scripts without autocast train in float32, and DDP's gradients stay in it
+
+
+@dataclass(frozen=True)
+class ScriptStep:
+    """A step of a training script on a machine.
+
+    Attributes:
+        time: seconds of a step; of a model that collsim does not know, of the allreduce of its gradients alone.
+        gpus: how many GPUs take part.
+        batch: samples of all GPUs together.
+        gradient_bytes: bytes of all gradients.
+        trace: the step; None for a model that collsim does not know.
+        machine: name of the topology.
+    """
+
+    time: float
+    gpus: int
+    batch: int
+    gradient_bytes: int
+    trace: train.StepTrace | None
+    machine: str
+
+    def text(self, language: str = "en") -> str:
+        """The step in a few sentences.
+
+        Args:
+            language: of the sentences.
+        """
+        values = {"machine": self.machine, "gpus": self.gpus, "time": format_time(self.time)}
+        gradients = format_bytes(self.gradient_bytes)
+        if self.trace is None:
+            return translate(language, "scripts", "step.message", bytes=gradients, **values)
+        sentences = [translate(language, "scripts", "step.time", batch=self.batch, **values)]
+        sentences.append(translate(language, "scripts", "step.gradients", bytes=gradients))
+        return translate(language, "scripts", "space").join([*sentences, self.trace.explain(language)])
+
+
+def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
+    """Predict a step of a script on a machine.
+
+    Args:
+        part: the script, as `read_script` found it.
+        machine: a topology or the name of a machine, such as `"dgx-a100"`; all its GPUs take part unless the script or
+            the command says how many.
+
+    Returns:
+        The step, by `training_step` where the script names a model of the library, by `nccl.predict` where it writes
+        its layers out with numbers; None where it has neither.
+
+    Raises:
+        CollsimError: there is no such machine, or it has fewer GPUs than the command wants.
+
+    Examples:
+        >>> from collsim.training_scripts import predict_step, read_script
+        >>> part = read_script("torchrun --nproc_per_node=8 main.py -a resnet18 --batch-size 64").parts[0]
+        >>> step = predict_step(part, "dgx-a100")
+        >>> step.gpus, step.batch
+        (8, 512)
+    """
+    topology = resolve_topology(machine, "predict_step")
+    ranks = part.ranks
+    if part.parallelism == "DataParallel" or ranks is None or (ranks == 1 and not part.is_command):
+        ranks = topology.ranks
+    if not part.model:
+        if not part.parameters:
+            return None
+        nbytes = part.parameters * _FLOAT32
+        time = 0.0
+        if ranks > 1:
+            time = nccl.predict("allreduce", topology, nbytes, ranks=ranks).time
+        return ScriptStep(time, ranks, (part.batch or _USUAL_BATCH) * ranks, nbytes, None, topology.name)
+    parallel: train.ParallelStrategy = train.ddp()
+    if part.parallelism == "DataParallel":
+        parallel = train.data_parallel()
+    elif part.parallelism == "FSDP":
+        parallel = train.fsdp()
+    batch = part.batch or _USUAL_BATCH
+    if part.parallelism == "DataParallel" or part.divides_batch:
+        batch = max(batch // ranks, 1) * ranks
+    else:
+        batch *= ranks
+    model = train.model(part.model)
+    trace = train.training_step(model, topology, parallel=parallel, batch=batch, ranks=ranks, optimizer="sgd")
+    return ScriptStep(trace.time, ranks, batch, model.parameters * _FLOAT32, trace, topology.name)

@@ -1,0 +1,160 @@
+"""Right scripts have no finding; every mistake is found at its line, and the corrected script has it no more."""
+
+import pytest
+from correct_scripts import CORRECT, DATA, MODELS, STARTS
+
+import collsim as cs
+from collsim.training_scripts import read_script
+
+RIGHT = STARTS["torchrun"] + MODELS["moved"] + DATA["sampler"]
+
+
+def find_keys(source):
+    return [finding.key for finding in read_script(source).findings]
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_right_script_has_no_finding(name):
+    assert find_keys(CORRECT[name]) == []
+
+
+MISTAKES = {
+    "model_on_cpu": (".to(device)\nmodel = DDP", "\nmodel = DDP", "model = DDP(model)"),
+    "no_set_device": (
+        'torch.cuda.set_device(local_rank)\ndevice = torch.device("cuda", local_rank)',
+        'device = torch.device("cuda")',
+        "init_process_group",
+    ),
+    "one_gpu": ("set_device(local_rank)", "set_device(0)", "set_device(0)"),
+    "rank_as_device": ("set_device(local_rank)", "set_device(dist.get_rank())", "get_rank())"),
+    "no_sampler": ("sampler=sampler", "shuffle=True", "shuffle=True"),
+    "shuffle_with_sampler": ("sampler=sampler", "sampler=sampler, shuffle=True", "sampler=sampler, shuffle"),
+    "no_set_epoch": ("    sampler.set_epoch(epoch)\n", "", "for epoch"),
+    "no_zero_grad": ("        optimizer.zero_grad()\n", "", "loss.backward()"),
+    "bypassed_wrapper": ("model(inputs", "model.module(inputs", "model.module"),
+    "absent_gradient_call": (
+        "        loss.backward()\n",
+        "        loss.backward()\n        dist.reduce_grad(model.parameters())\n",
+        "reduce_grad",
+    ),
+    "unknown_backend": ('"nccl"', '"ncll"', "ncll"),
+    "absent_call": ("sampler = Dist", "dist.allreduce(torch.ones(1).cuda())\nsampler = Dist", "dist.allreduce"),
+    "tensor_on_cpu": (
+        "sampler = Dist",
+        "total = torch.ones(1)\ndist.all_reduce(total)\nsampler = Dist",
+        "all_reduce(total",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", MISTAKES)
+def test_a_mistake_is_found_at_its_line_and_mended(key):
+    old, new, where = MISTAKES[key]
+    source = RIGHT.replace(old, new)
+    assert source != RIGHT
+    part = read_script(source).parts[0]
+    assert [finding.key for finding in part.findings] == [key]
+    assert where in source.splitlines()[part.findings[0].line - 1]
+    if part.findings[0].edits:
+        assert find_keys(part.corrected) == []
+        assert part.corrected != source
+    else:
+        assert key in ("unknown_backend", "absent_call")
+
+
+def test_what_articles_do_with_data_parallel_and_a_group():
+    source = (
+        "import torch\nimport torch.nn as nn\ntorch.distributed.init_process_group(backend='nccl')\n"
+        "model = nn.Linear(10, 1)\nmodel = nn.DataParallel(model, device_ids=[0, 1])\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nx = torch.rand(1, 10).cuda()\n"
+        "loss = model(x).sum()\nloss.backward()\noptimizer.step()\nprint('Training completed.')\n"
+    )
+    part = read_script(source).parts[0]
+    assert part.parallelism == "DataParallel"
+    assert [(f.key, f.line) for f in part.findings] == [
+        ("unused_group", 3),
+        ("model_on_cpu_data_parallel", 5),
+        ("batch_of_one", 7),
+    ]
+    assert "init_process_group" not in part.corrected
+    assert find_keys(part.corrected) == ["batch_of_one"]
+
+
+def test_a_group_without_any_use_leaves_models_apart():
+    source = STARTS["torchrun"] + "model = nn.Linear(1, 1).to(device)\n" + DATA["made in the loop"]
+    assert find_keys(source) == ["no_synchronization"]
+
+
+def test_a_source_without_line_breaks_or_indentation_is_put_back():
+    flat = "\n".join(line.strip() for line in CORRECT["one GPU"].splitlines())
+    part = read_script(flat).parts[0]
+    assert part.was_restored
+    assert part.findings == ()
+    one_line = " ".join(line.strip() for line in (STARTS["torchrun"] + MODELS["moved"]).splitlines()[1:3])
+    assert read_script(one_line + " # 创建模型 model = torch.nn.Linear(1, 1)").parts[0].source.count("\n") == 4
+
+
+def test_an_article_is_read_block_by_block():
+    article = (
+        "# 标题\n先初始化：\n```python\nimport torch.distributed as dist\ndist.init_process_group('nccl')\n```\n然后训练：\n"
+        "```python\nimport torch\nmodel = torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda())\n```\n运行命令如下：\n"
+        "python main.py -b 512 --dist-backend nccl -a resnet18 imagenet/\n完成。\n"
+    )
+    reading = read_script(article)
+    assert [part.is_command for part in reading.parts] == [False, True]
+    assert [finding.key for finding in reading.findings] == ["unused_group", "ignored_backend"]
+    assert reading.is_right  # both are notes
+
+
+@pytest.mark.parametrize("finding", read_script(RIGHT.replace('"nccl"', '"ncll"')).findings)
+def test_a_finding_has_its_words_in_both_languages(finding):
+    for language in ("en", "zh"):
+        assert "ncll" in finding.text(language)
+        assert "{" not in finding.text(language) + finding.reason(language)
+
+
+def test_every_key_of_a_finding_has_its_texts():
+    from collsim.locale import LANGUAGES, load_messages
+
+    keys = [*MISTAKES, "unused_group", "model_on_cpu_data_parallel", "batch_of_one", "no_synchronization", "no_loader"]
+    keys += ["ignored_backend", "old_launcher", "typographic_marks", "nccl_on_cpu", "rank_as_node"]
+    for language in LANGUAGES[:2]:
+        messages = load_messages(language, "scripts")
+        assert [key for key in keys if not {f"{key}.text", f"{key}.reason"} <= messages.keys()] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "今天天气很好。",
+        "def f(:\n",
+        "(" * 5000,
+        "-" * 100_000 + "1",
+        "x = " + "f(" * 3000 + ")" * 3000,
+        "a." * 50_000 + "b",
+        "\x00",
+        "x" * 200_001,
+        "```python\n" * 3000,
+    ],
+)
+def test_what_is_no_script_or_has_no_end_is_refused(source):
+    with pytest.raises(cs.CollsimError):
+        read_script(source)
+
+
+@pytest.mark.parametrize("line", ["dist.reduce_grad()\n", "DDP(model)\n", "DataLoader(data)\n", "loss.backward()\n"])
+def test_thousands_of_mistakes_take_no_longer_than_their_lines(line):
+    head = (
+        "import torch\nimport torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+    )
+    head += "from torch.utils.data import DataLoader\ndist.init_process_group('nccl')\nmodel = DDP(Net())\n"
+    part = read_script(head + line * 8_000).parts[0]
+    assert len(part.findings) < 100
+    assert len(part.corrected) < 400_000
+
+
+def test_nothing_of_a_script_runs(tmp_path):
+    target = tmp_path / "touched"
+    read_script(f"import os\nopen({str(target)!r}, 'w')\n__import__('os').mkdir({str(target)!r})\n")
+    assert not target.exists()
