@@ -49,7 +49,7 @@ from .model.prediction_interval import (
 )
 from .model.releases import Release, describe_release, find_release, parse_version
 from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
-from .model.unknown_inputs import UnknownInput, list_file_inputs, list_unknown_inputs
+from .model.unknown_inputs import UnknownInput, list_choice_inputs, list_file_inputs, list_unknown_inputs
 from .nccl_environment import (
     Flag,
     Level,
@@ -159,7 +159,8 @@ class Prediction:
         wide for it, and its `measurement` would narrow it."""
         if self.call is None:
             return ()
-        return tuple(sorted((*list_unknown_inputs(self.call), *self.file_inputs), key=lambda each: -each.variance))
+        inputs = (*list_unknown_inputs(self.call), *list_choice_inputs(self.call, self.tuner), *self.file_inputs)
+        return tuple(sorted(inputs, key=lambda each: -each.variance))
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with some probability, and from how many published systems that is known.

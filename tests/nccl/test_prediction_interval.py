@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,17 @@ def test_what_nobody_stated_is_the_first_thing_to_measure(words, size, name):
     assert p.unknown_inputs[0].name == name
     assert p.unknown_inputs[0].slow > 0.05
     assert len(p.assumptions) == len(p.unknown_inputs) + 1
+
+
+def test_a_tree_over_sockets_may_be_a_ring():
+    """Two nodes of V100 over 10 Gbit/s: NCCL's tuner takes a tree; a ring takes 1.88 times as long (horovod issue 2581)."""
+    facts = parse_facts("V100", 16, 2, "nvlink2-hybridcubemesh", "1x10GbE (TCP sockets)")
+    chosen, ring, tree = (predict("allreduce", facts, "512MiB", NCCL_ALGO=name) for name in (None, "Ring", "Tree"))
+    assert (chosen.algorithm, chosen.time) == ("Tree", tree.time)
+    assert chosen.unknown_inputs[0].name == "algorithm"
+    assert chosen.low < tree.time and ring.time < chosen.high and tree.high < ring.time
+    for each in (ring, tree, predict("allreduce", replace(facts, net="ib"), "512MiB")):
+        assert all(unknown.name != "algorithm" for unknown in each.unknown_inputs)
 
 
 def test_a_measurement_answers_what_nobody_stated():

@@ -23,6 +23,7 @@ from .prediction_interval import Side
 if TYPE_CHECKING:
     from ...topology.facts import Effect
     from .links import LinkParameters
+    from .tuner import TunerChoice
 
 #: Probabilities of the network rate of a GPU over that of the usual box (`facts.USUAL_NIC`): 33 systems of the
 #: published tables whose words state it.
@@ -49,8 +50,14 @@ CROWD, CROWDED_RATIOS = 16, {0.6: 0.15}
 #: Probabilities of the link rate and of the kernel and launch times of a GPU that no table has, over what its words
 #: make of it: a generation of PCIe or half of the lanes, and a slower host.
 GPU_RATIOS: Mapping[float, float] = {0.5: 0.2, 2.0: 0.1}
+#: Probability that NCCL runs a ring where its tuner takes a tree on two nodes over sockets. The tuner counts a tree of two
+#: nodes by its rate inside a node (NCCL src/graph/tuning.cc), which sockets do not have, and the only two published steps
+#: of the kind do not decide: 936 ms where a tree gives 497 ms of network and a ring 934 (horovod/horovod issue 2581), and
+#: 5.44 GB/s where they give 7.5 and 4.0 (areal-project/AReaL issue 639).
+RING_FOR_TREE = 0.5
 #: Standard deviations on either side that hold four in five of a normal distribution.
 _FOUR_IN_FIVE = 1.2816
+_TWO_NODES = 2
 _LEAST = 0.01  # standard deviation of a logarithm below which an input makes no difference
 
 
@@ -276,6 +283,37 @@ def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
     usual = compute_time(call).total
     inputs = [rule.measure(call, usual) for rule in _RULES if rule.is_unknown(call)]
     return tuple(sorted((each for each in inputs if each.variance > _LEAST**2), key=lambda each: -each.variance))
+
+
+def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownInput, ...]:
+    """List what is not known of NCCL's choice: whether a tree of two nodes runs over sockets, or a ring.
+
+    Args:
+        call: with the algorithm and protocol that were chosen.
+        choice: of the tuner, with the costs of all that it compared; None where it does not choose.
+
+    Returns:
+        The doubt about the algorithm where there is one; nothing where NCCL_ALGO rules the ring out.
+    """
+    facts = call.facts
+    if choice is None or call.algorithm != "Tree" or facts.net != "tcp" or facts.nodes != _TWO_NODES:
+        return ()
+    costs = {protocol: cost for (algorithm, protocol), cost in choice.costs.items() if algorithm == "Ring"}
+    if not costs:
+        return ()
+    # The loads of a topology are those of the tree: both are timed by what the words of the machine say.
+    tree = replace(call, loads=None)
+    ring = replace(tree, algorithm="Ring", protocol=min(costs, key=lambda protocol: costs[protocol]))
+    ratio = compute_time(ring).total / compute_time(tree).total
+    fast, slow = compute_deviations([(RING_FOR_TREE, math.log(ratio))])
+    if math.hypot(fast, slow) <= _LEAST:
+        return ()
+    assumption = Sentence(
+        "a tree, which NCCL's tuner takes on two nodes by its rate inside a node; over sockets published steps do not "
+        "tell it from a ring"
+    )
+    measurement = Sentence("one large call between the nodes, with NCCL_ALGO=Ring and without")
+    return (UnknownInput("algorithm", assumption, measurement, fast, slow),)
 
 
 def list_file_inputs(effects: Iterable[Effect]) -> tuple[UnknownInput, ...]:
