@@ -69,7 +69,7 @@ Progress = Annotated[
 
 #: Options of `MachineSpec` that are keywords of `cs.machine`, but for `nics`, which is a number or a word.
 _MACHINE_OPTIONS = (
-    *("nodes", "p2p", "gdr", "pxn", "fabric", "oversubscription", "placement", "rates"),
+    *("nodes", "p2p", "gdr", "shm", "pxn", "fabric", "oversubscription", "placement", "rates"),
     *("nic", "gpu", "pcie", "cpu", "gpus", "nvlink"),
 )
 
@@ -97,6 +97,14 @@ class MachineSpec:
     ] = None
     gdr: Annotated[
         bool | None, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC; on unless given.")
+    ] = None
+    shm: Annotated[
+        bool | None,
+        typer.Option(
+            "--shm/--no-shm",
+            help="Host memory shared by GPUs of a node without P2P; --no-shm sends that over its network cards "
+            "(NCCL_SHM_DISABLE=1).",
+        ),
     ] = None
     fabric: Annotated[
         str | None,

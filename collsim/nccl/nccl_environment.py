@@ -230,8 +230,11 @@ def route_machine(machine: Topology, settings: NcclSettings) -> Topology:
     if parse_flag("NCCL_P2P_DISABLE", settings.get("NCCL_P2P_DISABLE")):
         p2p = "LOC"
     gdr = parse_level("NCCL_NET_GDR_LEVEL", settings.get("NCCL_NET_GDR_LEVEL"), "")
-    is_shm_off = bool(parse_flag("NCCL_SHM_DISABLE", settings.get("NCCL_SHM_DISABLE")))
-    return apply_route_settings(machine, p2p, gdr, has_shm=not is_shm_off)
+    is_shm_off = parse_flag("NCCL_SHM_DISABLE", settings.get("NCCL_SHM_DISABLE"))
+    has_shm = None
+    if is_shm_off is not None:
+        has_shm = not is_shm_off
+    return apply_route_settings(machine, p2p, gdr, has_shm)
 
 
 def _find_needed_level(facts: Facts) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.idle_cards import count_near_cards, find_idle_cards
 from .machine.link_loads import compute_link_loads
 from .machine.machine_facts import Facts
+from .machine.nccl_routes import has_shared_memory
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
     GraphSearch,
@@ -162,11 +163,12 @@ class Prediction:
         inputs = (*list_unknown_inputs(self.call), *list_choice_inputs(self.call, self.tuner), *self.file_inputs)
         return tuple(sorted(inputs, key=lambda each: -each.variance))
 
-    def interval(self, level: float = LEVEL) -> Interval:
+    def interval(self, level: float = LEVEL, known: Sequence[str] = ()) -> Interval:
         """Where the measured time lies with some probability, and from how many published systems that is known.
 
         Args:
             level: the probability, between 0 and 1.
+            known: names of `unknown_inputs` that count as known to be what was assumed.
 
         Returns:
             The interval.
@@ -178,7 +180,10 @@ class Prediction:
             prior_time = self.time
         else:
             prior_time = self.prior_time
-        return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points)
+        shares = self.shares
+        unknown = {name: spread for name, spread in shares.unknown.items() if name not in known}
+        shares = replace(shares, unknown=unknown)
+        return compute_interval(self.kind, self.collective, shares, prior_time, level, self.points)
 
     @property
     def assumptions(self) -> tuple[Sentence, ...]:
@@ -188,9 +193,8 @@ class Prediction:
         sentences = [each.sentence for each in inputs]
         if not inputs or self.points:
             return tuple(sentences)
-        first, shares = inputs[0], self.shares
-        others = {name: spread for name, spread in shares.unknown.items() if name != first.name}
-        rest = compute_interval(self.kind, self.collective, replace(shares, unknown=others), self.time)
+        first = inputs[0]
+        rest = self.interval(known=(first.name,))
         template = "to narrow {low} to {high}, measure {measurement}: without that doubt it is {least} to {most}"
         sentences.append(
             Sentence(
@@ -384,7 +388,7 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
     p2p_level = parse_p2p_level(settings)
     machine, facts, notes = _apply_settings(request, machine, p2p_level)
-    is_shm_off = parse_flag("NCCL_SHM_DISABLE", settings["NCCL_SHM_DISABLE"]) and facts.wiring == "host"
+    is_shm_off = facts.wiring == "host" and not _has_shared_memory(machine, settings)
     if is_shm_off:
         facts = replace_host_memory_by_cards(facts, read_card_facts(machine))
         notes += (
@@ -424,7 +428,14 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     if isinstance(machine, Topology) and facts.ranks > 1:
         algorithm = getattr(choice, "algorithm", "Ring")
         hops = (collective, algorithm, machine, facts, graph_search, comm.running_channels)
-        call = replace(call, loads=compute_link_loads(*hops))
+        loads = compute_link_loads(*hops)
+        if loads is not None and loads.card > 0 and facts.net == "none":
+            # Some pairs of a single node have neither P2P nor host memory, and meet over its cards.
+            cards = read_card_facts(machine)
+            assert cards is not None  # a route over cards needs them
+            call = replace(call, facts=replace(facts, net=cards[2]))
+            notes += ("GPUs of a node without P2P exchange data over its network cards",)
+        call = replace(call, loads=loads)
         if not is_shm_off:
             call = replace(call, fabric=compute_fabric_cost(*hops))
             notes += _note_fabric(machine, call.fabric)
@@ -438,6 +449,13 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         return prediction
     pinned = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     return apply_calibration(prediction, calibration, pinned)
+
+
+def _has_shared_memory(machine: Facts | Topology, settings: NcclSettings) -> bool:
+    """Whether GPUs of a node may share host memory: as NCCL's settings leave it, of a Topology in its routes."""
+    if isinstance(machine, Topology):
+        return has_shared_memory(machine)
+    return not parse_flag("NCCL_SHM_DISABLE", settings["NCCL_SHM_DISABLE"])
 
 
 def _choose(collective: str, comm: Communicator, nbytes: int, algorithms: str, protocols: str) -> TunerChoice | None:

@@ -62,8 +62,8 @@ def predict_and_simulate(
         The prediction, and the simulation of its algorithm.
 
     Raises:
-        CollsimError: for Facts, which have no links, for a number of ranks that nodes cannot share evenly, and for
-            NCCL_SHM_DISABLE=1 on one node whose cards no switch joins; else as `predict`.
+        CollsimError: for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as
+            `predict`.
 
     Examples:
         >>> import collsim as cs

@@ -154,6 +154,22 @@ def test_settings_route_the_simulation_too():
     assert carried["shm"]["infiniband"] == pytest.approx(8 * carried["p2p"]["infiniband"])
 
 
+@pytest.mark.parametrize("name", ["pcie-8gpu", "rtx4090-8gpu", "dgx-a100"])
+def test_one_node_without_shared_memory_sends_over_its_cards(name):
+    """One switch joins the cards of a single node; the setting of NCCL and that of the machine are one."""
+    settings = {"NCCL_P2P_DISABLE": 1, "NCCL_SHM_DISABLE": 1}
+    prediction, run = predict_and_simulate("allreduce", cs.machine(name), "1GiB", **settings)
+    assert run.bottleneck.kind in ("infiniband", "ethernet")
+    assert prediction.time / 2 < run.time < prediction.time
+    by_machine = cs.machine(name, p2p=False, shm=False)
+    again, same = predict_and_simulate("allreduce", by_machine, "1GiB")
+    assert (again.time, same.time) == (prediction.time, run.time)
+    assert cs.simulate(cs.schedule("allreduce_ring", topology=by_machine), by_machine, "1GiB").time > 0
+    # what was set for the machine can be set back for a call
+    shared = predict("allreduce", by_machine, "1GiB", NCCL_SHM_DISABLE=0)
+    assert shared.time == predict("allreduce", cs.machine(name, p2p=False), "1GiB").time
+
+
 def test_ranks_are_numbered_node_by_node_whatever_their_placement():
     by_node, round_robin = (cs.machine("dgx-a100", nodes=2, placement=order) for order in ("node", "round-robin"))
     runs = [predict_and_simulate("allreduce", machine, "1GiB")[1] for machine in (by_node, round_robin)]

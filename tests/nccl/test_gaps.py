@@ -242,6 +242,35 @@ def test_large_calls_alone_do_not_name_a_protocol_of_small_ones():
     assert "ll" in {c.key for c in with_small.candidates}
 
 
+@pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100"])
+def test_peers_through_the_root_complex_are_named_between_two_nodes(name):
+    """The rate of NVIDIA/nccl-tests issue 112, 9.84 of 24 GB/s a card: NCCL goes on to choose by what cards announce."""
+    machine = cs.machine(name, nodes=2)
+    sizes = [2**k for k in range(14, 31)]
+    times = [cs.nccl.predict("allreduce", machine, n).time * (2.4 if n > 2**20 else 1) for n in sizes]
+    gap = explain_gap(create_run("allreduce", machine, sizes, times))
+    assert gap.verdict == "explained"
+    assert "acs" in {c.key for c in list_hypotheses(gap)}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "nic", "used"), [(2, "tcp-100", "tcp-10"), (2, "tcp-25", "tcp-1"), (4, "tcp-100", "tcp-1")]
+)
+def test_another_interface_of_a_cluster_over_sockets_is_named(nodes, nic, used):
+    """That a cluster uses sockets was said, and which of its interfaces was not."""
+    fast, slow = (cs.machine("dgx-a100", nodes=nodes, nic=name) for name in (nic, used))
+    sizes = [2**k for k in range(14, 31)]
+    times = [cs.nccl.predict("allreduce", slow, n).time for n in sizes]
+    gap = explain_gap(create_run("allreduce", fast, sizes, times))
+    assert gap.best is not None
+    assert gap.best.key == "wrong_interface"
+    assert "tcp" not in {c.key for c in gap.candidates}
+    healthy = explain_gap(
+        create_run("allreduce", fast, sizes, [cs.nccl.predict("allreduce", fast, n).time for n in sizes])
+    )
+    assert healthy.is_agreement
+
+
 @pytest.mark.parametrize("slow_from", [2**20, 2**22])
 def test_a_hypothesis_that_the_largest_sizes_contradict_is_not_named(slow_from):
     """LL, an older PCIe and host memory make calls of 1 GiB twice as long; these took three times as long."""

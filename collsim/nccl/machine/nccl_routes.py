@@ -11,13 +11,13 @@ from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter, Policy
 from ...topology.machine_builder import LEVELS, LOC
-from ...topology.machines import order_rings
+from ...topology.machines import join_cards, order_rings
 
 #: Machines with other routes, by machine and what NCCL may do: what is known of their links is known by machine.
 _MACHINES: WeakKeyDictionary[Topology, dict[Policy, Topology]] = WeakKeyDictionary()
 
 
-def apply_route_settings(machine: Topology, p2p: str = "", gdr: str = "", has_shm: bool = True) -> Topology:
+def apply_route_settings(machine: Topology, p2p: str = "", gdr: str = "", has_shm: bool | None = None) -> Topology:
     """Route a machine's data as NCCL does with its environment variables.
 
     Args:
@@ -26,7 +26,8 @@ def apply_route_settings(machine: Topology, p2p: str = "", gdr: str = "", has_sh
             NCCL_P2P_DISABLE=1); "" leaves the machine's.
         gdr: the worst path type for GPUDirect RDMA (NCCL_NET_GDR_LEVEL); "" leaves the machine's. Cards and drivers
             without it stay without it.
-        has_shm: False sends what would be staged through host memory over network cards (NCCL_SHM_DISABLE=1).
+        has_shm: False sends what would be staged through host memory over network cards (NCCL_SHM_DISABLE=1); those of
+            a single node are joined by one switch. None leaves the machine's.
 
     Returns:
         The machine with these routes; the same object where they are its own.
@@ -34,7 +35,9 @@ def apply_route_settings(machine: Topology, p2p: str = "", gdr: str = "", has_sh
     router = machine.router
     if not isinstance(router, ClusterRouter):
         return machine
-    policy = replace(router.policy, shm=has_shm)
+    policy = router.policy
+    if has_shm is not None:
+        policy = replace(policy, shm=has_shm)
     if p2p in LEVELS:
         policy = replace(policy, p2p=LEVELS.index(p2p))
     if gdr in LEVELS and policy.gdr != LOC:
@@ -44,9 +47,20 @@ def apply_route_settings(machine: Topology, p2p: str = "", gdr: str = "", has_sh
     machines = _MACHINES.setdefault(machine, {})
     if policy not in machines:
         facts = replace(machine.facts, p2p=LEVELS[policy.p2p], gdr=LEVELS[policy.gdr])
-        routed = replace(router, policy=policy, legs={}, chosen={})
-        machines[policy] = replace(machine, router=routed, facts=facts)
+        routed = replace(machine, router=replace(router, policy=policy, legs={}, chosen={}), facts=facts)
+        if not policy.shm:
+            routed = join_cards(routed)
+        machines[policy] = routed
     return machines[policy]
+
+
+def has_shared_memory(machine: Topology) -> bool:
+    """Whether GPUs of a node may exchange data through host memory.
+
+    Args:
+        machine: a machine, with NCCL's settings applied; True for a generic network.
+    """
+    return not isinstance(machine.router, ClusterRouter) or machine.router.policy.shm
 
 
 def place_ranks(machine: Topology, collective: str, count: int) -> Topology:

@@ -23,6 +23,7 @@ from ...errors import CollsimError
 from ..machine.machine_facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
 from ..model.relative_error import BANDS
+from ..model.unknown_inputs import ALGORITHM
 from ..nccl_environment import PredictOptions
 from ..nccl_prediction import Prediction
 from .log_evidence import JobLog, weigh_log
@@ -60,12 +61,18 @@ _LOST_LINKS, _HOST_NETWORKS = (1, 2, 3), (0.125e9, 1.25e9, 3.125e9)
 #: Share of a card's or slot's rate that is left to peers behind the root complex: 9.84 of 24 GB/s (NVIDIA/nccl-tests
 #: issue 112) and 27 of 48 (NVIDIA/nccl issue 949), both cured by turning PCI ACS off.
 _THROUGH_ROOT = (9.84 / 24, 27 / 48)
+#: The same in B/s a card: both were measured behind slots of PCIe 4, and nothing at hand says whether root complexes of
+#: PCIe 5 carry more (27 GB/s came over two cards).
+_THROUGH_ROOT_RATES = (9.84e9, 13.5e9)
 #: B/s of the cards of an NVLink domain's trays, one to a GPU: ConnectX-7 of GB200 compute trays (DGX GB200 user guide).
 _TRAY_CARD = 50e9
 #: The oldest PCIe generation whose real rates are known (links.CARRIES).
 _OLDEST_PCIE = 3
 #: A change of the machine, None where it changes nothing there; or environment variables.
 Change = Callable[[Facts], Facts | None]
+#: Share of its rate that the network of a machine gives, None where that changes nothing. NCCL's tuner does not see
+#: it, and goes on to choose by the rate that cards announce.
+NetworkShare = Callable[[Facts], float | None]
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,7 @@ class Hypothesis:
         settings: NCCL's variables that it sets.
         contradicts: the fact that it contradicts where somebody stated it.
         variants: several changes, of which the best fitting counts.
+        network_shares: further variants: what the network gives of its rate, unseen by NCCL.
         needs_small: whether only calls below `SMALL` can tell it.
         needs_log: whether only a log can tell it from another hypothesis.
         routes: NCCL's variables that change the routes of a Topology as `change` changes the facts.
@@ -90,6 +98,7 @@ class Hypothesis:
     settings: Mapping[str, int | str] = field(default_factory=dict)
     contradicts: str = ""
     variants: tuple[Change, ...] = ()
+    network_shares: tuple[NetworkShare, ...] = ()
     needs_small: bool = False
     needs_log: bool = False
     routes: Mapping[str, int | str] = field(default_factory=dict)
@@ -345,8 +354,11 @@ def _compute_log_errors(seconds: Floats, run: MeasuredRun) -> Floats:
 
 
 def _compute_half_widths(predicted: Sequence[Prediction], run: MeasuredRun) -> Floats:
-    """Half-widths of the interval of each size on the side where its measured time lies."""
-    fast, slow = np.log([p.time / p.low for p in predicted]), np.log([p.high / p.time for p in predicted])
+    """Half-widths of the interval of each size on the side where its measured time lies. Which algorithm ran is no
+    doubt here, as rings and trees are hypotheses of their own."""
+    intervals = [p.interval(known=(ALGORITHM,)) for p in predicted]
+    fast = np.log([p.time / each.low for p, each in zip(predicted, intervals, strict=True)])
+    slow = np.log([each.high / p.time for p, each in zip(predicted, intervals, strict=True)])
     half: Floats = np.where(np.array(run.times) > [p.time for p in predicted], slow, fast)
     return half
 
@@ -387,13 +399,15 @@ def predict_under_hypothesis(
     pinned = dict(run.settings)
     if any(name in pinned for name in hypothesis.settings):
         return None
-    if hypothesis.contradicts in run.stated_facts and hypothesis.key not in run.confirmed:
-        return None
+    is_contradicted = hypothesis.contradicts in run.stated_facts and hypothesis.key not in run.confirmed
     tried = []
     for change in hypothesis.changes:
         try:
             facts = change(run.facts)
             if facts is None:
+                continue
+            # Another interface of a cluster that uses sockets is still sockets, as was stated.
+            if is_contradicted and not (hypothesis.contradicts == "net" and facts.net == run.facts.net):
                 continue
             if facts == run.facts or (hypothesis.routes and run.machine is not None):
                 tried.append(_list_times(run, links, {**hypothesis.settings, **hypothesis.routes}))
@@ -402,6 +416,11 @@ def predict_under_hypothesis(
                 tried.append(link_factor * _list_times(by_words, links, hypothesis.settings))
         except CollsimError:  # NCCL has not that algorithm there, or such a machine is not modelled
             continue
+    for network_share in hypothesis.network_shares:
+        share = network_share(run.facts)
+        if share is not None and not is_contradicted:
+            carries = {**links.carries, run.facts.net: links.carries[run.facts.net] * share}
+            tried.append(_list_times(run, replace(links, carries=carries), hypothesis.settings))
     return min(tried, key=lambda seconds: float(np.mean(_compute_log_errors(seconds, run))), default=None)
 
 
@@ -486,13 +505,21 @@ def _route_through_root(facts: Facts) -> Facts | None:
     return None
 
 
+def _slow_down_cards(share: float = 1.0, rate: float = math.inf) -> NetworkShare:
+    """Cards that read and write the memory of GPUs keep a share of their rate, or so many B/s."""
+
+    def find_share(facts: Facts) -> float | None:
+        if facts.nodes > 1 and facts.net in ("ib", "roce") and facts.gdr is not False:
+            return min(share, rate / facts.nic_rate)
+        return None
+
+    return find_share
+
+
 def _slow_down_peers(share: float) -> Change:
-    """Cards between nodes, else peers over PCIe (also where they were said to go through host memory), keep a share of
-    their rate."""
+    """Peers over PCIe (also where they were said to go through host memory) keep a share of their rate."""
 
     def change(facts: Facts) -> Facts | None:
-        if facts.nodes > 1 and facts.net in ("ib", "roce") and facts.gdr is not False:
-            return replace(facts, nic_rate=facts.nic_rate * share)
         if facts.nodes == 1 and facts.wiring in ("pcie", "host"):
             return replace(facts, wiring="pcie", link_rate=facts.link_rate * share, staged_between_switches=False)
         return None
@@ -535,6 +562,12 @@ def _enable_gdr(facts: Facts) -> Facts | None:
 def _use_one_nic(facts: Facts) -> Facts | None:
     if facts.nodes > 1 and facts.nics > 1:
         return replace(facts, nics=1.0)
+    return None
+
+
+def _halve_network(facts: Facts) -> float | None:
+    if facts.nodes > 1:
+        return 0.5
     return None
 
 
@@ -586,17 +619,23 @@ HYPOTHESES = (
         "acs",
         "PCI ACS or an IOMMU sent peer traffic through the root complex",
         variants=(_route_through_root, *map(_slow_down_peers, _THROUGH_ROOT)),
+        network_shares=(
+            *(_slow_down_cards(share=share) for share in _THROUGH_ROOT),
+            *(_slow_down_cards(rate=rate) for rate in _THROUGH_ROOT_RATES),
+        ),
     ),
     Hypothesis("one_nic", "only one NIC per node was used", _use_one_nic),
     Hypothesis(
         "half_network",
         "the network gave half of its rate (oversubscribed, shared, or a slower port)",
         _reduce_network_rate,
+        network_shares=(_halve_network,),
     ),
     Hypothesis(
         "one_qp",
         "one queue pair carried a connection over one port of a bond (NCCL_IB_QPS_PER_CONNECTION)",
         _reduce_network_rate,
+        network_shares=(_halve_network,),
         needs_log=True,
     ),
     Hypothesis(

@@ -50,13 +50,15 @@ CROWD, CROWDED_RATIOS = 16, {0.6: 0.15}
 #: Probabilities of the link rate and of the kernel and launch times of a GPU that no table has, over what its words
 #: make of it: a generation of PCIe or half of the lanes, and a slower host.
 GPU_RATIOS: Mapping[float, float] = {0.5: 0.2, 2.0: 0.1}
-#: Probability that NCCL runs a ring where its tuner takes a tree on two nodes over sockets. The tuner counts a tree of two
-#: nodes by its rate inside a node (NCCL src/graph/tuning.cc), which sockets do not have, and the only two published steps
-#: of the kind do not decide: 936 ms where a tree gives 497 ms of network and a ring 934 (horovod/horovod issue 2581), and
-#: 5.44 GB/s where they give 7.5 and 4.0 (areal-project/AReaL issue 639).
+#: Probability that NCCL runs a ring where its tuner takes a tree on two nodes over sockets. The tuner counts a tree of
+#: two nodes by its rate inside a node (NCCL src/graph/tuning.cc), which sockets do not have, and the only two published
+#: runs of the kind do not decide: 936 ms a step where a tree gives 497 ms of network and a ring 934 (horovod/horovod
+#: issue 2581), and 5.44 GB/s where they give 7.5 and 4.0 (areal-project/AReaL issue 639).
 RING_FOR_TREE = 0.5
 #: Standard deviations on either side that hold four in five of a normal distribution.
 _FOUR_IN_FIVE = 1.2816
+#: Name of the doubt about what NCCL runs.
+ALGORITHM = "algorithm"
 _TWO_NODES = 2
 _LEAST = 0.01  # standard deviation of a logarithm below which an input makes no difference
 
@@ -313,7 +315,7 @@ def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownI
         "tell it from a ring"
     )
     measurement = Sentence("one large call between the nodes, with NCCL_ALGO=Ring and without")
-    return (UnknownInput("algorithm", assumption, measurement, fast, slow),)
+    return (UnknownInput(ALGORITHM, assumption, measurement, fast, slow),)
 
 
 def list_file_inputs(effects: Iterable[Effect]) -> tuple[UnknownInput, ...]:

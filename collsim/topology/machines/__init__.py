@@ -36,7 +36,7 @@ from ..parts.refit import refit_machine
 from ..rings import find_rings
 
 #: What `machine` takes where nothing is said.
-_DEFAULTS: dict[str, object] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fabric": "switch"}
+_DEFAULTS: dict[str, object] = {"nodes": 1, "p2p": True, "gdr": True, "shm": True, "pxn": None, "fabric": "switch"}
 _DEFAULTS |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
@@ -91,6 +91,7 @@ def machine(
     *,
     p2p: bool | str = True,
     gdr: bool | str = True,
+    shm: bool = True,
     pxn: bool | None = None,
     fabric: str = "switch",
     oversubscription: float = 1,
@@ -113,6 +114,8 @@ def machine(
         p2p: GPUDirect P2P. True is NCCL's rule (up to PXB); False stages everything through host memory; or the worst
             path type allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
         gdr: GPUDirect RDMA, likewise (NCCL_NET_GDR_LEVEL).
+        shm: may GPUs of a node without P2P exchange data through host memory? False sends it over the network cards of
+            the node (NCCL_SHM_DISABLE=1); those of a single node are then joined by one switch.
         pxn: may a GPU send over NVLink to another GPU that is next to the card? None: yes, as NCCL does.
         fabric: `"switch"` (one for all cards, non-blocking), `"leaf-spine"` (two layers), `"fat-tree"` (three layers),
             `"rail"` (card i of every node of a unit on leaf i, spines above), `"rail-only"` (card i of every node on
@@ -163,15 +166,16 @@ def machine(
     base = node
     node = refit_machine(base, gpu=gpu, pcie=pcie, cpu=cpu, nvlink=nvlink, nics=nics, gpus=gpus)
     _require_pxn(pxn)
+    _require_shm(shm)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _parse_nodes(nodes)
     oversubscription = _parse_ratio(oversubscription)
     _require_rates(rates)
     card = _find_card(node, nic)
     net = _build_net(node, count, card, fabric, oversubscription, rates, options)
-    policy = _build_policy(node, card, net, p2p, gdr, pxn)
+    policy = replace(_build_policy(node, card, net, p2p, gdr, pxn), shm=bool(shm))
     devices, order = _place_ranks(node, count, placement)
-    request: dict[str, object] = {"nodes": count, "p2p": p2p, "gdr": gdr, "pxn": pxn, "fabric": fabric}
+    request: dict[str, object] = {"nodes": count, "p2p": p2p, "gdr": gdr, "shm": shm, "pxn": pxn, "fabric": fabric}
     request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
@@ -182,9 +186,12 @@ def machine(
     facts = _collect_facts(node, count, net, card, policy, rates, order, settings)
     facts = replace(facts, base=base, parts=other)
     links = _build_links(node, count, net, card, rates)
-    return _join_nodes(
+    topology = _join_nodes(
         node, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
     )
+    if shm:
+        return topology
+    return join_cards(topology)
 
 
 def _format_argument(value: object) -> str:
@@ -235,10 +242,44 @@ def _join_nodes(
     )
 
 
+def join_cards(topology: Topology) -> Topology:
+    """Join the network cards of a single node by one switch, as they are where it stands among others.
+
+    Args:
+        topology: a machine of one node.
+
+    Returns:
+        The machine with the switch and a cable from each card to it; the same object where it has no card, has a fabric
+        already, or is no machine.
+    """
+    node, router, facts = topology.facts.machine, topology.router, topology.facts
+    if node is None or not isinstance(router, ClusterRouter) or router.fabric is not None or not node.of_kind("nic"):
+        return topology
+    card = find_nic(facts.options.get("nic") or node.nic)
+    fabric = build_fabric("switch", 1, len(node.of_kind("nic")), apply_rates(card.cable, facts.rates))
+    links, built = topology.links, _build_links(node, 1, fabric, card, facts.rates)
+    first = 2 * len(node.connections)  # those of the cards come last
+    added = {name: getattr(built, name)[first:] for name in ("src", "dst", "alpha", "bandwidth")}
+    cables = (*links.cables, *built.cables)
+    columns = {name: np.concatenate([getattr(links, name), column]) for name, column in added.items()}
+    cable = np.concatenate([links.cable, built.cable[first:] + np.int32(len(links.cables))])
+    return replace(
+        topology,
+        devices=_build_devices(node, 1, fabric),
+        links=Links(**columns, cable=cable, cables=cables),
+        router=replace(router, fabric=fabric, legs={}, chosen={}),
+    )
+
+
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
         message = "pxn={pxn} must be True, False, or None for yes"
         raise TopologyError(message, pxn=format_value(pxn))
+
+
+def _require_shm(shm: object) -> None:
+    if not isinstance(shm, bool | np.bool_):
+        raise TopologyError("shm={shm} must be True or False", shm=format_value(shm))
 
 
 def _require_rates(rates: object) -> None:
@@ -515,4 +556,4 @@ def _collect_facts(
     )
 
 
-__all__ = ["Machine", "machine", "machines"]
+__all__ = ["Machine", "join_cards", "machine", "machines"]
