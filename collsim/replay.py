@@ -1,6 +1,6 @@
 """Replay moves data: a schedule run on real arrays, in the dtype and the order of additions that the algorithm has.
 
-`run` is the interpreter that `replay` and `verify` share. It knows slots and steps, not what the values mean:
+`apply_schedule` is the interpreter of `replay` and `verify`. It knows slots and steps, not what the values mean:
 all transfers of a step read the buffers as they were when it began; several reduces into one slot are added one after
 another in the order of the schedule's rows, as a receiver works through its channels.
 """
@@ -33,7 +33,8 @@ OPERATORS: dict[str, Combine] = {
 }
 
 
-#: What runs a schedule in place on `values` (endpoints, slots, ...) and `held` (endpoints, slots), as `run` does.
+#: What runs a schedule in place on `values` (endpoints, slots, ...) and `filled` (endpoints, slots), as
+#: `apply_schedule` does.
 Mover = Callable[[Schedule, Array, npt.NDArray[np.bool_], Combine], None]
 
 
@@ -63,7 +64,7 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
         >>> cs.replay(cs.schedule("allreduce_ring", ranks=2), [[1, 2], [10, 20]]).tolist()
         [[11, 22], [11, 22]]
     """
-    return replay_with(schedule, buffers, op, layout, run)
+    return replay_with(schedule, buffers, op, layout, apply_schedule)
 
 
 def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | None, mover: Mover) -> Array:
@@ -74,7 +75,7 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
         buffers: As in `replay`.
         op: As in `replay`.
         layout: As in `replay`.
-        mover: Stands for `run`.
+        mover: Stands for `apply_schedule`.
 
     Raises:
         CollsimError: As `replay`.
@@ -196,7 +197,7 @@ def require_memory(schedule: Schedule, numbers: int) -> None:
     )
 
 
-def run(
+def apply_schedule(
     schedule: Schedule,
     values: Array,
     filled: npt.NDArray[np.bool_],
@@ -227,13 +228,13 @@ def run(
 
 
 def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine: Combine) -> None:
-    """Run one step in place, as `run` does, without a look at whether what it reads is there.
+    """Run one step in place, as `apply_schedule` does, without a look at whether what it reads is there.
 
     Args:
         step: With a row for every transfer.
-        values: As in `run`.
-        filled: As in `run`.
-        combine: As in `run`.
+        values: As in `apply_schedule`.
+        filled: As in `apply_schedule`.
+        combine: As in `apply_schedule`.
     """
     moving = values[step.src, step.chunk]
     if step.reduce.all():

@@ -113,7 +113,7 @@ class RunFacts:
         None where the bottleneck is no matter of few links among many of one kind, or the run too large to repeat.
         """
         trace, limit = self.trace, self.trace.bottleneck
-        if limit is None or len(limit.saves) > 1 or len(trace.schedule) > MOST_AGAIN:
+        if limit is None or len(limit.savings) > 1 or len(trace.schedule) > MOST_AGAIN:
             return None
         if 3 * len(limit.links) > self.count_used_links(limit.kind):
             return None

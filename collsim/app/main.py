@@ -16,7 +16,7 @@ from .classroom.student_page import get_invited_code
 from .jobs.engine_warmup import ENGINE
 from .pages import load
 from .scenario.mistakes import write_sentence
-from .shell.address import enter, put_menu
+from .shell.address import put_menu, read_page_address
 from .shell.look import STYLE, draw_logo, mark
 from .shell.notes import draw_mistake
 from .shell.page import Page
@@ -99,7 +99,7 @@ def _wrap_page(page: Page) -> Callable[[], None]:
     its own."""
 
     def whole() -> None:
-        enter(page)
+        read_page_address(page)
         draw_switches(list(PAGES))
         open_page(page.name)
         try:

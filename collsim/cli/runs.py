@@ -255,7 +255,7 @@ def _print_cost(cost: Cost, *later: Cost) -> None:
 def _build_trace_record(trace: cs.Trace) -> dict[str, object]:
     bottleneck = None
     if (link := trace.bottleneck) is not None:
-        bottleneck = {"link": link.name, "kind": link.kind, "share": link.share, "saves": link.saves}
+        bottleneck = {"link": link.name, "kind": link.kind, "busy_share": link.busy_share, "savings": link.savings}
     return {
         **trace.row(),
         "channels": trace.schedule.channels,

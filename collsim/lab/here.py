@@ -24,7 +24,7 @@ from ..topology.generic import switch
 from ..units import format_bandwidth, format_time
 from .rank_worker import build_program
 from .ranks.emulated_network import ImitatedNetwork
-from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
+from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read_bytes, receive, write
 from .real_run import MOST_RANKS, count_processors, measure_best_time, measure_message_cost
 
 NAME = "this-computer"
@@ -219,7 +219,7 @@ def _time_pipe(request_pipe: int, answer_pipe: int, count: int, times: int) -> f
 
     def send_and_receive() -> None:
         write(request_pipe, data)
-        read(answer_pipe, count)
+        read_bytes(answer_pipe, count)
 
     return _time_fastest(times, send_and_receive)
 
@@ -262,7 +262,7 @@ def _time_shared_memory(request_pipe: int, answer_pipe: int, count: int, times: 
         def send_and_receive() -> None:
             block.buf[:count] = data
             write(request_pipe, b"!")
-            read(answer_pipe, 1)
+            read_bytes(answer_pipe, 1)
             bytes(block.buf[count : 2 * count])
 
         return _time_fastest(times, send_and_receive)

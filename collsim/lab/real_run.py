@@ -16,7 +16,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..errors.keywords import check_keywords
 from ..registry import schedule as registered
-from ..replay import OPERATORS, Combine, mark_initial_slots, replay_with, require_schedule, run
+from ..replay import OPERATORS, Combine, apply_schedule, mark_initial_slots, replay_with, require_schedule
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.conditions import parse_conditions
@@ -347,7 +347,7 @@ def draw_numbers(
     drawn = random.integers(1, 3 if request.op == "prod" else _SMALL, shape) if whole else random.normal(size=shape)
     values[has_data] = drawn.astype(request.dtype)
     end, full = values.copy(), has_data.copy()
-    run(schedule, end, full, _find_operator(request))
+    apply_schedule(schedule, end, full, _find_operator(request))
     wanted, _ = get_collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
     )
@@ -415,7 +415,7 @@ def _run_on_buffers(
         schedule: Schedule, values: npt.NDArray[np.generic], has_data: npt.NDArray[np.bool_], combine: Combine
     ) -> None:
         end, full = values.copy(), has_data.copy()
-        run(schedule, end, full, combine)
+        apply_schedule(schedule, end, full, combine)
         slots = {rank: dict(enumerate(end[rank])) for rank in range(schedule.ranks)}
         runs.extend(
             _require_correct(

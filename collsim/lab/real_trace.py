@@ -143,7 +143,7 @@ class RealTrace(RepeatedRuns, Trace):
         bottleneck = self.predicted.bottleneck
         if bottleneck is None or not self.duration:
             return None
-        return replace(bottleneck, share=float(self.link_busy[bottleneck.link] / self.duration))
+        return replace(bottleneck, busy_share=float(self.link_busy[bottleneck.link] / self.duration))
 
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The prediction on other links: what was measured cannot be measured again on them."""

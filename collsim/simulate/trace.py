@@ -46,9 +46,9 @@ class Bottleneck:
     Attributes:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
-        share: bytes / bandwidth / duration, with the bytes of others: the part of the run in which it could not have
-            carried more.
-        saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
+        busy_share: bytes / bandwidth / duration, with the bytes of others: the part of the run in which it could not
+            have carried more.
+        savings: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         next_kinds: kind of the busiest link once those of a kind are twice as fast, per kind whose doubling saves
             something; empty where only one kind is in use.
         latency: part of the time that would remain with endless bandwidth.
@@ -64,7 +64,7 @@ class Bottleneck:
         >>> bottleneck.label
         'IB HDR'
         >>> {
-        ...     kind: round(part, 2) for kind, part in bottleneck.saves.items()
+        ...     kind: round(part, 2) for kind, part in bottleneck.savings.items()
         ... }  # parts of the time that twice the bandwidth of a kind saves
         {'infiniband': 0.18, 'nvlink': 0.0, 'pcie': 0.0}
     """
@@ -74,8 +74,8 @@ class Bottleneck:
     kind: str
     label: str
     links: tuple[int, ...]
-    share: float
-    saves: dict[str, float]
+    busy_share: float
+    savings: dict[str, float]
     latency: float
     busiest: int
     busiest_share: float
@@ -85,11 +85,13 @@ class Bottleneck:
     def has_alternating_links(self) -> bool:
         """Do several links of its kind hold the run up, one after another? While one link is the limit, twice its
         bandwidth saves at most half of the time in which it is busy."""
-        return self.saves[self.kind] > 0.51 * self.share + SMALL
+        return self.savings[self.kind] > 0.51 * self.busy_share + SMALL
 
     def __str__(self) -> str:
         others = [
-            f"doubling {kind} saves {_format_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind
+            f"doubling {kind} saves {_format_percent(saved)}"
+            for kind, saved in self.savings.items()
+            if kind != self.kind
         ]
         tail = ""
         if others:
@@ -97,14 +99,14 @@ class Bottleneck:
         turns = ""
         if self.has_alternating_links:
             turns = ", and others like it at other times"
-        busy = f"{self.name} ({self.label}) is busy {_format_percent(self.share)} of the run{turns}"
-        return f"{busy}; doubling {self.kind} saves {_format_percent(self.saves[self.kind])}{tail}{self._busier}"
+        busy = f"{self.name} ({self.label}) is busy {_format_percent(self.busy_share)} of the run{turns}"
+        return f"{busy}; doubling {self.kind} saves {_format_percent(self.savings[self.kind])}{tail}{self._busier}"
 
     @property
     def _busier(self) -> str:
         """That another kind of link has a busier one, where it has."""
         busier = f"; the busiest link, of another kind, is busy {_format_percent(self.busiest_share)} of the run"
-        if self.busiest_share > self.share * (1 + SMALL):
+        if self.busiest_share > self.busy_share * (1 + SMALL):
             return busier
         return ""
 
@@ -443,15 +445,15 @@ class Trace:
         links = self.topology.links
         kinds = np.array([c.kind for c in links.cables])[links.cable]
         used_kinds = self._list_used_kinds()
-        saves: dict[str, float] = {}
+        savings: dict[str, float] = {}
         next_kinds: dict[str, str] = {}
         for used_kind in used_kinds:
             faster = self.run_again(self.topology.scaled(kind=used_kind, by=2))
-            saves[used_kind] = 1 - faster.duration / self.duration
-            if len(used_kinds) > 1 and saves[used_kind] >= SMALL:
+            savings[used_kind] = 1 - faster.duration / self.duration
+            if len(used_kinds) > 1 and savings[used_kind] >= SMALL:
                 next_kinds[used_kind] = links.kind(int(np.argmax(faster.link_busy)))
         busiest = int(np.argmax(share))
-        kind = _find_largest_saving(saves, str(kinds[busiest]))
+        kind = _find_largest_saving(savings, str(kinds[busiest]))
         link = int(np.argmax(np.where(kinds == kind, share, -1.0)))
         cable = links.cables[links.cable[link]]
         return Bottleneck(
@@ -460,8 +462,8 @@ class Trace:
             kind=cable.kind,
             label=cable.label,
             links=self._find_similar_links(kind, share, share[link] * 0.99),
-            share=float(share[link]),
-            saves=saves,
+            busy_share=float(share[link]),
+            savings=savings,
             latency=self.run_again(self.topology, no_bytes=True).duration / self.duration,
             busiest=busiest,
             busiest_share=float(share[busiest]),
@@ -514,9 +516,9 @@ class Trace:
             busiest = f"the busiest link, {link}, is used {share} of it"
             first = f"Latency makes up {_format_percent(neck.latency)} of the time; {busiest}."
         else:
-            first = f"{neck.name} ({neck.label}{alike}) is busy {_format_percent(neck.share)} of the run{turns}."
-        saves = sorted(neck.saves.items(), key=lambda item: -item[1])
-        second = "Doubling " + ", ".join(f"{kind} saves {_format_percent(saved)}" for kind, saved in saves) + "."
+            first = f"{neck.name} ({neck.label}{alike}) is busy {_format_percent(neck.busy_share)} of the run{turns}."
+        savings = sorted(neck.savings.items(), key=lambda item: -item[1])
+        second = "Doubling " + ", ".join(f"{kind} saves {_format_percent(saved)}" for kind, saved in savings) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"
         third = f"No schedule on this topology can be faster than {least}; this one {self._format_gap}."
         if self.error is not None:
@@ -645,12 +647,12 @@ def _require_countable(total: Floats) -> Floats:
     return total
 
 
-def _find_largest_saving(saves: dict[str, float], busiest: str) -> str:
+def _find_largest_saving(savings: dict[str, float], busiest: str) -> str:
     """The kind of link whose doubling saves most; where others save hardly less, the busiest link's."""
-    most = max(saves.values())
-    if saves[busiest] >= most - SMALL:
+    most = max(savings.values())
+    if savings[busiest] >= most - SMALL:
         return busiest
-    return max(saves, key=lambda kind: saves[kind])
+    return max(savings, key=lambda kind: savings[kind])
 
 
 def _format_percent(share: float) -> str:

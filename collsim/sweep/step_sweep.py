@@ -89,7 +89,7 @@ class StepWork:
         return training_step(model, self.topology, parallel=parallel, **options).row()
 
 
-def require_collectives_alone(options: Mapping[str, object]) -> None:
+def refuse_step_options(options: Mapping[str, object]) -> None:
     """Raise CollsimError for what only steps of training have.
 
     Args:
@@ -101,7 +101,7 @@ def require_collectives_alone(options: Mapping[str, object]) -> None:
             raise CollsimError(message, name=name)
 
 
-def require_steps_alone(options: Mapping[str, object]) -> None:
+def refuse_collective_options(options: Mapping[str, object]) -> None:
     """Raise CollsimError for what only collectives have.
 
     Args:

@@ -25,7 +25,7 @@ from ..units import ByteSize, DataType
 from .nccl_library import NCCL, predict_row
 from .orphans import begin_worker
 from .scenario import AlgorithmEntry, EngineEntry, OneOrMany, StrategyEntry, TopologyEntry, Work, list_scenarios
-from .step_sweep import StepWork, SweptStepOptions, list_steps, require_collectives_alone, require_steps_alone
+from .step_sweep import StepWork, SweptStepOptions, list_steps, refuse_collective_options, refuse_step_options
 from .synthesized_algorithm import SYNTHESIZED, time_synthesized
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def sweep(
     require_progress(progress, *_COUNTED)
     work: Sequence[Work | StepWork]
     if model is None:
-        require_collectives_alone({"parallel": parallel, **step})
+        refuse_step_options({"parallel": parallel, **step})
         work = list_scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
     else:
-        require_steps_alone({"collective": collective, "nbytes": nbytes, "engine": engine, "order": order})
+        refuse_collective_options({"collective": collective, "nbytes": nbytes, "engine": engine, "order": order})
         work = list_steps(model, topology, parallel, {"algorithm": algorithm, "dtype": dtype, **step}, where)
     return _run_and_store(work, executor, out, progress)
 

@@ -130,7 +130,7 @@ class _Grower:
             for number in np.roll(np.arange(len(batches)), -level).tolist():
                 batch = batches[number]
                 while scanned[number] < len(batch.inside) and batch.depth[batch.inside[scanned[number]]] <= level:
-                    self.grow_from(batch, batch.inside[scanned[number]], number)
+                    self.grow_trees(batch, batch.inside[scanned[number]], number)
                     scanned[number] += 1
                 if report is not None:
                     report()
@@ -139,31 +139,31 @@ class _Grower:
         """Grow a batch until it spans all ranks, breadth first; what had to be split off it."""
         rests: list[Batch] = []
         self.prepare(waiting)
-        scanned, partly = 0, list[int]()
+        scanned, partly_allowed = 0, list[int]()
         while len(batch.inside) < self.ranks:
             if scanned < len(batch.inside):
-                partly += self.grow_from(batch, batch.inside[scanned])
+                partly_allowed += self.grow_trees(batch, batch.inside[scanned])
                 scanned += 1
                 continue
-            edge, count = self.find_widest(batch, partly)
+            edge, count = self.find_widest(batch, partly_allowed)
             rests.append(batch.split(count))
             self.prepare([*waiting, *rests])
             self.take(batch, edge)
-            partly = self.retry(batch, partly)
+            partly_allowed = self.retry(batch, partly_allowed)
         return rests
 
-    def grow_from(self, batch: Batch, x: int, number: int | None = None) -> list[int]:
+    def grow_trees(self, batch: Batch, x: int, number: int | None = None) -> list[int]:
         """Take all edges out of one rank that all trees of the batch may take; those that only some may take."""
         out = self.outgoing[x]
         out = out[(self.left[out] > 0) & (batch.depth[self.dst[out]] < 0)]
-        partly = []
+        partly_allowed = []
         for edge in out[np.argsort(-self.left[out], kind="stable")].tolist():
             count = self.count_allowed(edge, batch.count, number)
             if count == batch.count:
                 self.take(batch, edge, number)
             elif count:
-                partly.append(edge)
-        return partly
+                partly_allowed.append(edge)
+        return partly_allowed
 
     def find_widest(self, batch: Batch, edges: list[int]) -> tuple[int, int]:
         """The edge that most trees of the batch may take, and how many."""
@@ -177,7 +177,7 @@ class _Grower:
 
     def retry(self, batch: Batch, edges: list[int]) -> list[int]:
         """Once the batch is smaller: take those edges that all of it may take now; the rest."""
-        partly = []
+        partly_allowed = []
         for edge in edges:
             if batch.depth[self.dst[edge]] >= 0:
                 continue
@@ -185,8 +185,8 @@ class _Grower:
             if count == batch.count:
                 self.take(batch, edge)
             elif count:  # what none may take now none may take later
-                partly.append(edge)
-        return partly
+                partly_allowed.append(edge)
+        return partly_allowed
 
     def take(self, batch: Batch, edge: int, number: int | None = None) -> None:
         """All trees of the batch take an edge; `number` is that of the batch among those that `prepare` got."""

@@ -44,7 +44,7 @@ def parse_cable_bandwidth(value: Bandwidth, name: str = "bandwidth") -> float:
     bandwidth = parse_bandwidth(value, name)
     if _has_no_unit(value) and not SLOWEST <= bandwidth <= FASTEST:
         text = format_bandwidth(bandwidth)
-        warn_of(f"{name}={value} is {text}, since a plain number is in B/s; write for example {name}='25GB/s'")
+        warn_implausible(f"{name}={value} is {text}, since a plain number is in B/s; write for example {name}='25GB/s'")
     return bandwidth
 
 
@@ -67,11 +67,13 @@ def parse_cable_alpha(value: Duration, name: str = "alpha") -> float:
     alpha = parse_time(value, name)
     if _has_no_unit(value) and alpha >= LONGEST:
         text = format_time(alpha)
-        warn_of(f"{name}={value} is {text}, since a plain number is in seconds; write for example {name}='1us'")
+        warn_implausible(
+            f"{name}={value} is {text}, since a plain number is in seconds; write for example {name}='1us'"
+        )
     return alpha
 
 
-def warn_of(message: str) -> None:
+def warn_implausible(message: str) -> None:
     """Warn of a figure or a graph that can hardly be meant, at the line outside of collsim that led here.
 
     Args:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
 from ..units import format_bandwidth
-from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_of
+from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_implausible
 from .network import DEVICE_KINDS, Cable, Devices, Floats, Ints, Links, Longs, NodeName, Topology
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _warn_of_switches(nodes: Mapping[NodeName, Mapping[str, object]]) -> None:
         return
     switches = [node for node in nodes if isinstance(node, str) and node.lower().startswith(_NO_RANK)]
     if switches and len(switches) < len(nodes):
-        warn_of(
+        warn_implausible(
             f"no node has a kind, so all {len(nodes)} nodes are ranks, {switches[0]!r} too; give the ranks kind='gpu' "
             "and the others kind='switch', 'nvswitch', 'nic', 'pcie', 'cpu' or 'memory'"
         )

@@ -181,16 +181,16 @@ class _Columns(Sequence[Row]):
     def __getitem__(self, index: slice) -> list[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
         if isinstance(index, slice):
-            return [self._row(i) for i in range(*index.indices(len(self)))]
+            return [self._build_row(i) for i in range(*index.indices(len(self)))]
         if not isinstance(index, int | np.integer) or not -len(self) <= index < len(self):
             message = "{what}[{index!r}]: there are {count:,}, counted from 0; give a number or a slice"
             raise TopologyError(message, what=type(self).__name__, index=index, count=len(self))
-        return self._row(int(index) % len(self))
+        return self._build_row(int(index) % len(self))
 
     def __iter__(self) -> Iterator[Row]:
-        return map(self._row, range(len(self)))
+        return map(self._build_row, range(len(self)))
 
-    def _row(self, i: int) -> Row:
+    def _build_row(self, i: int) -> Row:
         raise NotImplementedError
 
     def _count_kinds(self) -> Counter[str]:
@@ -259,7 +259,7 @@ class Devices(_Columns[Device]):
     def __hash__(self) -> int:
         return hash((len(self), self.kind[:100].tobytes()))
 
-    def _row(self, i: int) -> Device:
+    def _build_row(self, i: int) -> Device:
         return Device(i, self.name[i], DEVICE_KINDS[self.kind[i]], int(self.node[i]))
 
     def _count_kinds(self) -> Counter[str]:
@@ -320,7 +320,7 @@ class Links(_Columns[Link]):
     def __hash__(self) -> int:
         return hash((len(self), self.cables))
 
-    def _row(self, i: int) -> Link:
+    def _build_row(self, i: int) -> Link:
         cable = self.cables[self.cable[i]]
         ends = int(self.src[i]), int(self.dst[i])
         return Link(i, *ends, cable.kind, cable.label, float(self.bandwidth[i]), float(self.alpha[i]))

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from ..collective import get_collective
 from ..errors import ScheduleError, Sentence
-from ..replay import mark_initial_slots, require_memory, require_schedule, run
+from ..replay import apply_schedule, mark_initial_slots, require_memory, require_schedule
 from ..schedule import Schedule
 from .contributions import (
     MANY,
@@ -94,7 +94,7 @@ def verify(schedule: Schedule) -> None:
     values[filled] = draw_weights(schedule.ranks, int(filled.sum()))
     first_weights = values[: schedule.ranks].copy()
     try:
-        run(schedule, values, filled, add_counts)
+        apply_schedule(schedule, values, filled, add_counts)
     except ScheduleError as error:
         raise _add_origin(schedule, error) from None
 

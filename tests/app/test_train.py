@@ -102,7 +102,7 @@ def test_the_price_counts_the_runs_on_the_links(monkeypatch):
 def test_the_page_and_the_command_line_give_the_figures_of_training_step(query, monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
     choice = ADDRESS.read(query)[0]
-    trace = step_scenarios.run(choice)
+    trace = step_scenarios.time_step(choice)
     at = opened(**query)
     assert messages(at) == []
     assert sent(at)["step"]["time"] == trace.time
@@ -121,7 +121,7 @@ def test_the_page_and_the_command_line_give_the_figures_of_training_step(query, 
 def test_the_script_on_the_page_prints_the_same_figures(capsys):
     choice = replace(PLAIN, changes=("network", "accumulate"), bucket="4MiB", interference="0.3")
     exec(compile(build_script(choice), "page", "exec"), {})
-    trace = step_scenarios.apply_switches(choice, step_scenarios.run(replace(choice, changes=())))
+    trace = step_scenarios.apply_switches(choice, step_scenarios.time_step(replace(choice, changes=())))
     assert capsys.readouterr().out == f"{trace}\n{trace.explain()}\n"
 
 
@@ -160,7 +160,7 @@ def test_both_views_speak_both_languages(language, show):
 
 def test_every_switch_shows_old_new_and_the_reason_and_is_what_if():
     rows = sent(opened(**SMALL))["rows"]
-    plain = step_scenarios.run(ADDRESS.read(SMALL)[0])
+    plain = step_scenarios.time_step(ADDRESS.read(SMALL)[0])
     assert [row["name"] for row in rows] == list(CHANGES)
     for row in rows:
         new = plain.what_if(**CHANGES[row["name"]])
@@ -173,7 +173,7 @@ def test_every_switch_shows_old_new_and_the_reason_and_is_what_if():
 def test_switches_that_are_on_are_in_the_step_and_the_old_network_stays_as_a_ghost():
     at = opened(changes="network,first", **SMALL)
     data = sent(at)
-    plain = step_scenarios.run(ADDRESS.read(SMALL)[0])
+    plain = step_scenarios.time_step(ADDRESS.read(SMALL)[0])
     assert data["step"]["time"] == plain.what_if(network=2, first_step=True).time
     assert [row["name"] for row in data["rows"] if row["on"]] == ["network", "first"]
     assert [end for _, end in data["ghost"]] == [
@@ -195,7 +195,7 @@ def test_the_curve_holds_the_step_at_every_size_and_a_given_size_is_on_it():
     curve = dict(map(tuple, data["curve"]))
     assert data["usual"] == 8 * 2**20
     assert curve[8 * 2**20] == pytest.approx(data["step"]["time"], rel=1e-12)
-    plain = step_scenarios.run(ADDRESS.read(SMALL)[0])
+    plain = step_scenarios.time_step(ADDRESS.read(SMALL)[0])
     for cap in (2**14, 2**20, 2**29):
         assert curve[cap] == pytest.approx(plain.what_if(bucket=cap).time)
 
@@ -214,7 +214,7 @@ def test_the_bucket_that_gpus_wait_for_longest_is_open_and_plays_the_schedule_of
     data = sent(opened())
     rows = data["step"]["collectives"]
     assert data["open"] == max(rows, key=lambda row: row["exposed"])["name"]
-    trace = step_scenarios.run(PLAIN)
+    trace = step_scenarios.time_step(PLAIN)
     task = next(row["task"] for row in rows if row["name"] == data["open"])
     plan = trace.step.build_schedule(task, trace.topology)
     assert data["opened"]["label"] == plan.label
@@ -338,7 +338,7 @@ def test_data_parallel_on_two_nodes_is_refused_with_a_way_out_and_the_last_good_
     at = opened(parallel="data_parallel")
     (said,) = messages(at)
     assert "use nodes=1, or ddp()" in said
-    assert sent(at)["step"]["time"] == step_scenarios.run(PLAIN).time
+    assert sent(at)["step"]["time"] == step_scenarios.time_step(PLAIN).time
 
 
 def test_an_interference_beyond_all_speed_is_told_of():
@@ -402,7 +402,7 @@ def test_every_text_of_the_page_is_asked_for():
 
 def test_the_step_can_be_taken_along_in_every_format(tmp_path):
     choice = replace(PLAIN, model="resnet18", nodes=1, samples=8, changes=("fp16",))
-    now = step_scenarios.apply_switches(choice, step_scenarios.run(step_scenarios.strip_switches(choice)))
+    now = step_scenarios.apply_switches(choice, step_scenarios.time_step(step_scenarios.strip_switches(choice)))
     files = {suffix: stepfile.build_file(choice, suffix, "zh") for suffix in stepfile.SUFFIXES}
     assert {name for name, _ in files.values()} >= {"collsim-step.html", "collsim-step.py", "collsim-step.et.zip"}
     assert json.loads(files["json"][1])["time"] == now.time
@@ -434,7 +434,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     assert len(at.get("vega_lite_chart")) == 2
     curves, troubles = (frame.value for frame in at.dataframe)
     choice = TrainingChoice(model="resnet18", machine="dgx-a100", nodes=1, samples=8)
-    now = step_scenarios.run(step_scenarios.strip_switches(choice))
+    now = step_scenarios.time_step(step_scenarios.strip_switches(choice))
     asked = now.request
     for kind, held in (
         ("weak", TEXTS["train.scaling.weak"][0]),
@@ -469,7 +469,7 @@ def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(language, mon
     table = at.dataframe[1].value
     (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
     choice = TrainingChoice(model="resnet18", machine="pcie-8gpu", nodes=2, samples=8)
-    lost = cs.train.time_faults(step_scenarios.run(step_scenarios.strip_switches(choice)))
+    lost = cs.train.time_faults(step_scenarios.time_step(step_scenarios.strip_switches(choice)))
     assert lost["lost"].tolist()[row] == 0
     assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][language]
     assert not any("infiniband" in name or "pcie," in name for name in table["name"])

@@ -56,7 +56,7 @@ def test_true_is_a_bar_that_is_taken_away_again(capsys, monkeypatch):
     assert "transfers" in shown
     assert shown.endswith("\r"), "the line is left empty"
     assert barred.time == plain.time
-    assert barred.bottleneck.saves == plain.bottleneck.saves
+    assert barred.bottleneck.savings == plain.bottleneck.savings
     assert "transfers" in capsys.readouterr().err, "the runs behind the bottleneck show how far they are"
 
 

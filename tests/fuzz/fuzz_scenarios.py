@@ -271,7 +271,7 @@ def explained(case, t):
         return
     neck = t.bottleneck
     if neck is not None and case["trouble"].get("sharing") != "none":
-        require(0 <= neck.share <= 1 + CLOSE, f"the bottleneck is busy {neck.share} of the run")
+        require(0 <= neck.busy_share <= 1 + CLOSE, f"the bottleneck is busy {neck.busy_share} of the run")
     require(len(t.explain()) > 0, "it can be explained")
     cost = cs.simulate.expected_cost(t.schedule, t.topology, case["nbytes"], case["dtype"], case["engine"])
     require(math.isfinite(cost.seconds) and cost.seconds >= 0, "its cost can be told")

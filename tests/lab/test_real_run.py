@@ -62,7 +62,7 @@ def test_whatever_reads_a_trace_reads_a_measured_one(ring, tmp_path):
     assert ring.row()["engine"] == "real"
     assert list(ring.to_frame().columns) == list(ring.predicted.to_frame().columns)
     assert ring.links["bytes"].tolist() == ring.predicted.links["bytes"].tolist()
-    assert ring.bottleneck.share < ring.predicted.bottleneck.share * 1.0001
+    assert ring.bottleneck.busy_share < ring.predicted.bottleneck.busy_share * 1.0001
     assert ring.predicted.time == pytest.approx(4 * (0.001 + 4096 / 50e6))
 
 

@@ -108,7 +108,7 @@ def test_what_is_looked_at_runs_only_what_it_needs(monkeypatch):
     both = cs.simulate([ring] * 4, topo, "1MB", ranks=[range(r, r + 4) for r in (0, 6, 8, 12)])
     assert len(both.links) == len(topo.links)
     assert len(runs) == 1
-    kinds = len(both.whole.bottleneck.saves)
+    kinds = len(both.whole.bottleneck.savings)
     assert kinds > 1
     assert len(runs) == 1 + kinds + 1
     assert (both.whole.slowdown > 0.99).all()

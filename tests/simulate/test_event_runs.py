@@ -150,8 +150,8 @@ def test_the_reason_is_found_under_the_same_conditions():
     s, topo = cs.schedule("allreduce_ring", 4), network("ring", 4, alpha=0)
     plain = run(s, topo, "4MiB").bottleneck
     costly = run(s, topo, "4MiB", gamma=RATE / 2).bottleneck
-    assert plain.saves["cable"] == close(0.5, rel=1e-9)
-    assert costly.saves["cable"] == close(0.25, rel=1e-9)
+    assert plain.savings["cable"] == close(0.5, rel=1e-9)
+    assert costly.savings["cable"] == close(0.25, rel=1e-9)
 
 
 @pytest.mark.parametrize(

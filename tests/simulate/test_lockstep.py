@@ -175,8 +175,8 @@ def test_a_pattern_that_repeats_without_a_shift_moves_its_own_chunks():
 
 def test_doubling_the_only_kind_of_cable_halves_the_time_of_a_bandwidth_bound_run():
     t = cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.switch(4, bandwidth=RATE, alpha=0), "64MiB")
-    assert t.bottleneck.saves == {"cable": close(0.5, rel=1e-9)}
-    assert t.bottleneck.share == close(1.0, rel=1e-9)
+    assert t.bottleneck.savings == {"cable": close(0.5, rel=1e-9)}
+    assert t.bottleneck.busy_share == close(1.0, rel=1e-9)
     assert t.bottleneck.latency == 0
 
 
@@ -184,14 +184,14 @@ def test_latency_is_what_endless_bandwidth_leaves():
     """Half of each step is alpha when nbytes/n/RATE equals the two alphas of the switch: 8 chunks of 50,000 bytes."""
     t = cs.simulate(cs.schedule("allreduce_ring", 8), network("switch", 8), 8 * 50_000)
     assert t.bottleneck.latency == close(0.5, rel=1e-9)
-    assert t.bottleneck.saves["cable"] == close(0.25, rel=1e-9)
+    assert t.bottleneck.savings["cable"] == close(0.25, rel=1e-9)
 
 
 def test_the_bottleneck_is_the_slowed_cable():
     topo = network("ring", 6).with_link(2, 3, bandwidth=RATE / 10)
     t = cs.simulate(cs.schedule("allreduce_ring", 6), topo, "6MiB")
     assert t.links["link"][t.bottleneck.link] == t.bottleneck.name
-    assert t.bottleneck.share == t.links["share"].max()
+    assert t.bottleneck.busy_share == t.links["share"].max()
     assert t.topology.links.bandwidth[t.bottleneck.link] == RATE / 10
 
 

@@ -54,7 +54,7 @@ def test_what_is_repeated_with_other_cables_keeps_the_slow_rank_as_slow_as_it_wa
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
     t = run(s, topo, 4_000_000, slow={2: 4})
     assert t.run_again(t.topology).time == t.time
-    assert t.bottleneck.saves["cable"] == close(0.5, rel=1e-9)
+    assert t.bottleneck.savings["cable"] == close(0.5, rel=1e-9)
     flows = simulate_flows(topo, [0, 1], [1, 2], 1_000_000, slow={2: 4})
     assert flows.finish == close(np.array([1e6, 4e6]) / RATE, rel=1e-9)
 
@@ -103,7 +103,7 @@ def test_a_cable_that_only_others_use_is_nobodys_bottleneck():
     """Two ranks talk over their cables; the others' are full of other traffic all the time."""
     s, topo = cs.schedule("allreduce_ring", 2), network("switch", 4)
     t = run(s, topo, 1_000_000, background=[(2, 3, "1GB")])
-    assert shares(t)["gpu2 → switch0"] > t.bottleneck.share
+    assert shares(t)["gpu2 → switch0"] > t.bottleneck.busy_share
     assert t.bottleneck.name.replace("switch0", "").strip(" →") in ("gpu0", "gpu1")
 
 

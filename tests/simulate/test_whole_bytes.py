@@ -40,7 +40,7 @@ def test_no_link_is_busy_for_more_than_the_run_when_others_flow_beside_it():
     for nbytes in (1, 5, 999, 1001, 35_001):
         beside = [(0, 1, "1GiB"), (2, 3, "1GiB")]
         t = cs.simulate(s, topo, nbytes, engine="event", background=beside)
-        assert t.bottleneck.share <= 1 + 1e-9
+        assert t.bottleneck.busy_share <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("alpha", ["0", "1us"])

@@ -242,7 +242,11 @@ def test_every_interface_refuses_with_the_same_sentence(place):
     assert sentence in " ".join(done.stderr.split())
     choice, complaints = from_query({"algorithm": name, "nbytes": "1MiB", **query})
     assert complaints == []
-    for page in (outcome.compute_outcome, lineup.run, lambda choice: run_edits.change(choice, run_edits.PLAIN)):
+    for page in (
+        outcome.compute_outcome,
+        lineup.simulate_runner,
+        lambda choice: run_edits.change(choice, run_edits.PLAIN),
+    ):
         with pytest.raises(cs.TopologyError, match=sentence):
             page(choice)
     table = outcome.compare(replace(choice, algorithms=(name, "allreduce_ring"), sizes="1MiB:2MiB:2"))
@@ -263,7 +267,7 @@ def test_every_interface_takes_a_switch_that_is_said_to_reduce():
     assert (to_query(choice)["reduces"], outcome.simulate(choice).time) == ("on", time)
     assert "reduces=True" in snippets.write_machine(choice)
     assert "reduces" not in to_query(replace(choice, reduces=False))
-    assert lineup.run(choice).time == time
+    assert lineup.simulate_runner(choice).time == time
     plan = cs.sweep("allreduce", ["allreduce_sharp"], ["switch(8)", "switch(8, reduces=true)"], "64MiB")
     assert list(plan["error"].isna()) == [False, True]
     assert plan["scenario"].nunique() == 2

@@ -115,8 +115,8 @@ def test_the_bottleneck_of_all_is_found_by_running_all_again():
     remains."""
     s, topo = cs.schedule("allreduce_ring", 4), cs.topology.ring(4, bandwidth=RATE, alpha=0)
     both = cs.simulate([s, s], topo, "4MiB")
-    assert both.whole.bottleneck.share == pytest.approx(1)
-    assert both.whole.bottleneck.saves == {"cable": pytest.approx(0.5)}
+    assert both.whole.bottleneck.busy_share == pytest.approx(1)
+    assert both.whole.bottleneck.savings == {"cable": pytest.approx(0.5)}
     assert both.whole.bottleneck.latency == 0
     assert both.whole.bound.time == pytest.approx(both[0].bound.time)
     slow = cs.simulate([s, s], topo, "4MiB", slow={1: 4})

@@ -18,7 +18,7 @@ from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology, compute_outcome, estimate_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
-from ..shell.address import get_menu, get_remembered, leave, remember
+from ..shell.address import get_menu, get_remembered, remember, write_page_address
 from ..shell.controls import add_space, label_algorithm, label_machine
 from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
 from ..shell.player import mount_player
@@ -61,7 +61,7 @@ ADDRESS = PageAddress(
 def draw() -> None:
     """Draw the page: the question and the choices; once the answer is revealed, also the run that it is about."""
     code: str = get_remembered(PAGE)
-    leave(code)
+    write_page_address(code)
     st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
     complain(get_session().complaints)
     if CLASS_KEY.fullmatch(code):

@@ -28,7 +28,7 @@ from ..scenario.mistakes import remove_chinese_spaces, write_sentence
 from ..scenario.outcome import Crossing, build_topology, compare, estimate_compare, find_crossings, list_compared
 from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
-from ..shell.address import get_menu, leave
+from ..shell.address import get_menu, write_page_address
 from ..shell.charts import Picture, show_frame
 from ..shell.controls import draw_folded, label_algorithm, label_machine
 from ..shell.look import color
@@ -50,7 +50,7 @@ DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 def draw() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last comparison that worked."""
     draw_sidebar("compare")
-    leave()
+    write_page_address()
     now = get_session()
     st.html(format_title(t("compare.title")))
     complain(now.complaints)

@@ -18,7 +18,7 @@ from ...lessons.lesson import LanePicture, Lesson
 from ..classroom import question_html
 from ..scenario.address_parameters import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
-from ..shell.address import get_remembered, leave, remember
+from ..shell.address import get_remembered, remember, write_page_address
 from ..shell.notes import complain, draw_note, draw_part, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_player
@@ -105,7 +105,7 @@ ADDRESS = PageAddress(Reading(), (Word("lesson", _find_section), Word("answer", 
 def draw() -> None:
     """Draw the page: the lessons at the side; the text; the run and its question."""
     reading: Reading = get_remembered(PAGE)
-    leave(reading)
+    write_page_address(reading)
     content = load_lesson(reading.lesson)
     _list(reading)
     st.html(f"<style>{question_html.STYLE}{_STYLE}{_build_list_style(reading)}</style>")

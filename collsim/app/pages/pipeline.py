@@ -18,7 +18,7 @@ from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..scenario.mistakes import write_sentence
 from ..shell import codebox
-from ..shell.address import get_remembered, leave
+from ..shell.address import get_remembered, write_page_address
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, choose_several
 from ..shell.notes import complain, draw_mistake, format_title
@@ -96,7 +96,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     notes = st.container()
     choice = _draw_controls(choice)
-    leave(choice)
+    write_page_address(choice)
     with notes:
         complain(get_session().complaints)
     _draw_lanes(choice)

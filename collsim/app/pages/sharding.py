@@ -24,7 +24,7 @@ from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import codebox
-from ..shell.address import get_remembered, leave
+from ..shell.address import get_remembered, write_page_address
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, number
 from ..shell.notes import complain, draw_mistake, draw_part, format_title
@@ -144,7 +144,7 @@ def draw() -> None:
     choice = replace(choice, model=model, samples=samples, **machine.machine_fields)
     st.html(format_title(t("page.sharding"), t("sharding.below")))
     draw_tabs(PAGE)
-    leave(choice)
+    write_page_address(choice)
     complain(get_session().complaints)
     latest_result = get_latest(race_steps, choice, expected=estimate_race, compiled=False, otherwise=(PLAIN,))
     if latest_result is not None:

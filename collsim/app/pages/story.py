@@ -9,7 +9,7 @@ import streamlit as st
 from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.story.story_document import encode_story
 
-from ..shell.address import leave
+from ..shell.address import write_page_address
 from ..shell.notes import complain
 from ..shell.page import register_page
 from ..shell.player import look
@@ -25,7 +25,7 @@ _STYLE = """<style>
 @register_page(NAME, 5)
 def draw() -> None:
     """Draw the page; what a reader drags stays in the browser."""
-    leave()
+    write_page_address()
     st.html(_STYLE)
     complain(get_session().complaints)
     mount = st.components.v2.component("collsim_story", js=read_bundle("story"))

@@ -21,7 +21,7 @@ from .page import Page, list_pages
 from .session import forget_widgets, get_language, get_session
 
 
-def enter(page: Page) -> None:
+def read_page_address(page: Page) -> None:
     """At the start of every run: what the page remembers, taken from the address where a person, a link or the back
     button changed it.
 
@@ -29,15 +29,15 @@ def enter(page: Page) -> None:
         page: The page.
     """
     now, query = get_session(), st.query_params.to_dict()
-    turned, bare = page.name != now.page, not set(query) - {"lang"}
-    if turned:
+    is_other_page, has_only_language = page.name != now.page, not set(query) - {"lang"}
+    if is_other_page:
         _change_page(page)
-    same = now.written is not None and (query == now.written or (turned and bare))
+    same = now.written is not None and (query == now.written or (is_other_page and has_only_language))
     if not same or page.name not in now.page_values:
         _read(page, query, shared=not same)
         forget_widgets()
-    if turned or not same:
-        now.left = _run(page, now.page_values[page.name])
+    if is_other_page or not same:
+        now.last_run = _identify_run(page, now.page_values[page.name])
 
 
 def _change_page(page: Page) -> None:
@@ -65,12 +65,12 @@ def _read(page: Page, query: dict[str, str], shared: bool) -> None:
         st.session_state["language"] = language
 
 
-def _run(page: Page, value: object) -> tuple[Choice | None, object]:
+def _identify_run(page: Page, value: object) -> tuple[Choice | None, object]:
     """What the moment of an address and its complaints belong to."""
     return get_session().choice if page.choice else None, page.run(value)
 
 
-def leave(value: Any = None) -> None:
+def write_page_address(value: Any = None) -> None:
     """At the end of a page's controls: remember `value`, where it is another one, and write the address.
 
     Args:
@@ -78,15 +78,15 @@ def leave(value: Any = None) -> None:
     """
     now = get_session()
     page = list_pages()[now.page]
-    if page.choice and now.left is not None and now.choice != now.left[0]:
+    if page.choice and now.last_run is not None and now.choice != now.last_run[0]:
         now.panels = replace(now.panels, number=0, answer="")
     if value is None:
         value = now.page_values[page.name]
-    run = _run(page, value)
-    if run != now.left:
+    run = _identify_run(page, value)
+    if run != now.last_run:
         now.complaints = []
         now.start = {name: begins for name, begins in now.start.items() if name != "t"}
-    now.left, now.page_values[page.name] = run, value
+    now.last_run, now.page_values[page.name] = run, value
     _write(_query(page, value))
 
 

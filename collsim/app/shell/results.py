@@ -99,7 +99,7 @@ def get_latest(
     key = build_job_key(function, arguments)
     request = mine.open.get(key[0])
     if request is None or request.key != key:
-        leave(key[0])
+        cancel_request(key[0])
         request = mine.open[key[0]] = Awaited(key)
     # a stop wins over what came a moment later
     if request.ended is not None:
@@ -129,7 +129,7 @@ def get_latest(
     return function(*otherwise), otherwise
 
 
-def leave(name: str) -> None:
+def cancel_request(name: str) -> None:
     """Stop waiting for a function, and forget how it ended.
 
     Args:
@@ -151,7 +151,7 @@ def open_page(page: str) -> None:
         mine.page = page
         mine.last.clear()
         for name in list(mine.open):
-            leave(name)
+            cancel_request(name)
 
 
 def _get_result(
@@ -208,7 +208,7 @@ def _draw_ended(request: Awaited, has_kept: bool) -> None:
     assert request.ended is not None
     draw_mistake(f"{write_sentence(request.ended, get_language())} {t('mistake.kept') if has_kept else ''}".strip())
     if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):
-        st.button(t("work.again"), key=f"again_{request.key[0]}", on_click=leave, args=(request.key[0],))
+        st.button(t("work.again"), key=f"again_{request.key[0]}", on_click=cancel_request, args=(request.key[0],))
 
 
 @st.fragment(run_every=LOOK)

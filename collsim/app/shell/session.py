@@ -38,7 +38,7 @@ class Session:
         complaints: what was wrong with the address that was opened.
         start: moment and view at which the player of the open page begins; `moments`: as its address last said, by
             page.
-        left: the run that the address was last read or written for, which its moment and its complaints belong to.
+        last_run: the run that the address was last read or written for, which its moment and its complaints belong to.
         written: the address as this session wrote it; another one means that a person changed it.
         begun: keys of controls that began at a value in a run of the page that has not come to its end.
         page: name of the page that is open.
@@ -50,7 +50,7 @@ class Session:
     complaints: list[Complaint] = field(default_factory=list)
     start: dict[str, Any] = field(default_factory=dict)
     moments: dict[str, dict[str, object]] = field(default_factory=dict)
-    left: Any = None
+    last_run: Any = None
     written: dict[str, str] | None = None
     begun: set[str] = field(default_factory=set)
     page: str = ""

@@ -99,7 +99,7 @@ def _turn_mode() -> None:
         )
     now.panels = replace(now.panels, mode=mode, cards=cards, predict=False)
     now.start = dict(now.moments.get("explore", {}))
-    now.left = now.choice, None  # the same run: its moment stays
+    now.last_run = now.choice, None  # the same run: its moment stays
 
 
 def _on_theme_seen() -> None:

@@ -18,7 +18,7 @@ from ..shell import player
 from ..shell.charts import build_text_column, draw_table, number_column
 from ..shell.controls import draw_folded, label_algorithm, switch
 from ..shell.notes import draw_heading, draw_note, format_verdict
-from ..shell.results import get_latest, leave
+from ..shell.results import cancel_request, get_latest
 from ..shell.session import get_language, get_session, t
 from .synthesis_result import Synthesized
 
@@ -84,7 +84,7 @@ def draw_box(
 
 def _on_closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> None:
     """Nobody waits for it any more."""
-    leave(build_job_key(function, ())[0])
+    cancel_request(build_job_key(function, ())[0])
     close()
 
 

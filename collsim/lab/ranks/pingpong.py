@@ -14,7 +14,7 @@ ORDER = struct.Struct("<BII64s")
 PIPE, SOCKET, SHARED = 1, 2, 3
 
 
-def read(fd: int, count: int) -> bytes:
+def read_bytes(fd: int, count: int) -> bytes:
     """Read a number of bytes, in as many pieces as they come.
 
     Args:
@@ -61,7 +61,7 @@ def main() -> None:
     """Answer until stdin ends."""
     try:
         while True:
-            kind, count, times, more = ORDER.unpack(read(0, ORDER.size))
+            kind, count, times, more = ORDER.unpack(read_bytes(0, ORDER.size))
             {PIPE: _answer_pipe, SOCKET: _answer_socket, SHARED: _answer_shared_memory}[kind](count, times, more)
     except (EOFError, OSError):
         sys.exit(0)
@@ -69,7 +69,7 @@ def main() -> None:
 
 def _answer_pipe(count: int, times: int, more: bytes) -> None:
     for _ in range(times):
-        write(1, read(0, count))
+        write(1, read_bytes(0, count))
 
 
 def _answer_socket(count: int, times: int, more: bytes) -> None:
@@ -88,7 +88,7 @@ def _answer_shared_memory(count: int, times: int, more: bytes) -> None:
     name = more.rstrip(b"\0").decode()
     block = attach(name, track=False) if sys.version_info >= (3, 13) else attach(name)
     for _ in range(times):
-        read(0, 1)
+        read_bytes(0, 1)
         data = bytes(block.buf[:count])
         block.buf[count : 2 * count] = data
         write(1, b"!")

@@ -344,7 +344,7 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
                     "exercise.bottleneck",
                     bottleneck=trace.bottleneck,
                     name=trace.bottleneck.name,
-                    share=f"{100 * trace.bottleneck.share:.3g}",
+                    share=f"{100 * trace.bottleneck.busy_share:.3g}",
                 )
             )
         return Result(

@@ -366,8 +366,8 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
     neck = run.trace.bottleneck
     if neck is None:
         return None
-    kind = str(random.choice(sorted(neck.saves)))
-    saved = neck.saves[kind]
+    kind = str(random.choice(sorted(neck.savings)))
+    saved = neck.savings[kind]
     links = build_text("quiz", "kinds.cable") if kind == "cable" else build_text("quiz", "kinds.link", kind=kind)
     ask = build_text("quiz", "kinds.every_gets_twice_bandwidth", links=links)
     before, after = format_time(run.trace.duration), format_time(run.trace.duration * (1 - saved))
@@ -391,7 +391,7 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
     ]
     ideas += [
         (other, build_text("quiz", "kinds.doubling_saves", name=name))
-        for name, other in neck.saves.items()
+        for name, other in neck.savings.items()
         if name != kind
     ]
     wrong = [Alternative(_format_saving(value), idea) for value, idea in ideas if abs(value - saved) > 0.04]

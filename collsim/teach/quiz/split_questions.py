@@ -10,7 +10,7 @@ from ...train.parallel.combined_split import as_split
 from ...units import format_bytes, format_time
 from .kinds import Random, _build_choice
 from .question import Alternative, Question
-from .step_questions import QuestionStep, _build_wrong, _format_size, _format_time
+from .step_questions import QuestionStep, _build_wrong_answers, _format_size, _format_time
 
 _SLOWER = 1.5
 #: Ways of splitting, as people say them.
@@ -56,7 +56,7 @@ def _ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
     ask = build_text("quiz", "splits.fsdp_gathers_weights_block")
     explanation = build_text("quiz", "splits.blocks_gathered_twice_each", once=format_bytes(once))
     right = Alternative(_format_size(sent), build_text("quiz", "splits.two_gathers_reduction"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_size(once), build_text("quiz", "splits.reshard_after_forward_false")),
         (_format_size(t.step.model.parameters * 2), build_text("quiz", "splits.one_copy_weights_16")),
         (_format_size(sent / t.step.ranks), build_text("quiz", "splits.part_one_shard")),
@@ -78,7 +78,7 @@ def _ask_prefetch(run: QuestionStep, random: Random) -> Question | None:
         waits_with_prefetch=format_time(t.exposed),
     )
     right = Alternative(_format_time(off.time), build_text("quiz", "splits.gathers_waited_reductions_not"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_time(t.time), build_text("quiz", "splits.bytes_same_moments_not")),
         (_format_time(t.computing + t.communication), build_text("quiz", "splits.gradients_still_reduced_beside")),
         (_format_time(t.computing), build_text("quiz", "splits.computing_alone")),
@@ -102,7 +102,7 @@ def _ask_microbatches(run: QuestionStep, random: Random) -> Question | None:
         time=format_time(t.time),
     )
     right = Alternative(_format_percent(many), build_text("quiz", "splits.both_ends_waited_once"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_percent(few), build_text("quiz", "splits.there_more_compute_between")),
         (_format_percent(few / 2), build_text("quiz", "splits.as_if_idle_time")),
         (_format_percent(min(1.0, 2 * few)), build_text("quiz", "splits.microbatches_fill_pipeline_they")),
@@ -125,7 +125,7 @@ def _ask_held_activations(run: QuestionStep, random: Random) -> Question | None:
         return repeat_text(f"{count:g}")
 
     right = Alternative(format_count(float(most[0])), build_text("quiz", "splits.its_way_there_back"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (format_count(micros), build_text("quiz", "splits.would_be_all_them")),
         (format_count(float(most[-1])), build_text("quiz", "splits.last_gpu_holds")),
         (format_count(micros / pipe.size), build_text("quiz", "splits.stages_share_layers_not")),
@@ -145,7 +145,7 @@ def _ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
     first = format_bytes(float(sent.iloc[0]))
     explanation = build_text("quiz", "splits.so_fastest_links", first=first, sum=format_bytes(float(sent.sum())))
     right = Alternative(_STRATEGIES[sent.index[0]], build_text("quiz", "splits.step", first=first))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         *(
             (_STRATEGIES[str(name)], build_text("quiz", "splits.only", nbytes=format_bytes(float(nbytes))))
             for name, nbytes in sent.iloc[1:].items()
@@ -172,7 +172,7 @@ def _ask_straggler(run: QuestionStep, random: Random) -> Question | None:
     )
     explanation = build_text("quiz", "splits.all_wait_every_microbatch", late_time=format_time(late.time - t.time))
     right = Alternative(_format_time(late.time), build_text("quiz", "splits.slowest_sets_pace"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_time(t.time * (1 + (_SLOWER - 1) / n)), build_text("quiz", "splits.as_if_others_took")),
         (_format_time(_SLOWER * t.time), build_text("quiz", "splits.as_if_step_were")),
         (_format_time(t.time), build_text("quiz", "splits.as_if_nobody_needed")),

@@ -62,7 +62,7 @@ def _format_count(many: int) -> Text:
     return build_text("quiz", "steps.allreduce", many=many)
 
 
-def _build_wrong(*ideas: tuple[Text, Text]) -> list[Alternative]:
+def _build_wrong_answers(*ideas: tuple[Text, Text]) -> list[Alternative]:
     return [Alternative(text, reason) for text, reason in ideas]
 
 
@@ -79,7 +79,7 @@ def _ask_buckets(run: QuestionStep, random: Random) -> Question | None:
     )
     explanation = build_text("quiz", "steps.bucket_closes_as_soon", count=count)
     right = Alternative(_format_count(count), build_text("quiz", "steps.bucket_cap_mb_lower"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_count(even), build_text("quiz", "steps.would_split_tensors_at")),
         (_format_count(len(model.tensors)), build_text("quiz", "steps.one_each_tensor_small")),
         (_format_count(1), build_text("quiz", "steps.one_bucket_first_step")),
@@ -126,7 +126,7 @@ def _ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
         "quiz", "steps.communication_runs_beside_computing", overlapped=f"{100 * t.overlapped:.3g}"
     )
     right = Alternative(_format_time(t.exposed), build_text("quiz", "steps.communication_without_computing_beside"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_time(t.communication), build_text("quiz", "steps.as_if_nothing_ran")),
         (_format_time(0.0), build_text("quiz", "steps.as_if_all_were")),
         (_format_time(float(last)), build_text("quiz", "steps.all_last_bucket")),
@@ -143,7 +143,7 @@ def _ask_first_step(run: QuestionStep, random: Random) -> Question | None:
     ask = build_text("quiz", "steps.steady_step_takes_how", time=format_time(t.time))
     explanation = build_text("quiz", "steps.order_gradients_not_known")
     right = Alternative(_format_time(first.time), build_text("quiz", "steps.nothing_overlaps"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_time(t.time), build_text("quiz", "steps.as_if_buckets_were")),
         (_format_time(t.time + t.communication), build_text("quiz", "steps.adds_all_communication_whole")),
         (_format_time(t.computing), build_text("quiz", "steps.computing_alone")),
@@ -161,7 +161,7 @@ def _ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
         "quiz", "steps.gpus_waited_network_now", before=format_time(t.exposed), now=format_time(fast.exposed)
     )
     right = Alternative(_format_time(fast.time), build_text("quiz", "steps.only_was_exposed_can"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_time(t.time / 2), build_text("quiz", "steps.computing_does_not_get")),
         (_format_time(t.time - t.communication / 2), build_text("quiz", "steps.most_communication_was_hidden")),
         (_format_time(t.time - t.exposed), build_text("quiz", "steps.would_be_network_takes")),
@@ -183,7 +183,7 @@ def _ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
     ask = build_text("quiz", "steps.step_microbatches_no_sync", accumulated=_ACCUMULATED, rank=rank)
     explanation = build_text("quiz", "steps.gradients_added_up_on", all=format_bytes(all_))
     right = Alternative(_format_size(sent), build_text("quiz", "steps.one_allreduce_every_bucket"))
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_size(all_), build_text("quiz", "steps.sends_without_no_sync")),
         (_format_size(sent / _ACCUMULATED), build_text("quiz", "steps.sums_as_large_as")),
         (_format_size(run.trace.step.model.nbytes), build_text("quiz", "steps.one_copy_gradients_ring")),
@@ -210,7 +210,7 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
     )
     right = Alternative(_format_size(sent), build_text("quiz", "steps.parameters_out_its_share"))
     whole = t.step.model.nbytes
-    wrong = _build_wrong(
+    wrong = _build_wrong_answers(
         (_format_size(2 * (n - 1) / n * whole), build_text("quiz", "steps.rank_ddp_ring")),
         (_format_size((n - 1) * whole), build_text("quiz", "steps.counts_parameters_each_others")),
         (_format_size(whole), build_text("quiz", "steps.parameters_once_no_inputs")),

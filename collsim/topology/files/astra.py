@@ -32,7 +32,7 @@ def matches_format(text: str) -> bool:
     return re.search(r"^npus_count\s*:", text, re.MULTILINE) is not None
 
 
-def read(text: str, name: str, options: dict[str, object]) -> Topology:
+def read_astra_network(text: str, name: str, options: dict[str, object]) -> Topology:
     """The network of the file; ranks are its NPUs. It has no options.
 
     Args:

@@ -138,7 +138,7 @@ def matches_format(text: str) -> bool:
     return re.search(r"^[ \t{]*['\"]?collsim['\"]?\s*:", text, re.MULTILINE) is not None
 
 
-def read(text: str, name: str, options: dict[str, object]) -> Topology:
+def read_machine_file(text: str, name: str, options: dict[str, object]) -> Topology:
     """The topology of the file; `options` replace those that the file gives.
 
     Args:

@@ -104,7 +104,7 @@ class _Progress:
         return number
 
 
-def read(text: str, name: str, options: dict[str, object]) -> Topology:
+def read_nccl_topology(text: str, name: str, options: dict[str, object]) -> Topology:
     """The topology of the machine that NCCL saw. Options: those of `machine`.
 
     Args:

@@ -74,7 +74,7 @@ def _strip_decoration(line: str) -> str:
     return re.sub(r"^\s*(?:[>*#]\s+)*", "", _ANSI.sub("", line)).replace("|", " ").replace("\ufeff", "").strip()
 
 
-def read(text: str, name: str, options: dict[str, Any]) -> Topology:
+def read_topo_matrix(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that the text came from. Options: gpu, pcie, cpu, and those of `machine`.
 
     Args:

@@ -121,18 +121,18 @@ def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, object]]
     if not head:
         raise FormatError("{name} is empty; expected nvidia-smi topo -m text, NCCL topology XML, or YAML", name=name)
     if head.startswith("<"):
-        from .nccl_xml import read
+        from .nccl_xml import read_nccl_topology
 
-        return read
+        return read_nccl_topology
     from . import astra, collsim_yaml, topo_m
 
     if topo_m.matches_format(text):
-        return topo_m.read
+        return topo_m.read_topo_matrix
     if astra.matches_format(text):
-        return astra.read
+        return astra.read_astra_network
     if not collsim_yaml.matches_format(text) and (unread := find_unread_format(text)) is not None:
         raise unread.build_error(name)
-    return collsim_yaml.read
+    return collsim_yaml.read_machine_file
 
 
 def _to_yaml(topology: Topology) -> str:

@@ -37,15 +37,15 @@ def describe_bottleneck(facts: RunFacts) -> dict[str, dict[str, str]] | None:
 
 def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:
     """What holds the run up, in one sentence."""
-    share = words.format_percent(limit.share)
+    share = words.format_percent(limit.busy_share)
     # More than half of the time would remain with endless bandwidth: no link is to blame.
     if limit.latency > 0.5:
         left, most = words.format_percent(limit.latency), words.format_percent(limit.busiest_share)
         return build_text("sentences", "causes.latency", left=left, most=most)
-    if limit.share > 1.0005:  # without contention a link carries more than it can
+    if limit.busy_share > 1.0005:  # without contention a link carries more than it can
         return build_text("sentences", "causes.needs", subject=subject, share=share)
     if _is_another_busier(limit):
-        saving = _format_saving(limit.saves[limit.kind])
+        saving = _format_saving(limit.savings[limit.kind])
         return build_text("sentences", "causes.doubling_saves", subject=subject, saving=saving)
     if _is_shared_in_turn(trace, limit):
         return build_text("sentences", "causes.take_turns", subject=subject, share=share)
@@ -62,7 +62,7 @@ def _is_shared_in_turn(trace: Trace, limit: Bottleneck) -> bool:
 def _is_another_busier(limit: Bottleneck) -> bool:
     """Is a link of another kind busy for longer than the one whose doubling helps most?"""
     # Shares are shown with three digits, so what differs by less would read as equal.
-    return limit.busiest_share > limit.share * 1.0005
+    return limit.busiest_share > limit.busy_share * 1.0005
 
 
 def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
@@ -70,7 +70,7 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
     if not _is_another_busier(limit) or limit.latency > 0.5:
         return None
     kind = trace.topology.links.kind(limit.busiest)
-    saved = limit.saves[kind]
+    saved = limit.savings[kind]
     key = "causes.busier_in_vain"
     if saved >= _NOTHING:
         key = "causes.busier"
@@ -79,7 +79,7 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
         key,
         kind=words.name_kind(kind),
         most=words.format_percent(limit.busiest_share),
-        share=words.format_percent(limit.share),
+        share=words.format_percent(limit.busy_share),
         saving=_format_saved_share(saved),
         next_limit=_describe_next_limit(trace, kind, limit),
     )
@@ -129,13 +129,13 @@ def _describe_gains(facts: RunFacts, limit: Bottleneck) -> Text:
         named_kinds.add(trace.topology.links.kind(limit.busiest))
     else:
         key = "doubling_it"
-        if len(limit.saves) == 1 < len(limit.links) and limit.kind == "cable":
+        if len(limit.savings) == 1 < len(limit.links) and limit.kind == "cable":
             key = "doubling_cables"
-        saving = _format_saving(limit.saves[limit.kind])
+        saving = _format_saving(limit.savings[limit.kind])
         next_limit = _describe_next_limit(trace, limit.kind, limit)
         sentences = [build_text("sentences", f"causes.{key}", saving=saving, next_limit=next_limit)]
     others = sorted(
-        ((kind, saved) for kind, saved in limit.saves.items() if kind not in named_kinds), key=lambda it: -it[1]
+        ((kind, saved) for kind, saved in limit.savings.items() if kind not in named_kinds), key=lambda it: -it[1]
     )
     for kind, saved in (pair for pair in others if pair[1] >= _NOTHING):
         values = {"kind": words.name_kind(kind), "saving": _format_saving(saved)}
@@ -218,7 +218,7 @@ def _format_saved_share(share: float) -> str:
 
 def _describe_next_limit(trace: Trace, kind: str, limit: Bottleneck) -> Text:
     """What is the limit once a kind of link is twice as fast: the kind of the busiest link then."""
-    if len(limit.saves) < 2 or limit.saves[kind] < _NOTHING or len(trace.schedule) > MOST_AGAIN:
+    if len(limit.savings) < 2 or limit.savings[kind] < _NOTHING or len(trace.schedule) > MOST_AGAIN:
         return repeat_text("")
     busiest = limit.next_kinds[kind]
     if busiest == kind:

@@ -13,7 +13,7 @@ from collsim.units import format_bandwidth, format_bytes
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
-from ...shell.address import get_remembered, leave
+from ...shell.address import get_remembered, write_page_address
 from ...shell.controls import choose
 from ...shell.notes import (
     complain,
@@ -47,7 +47,7 @@ def draw() -> None:
     inputs, machine, findings = st.columns([1, 1.7, 1.7], gap="small")
     with inputs:
         evidence = _draw_evidence(get_remembered(PAGE))
-    leave(evidence)
+    write_page_address(evidence)
     with machine:
         complain(get_session().complaints)
         if not evidence.texts:

@@ -20,7 +20,7 @@ from ...scenario.outcome import Outcome, build_topology, compute_outcome, estima
 from ...scenario.run_questions import BrokenRun
 from ...scenario.simple_run import run_name
 from ...shell import codebox, filebox
-from ...shell.address import leave
+from ...shell.address import write_page_address
 from ...shell.charts import MEBI, build_bar_column, build_text_column, draw_table, number_column, show_frame
 from ...shell.controls import draw_tabs
 from ...shell.notes import (
@@ -59,7 +59,7 @@ def draw() -> None:
         first.draw()
         return
     draw_sidebar("explore")
-    leave()
+    write_page_address()
     now = get_session()
     complain(now.complaints)
     if filebox.get_upload() is not None:

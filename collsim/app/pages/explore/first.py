@@ -16,7 +16,7 @@ from ...scenario.simple_run import (
     use_all_channels,
     use_single_channel,
 )
-from ...shell.address import leave
+from ...shell.address import write_page_address
 from ...shell.controls import label_algorithm, label_machine
 from ...shell.notes import complain
 from ...shell.player import mount_simple_page
@@ -26,7 +26,7 @@ from ...shell.session import get_session, t
 
 def draw() -> None:
     """Draw the simple page. A choice that cannot run leaves a sentence and the last run that worked."""
-    leave()
+    write_page_address()
     now = get_session()
     complain(now.complaints)
     event = now.choice.engine == "event"

@@ -15,7 +15,7 @@ from collsim.viz.hosts.bundle import read_bundle
 
 from ...server import is_local_session
 from ...shell import codebox
-from ...shell.address import get_remembered, leave
+from ...shell.address import get_remembered, write_page_address
 from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm, number
 from ...shell.notes import complain, draw_headline, draw_note, draw_part, format_quantity, format_small, format_verdict
@@ -43,7 +43,7 @@ def draw() -> None:
     with st.sidebar:
         choice = _draw_controls(choice)
         _draw_button(choice)
-    leave(choice)
+    write_page_address(choice)
     complain(get_session().complaints)
     lab_result, of = _find_shown(choice)
     if lab_result is None:

@@ -19,7 +19,7 @@ from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox, player
-from ...shell.address import get_menu, get_remembered, leave, remember
+from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_fabric
 from ...shell.machine_box import draw_machine_box
 from ...shell.notes import complain, draw_mistake, draw_note, format_note, format_title
@@ -50,7 +50,7 @@ def draw() -> None:
     heading = st.container()
     of = _draw_controls(get_remembered(PAGE))
     notes = st.container()
-    leave(of)
+    write_page_address(of)
     with notes:
         complain(get_session().complaints)
     heading.html(format_title(t("machines.title", a=of.a, b=of.b)))

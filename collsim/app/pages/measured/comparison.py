@@ -387,7 +387,7 @@ def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu_comparison
     """
     topology = cs.machine(selection.machine, nodes=selection.nodes)
     ranks = count_ranks(selection)
-    rows = _select_table(osu_comparison.read(selection.text, ranks), selection)
+    rows = _select_table(osu_comparison.read_osu_table(selection.text, ranks), selection)
     case = osu_comparison.build_case(rows, selection.text, read_facts(topology), ranks, selection.collective)
     return osu_comparison.compare_with_model(rows, case), case
 
@@ -399,7 +399,7 @@ def read_log(text: str) -> pd.DataFrame:
         text: The text.
     """
     if osu_comparison.is_osu_log(text):
-        return osu_comparison.read(text, 2)
+        return osu_comparison.read_osu_table(text, 2)
     kind = _detect_format(text)
     if kind == "nccl-tests" and not formats()[kind].looks(text):
         raise Refused("measured.nolog")

@@ -23,7 +23,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...scenario.choice import MOST_NODES
 from ...scenario.mistakes import write_sentence
-from ...shell.address import get_menu, get_remembered, leave
+from ...shell.address import get_menu, get_remembered, write_page_address
 from ...shell.charts import show_frame
 from ...shell.controls import choose, draw_folded, forget, label_machine, start
 from ...shell.notes import (
@@ -54,7 +54,7 @@ def draw() -> None:
     selection: Selection = _draw_controls(get_remembered(PAGE))
     if selection.has_own_log:
         selection = _draw_own_log(selection)
-    leave(selection)
+    write_page_address(selection)
     complain(get_session().complaints)
     if not selection.has_own_log:
         _draw_nccl_comparison(selection)
@@ -122,7 +122,7 @@ def _draw_mpi_comparison(selection: Selection) -> None:
 
 def _draw_graphs(selection: Selection) -> None:
     """A log of NCCL: its rings and trees beside those that the search finds on the machine."""
-    job = nccl_log_comparison.read(selection.text, comparison.build_topology(selection))
+    job = nccl_log_comparison.read_logged_job(selection.text, comparison.build_topology(selection))
     if job.version:
         version = f" {job.version}"
     else:
@@ -138,7 +138,7 @@ def _draw_graphs(selection: Selection) -> None:
     st.page_link(get_menu()["diagnosis"], label=t("measured.evidence"), icon=":material/troubleshoot:")
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
         with st.container(border=True, key=f"card_graphs_{kind}"):
-            draw_heading(t(f"graphs.{kind}"), _count_alike(orders))
+            draw_heading(t(f"graphs.{kind}"), _format_equal_orders(orders))
             _draw_orders(orders)
     draw_note(t("graphs.note"))
 
@@ -166,7 +166,7 @@ def _draw_orders(orders: nccl_log_comparison.Orders) -> None:
             show_frame(table)
 
 
-def _count_alike(orders: nccl_log_comparison.Orders) -> str:
+def _format_equal_orders(orders: nccl_log_comparison.Orders) -> str:
     if orders.alike is None:
         return t("graphs.nothing")
     return t("graphs.alike", count=orders.alike, channels=orders.channels)

@@ -89,7 +89,7 @@ def read_job(text: str) -> NcclCommunicator:
     return job
 
 
-def read(text: str, topology: cs.Topology) -> LoggedJob:
+def read_logged_job(text: str, topology: cs.Topology) -> LoggedJob:
     """The log's graphs beside those of the search.
 
     Args:

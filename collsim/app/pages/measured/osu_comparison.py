@@ -42,7 +42,7 @@ def is_osu_log(text: str) -> bool:
     return formats()["osu"].looks(text)
 
 
-def read(text: str, ranks: int) -> pd.DataFrame:
+def read_osu_table(text: str, ranks: int) -> pd.DataFrame:
     """The rows of all tables.
 
     Args:

@@ -12,7 +12,7 @@ from collsim.programs.hangs.stacks import format_logs, format_stacks
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
-from ...shell.address import get_menu, get_remembered, leave, remember
+from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.notes import complain, draw_note, draw_part, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.session import choose_text, get_language, get_session, t
@@ -63,7 +63,7 @@ def load_hang(name: str) -> HangContent:
 def draw() -> None:
     """Draw the page: the hangs at the side; program and picture; the signs; the mend."""
     choice: HangChoice = get_remembered(PAGE)
-    leave(choice)
+    write_page_address(choice)
     hang, content = list_hangs()[choice.hang], load_hang(choice.hang)
     _draw_list(choice)
     st.html(f"<style>{parts.STYLE}{_STYLE}{_build_list_style(choice)}</style>")

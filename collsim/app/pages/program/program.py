@@ -15,7 +15,7 @@ from collsim.units import format_bytes, format_time, parse_time
 from ...scenario.choice import read_file_fields
 from ...scenario.mistakes import write_sentence
 from ...scenario.run_files import Upload
-from ...shell.address import get_menu, get_remembered, leave, remember
+from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.controls import choose, choose_quantity, label_machine, number
 from ...shell.filebox import play_schedule
 from ...shell.notes import complain, draw_note, format_title, format_verdict
@@ -57,7 +57,7 @@ def draw() -> None:
     draft = _draw_controls(draft)
     st.html(f"<style>{_STYLE}{parts.STYLE}</style>{format_title(t('program.title'), t('program.below'))}")
     complain(complaints)
-    leave(draft)
+    write_page_address(draft)
     with st.container(key="program_stage"):
         left, right = st.columns([5, 8], gap="medium")
     with right:

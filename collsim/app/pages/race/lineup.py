@@ -301,7 +301,7 @@ def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ign
     results: list[Runner | CollsimError] = []
     for number, choice in enumerate(choices, 1):
         try:
-            results.append(run(choice))
+            results.append(simulate_runner(choice))
         except CollsimError as error:
             results.append(error)
         report_progress("run", 0.9 * number / len(choices))
@@ -311,7 +311,7 @@ def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ign
     return Field(tuple(results), find_overtaking(choices, times))
 
 
-def run(choice: Choice) -> Runner:
+def simulate_runner(choice: Choice) -> Runner:
     """One runner.
 
     Args:

@@ -32,7 +32,7 @@ from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
 from ...scenario.outcome import build_topology, find_used_options
 from ...shell import codebox, filebox, player
-from ...shell.address import get_remembered, leave, remember
+from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import (
     NODES,
     SIZES,
@@ -83,7 +83,7 @@ def draw() -> None:
             draw_machine_box(text, PAGE, _take, _drop)
     with top:
         runners = _draw_top(runners)
-    leave(runners)
+    write_page_address(runners)
     with notes:
         complain(get_session().complaints)
     _draw_race(runners, get_session().start.get("t"))

@@ -17,7 +17,7 @@ from collsim.viz.sentences.words import format_decimal_bytes
 from ...scenario.mistakes import write_sentence
 from ...scenario.snippets import quote_word
 from ...shell import codebox
-from ...shell.address import get_remembered, leave, remember
+from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, forget, label_machine, number
 from ...shell.notes import (
@@ -49,7 +49,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     choice = _choose_training(choice)
     choice = _open(choice)
-    leave(choice)
+    write_page_address(choice)
     complain(get_session().complaints)
     latest_result = get_latest(searched.show_step, choice, expected=estimate_step, compiled=False)
     wanted = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)

@@ -71,7 +71,7 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
         choice: The step of training that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    now = step_scenarios.run(step_scenarios.strip_switches(choice))
+    now = step_scenarios.time_step(step_scenarios.strip_switches(choice))
     report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
     trouble: CollsimError | None = None

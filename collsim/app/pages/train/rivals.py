@@ -18,7 +18,7 @@ from collsim.viz.training.step_document import SendPattern, StepDocument, build_
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_topology, ignore_progress
-from .step_scenarios import run
+from .step_scenarios import time_step
 from .training_choice import TrainingChoice
 
 #: The runners, and what each is asked for.
@@ -89,7 +89,7 @@ def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ig
     runners, failed = [], []
     for number, (name, parallel) in enumerate(STRATEGIES.items(), 1):
         try:
-            runners.append(_build_runner(name, run(replace(choice, **parallel), "links")))
+            runners.append(_build_runner(name, time_step(replace(choice, **parallel), "links")))
         except CollsimError as error:
             failed.append((name, error))
         report_progress("run", number / len(STRATEGIES))

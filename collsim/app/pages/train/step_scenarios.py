@@ -96,7 +96,7 @@ class CollectiveOpened:
 
 
 @lru_cache(maxsize=16)
-def run(choice: TrainingChoice, collectives: CollectiveSource = "nccl") -> StepTrace:
+def time_step(choice: TrainingChoice, collectives: CollectiveSource = "nccl") -> StepTrace:
     """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
     build_strategy: Any = {
         "ddp": cs.ddp,
@@ -141,7 +141,7 @@ def estimate_step(choice: TrainingChoice) -> float:
     """
     tasks = 2 * len(cs.model(choice.model).layers) + 20
     if not needs_engine(choice):
-        tasks = len(run(strip_switches(choice)).step.tasks)
+        tasks = len(time_step(strip_switches(choice)).step.tasks)
     runs = len(CAPS) + 2 * len(CHANGES) if choice.strategy == "ddp" else 8
     beside = _SHARED if choice.timing == "shared" else 1
     # each switch changes the bytes or the links of all buckets, so that all of them run once more
@@ -193,7 +193,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
         report_progress: Called with "run" and the share done, 0 to 1.
     """
     without = strip_switches(choice)
-    plain = run(without)
+    plain = time_step(without)
     now = apply_switches(choice, plain)
     sentence = now.interval.sentence
     report_progress("run", 0.2)
@@ -232,7 +232,7 @@ def _count_bucket_bytes(choice: TrainingChoice) -> int:
 @lru_cache(maxsize=16)
 def _time_changes(without: TrainingChoice) -> tuple[ChangedStep, ...]:
     """Each switch by itself."""
-    return tuple(_time_change(run(without), name) for name in without.offered)
+    return tuple(_time_change(time_step(without), name) for name in without.offered)
 
 
 def _time_change(plain: StepTrace, name: str) -> ChangedStep:
@@ -296,7 +296,7 @@ def open_collective(
         task: Number of the collective among the step's tasks.
         report_progress: Called with "run" and the share done, 0 to 1.
     """
-    now = apply_switches(choice, run(strip_switches(choice)))
+    now = apply_switches(choice, time_step(strip_switches(choice)))
     report_progress("run", 0.1)
     collective_task, topology = now.step.tasks[task], now.topology
     plan = now.step.build_schedule(task, topology)

@@ -52,7 +52,7 @@ def build_file(
         CollsimError: for what a format cannot hold
     """
     now: cs.train.StepTrace = step_scenarios.apply_switches(
-        choice, step_scenarios.run(step_scenarios.strip_switches(choice))
+        choice, step_scenarios.time_step(step_scenarios.strip_switches(choice))
     )
     report_progress("run", 0.5)
     if suffix == "html":

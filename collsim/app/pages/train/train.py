@@ -15,7 +15,7 @@ from collsim.viz.hosts.bundle import read_bundle
 from ...scenario.address_parameters import write_size
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox
-from ...shell.address import get_menu, get_remembered, leave, remember
+from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.codebox import CodePart
 from ...shell.controls import draw_folded, forget
 from ...shell.notes import (
@@ -55,7 +55,7 @@ def draw() -> None:
     choice: TrainingChoice = draw_controls(get_remembered(PAGE))
     top = st.container()
     choice = replace(choice, show=draw_tabs(choice.show))
-    leave(choice)
+    write_page_address(choice)
     with top:
         complain(get_session().complaints)
     step_shown = None

@@ -23,7 +23,7 @@ from ...scenario.choice import Choice
 from ...scenario.companions import Several
 from ...scenario.outcome import build_topology, find_used_options
 from ...shell import charts, codebox, player
-from ...shell.address import get_remembered, leave, remember
+from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.charts import MEBI, Picture, build_bar_column, build_text_column, number_column
 from ...shell.controls import add_space, choose, draw_folded, forget, label_algorithm, label_machine
 from ...shell.look import color
@@ -94,7 +94,7 @@ def draw() -> None:
     st.html(format_title(t("whatif.title")))
     draw_cards(now.choice, get_remembered(PAGE), PAGE, load_cables(now.choice))
     edit = _draw_changes(now.choice, get_remembered(PAGE))
-    leave(edit)
+    write_page_address(edit)
     complain(now.complaints)
     event = run_edits.choose_engine(now.choice, edit).engine == "event"
     synthesized, switches = edit.synthesize, edit.switches

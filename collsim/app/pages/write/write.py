@@ -18,7 +18,7 @@ from collsim.units import format_bytes, format_time
 
 from ...scenario.choice import list_played_collectives
 from ...scenario.mistakes import write_sentence
-from ...shell.address import get_remembered, leave, remember
+from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import SIZES, choose_quantity, label_machine, number, pick
 from ...shell.notes import complain, describe_bound, draw_mistake
 from ...shell.page import register_page
@@ -45,7 +45,7 @@ def draw() -> None:
     draft = _draw_controls(draft)
     st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{escape_text(t("write.title"))}</h1>')
     complain(complaints)
-    leave(draft)
+    write_page_address(draft)
     with st.container(key="write_stage"):
         text, play = st.columns([5, 8], gap="medium")
     with text, st.container(key="write_text"):
