@@ -264,9 +264,9 @@ class Algorithm:
         option, topology = self.options.get("channels"), options.get("topology")
         if option is None or option.kind != "count" or "channels" in options or not hasattr(topology, "orders"):
             return options
-        usual = choose_channels(topology, n)  # type: ignore[arg-type]  # it has ring orders
-        if usual > 1:
-            return {**options, "channels": usual}
+        channels = choose_channels(topology, n)  # type: ignore[arg-type]  # it has ring orders
+        if channels > 1:
+            return {**options, "channels": channels}
         return options
 
     def _complete_options(self, n: int, options: Options) -> dict[str, Any]:

@@ -91,17 +91,17 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
         raise CollsimError(message, shape=array.shape, label=schedule.label, ranks=schedule.ranks)
     if array.dtype.kind not in "iufV" or array.dtype.names:  # V: the small floats of ml_dtypes
         raise CollsimError("buffers are {dtype}; replay adds whole numbers and floats", dtype=array.dtype)
-    whole, has_own_result = _lay_out_buffers(schedule, kind, array, layout)
+    contents, has_own_result = _lay_out_buffers(schedule, kind, array, layout)
     average = op == "avg" and kind.reduces
     integers = array.dtype.kind in "iu"
     if average and not integers:
-        work = (whole * array.dtype.type(1 / schedule.ranks)).astype(array.dtype)
+        work = (contents * array.dtype.type(1 / schedule.ranks)).astype(array.dtype)
     else:
-        work = whole
+        work = contents
     if has_own_result:
-        out = np.zeros_like(whole)
+        out = np.zeros_like(contents)
     else:
-        out = whole.copy()
+        out = contents.copy()
     if not kind.reduces:
         combine = np.add
     for elements, (ranks, values) in _collect_results(schedule, kind, work, combine, mover):
@@ -137,9 +137,9 @@ def _lay_out_buffers(schedule: Schedule, kind: Collective, array: Array, layout:
         raise CollsimError("{name} has no in-place form (nor has NCCL); use layout='out-of-place'", name=kind.name)
     has_own_result = layout == "out-of-place" or kind.has_separate_result
     if has_own_result and kind.before == "own":
-        whole = np.zeros((n, n, array.shape[1]), array.dtype)
-        whole[np.arange(n), np.arange(n)] = array
-        return whole.reshape(n, -1), True
+        layers = np.zeros((n, n, array.shape[1]), array.dtype)
+        layers[np.arange(n), np.arange(n)] = array
+        return layers.reshape(n, -1), True
     if has_own_result and kind.has_blocks and array.shape[1] % n:
         message = "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}"
         raise CollsimError(message, elements=array.shape[1], n=n, name=kind.name)

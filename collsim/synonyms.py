@@ -56,7 +56,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 
 #: What other libraries put around a name: `ncclFloat16`, `MPI_Allreduce`, `torch.distributed.all_gather_into_tensor`.
 _AFFIXES = re.compile(
-    r"^(torch\.distributed\.|torch\.|dist\.|np\.|numpy\.|mpi[._]|nccl)+|(_into_tensor|_tensor|_single|_object|_coalesced)+$"
+    r"^(torch\.distributed\.|torch\.|dist\.|np\.|numpy\.|mpi[._]|nccl)+"
+    r"|(_into_tensor|_tensor|_single|_object|_coalesced)+$"
 )
 
 #: One word of an algorithm or a collective in other spellings and languages, the longer ones first.

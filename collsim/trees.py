@@ -152,15 +152,15 @@ def build_node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parent
     Returns:
         The parents in either tree.
     """
-    each = n // nodes
-    start = np.arange(nodes, dtype=np.int64) * each
+    ranks_per_node = n // nodes
+    start = np.arange(nodes, dtype=np.int64) * ranks_per_node
     trees = []
     for parent, role in zip(build_double_binary_tree(nodes), _number_roles(nodes), strict=True):
         chain = np.arange(n, dtype=np.int64) - 1
         child = np.flatnonzero(parent >= 0)
         above = parent[child]
         smaller = role[child] < role[above]
-        second = np.where(smaller, pattern != "tree", pattern == "split") & (each > 1)
+        second = np.where(smaller, pattern != "tree", pattern == "split") & (ranks_per_node > 1)
         chain[start] = -1
         chain[start[child]] = start[above] + second
         trees.append(chain)
@@ -181,8 +181,8 @@ def order_chains(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
     for ring in np.asarray(rings, np.int64):
         node = ring // (len(ring) // nodes)
         entry = int(np.argmax(node != np.roll(node, 1)))
-        turned = np.roll(ring, -entry)
-        orders.append(turned[np.argsort(np.roll(node, -entry), kind="stable")])
+        rotated = np.roll(ring, -entry)
+        orders.append(rotated[np.argsort(np.roll(node, -entry), kind="stable")])
     return np.array(orders)
 
 

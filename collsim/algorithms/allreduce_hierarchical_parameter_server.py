@@ -56,8 +56,8 @@ def allreduce_hierarchical_parameter_server(n, servers=1, per_node=8, topology=N
     here, there = node * g + me, node * g + peer
     away = here != there
     rank, to = (a.ravel() for a in np.indices((n, servers)))
-    mine = rank % g * servers + to  # block of a rank, one chunk of it for each server
+    own_chunk = rank % g * servers + to  # block of a rank, one chunk of it for each server
     yield reduce(here[away], there[away], chunk=(peer * servers + server)[away])
-    yield reduce(rank, n + to, chunk=mine)
-    yield copy(n + to, rank, chunk=mine)
+    yield reduce(rank, n + to, chunk=own_chunk)
+    yield copy(n + to, rank, chunk=own_chunk)
     yield copy(here[away], there[away], chunk=(me * servers + server)[away])

@@ -44,8 +44,8 @@ def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
     nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     rank, piece = (a.ravel() for a in np.indices((n, 2 * g)))
-    mine = piece // 2 == rank % g  # head h has pieces 2h and 2h+1, one for each tree
-    head, head_piece, switch = rank[mine], piece[mine], n + rank // g
+    is_of_head = piece // 2 == rank % g  # head h has pieces 2h and 2h+1, one for each tree
+    head, head_piece, switch = rank[is_of_head], piece[is_of_head], n + rank // g
     first, second = build_double_binary_tree(nodes)
     members, slots = np.arange(n).reshape(nodes, g).T, np.arange(2 * g).reshape(g, 2, 1)
     trees = [

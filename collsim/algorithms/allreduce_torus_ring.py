@@ -66,7 +66,7 @@ def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
     else:
         parts = [(0, 1)]
     orders = [tuple(np.roll(np.arange(len(side)), -turn)) for turn, _ in parts]
-    ways = enumerate(zip(orders, parts, strict=True))
-    steps = list(together(*(_reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in ways)))
+    orders_and_parts = enumerate(zip(orders, parts, strict=True))
+    steps = list(together(*(_reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in orders_and_parts)))
     yield from steps
     yield from reverse(steps)

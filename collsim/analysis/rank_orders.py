@@ -74,9 +74,9 @@ def _compute_prices(topology: Topology) -> npt.NDArray[np.float64]:
     n, links = topology.ranks, topology.links
     src, dst = np.divmod(np.arange(n * n), n)
     routes = topology.routes(src, dst)
-    each = links.alpha[routes.link] + _MESSAGE / links.bandwidth[routes.link]
+    link_seconds = links.alpha[routes.link] + _MESSAGE / links.bandwidth[routes.link]
     total: npt.NDArray[np.float64] = np.bincount(
-        np.repeat(np.arange(n * n), routes.hops), weights=each, minlength=n * n
+        np.repeat(np.arange(n * n), routes.hops), weights=link_seconds, minlength=n * n
     ).astype(float)
     return total.reshape(n, n)
 

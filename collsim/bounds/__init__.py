@@ -230,10 +230,14 @@ def compute_required_bytes(
         ([16.0, 16.0, 16.0, 16.0], [48.0, 48.0, 48.0, 48.0], 192.0)
     """
     n = len(blocks)
-    whole, block, rest = np.full(n, float(nbytes)), blocks.astype(np.float64), (nbytes - blocks).astype(np.float64)
+    whole_buffer, block, rest = (
+        np.full(n, float(nbytes)),
+        blocks.astype(np.float64),
+        (nbytes - blocks).astype(np.float64),
+    )
     others = np.arange(n) != root
     if kind.reduces:
-        send, receive = (rest, block) if kind.after == "own" else (whole, whole)
+        send, receive = (rest, block) if kind.after == "own" else (whole_buffer, whole_buffer)
         total = (n - 1.0) * nbytes * (2 if kind.after == "all" else 1)
         if kind.after == "root":
             send, receive = send * others, receive * ~others
@@ -243,11 +247,11 @@ def compute_required_bytes(
         send = receive = np.full(n, (n - 1.0) * block.min())
         total = float(send.sum())
     elif kind.after == "neighbour":
-        send, receive, total = whole, whole, float(n * nbytes)
+        send, receive, total = whole_buffer, whole_buffer, float(n * nbytes)
     elif kind.before == "root":
         to_all = kind.after == "all"
-        send = (whole if to_all else rest) * ~others
-        receive = (whole if to_all else block) * others
+        send = (whole_buffer if to_all else rest) * ~others
+        receive = (whole_buffer if to_all else block) * others
         if to_all:
             total = (n - 1.0) * nbytes
         else:

@@ -78,15 +78,15 @@ class Cut:
         Args:
             topology: The one that the cut was found on.
         """
-        way = "out of"
+        direction = "out of"
         if self.into:
-            way = "into"
+            direction = "into"
         named = [topology.link_name(link) for link in self.links[:_MOST_NAMED]]
         more = ""
         if len(self.links) > len(named):
             more = f" and {len(self.links) - len(named)} more"
         rate = format_bandwidth(self.bandwidth)
-        needed = f"{format_bytes(round(self.nbytes))} must get {way} {_format_ranks(self.ranks)}"
+        needed = f"{format_bytes(round(self.nbytes))} must get {direction} {_format_ranks(self.ranks)}"
         return f"{needed} over {rate}: {', '.join(named)}{more}"
 
 
@@ -256,12 +256,12 @@ def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool)
         leaving: Whether what it sends counts, or what it receives.
     """
     links, others = topology.links, np.delete(np.arange(ranks), rank)
-    here = np.full(len(others), rank)
+    sources = np.full(len(others), rank)
     try:
         if leaving:
-            routes = topology.routes(here, others)
+            routes = topology.routes(sources, others)
         else:
-            routes = topology.routes(others, here)
+            routes = topology.routes(others, sources)
     except TopologyError:  # some cannot reach each other: then this says nothing
         return np.inf, ()
     used = np.flatnonzero(np.bincount(routes.link))

@@ -303,13 +303,13 @@ def compare_nodes(
         )
     evidence = {node: read_evidence(of_node) for node, of_node in texts.nodes.items()}
     readings = {
-        node: {(each.quantity, each.part): each for each in (*list_readings(read), *_read_tables(read))}
+        node: {(reading.quantity, reading.part): reading for reading in (*list_readings(read), *_read_tables(read))}
         for node, read in evidence.items()
     }
     slow_nodes, slow_pairs = _find_slow_pairs(pairs)
     odd = (*find_odd_readings(readings), *slow_nodes)
     causes = _find_node_causes(evidence)
-    different = {each.node for each in odd} | {cause.node for cause in causes}
+    different = {reading.node for reading in odd} | {cause.node for cause in causes}
     typical_node = next((node for node in evidence if node not in different), "")
     typical = None
     if typical_node:
@@ -378,19 +378,21 @@ def _find_slow_pairs(pairs: Sequence[_PairTest]) -> tuple[tuple[OddReading, ...]
     """
     if len(pairs) < FEWEST_NODES:
         return (), ()
-    usual = median(pair.busbw for pair in pairs)
+    median_busbw = median(pair.busbw for pair in pairs)
     left = list(pairs)
     odd: list[OddReading] = []
     while True:
         nodes = dict.fromkeys(node for pair in left for node in pair.nodes)
         rates = {node: [pair.busbw for pair in left if node in pair.nodes] for node in nodes}
-        slow = [node for node in nodes if len(rates[node]) > 1 and max(rates[node]) < _SLOW_PAIR * usual]
+        slow = [node for node in nodes if len(rates[node]) > 1 and max(rates[node]) < _SLOW_PAIR * median_busbw]
         if not slow:
             break
         worst = max(slow, key=lambda node: (len(rates[node]), -min(rates[node])))
-        odd.append(OddReading(worst, NodeReading("busbw", "", max(rates[worst]), None), usual, len(nodes)))
+        odd.append(OddReading(worst, NodeReading("busbw", "", max(rates[worst]), None), median_busbw, len(nodes)))
         left = [pair for pair in left if worst not in pair.nodes]
-    return tuple(odd), tuple(SlowPair(p.nodes, p.busbw, usual) for p in left if p.busbw < _SLOW_PAIR * usual)
+    return tuple(odd), tuple(
+        SlowPair(p.nodes, p.busbw, median_busbw) for p in left if p.busbw < _SLOW_PAIR * median_busbw
+    )
 
 
 def _find_node_causes(evidence: Mapping[str, Evidence]) -> tuple[NodeCause, ...]:
@@ -419,7 +421,7 @@ def _mask_fleet(fleet: FleetDiagnosis, mask: Mask) -> FleetDiagnosis:
         nodes=tuple(map(mask, fleet.nodes)),
         odd=tuple(map(hide, fleet.odd)),
         causes=tuple(
-            replace(each, node=mask(each.node), evidence=mask_facts(each.evidence, mask)) for each in fleet.causes
+            replace(cause, node=mask(cause.node), evidence=mask_facts(cause.evidence, mask)) for cause in fleet.causes
         ),
         slow_pairs=tuple(replace(pair, nodes=(mask(pair.nodes[0]), mask(pair.nodes[1]))) for pair in fleet.slow_pairs),
         typical_node=mask(fleet.typical_node),

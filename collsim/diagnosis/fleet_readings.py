@@ -173,11 +173,11 @@ def find_odd_readings(readings: Mapping[str, Mapping[tuple[Quantity, str], NodeR
             yield from _find_low(having)
         elif quantity == "variable" and len(having) < len(readings) / 2:
             yield from _find_extra(readings, having)
-        elif (usual := _find_usual(having)) is not None:
+        elif (common_value := _find_usual(having)) is not None:
             for node, reading in having.items():
-                if _is_worse(reading.value, usual):
-                    yield OddReading(node, reading, usual, len(having))
-            yield from _find_missing(readings, key, having, usual)
+                if _is_worse(reading.value, common_value):
+                    yield OddReading(node, reading, common_value, len(having))
+            yield from _find_missing(readings, key, having, common_value)
 
 
 def _find_low(having: Mapping[str, NodeReading]) -> Iterator[OddReading]:
@@ -185,12 +185,12 @@ def _find_low(having: Mapping[str, NodeReading]) -> Iterator[OddReading]:
     values = [float(reading.value) for reading in having.values()]
     if len(values) < 3:
         return
-    usual = median(values)
-    spread = _OF_NORMAL_NOISE * median(abs(value - usual) for value in values)
-    lowest = usual - max(_LEAST_DROP * usual, _DEVIATIONS * spread)
+    median_value = median(values)
+    spread = _OF_NORMAL_NOISE * median(abs(value - median_value) for value in values)
+    lowest = median_value - max(_LEAST_DROP * median_value, _DEVIATIONS * spread)
     for node, reading in having.items():
         if float(reading.value) < lowest:
-            yield OddReading(node, reading, usual, len(values))
+            yield OddReading(node, reading, median_value, len(values))
 
 
 def _find_usual(having: Mapping[str, NodeReading]) -> float | str | None:

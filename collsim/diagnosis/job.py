@@ -122,7 +122,7 @@ def list_tested_hosts(text: str) -> list[str]:
 def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology | None, str]:
     """The machine without faults: links that are down count as there, as what they cost is the question."""
     names = [str(name) for name in evidence.list_values("gpu.name")]
-    usual = _find_usual_machine(names)
+    machine_name = _find_usual_machine(names)
     nic, nics = _describe_cards(evidence)
     options: dict[str, Any] = {}
     if nodes > 1:
@@ -132,21 +132,21 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a reader takes for granted stands in the machine's notes
         for name, text in _list_topologies(evidence):
-            if usual and _has_lost_links(evidence):
+            if machine_name and _has_lost_links(evidence):
                 break
             if names:
                 options["gpu"] = names[0]
             return parse_topology_text(text, Path(name).name, **options), name
-        if not usual:
+        if not machine_name:
             return None, ""
-        if usual == _RACK:  # its trays are one NVLink domain
-            return build_machine(usual), names[0]
+        if machine_name == _RACK:  # its trays are one NVLink domain
+            return build_machine(machine_name), names[0]
         if nics and nodes > 1:
             options["nics"] = nics
-        whole = build_machine(usual, **options)
-        if ranks and ranks % nodes == 0 and ranks < whole.ranks:
-            return build_machine(usual, gpus=ranks // nodes, **options), names[0]
-        return whole, names[0]
+        topology = build_machine(machine_name, **options)
+        if ranks and ranks % nodes == 0 and ranks < topology.ranks:
+            return build_machine(machine_name, gpus=ranks // nodes, **options), names[0]
+        return topology, names[0]
 
 
 def _find_usual_machine(names: list[str]) -> str:

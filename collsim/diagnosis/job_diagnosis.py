@@ -521,7 +521,7 @@ def _anonymize(diagnosis: Diagnosis, mask: Mask) -> Diagnosis:
     return replace(
         diagnosis,
         causes=tuple(replace(cause, evidence=mask_facts(cause.evidence, mask)) for cause in diagnosis.causes),
-        questions=tuple(replace(each, facts=mask_facts(each.facts, mask)) for each in diagnosis.questions),
+        questions=tuple(replace(question, facts=mask_facts(question.facts, mask)) for question in diagnosis.questions),
         ruled_out=tuple((key, mask_facts([fact], mask)[0]) for key, fact in diagnosis.ruled_out),
         used=diagnosis.used and replace(diagnosis.used, evidence=mask_facts(diagnosis.used.evidence, mask)),
         pieces=tuple(replace(p, name=mask(p.name), first_line=mask(p.first_line)) for p in diagnosis.pieces),

@@ -251,15 +251,15 @@ def _move_chunks(
         stored[source, chunk, source].append((-1, piece, 0))
     steps = _Steps()
     for f in flows:
-        here = stored[f.source, f.chunk, f.a]
+        slot = stored[f.source, f.chunk, f.a]
         # What arrives in an epoch can leave in the next one at the earliest.
-        ready = [entry for entry in here if entry[0] < f.epoch]
+        ready = [entry for entry in slot if entry[0] < f.epoch]
         count = f.volume * pieces
         if count > len(ready):
             message = "node {a} holds {share} of this chunk by then"
             refuse(path, _describe_flow(f), message, a=f.a, share=Fraction(len(ready), pieces))
         for entry in ready[: int(count)]:
-            here.remove(entry)
+            slot.remove(entry)
             key = f.source, f.chunk, entry[1]
             at_goal, is_at_source = f.b == goal_of.get((f.source, f.chunk)), f.a == f.source
             if at_goal:

@@ -120,12 +120,15 @@ def _encode_job(request: RealRun, starter: str) -> dict[str, object]:
 
 
 def _build_command_lines(count: int, hosts: list[str], starter: str) -> tuple[str, ...]:
-    each = math.ceil(count / len(hosts))
+    ranks_per_host = math.ceil(count / len(hosts))
     if starter == "mpi":
-        where = ",".join(host if each == 1 else f"{host}:{each}" for host in hosts)  # of a bare name Open MPI takes one
+        # Open MPI starts one process on a host without a number.
+        where = ",".join(host if ranks_per_host == 1 else f"{host}:{ranks_per_host}" for host in hosts)
         return (f"mpiexec -n {count} --host {where} python3 {PROGRAM}",)
     where = f"--rdzv-backend=c10d --rdzv-endpoint={hosts[0]}:29400 --rdzv-id=collsim"
-    return tuple(f"torchrun --nnodes={len(hosts)} --nproc-per-node={each} {where} {PROGRAM}  # on {h}" for h in hosts)
+    return tuple(
+        f"torchrun --nnodes={len(hosts)} --nproc-per-node={ranks_per_host} {where} {PROGRAM}  # on {h}" for h in hosts
+    )
 
 
 def read_traces(schedule: Schedule, nbytes: Any, folder: Any, alpha: float = 0.0, bandwidth: Any = None) -> RealTrace:

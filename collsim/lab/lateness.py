@@ -89,8 +89,8 @@ def find_delayed_runs(trace: RealTrace) -> list[tuple[int, int, float]]:
     """
     times, late = trace.times, compute_lateness(trace)
     middle = float(np.median(times))
-    usual = float(np.median(np.abs(times - middle)))
-    far = np.flatnonzero((times - middle > _HELD_SHARE * middle) & (times - middle > _HELD_TIMES * usual))
+    typical_deviation = float(np.median(np.abs(times - middle)))
+    far = np.flatnonzero((times - middle > _HELD_SHARE * middle) & (times - middle > _HELD_TIMES * typical_deviation))
     typical = np.median(late, axis=0)
     return [(int(r), int(np.argmax(late[r] - typical)), float(times[r] - middle)) for r in far]
 

@@ -308,9 +308,9 @@ def _predict(request: RealRun, cost: MessageCost | None) -> Trace:
     return predict_run(request.schedule, request.nbytes, request.dtype.name, alpha, rate, **wrong)
 
 
-def require_time_limit(each: float, repeat: int, limit: float) -> None:
-    """Raises CollsimError where so many runs of `each` seconds, and one to warm up, would take longer than `limit`."""
-    seconds = each * (repeat + 1)
+def require_time_limit(seconds_per_run: float, repeat: int, limit: float) -> None:
+    """Raise CollsimError where `repeat` runs, and one to warm up, would take longer than `limit` seconds."""
+    seconds = seconds_per_run * (repeat + 1)
     if seconds > limit:
         raise CollsimError(
             "{runs} runs and one to warm up would take {seconds}, more than time_limit={limit:g} s; use fewer bytes or "
@@ -343,8 +343,10 @@ def draw_numbers(
     period = int(min(_PERIOD, max(1, request.sizes.max(initial=1))))
     random, values = np.random.default_rng(seed), np.zeros((*has_data.shape, period), request.dtype)
     shape = (int(has_data.sum()), period)
-    whole = request.dtype.kind in "iu"
-    drawn = random.integers(1, 3 if request.op == "prod" else _SMALL, shape) if whole else random.normal(size=shape)
+    is_integer = request.dtype.kind in "iu"
+    drawn = (
+        random.integers(1, 3 if request.op == "prod" else _SMALL, shape) if is_integer else random.normal(size=shape)
+    )
     values[has_data] = drawn.astype(request.dtype)
     end, full = values.copy(), has_data.copy()
     apply_schedule(schedule, end, full, _find_operator(request))

@@ -167,9 +167,9 @@ def join_texts(separator: str, texts: Iterable[Text | str]) -> Text:
         >>> join_texts("and", ["rank 0", "rank 1"])[0]
         'rank 0 and rank 1'
     """
-    whole = [repeat_text(text) if isinstance(text, str) else text for text in texts]
+    complete_texts = [repeat_text(text) if isinstance(text, str) else text for text in texts]
     between = build_text("words", separator)
-    return tuple(between[k].join(text[k] for text in whole) for k in range(len(LANGUAGES)))
+    return tuple(between[k].join(text[k] for text in complete_texts) for k in range(len(LANGUAGES)))
 
 
 def map_languages(text: Text) -> dict[Language, str]:

@@ -388,25 +388,25 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
         inside_call = replace(call, facts=replace(facts, ranks=facts.local_ranks, nodes=1, hosts=0))
         step = compute_step_time(inside_call, "allgather", "Simple") / (facts.local_ranks - 1)
         kinds = _KINDS_INSIDE.get(facts.wiring, ("nvlink", "xgmi"))
-        ways = (machine.route(0, peer) for peer in range(1, facts.local_ranks))
+        routes = (machine.route(0, peer) for peer in range(1, facts.local_ranks))
         # Pairs may have a bridge that the ring's others lack.
-        way = next((w for w in ways if any(hop.kind in kinds for hop in w)), [])
-        figures |= _build_link_figures(way, kinds, _compute_share(nominal, real, facts.wiring), step)
+        route = next((w for w in routes if any(hop.kind in kinds for hop in w)), [])
+        figures |= _build_link_figures(route, kinds, _compute_share(nominal, real, facts.wiring), step)
     if facts.nodes > 1:
         near, far = count_hops("allgather", "Ring", facts)
         inside = 0.0
         if near:
             inside = near * step
         step = (compute_step_time(call, "allgather", "Simple") - inside) / far
-        way = [
+        route = [
             hop._replace(alpha=figures[hop.kind].alpha) if hop.kind in figures else hop
             for hop in machine.route(0, per_node)
         ]
         figures |= _build_link_figures(
-            way, ("infiniband", "ethernet", "cable"), _compute_share(nominal, real, facts.net), step
+            route, ("infiniband", "ethernet", "cable"), _compute_share(nominal, real, facts.net), step
         )
         if real.get("pcie", 0.0) > real[facts.net] and "pcie" not in figures:  # slots hold up what goes to the cards
-            slot = next(hop for hop in way if hop.kind == "pcie")
+            slot = next(hop for hop in route if hop.kind == "pcie")
             figures["pcie"] = LinkFigures(_compute_share(nominal, real, "pcie"), slot.alpha)
     return figures
 
@@ -417,14 +417,14 @@ def _compute_share(nominal: Mapping[str, float], real: Mapping[str, float], sort
 
 
 def _build_link_figures(
-    way: Sequence[Hop], kinds: Sequence[str], carries: float, step: float
+    route: Sequence[Hop], kinds: Sequence[str], carries: float, step: float
 ) -> dict[str, LinkFigures]:
     """Figures of the first of these kinds that is on the way."""
-    kind = next((k for k in kinds if any(hop.kind == k for hop in way)), None)
+    kind = next((k for k in kinds if any(hop.kind == k for hop in route)), None)
     if kind is None:
         return {}
-    others = sum(hop.alpha for hop in way if hop.kind != kind)
-    return {kind: LinkFigures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
+    others = sum(hop.alpha for hop in route if hop.kind != kind)
+    return {kind: LinkFigures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in route))}
 
 
 def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, str | None]) -> Sample:
@@ -438,17 +438,17 @@ def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, 
     Returns:
         The call, and the seconds that it took.
     """
-    here = read_facts(machine, row.ranks)
-    graphs = build_graph_search(here)
-    comm, size = build_communicator(here, graph_search=graphs), int(row.nbytes)
+    facts = read_facts(machine, row.ranks)
+    graphs = build_graph_search(facts)
+    comm, size = build_communicator(facts, graph_search=graphs), int(row.nbytes)
     name, algorithm, protocol = parse_collective(row.collective), "Ring", "Simple"
     if name not in ("alltoall", "sendrecv"):
         settings = select_pinned_settings(environment)
         choice = choose_algorithm(name, comm, size, settings.get("NCCL_ALGO", ""), settings.get("NCCL_PROTO", ""))
         algorithm, protocol = choice.algorithm, choice.protocol
-    call = Call(name, algorithm, protocol, size, here, comm)
+    call = Call(name, algorithm, protocol, size, facts, comm)
     if isinstance(machine, Topology):
-        hops = (name, algorithm, machine, here, graphs, comm.running_channels)
+        hops = (name, algorithm, machine, facts, graphs, comm.running_channels)
         call = replace(call, fabric=compute_fabric_cost(*hops), loads=compute_link_loads(*hops))
     return Sample(call, float(row.time))
 
@@ -505,10 +505,10 @@ def fit_factors(
         return np.concatenate([weight * np.sign(ratio) * np.sqrt(rho), pulls * x])
 
     everything, still = range(len(samples)), np.zeros(len(names))
-    usual = compute_log_times(still, everything)
+    uncalibrated = compute_log_times(still, everything)
     # most knobs move few samples, and only those need another look for the slope
     moved = [
-        np.flatnonzero(np.any([compute_log_times(s * e, everything) != usual for s in (-0.5, 0.5)], axis=0))
+        np.flatnonzero(np.any([compute_log_times(s * e, everything) != uncalibrated for s in (-0.5, 0.5)], axis=0))
         for e in np.eye(len(names))
     ]
 

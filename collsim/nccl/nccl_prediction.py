@@ -151,7 +151,7 @@ class Prediction:
     def shares(self) -> Shares:
         """Shares of the time that wait, fill the pipeline, and move bytes, and what nobody stated."""
         parts = self.parts
-        unknown = {each.name: each.deviations for each in self.unknown_inputs}
+        unknown = {unknown_input.name: unknown_input.deviations for unknown_input in self.unknown_inputs}
         return compute_shares(parts.launch + parts.steps, parts.fill, parts.bytes, unknown)
 
     @cached_property
@@ -161,7 +161,7 @@ class Prediction:
         if self.call is None:
             return ()
         inputs = (*list_unknown_inputs(self.call), *list_choice_inputs(self.call, self.tuner), *self.file_inputs)
-        return tuple(sorted(inputs, key=lambda each: -each.variance))
+        return tuple(sorted(inputs, key=lambda entry: -entry.variance))
 
     def interval(self, level: float = LEVEL, known: Sequence[str] = ()) -> Interval:
         """Where the measured time lies with some probability, and from how many published systems that is known.
@@ -190,7 +190,7 @@ class Prediction:
         """What was assumed because nobody stated it and what it alone makes of the time, that which matters most
         first; and the measurement that would narrow the interval most."""
         inputs = self.unknown_inputs
-        sentences = [each.sentence for each in inputs]
+        sentences = [unknown_input.sentence for unknown_input in inputs]
         if not inputs or self.points:
             return tuple(sentences)
         first = inputs[0]

@@ -251,8 +251,8 @@ def compute_intra_bandwidth(facts: Facts) -> float:
 
 def get_socket_bandwidth(facts: Facts) -> float:
     """GB/s between the two sockets of a node, by NCCL's constants."""
-    usual = {"amd": "rome", "arm": "arm"}.get(facts.cpu) or choose_processor(facts.pcie)
-    return c.SOCKET[usual]
+    processor = {"amd": "rome", "arm": "arm"}.get(facts.cpu) or choose_processor(facts.pcie)
+    return c.SOCKET[processor]
 
 
 def find_path_type(facts: Facts) -> str:

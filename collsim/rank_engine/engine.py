@@ -816,6 +816,6 @@ def _copy_bytes(source: np.ndarray, target: np.ndarray) -> None:
         return
     data = np.frombuffer(np.ascontiguousarray(source).tobytes(), np.uint8)
     # Bytes beyond a shorter message keep what they were.
-    whole = np.frombuffer(bytearray(np.ascontiguousarray(target).tobytes()), np.uint8).copy()
-    whole[: data.size] = data
-    target[...] = np.frombuffer(whole.tobytes(), target.dtype).reshape(target.shape)
+    content = np.frombuffer(bytearray(np.ascontiguousarray(target).tobytes()), np.uint8).copy()
+    content[: data.size] = data
+    target[...] = np.frombuffer(content.tobytes(), target.dtype).reshape(target.shape)

@@ -100,8 +100,8 @@ def expect_collective(plan: StartPlan, collective: str) -> Callable[[int], objec
     """
     expectation = build_expectation(collective, plan.inputs)
     if plan.is_single:  # one process returns the arrays of all ranks
-        whole = [expectation(rank) for rank in range(plan.ranks)]
-        return lambda rank: whole
+        expectations = [expectation(rank) for rank in range(plan.ranks)]
+        return lambda rank: expectations
     return expectation
 
 

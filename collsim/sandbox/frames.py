@@ -53,13 +53,13 @@ def split(data: bytes) -> list[tuple[int, memoryview]]:
         Pairs of a kind and what follows, not copied; what is not whole at the end is left out.
     """
     frames: list[tuple[int, memoryview]] = []
-    whole, offset = memoryview(data), 0
+    view, offset = memoryview(data), 0
     while offset + _HEAD.size <= len(data) and len(frames) < MOST_FRAMES:
         kind, size = _HEAD.unpack_from(data, offset)
         offset += _HEAD.size
         if size < 0 or size > len(data) - offset:
             break
-        frames.append((kind, whole[offset : offset + size]))
+        frames.append((kind, view[offset : offset + size]))
         offset += size
     return frames
 

@@ -143,20 +143,20 @@ def _estimate_visits(
     shared = np.bincount(routes.link, minlength=links) > 1
     noticed = np.bincount(owner[shared[routes.link]], minlength=n) > 1  # others follow the one link that they share
 
-    def looked_at(over: npt.NDArray[np.bool_]) -> float:
+    def looked_at(selected: npt.NDArray[np.bool_]) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
-        owners, link = owner[over], routes.link[over].astype(np.int64)
+        owners, link = owner[selected], routes.link[selected].astype(np.int64)
         part = _find_parts(owners, link, n, links)
         looked = moving & noticed
         flows, many = np.bincount(part[looked], weight[looked], n), np.bincount(part[moving], minlength=n)
         crowded = shared[link]
         cables = np.bincount(np.unique(part[owners[crowded]] * links + link[crowded]) // links, minlength=n)
-        mine = np.flatnonzero(moving[:own_flows])
+        own_moving = np.flatnonzero(moving[:own_flows])
         if conditions.jitter:
-            moments = 2.0 * np.bincount(part[mine], minlength=n)
+            moments = 2.0 * np.bincount(part[own_moving], minlength=n)
         else:
-            moments = _count_different(part[mine], latency[mine], n) + _count_different(
-                part[mine], latency[mine] + share[mine], n
+            moments = _count_different(part[own_moving], latency[own_moving], n) + _count_different(
+                part[own_moving], latency[own_moving] + share[own_moving], n
             )
         return float((moments * ((flows + cables) / 2 + _FEW))[many > 1].sum())
 

@@ -232,8 +232,8 @@ class _Run:
         network = self.net.routes, self.net.route_link, links, np.zeros(self.units, kernel_records.UNIT)
         rules = self.sharing, self.gamma, self.conditions.overhead
         after = *network, *clocks, *self.edges
-        for part, turned, first, last, row in self._iterate_slices():
-            if not walk.walk_in_order(part, *turned, first, last, row, *rules, self.rows, self.extra_delay, *after):
+        for part, rotated, first, last, row in self._iterate_slices():
+            if not walk.walk_in_order(part, *rotated, first, last, row, *rules, self.rows, self.extra_delay, *after):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
@@ -323,8 +323,8 @@ class _Run:
         newest[4:] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
         free, count = np.empty(n, np.int32), 0
-        for part, turned, first, last, row in self._iterate_slices():
-            count = gates.build(part, *turned, first, last, row, self.rows, table, newest, newest_write, free, count)
+        for part, rotated, first, last, row in self._iterate_slices():
+            count = gates.build(part, *rotated, first, last, row, self.rows, table, newest, newest_write, free, count)
         if explicit:
             self.rows["waits"] += kernel_records.ONE_GATE * np.diff(self.edges.start).astype(np.int32)
         # Groups of a queue run one after another, so no more transfers are under way at once than the largest group of

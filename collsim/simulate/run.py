@@ -364,8 +364,8 @@ def _run_lockstep(work: _Work, dtype: DataType, progress: Progress | bool | None
 
 
 def _build_jobs(work: _Work) -> list[Job]:
-    each = zip(work.schedules, work.slot_bytes, work.placement, work.begin, strict=True)
-    return [build_schedule_job(s, sizes, placement, begin) for s, sizes, placement, begin in each]
+    job_parts = zip(work.schedules, work.slot_bytes, work.placement, work.begin, strict=True)
+    return [build_schedule_job(s, sizes, placement, begin) for s, sizes, placement, begin in job_parts]
 
 
 def _run_event(
@@ -472,9 +472,11 @@ def _run_each_alone(work: _Work, dtype: DataType, options: Mapping[str, object],
     return [_run_again(work, dtype, options, bar, work.topology, only=i)[0] for i in range(len(work.schedules))]
 
 
-def _run_trace_again(rerun: Rerun, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
+def _run_trace_again(
+    rerun: Rerun, original: Topology, number: int, topology: Topology, no_bytes: bool = False
+) -> Trace:
     """Trace `number` of the same run with the links of another topology, or without bytes."""
-    return rerun(replace(whole, name=topology.name, links=topology.links), no_bytes)[number]
+    return rerun(replace(original, name=topology.name, links=topology.links), no_bytes)[number]
 
 
 def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:

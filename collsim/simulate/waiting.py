@@ -60,7 +60,10 @@ def _listen(bar: ProgressBar, until: ExitStack) -> None:
 def defer_interrupt() -> Iterator[None]:
     """Ctrl-C waits until the end: numba interrupted while it is imported fails in every later run of the process, and
     an interrupt that comes while it loads or compiles, or while processes fork, may be lost."""
-    if threading.current_thread() is not threading.main_thread() or (usual := signal.getsignal(signal.SIGINT)) is None:
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or (previous_handler := signal.getsignal(signal.SIGINT)) is None
+    ):
         yield
         return
     pressed = []
@@ -68,6 +71,6 @@ def defer_interrupt() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, previous_handler)
     if pressed:
         signal.raise_signal(signal.SIGINT)

@@ -328,12 +328,12 @@ def _compare_times(time: float, other: float, rival: Words) -> Sentence:
 
 def _explain_gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
     """Where the time goes that one of those that are beaten takes longer; the largest part first."""
-    other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
+    other, synthesized_parts, other_parts = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     saved = other.time - race.trace.time
     reasons = [
-        (theirs.cut - mine.cut, _explain_cut),
-        (theirs.chunks - mine.chunks, _explain_chunks),
-        (theirs.latency - mine.latency, _explain_latency),
+        (other_parts.cut - synthesized_parts.cut, _explain_cut),
+        (other_parts.chunks - synthesized_parts.chunks, _explain_chunks),
+        (other_parts.latency - synthesized_parts.latency, _explain_latency),
     ]
     gains = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
     if not gains:
@@ -349,13 +349,13 @@ def _explain_gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
 
 def _explain_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     """What the busiest links need for their bytes, and how much of the narrowest cut is in use."""
-    other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
+    other, synthesized_parts, other_parts = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     values = {
         "part": format_time(seconds),
         "rival": _name_rival(name, other),
-        "link": other.topology.link_name(theirs.busiest),
-        "floor": format_time(theirs.floor),
-        "own": format_time(mine.floor),
+        "link": other.topology.link_name(other_parts.busiest),
+        "floor": format_time(other_parts.floor),
+        "own": format_time(synthesized_parts.floor),
     }
     cut = race.trace.bound.cut
     used, used_by_mine = (_count_used_links(trace, cut) for trace in (other, race.trace))
@@ -374,21 +374,21 @@ def _explain_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
 
 
 def _explain_chunks(race: SynthesisRace, name: str, seconds: float) -> Sentence:
-    other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
-    if mine.chunks < _NEVER * race.trace.duration:
+    other, synthesized_parts, other_parts = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
+    if synthesized_parts.chunks < _NEVER * race.trace.duration:
         return Sentence(
             "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, and that "
             "of the synthesized schedule for none",
             part=format_time(seconds),
             rival=_name_rival(name, other),
-            wait=format_time(theirs.chunks),
+            wait=format_time(other_parts.chunks),
         )
     return Sentence(
         "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}",
         part=format_time(seconds),
         rival=_name_rival(name, other),
-        wait=format_time(theirs.chunks),
-        own=format_time(mine.chunks),
+        wait=format_time(other_parts.chunks),
+        own=format_time(synthesized_parts.chunks),
     )
 
 

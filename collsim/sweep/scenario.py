@@ -365,8 +365,8 @@ def _parse_order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
 
 
 def _is_permutation(entry: Any, ranks: int) -> bool:
-    whole = isinstance(entry, (list, tuple, np.ndarray)) and all(isinstance(r, Integral) for r in entry)
-    return whole and sorted(entry) == list(range(ranks))
+    is_integer_list = isinstance(entry, (list, tuple, np.ndarray)) and all(isinstance(r, Integral) for r in entry)
+    return is_integer_list and sorted(entry) == list(range(ranks))
 
 
 def list_pairs(value: Any) -> list[Any]:

@@ -112,13 +112,13 @@ def best_parallel(
             estimates = stored.estimate(listed, tell)
         rows = [build_row(request, split, figures) for split, figures in zip(listed, estimates, strict=True)]
         rows = rank_rows(rows, request, limit, count, stored.time)
-        whole = build_frame(rows, None)
-        store.finish(whole.drop(columns="split"))
+        table = build_frame(rows, None)
+        store.finish(table.drop(columns="split"))
     finally:
         store.close()
     if every or not count:
-        return whole
-    return whole[:count]
+        return table
+    return table[:count]
 
 
 class _StoredFigures:

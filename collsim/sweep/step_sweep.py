@@ -107,8 +107,8 @@ def refuse_collective_options(options: Mapping[str, object]) -> None:
     Args:
         options: Arguments of `sweep`.
     """
-    for name, usual in _OF_COLLECTIVES.items():
-        if not (isinstance(options[name], type(usual)) and options[name] == usual):
+    for name, default in _OF_COLLECTIVES.items():
+        if not (isinstance(options[name], type(default)) and options[name] == default):
             raise CollsimError(
                 "{name}={value!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
                 "what training_step takes",

@@ -274,9 +274,9 @@ def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[fl
     """
     need = build_demand(pairs.ranks, root)
     unit = max(1.0, float(rate.sum()) * (pairs.ranks + 1) / 2**61)
-    whole = np.floor(rate / unit).astype(np.int64)
-    graph, feed = build_fed_graph(pairs, whole)
-    into = np.bincount(pairs.dst, weights=whole, minlength=pairs.ranks).astype(np.int64)
+    capacities = np.floor(rate / unit).astype(np.int64)
+    graph, feed = build_fed_graph(pairs, capacities)
+    into = np.bincount(pairs.dst, weights=capacities, minlength=pairs.ranks).astype(np.int64)
     lacking = need.sum() - need
     rank = int(np.argmin(np.where(lacking > 0, into / np.maximum(lacking, 1), np.inf)))
     side = np.arange(pairs.ranks) != rank
@@ -289,21 +289,21 @@ def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[fl
             if cut_side is None:
                 break
             side = cut_side[:-1]
-            inside, out = int(need[side].sum()), int(whole[side[pairs.src] & ~side[pairs.dst]].sum())
+            inside, out = int(need[side].sum()), int(capacities[side[pairs.src] & ~side[pairs.dst]].sum())
     return out * unit / inside, side
 
 
-def build_fed_graph(pairs: Pairs, whole: Longs) -> tuple[Arcs, Longs]:
+def build_fed_graph(pairs: Pairs, capacities: Longs) -> tuple[Arcs, Longs]:
     """The graph of ranks with whole rates and a source, node `ranks`, that feeds each rank; and the feeding arcs.
 
     Args:
         pairs: Edges of the graph.
-        whole: (pairs,) capacities.
+        capacities: (pairs,) capacities.
 
     Returns:
         The graph, its feeding arcs empty, and (ranks,) their numbers.
     """
     n = pairs.ranks
     src, dst = np.concatenate([pairs.src, np.full(n, n)]), np.concatenate([pairs.dst, np.arange(n)])
-    graph = build_arcs(n + 1, src, dst, np.concatenate([whole, np.zeros(n, np.int64)]))
+    graph = build_arcs(n + 1, src, dst, np.concatenate([capacities, np.zeros(n, np.int64)]))
     return graph, graph.arc[len(pairs) :]

@@ -108,14 +108,14 @@ def _plan_forest(
     rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)
-    whole = find_whole_trees(directed, rate, value, root, most_trees, enough)
+    whole_trees = find_whole_trees(directed, rate, value, root, most_trees, enough)
     need = np.zeros(pairs.ranks, np.int64)
-    need[slice(None) if root is None else root] = whole.trees
+    need[slice(None) if root is None else root] = whole_trees.trees
     count = (lambda done, total: report(done, total, phase)) if report is not None else None
-    trees = pack(pairs.ranks, directed.src, directed.dst, whole.capacity, need, count)
+    trees = pack(pairs.ranks, directed.src, directed.dst, whole_trees.capacity, need, count)
     return (
-        build_forest(trees, whole.trees, whole.rate, directed, root is not None, reverse),
-        whole.trees * whole.rate,
+        build_forest(trees, whole_trees.trees, whole_trees.rate, directed, root is not None, reverse),
+        whole_trees.trees * whole_trees.rate,
         find_highest_rate(pairs, root, reverse),
     )
 

@@ -269,11 +269,11 @@ class _Model:
         # Each step lasts a round at least, so none can last longer than what the others leave.
         rounds = [self.model.new_int_var(1, self.rounds - self.steps + 1, "") for _ in range(self.steps)]
         self.model.add(sum(rounds) == self.rounds)
-        over: dict[tuple[int, int], list[Any]] = {}
+        crossing: dict[tuple[int, int], list[Any]] = {}
         for (_, e, s), variable in self.x.items():
             for link in self.pairs.routes[e].tolist():
-                over.setdefault((link, s), []).append(variable)
-        for (link, s), carried in over.items():
+                crossing.setdefault((link, s), []).append(variable)
+        for (link, s), carried in crossing.items():
             self.model.add(sum(carried) <= int(per_round[link]) * rounds[s])
 
     def solve_within(self, seconds: float, report: Callable[[float], None] | None) -> tuple[bool, Longs | None]:

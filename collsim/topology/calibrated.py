@@ -119,9 +119,9 @@ def _apply_measured(links: Links, measured: Measured) -> Links:
     """Links that carry what was measured; what had been given a share of its cable keeps the share."""
     cables = tuple(_calibrate_cable(cable, measured) for cable in links.cables)
     share = links.bandwidth / np.array([c.bandwidth for c in links.cables])[links.cable]
-    turned = np.array([c.kind in measured.links for c in links.cables], bool)[links.cable]
-    rate = np.where(turned, share * np.array([c.bandwidth for c in cables])[links.cable], links.bandwidth)
-    delay = np.where(turned, np.array([c.alpha for c in cables])[links.cable], links.alpha)
+    is_measured = np.array([c.kind in measured.links for c in links.cables], bool)[links.cable]
+    rate = np.where(is_measured, share * np.array([c.bandwidth for c in cables])[links.cable], links.bandwidth)
+    delay = np.where(is_measured, np.array([c.alpha for c in cables])[links.cable], links.alpha)
     return Links(links.src, links.dst, delay, rate, links.cable, cables)
 
 

@@ -305,24 +305,24 @@ class ClusterRouter:
         cards = len(self.cards)
         out, into = (np.array([leg[i] for leg in legs], np.int32)[which[away]] for i in (1, 2))
         src, dst = node[away] * cards + out, goal[away] * cards + into
-        ways = self.fabric.find_links(src, dst)
+        fabric_links = self.fabric.find_links(src, dst)
         if self._fabric_repair is not None:
-            ways = self._repair_routes(ways, src, dst, np.arange(len(which))[away])
+            fabric_links = self._repair_routes(fabric_links, src, dst, np.arange(len(which))[away])
         hops = []
-        for way in ways.T:
+        for hop_links in fabric_links.T:
             hop = np.full(len(which), -1, np.int32)
-            hop[away] = np.where(way >= 0, way + self.nodes * self._local_links, -1)
+            hop[away] = np.where(hop_links >= 0, hop_links + self.nodes * self._local_links, -1)
             hops.append(hop)
         return hops
 
-    def _repair_routes(self, ways: Longs, src: Longs, dst: Longs, pair: Longs) -> Longs:
+    def _repair_routes(self, fabric_links: Longs, src: Longs, dst: Longs, pair: Longs) -> Longs:
         """The same ways, but shortest ones over what is left for those that would cross a lost link."""
         assert self.fabric is not None
         assert self._fabric_repair is not None
         gone, ways_left = self._fabric_repair
-        broken = np.flatnonzero((gone[np.maximum(ways, 0)] & (ways >= 0)).any(axis=1))
+        broken = np.flatnonzero((gone[np.maximum(fabric_links, 0)] & (fabric_links >= 0)).any(axis=1))
         if not len(broken):
-            return ways
+            return fabric_links
         a, b = self.fabric.ends()
         link = {(x, y): 2 * i for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
         link |= {(y, x): 2 * i + 1 for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
@@ -337,9 +337,9 @@ class ClusterRouter:
                     )
                 new[i].append(link[device, then])
                 device = then
-        width = max(ways.shape[1], *(len(w) for w in new.values()))
-        table = np.full((len(ways), width), -1, np.int64)
-        table[:, : ways.shape[1]] = ways
+        width = max(fabric_links.shape[1], *(len(w) for w in new.values()))
+        table = np.full((len(fabric_links), width), -1, np.int64)
+        table[:, : fabric_links.shape[1]] = fabric_links
         for i, route in new.items():
             table[i] = [*route, *[-1] * (width - len(route))]
         return table
@@ -628,11 +628,11 @@ def _find_distinct(code: npt.NDArray[np.generic], most: int) -> tuple[Longs, Lon
     return first, position[code]
 
 
-def _look_up_local(ways: list[Local], which: Longs, offset: Ints) -> list[Ints]:
+def _look_up_local(local_routes: list[Local], which: Longs, offset: Ints) -> list[Ints]:
     """Local ways looked up per pair and moved to their node, hop by hop; -1 where shorter."""
     hops = []
-    for i in range(max((len(way) for way in ways), default=0)):
-        link = np.array([way[i] if i < len(way) else -1 for way in ways], np.int32)
+    for i in range(max((len(local_route) for local_route in local_routes), default=0)):
+        link = np.array([local_route[i] if i < len(local_route) else -1 for local_route in local_routes], np.int32)
         links = link[which]
         links += offset if link.min() >= 0 else np.where(links >= 0, offset, 0)
         hops.append(links)

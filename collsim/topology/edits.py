@@ -125,12 +125,12 @@ def remove_device(topology: Topology, device: str | int) -> Topology:
     """
     gone = topology.device(device)
     name = topology.devices.name[gone]
-    here = np.flatnonzero(topology.endpoint_device == gone)
-    if len(here):
-        if here[0] < topology.ranks:
-            what = Sentence("rank {rank}", rank=here[0])
+    endpoints = np.flatnonzero(topology.endpoint_device == gone)
+    if len(endpoints):
+        if endpoints[0] < topology.ranks:
+            what = Sentence("rank {rank}", rank=endpoints[0])
         else:
-            what = Sentence("helper {helper}", helper=here[0] - topology.ranks)
+            what = Sentence("helper {helper}", helper=endpoints[0] - topology.ranks)
         message = "{name}: {what} sits on {device}, so it cannot be taken away; simulate fewer ranks instead"
         raise TopologyError(message, name=topology.name, what=what, device=name)
     lost = (topology.links.src == gone) | (topology.links.dst == gone)

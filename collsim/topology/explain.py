@@ -20,7 +20,7 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     if a == b:
         return f"{names[0].capitalize()} to itself: a copy in its own memory; no link is crossed."
     hops = topology.route(a, b)
-    way = " → ".join([hops[0].src, *(hop.dst for hop in hops)])
+    path = " → ".join([hops[0].src, *(hop.dst for hop in hops)])
     description = ""
     if topology.router is not None:
         ends = int(topology.endpoint_device[a]), int(topology.endpoint_device[b])
@@ -31,7 +31,7 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     if len(hops) != 1:
         links = f"{len(hops)} links"
     return (
-        f"{names[0].capitalize()} to {names[1]}: {description}{way}. {links}: "
+        f"{names[0].capitalize()} to {names[1]}: {description}{path}. {links}: "
         f"{_list_crossed(hops)}. "
         f"{_describe_limit(hops)}"
     )

@@ -126,10 +126,10 @@ class ThreeLayers:
         # Cables of the lower layer come first, so those to the cores begin here.
         first = self.pods * self.edges * self.ups
         climb, fall = 2 * (source * self.ups + up), 2 * (target * self.ups + up) + 1
-        over = 2 * (first + (pod * self.ups + up) * self.tops + top)
+        upper_links = 2 * (first + (pod * self.ups + up) * self.tops + top)
         down = 2 * (first + (goal * self.ups + up) * self.tops + top) + 1
         far = pod != goal
-        return np.stack([climb, np.where(far, over, -1), np.where(far, down, -1), fall]).T
+        return np.stack([climb, np.where(far, upper_links, -1), np.where(far, down, -1), fall]).T
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,8 +51,8 @@ class TorusNextHop:
                 clockwise = 2 * ((there - here) % size) <= size
             else:
                 clockwise = there > here
-            way = np.where(clockwise, 1, -1)
-            step = current + ((here + way) % size - here) * stride
+            direction = np.where(clockwise, 1, -1)
+            step = current + ((here + direction) % size - here) * stride
             best = np.where(here != there, np.minimum(best, step), best)
             stride *= size
         return best

@@ -395,9 +395,9 @@ def merge_columns(columns: Sequence[Column], pairs: int) -> Routes:
     link = np.empty(start[-1], np.int32)
     position = start[:-1].copy()
     for pair, crossed in columns:
-        here = slice(None) if pair is None else pair
-        link[position[here]] = crossed
-        position[here] += 1
+        selection = slice(None) if pair is None else pair
+        link[position[selection]] = crossed
+        position[selection] += 1
     return Routes(start, link)
 
 
@@ -706,13 +706,13 @@ class Topology:
         if isinstance(name, int | np.integer):
             return int(name)
         device = self.device(name)
-        here = np.flatnonzero(self.endpoint_device == device)
-        if not len(here):
+        endpoints = np.flatnonzero(self.endpoint_device == device)
+        if not len(endpoints):
             message = "{name}: no rank sits on {position!r}; ranks sit on {device!r}, ..."
             raise TopologyError(
                 message, name=self.name, position=name, device=self.devices.name[self.endpoint_device[0]]
             )
-        return int(here[0])
+        return int(endpoints[0])
 
     def crossings(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> int:
         """How many of these pairs of endpoints are in different nodes, so that their data cross the fabric.

@@ -162,10 +162,10 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     among = 0
     if topology.shape == "fully_connected":
         among = more * (more - 1) // 2
-    whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
+    extent = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
     require_extent(
         Sentence("{name} with {more:,} more hosts", name=topology.name, more=more),
-        whole,
+        extent,
         "use fewer helpers",
         TopologyError,
     )
@@ -177,9 +177,9 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     )
     earlier = [np.append(joins, me[:i]) if among else joins for i in range(more)]
     other = np.concatenate(earlier)
-    mine = np.repeat(me, [len(each) for each in earlier])
-    src = np.stack([mine, other], axis=1).ravel().astype(np.int32)
-    dst = np.stack([other, mine], axis=1).ravel().astype(np.int32)
+    own_host = np.repeat(me, [len(group) for group in earlier])
+    src = np.stack([own_host, other], axis=1).ravel().astype(np.int32)
+    dst = np.stack([other, own_host], axis=1).ravel().astype(np.int32)
     cable = links.cables[0]
     joined = Links(
         np.concatenate([links.src, src]),

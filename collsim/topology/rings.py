@@ -69,6 +69,6 @@ def _find_one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] 
             if free.get((path[-1], 0), 0) > 0:
                 return path
             continue
-        ways = [(free[path[-1], b], -b) for b in range(n) if b not in path and free.get((path[-1], b), 0) > 0]
-        stack += [(*path, -b) for _, b in sorted(ways)]
+        next_gpus = [(free[path[-1], b], -b) for b in range(n) if b not in path and free.get((path[-1], b), 0) > 0]
+        stack += [(*path, -b) for _, b in sorted(next_gpus)]
     return None

@@ -124,9 +124,9 @@ class _LinkByteCounter:
     def _count_member_bytes(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
         src, dst, nbytes = count_pair_bytes(self.network.build_schedule(group, task), task.nbytes)
         ranks, many = np.array(group), len(group)
-        here = (src < many) & (dst < many)
-        kinds = self._list_narrowest_kinds(ranks[src[here]], ranks[dst[here]])
-        listed = list(zip(src[here].tolist(), kinds, nbytes[here].tolist(), strict=True))
+        is_within = (src < many) & (dst < many)
+        kinds = self._list_narrowest_kinds(ranks[src[is_within]], ranks[dst[is_within]])
+        listed = list(zip(src[is_within].tolist(), kinds, nbytes[is_within].tolist(), strict=True))
         away = (src < many) & (dst >= many)  # to a switch that adds up, or to a server
         listed += [
             (int(member), self._find_exit_kind(group[member], task), float(size))

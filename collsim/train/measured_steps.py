@@ -322,8 +322,8 @@ def _build_machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple
         box = box.scaled(kind=kind, by=nic * 1e9 / nominal_rate)
     if gpus % many:
         raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
-    each = gpus // many
-    return box, tuple(node * per + i for node in range(many) for i in range(each))
+    gpus_per_node = gpus // many
+    return box, tuple(node * per + i for node in range(many) for i in range(gpus_per_node))
 
 
 @cache
@@ -414,8 +414,8 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
         if data == _MEGATRON_FP16 and not parts:
             parts.append(tensor(1))  # a product's gradients are in their buckets: nothing is copied or cast
         parts.append(data)
-    whole = reduce(mul, parts)
-    return whole, _parse_recompute(mode, box)
+    product = reduce(mul, parts)
+    return product, _parse_recompute(mode, box)
 
 
 #: FSDP by name, or PyTorch's word for it with tensor parallelism (torch DeviceMesh's tutorial: "2D").

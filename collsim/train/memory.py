@@ -141,9 +141,9 @@ class Memory:
             frame.insert(0, "gpus", len(ranks))
             frame.insert(0, "lane", lane)
             parts.append(frame)
-        whole = pd.concat(parts, ignore_index=True).fillna(0.0)
-        whole["total"] = whole.drop(columns=["lane", "gpus", "time"]).sum(axis=1)
-        return whole
+        frame_of_all = pd.concat(parts, ignore_index=True).fillna(0.0)
+        frame_of_all["total"] = frame_of_all.drop(columns=["lane", "gpus", "time"]).sum(axis=1)
+        return frame_of_all
 
     def __repr__(self) -> str:
         return f"<Memory {', '.join(f'{k} {v / 1e9:.3g} GB' for k, v in self.peak().items() if v)}>"

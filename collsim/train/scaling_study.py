@@ -103,10 +103,10 @@ def _parse_nodes(nodes: Sequence[int]) -> list[int]:
 
 def _add_efficiency(rows: list[dict[str, Any]], alone: float) -> None:
     """Samples per second and GPU against the first row's, and against `alone`, those of one GPU by itself."""
-    each = rows[0]["samples_per_second"] / rows[0]["gpus"]
+    samples_per_gpu = rows[0]["samples_per_second"] / rows[0]["gpus"]
     for row in rows:
         per_gpu = row["samples_per_second"] / row["gpus"]
-        row["efficiency_node"], row["efficiency_gpu"] = per_gpu / each, per_gpu / alone
+        row["efficiency_node"], row["efficiency_gpu"] = per_gpu / samples_per_gpu, per_gpu / alone
 
 
 def _build_machine(machine: str | MachineFactory, nodes: int) -> Topology:

@@ -224,15 +224,15 @@ def _iterate_variants(
     for e in experts:
         if dp * c % e:
             continue
-        each = request.batch // dp
-        for micro in [k for k in range(1, _MOST_SAMPLES + 1) if each % k == 0]:
-            many = each // micro
+        samples_per_replica = request.batch // dp
+        for micro in [k for k in range(1, _MOST_SAMPLES + 1) if samples_per_replica % k == 0]:
+            many = samples_per_replica // micro
             for v in [1] + [k for k in _list_divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
-                for way in data:
+                for data_strategy in data:
                     parts: list[Any] = (
                         [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
                     )
-                    parts += [pipeline(p, interleave=v)] * (p > 1) + [way] * (way is not None)
+                    parts += [pipeline(p, interleave=v)] * (p > 1) + [data_strategy] * (data_strategy is not None)
                     split: Split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
                     for recompute in _RECOMPUTE:
                         yield split, micro, recompute
@@ -264,11 +264,11 @@ def build_row(request: StepRequest, candidate: Candidate, estimate: dict[str, fl
     """
     split, micro, recompute = candidate
     names = {"parallel": split.label, **split.sizes, "dp": split.count_replicas(len(request.ranks))}
-    way = ""
+    data_label = ""
     if split.data_strategy is not None:
-        way = split.data_strategy.label
+        data_label = split.data_strategy.label
     rest = {
-        "data_parallel": way,
+        "data_parallel": data_label,
         "micro_batch": micro,
         "recompute": recompute,
         "time": estimate["time"],

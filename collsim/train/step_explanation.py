@@ -184,20 +184,20 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Text:
 
 
 def _describe_exposed(trace: StepTrace) -> Text:
-    whole = format_time(trace.time)
+    total = format_time(trace.time)
     if not trace.communication:
-        return build_text("train", "step_explanation.nothing_sent", whole=whole)
+        return build_text("train", "step_explanation.nothing_sent", whole=total)
     if trace.exposed <= 1e-9 * trace.time:
-        return build_text("train", "step_explanation.no_gpu_waits_network", whole=whole)
+        return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
     costs, share = format_time(trace.exposed), _format_percent(trace.exposed / trace.time)
     waiting = trace.exposed - trace.interference_time
     is_slowed = trace.interference_time > 5e-4 * trace.time
     if waiting <= 1e-9 * trace.time and not is_slowed:
-        return build_text("train", "step_explanation.no_gpu_waits_network", whole=whole)
+        return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
     if not is_slowed:
         waits = describe_waits(trace)
         return build_text(
-            "train", "step_explanation.gpu_waits_network", whole=whole, costs=costs, share=share, waits=waits
+            "train", "step_explanation.gpu_waits_network", whole=total, costs=costs, share=share, waits=waits
         )
     slowed = format_time(trace.interference_time)
     slower = build_text(
@@ -208,12 +208,12 @@ def _describe_exposed(trace: StepTrace) -> Text:
     )
     if waiting <= 1e-9 * trace.time:
         return build_text(
-            "train", "step_explanation.network_costs_no_gpu", whole=whole, costs=costs, share=share, slower=slower
+            "train", "step_explanation.network_costs_no_gpu", whole=total, costs=costs, share=share, slower=slower
         )
     return build_text(
         "train",
         "step_explanation.network_costs_gpus_wait",
-        whole=whole,
+        whole=total,
         costs=costs,
         share=share,
         waiting=format_time(waiting),
@@ -250,12 +250,12 @@ def describe_waits(trace: StepTrace) -> Text:
 
 def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> Text:
     """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
-    ways = dict.fromkeys(w.strategy for w in waits)
-    way = max(ways, key=lambda name: math.fsum(w.seconds for w in waits if w.strategy == name))
-    seconds = math.fsum(w.seconds for w in waits if w.strategy == way)
-    most = next(w for w in waits if w.strategy == way)
+    strategies = dict.fromkeys(w.strategy for w in waits)
+    strategy = max(strategies, key=lambda name: math.fsum(w.seconds for w in waits if w.strategy == name))
+    seconds = math.fsum(w.seconds for w in waits if w.strategy == strategy)
+    most = next(w for w in waits if w.strategy == strategy)
     task = trace.step.tasks[most.tasks[-1]]
-    size, each = format_bytes(task.nbytes), format_time(most.seconds_each)
+    size, seconds_each = format_bytes(task.nbytes), format_time(most.seconds_each)
     part = build_text("train", "step_explanation.of_that_for", seconds=format_time(seconds))
     if seconds > (1 - 5e-4) * (trace.exposed - trace.interference_time):
         part = build_text("train", "step_explanation.all_of_that_for")
@@ -265,10 +265,10 @@ def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> T
         "train",
         "step_explanation.above_all_each",
         part=part,
-        strategy=build_text("train", f"step_explanation.strategy.{way}"),
+        strategy=build_text("train", f"step_explanation.strategy.{strategy}"),
         task_kind=task.kind,
         size=size,
-        each=each,
+        each=seconds_each,
     )
 
 
@@ -317,8 +317,8 @@ def _describe_idle_cards(trace: StepTrace) -> Text | None:
 def _describe_overlap(trace: StepTrace) -> Text | None:
     if not trace.communication:
         return None
-    share, whole = _format_percent(trace.overlapped), format_time(trace.communication)
-    return build_text("train", "step_explanation.communication_runs_beside_computing", share=share, whole=whole)
+    share, total = _format_percent(trace.overlapped), format_time(trace.communication)
+    return build_text("train", "step_explanation.communication_runs_beside_computing", share=share, whole=total)
 
 
 # ---- the rest ------------------------------------------------------------------------------------------------------

@@ -257,14 +257,14 @@ def _require_parts(arguments: StepArguments) -> tuple[Model, Topology]:
         model = model_named(model)
     if isinstance(topology, str | Machine):
         topology = resolve_topology(topology, "training_step")
-    for what, value, kind, way in (
+    for what, value, kind, constructor in (
         ("model", model, Model, "model('resnet50')"),
         ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
         ("parallel", arguments.parallel, ParallelStrategy, "ddp()"),
     ):
         if not isinstance(value, kind):
             message = "training_step: {what}={value!r} is no {kind}; make one with {way}"
-            raise CollsimError(message, what=what, value=value, kind=kind.__name__, way=way)
+            raise CollsimError(message, what=what, value=value, kind=kind.__name__, way=constructor)
     return model, topology
 
 
@@ -337,11 +337,11 @@ def _resolve_batch(batch: int | None, micro: int | None, accumulate: int | None,
             raise CollsimError(message, total=total, wanted=wanted, next=_round_up_batch(total, size * ranks * many))
         return total, size, total // (size * ranks)
     if total % (ranks * many):
-        each = Sentence("{ranks} GPUs", ranks=ranks)
+        gpu_count = Sentence("{ranks} GPUs", ranks=ranks)
         if many > 1:
-            each += Sentence(" × accumulate={many}", many=many)
+            gpu_count += Sentence(" × accumulate={many}", many=many)
         message = "batch={total} cannot be shared evenly by {each}; the next that can is {next}"
-        raise CollsimError(message, total=total, each=each, next=_round_up_batch(total, ranks * many))
+        raise CollsimError(message, total=total, each=gpu_count, next=_round_up_batch(total, ranks * many))
     return total, total // (ranks * many), many
 
 
@@ -485,11 +485,11 @@ def _require_memory(trace: StepTrace) -> None:
         if size
     )
     if not request.parallel.holds_model:
-        way = _describe_nearest_fit(request, capacity)
+        remedy = _describe_nearest_fit(request, capacity)
     elif most := _find_fitting_micro_batch(trace, capacity):
-        way = Sentence("micro_batch={most} would fit", most=most)
+        remedy = Sentence("micro_batch={most} would fit", most=most)
     else:
-        way = Sentence(
+        remedy = Sentence(
             "even without activations it does not fit: the model has to be split over GPUs; {split}",
             split=_describe_nearest_fit(request, capacity),
         )
@@ -499,7 +499,7 @@ def _require_memory(trace: StepTrace) -> None:
         need=format_bytes(need),
         memory=_format_capacity(capacity),
         listed=listed,
-        way=way,
+        way=remedy,
     )
 
 

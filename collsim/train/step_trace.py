@@ -119,8 +119,8 @@ class StepTrace:
         from .step_request import get_collective_model
 
         ends = get_collective_model(self.request).list_interval_ratios(self.step)
-        fast, usual, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
-        return compute_step_interval(self.step, self.time, (fast / usual, slow / usual))
+        fast, expected, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
+        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected))
 
     def time_scaled_collectives(self, ratios: Floats) -> float:
         """Time the step with collectives that take longer or shorter.

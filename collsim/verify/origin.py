@@ -97,14 +97,14 @@ def find_origin(schedule: Schedule) -> Origin | None:
 
 def _find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
     """The first step in which two schedules do not move the same; a step that only one of them has counts as that."""
-    mine, theirs = [_count_rows(s) for s in schedule.each_step()], [_count_rows(s) for s in meant.each_step()]
-    step = _find_first_differing_step(mine, theirs)
-    here, there = mine[step : step + 1], theirs[step : step + 1]
+    rows, original_rows = [_count_rows(s) for s in schedule.each_step()], [_count_rows(s) for s in meant.each_step()]
+    step = _find_first_differing_step(rows, original_rows)
+    here, there = rows[step : step + 1], original_rows[step : step + 1]
     if not here and not there:
         return None
-    if not there or mine[step + 1 : step + 2] == there:  # a step too many
+    if not there or rows[step + 1 : step + 2] == there:  # a step too many
         lost, extra = Counter[Row](), here[0]
-    elif not here or theirs[step + 1 : step + 2] == here:  # a step too few
+    elif not here or original_rows[step + 1 : step + 2] == here:  # a step too few
         lost, extra = there[0], Counter[Row]()
     else:
         lost, extra = there[0] - here[0], here[0] - there[0]
@@ -147,23 +147,23 @@ def _find_similar(schedule: Schedule) -> Schedule | None:
     return best
 
 
-def _measure_similarity(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> tuple[float, int]:
+def _measure_similarity(own_rows: list[Counter[Row]], original_rows: list[Counter[Row]]) -> tuple[float, int]:
     """The share of transfers that two schedules have in the same steps, or one step apart after the first difference;
     and the step of that."""
-    step = _find_first_differing_step(mine, theirs)
-    same = sum(rows.total() for rows in mine[:step])
+    step = _find_first_differing_step(own_rows, original_rows)
+    same = sum(rows.total() for rows in own_rows[:step])
     after = max(
-        sum((a & b).total() for a, b in zip(mine[step + i :], theirs[step + j :], strict=False))
+        sum((a & b).total() for a, b in zip(own_rows[step + i :], original_rows[step + j :], strict=False))
         for i, j in ((0, 0), (0, 1), (1, 0))
     )
-    most = max(sum(rows.total() for rows in steps) for steps in (mine, theirs))
+    most = max(sum(rows.total() for rows in steps) for steps in (own_rows, original_rows))
     return (same + after) / most, step
 
 
-def _find_first_differing_step(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> int:
+def _find_first_differing_step(rows: list[Counter[Row]], original_rows: list[Counter[Row]]) -> int:
     """The first step in which two schedules differ."""
-    differ = (k for k, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b)
-    return next(differ, min(len(mine), len(theirs)))
+    differ = (k for k, (a, b) in enumerate(zip(rows, original_rows, strict=False)) if a != b)
+    return next(differ, min(len(rows), len(original_rows)))
 
 
 @lru_cache(8)

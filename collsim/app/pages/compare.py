@@ -99,8 +99,8 @@ def _draw_synthesis(choice: Choice) -> None:
 
 def _add_synthesized() -> None:
     now = get_session()
-    usual = now.choice.algorithms or list_usual_algorithms(now.choice.collective)
-    now.choice = replace(now.choice, algorithms=(*usual, SYNTHESIZED))
+    names = now.choice.algorithms or list_usual_algorithms(now.choice.collective)
+    now.choice = replace(now.choice, algorithms=(*names, SYNTHESIZED))
     forget_widgets("algorithms")
 
 

@@ -248,12 +248,12 @@ def _draw_navigation(reading: Reading, back: Any, following: Any) -> None:
         following.button(label, key=key, type="primary", on_click=_open, args=(after,), width="stretch")
 
 
-def _label_turn(way: str, here: str, there: str) -> str:
+def _label_turn(variant: str, here: str, there: str) -> str:
     """What a button says that leads to another lesson, or to another part of this one."""
     within = here != there and SECTIONS[here][0] is SECTIONS[there][0]
     if within:
-        return f"lessons.{way}part"
-    return f"lessons.{way}"
+        return f"lessons.{variant}part"
+    return f"lessons.{variant}"
 
 
 def _build_list_style(reading: Reading) -> str:

@@ -111,16 +111,16 @@ def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_
         choice: The step and the strategies that are chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    runners, failed, whole = [], [], 0.0
+    runners, failed, weight_bytes = [], [], 0.0
     torch: tuple[str, str, str] | None = None
     for name, trace in simulate_steps(choice, report_progress).items():
         if isinstance(trace, CollsimError):
             failed.append((name, trace.sentence))
             continue
         runners.append(build_sharding_runner(name, trace))
-        whole = get_formulas(trace).weight_bytes
+        weight_bytes = get_formulas(trace).weight_bytes
         torch = torch or (trace.script(), trace.launch_lines(), trace.launch_lines("tcp://"))
-    return ShardingRace(tuple(runners), whole, tuple(failed), torch)
+    return ShardingRace(tuple(runners), weight_bytes, tuple(failed), torch)
 
 
 def estimate_race(choice: ShardingChoice) -> float:

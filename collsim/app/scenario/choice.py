@@ -395,9 +395,9 @@ def list_usual_algorithms(collective: str) -> tuple[str, ...]:
         collective: Name of the collective.
     """
     known = cs.algorithms(collective)
-    usual = [name for name, algorithm in known.items() if algorithm.pattern in _USUAL]
-    if len(usual) > 1:
-        return tuple(usual)
+    names = [name for name, algorithm in known.items() if algorithm.pattern in _USUAL]
+    if len(names) > 1:
+        return tuple(names)
     return tuple(list(known)[:5])
 
 
@@ -476,10 +476,10 @@ def drop_own_machine(choice: Choice) -> Choice:
     """
     plain = Choice(nodes=1)
     if choice.machine == OWN:
-        here = {name: getattr(plain, name) for name in ("machine", *MACHINE_WORDS)}
+        defaults = {name: getattr(plain, name) for name in ("machine", *MACHINE_WORDS)}
     else:
-        here = {}
-    return replace(choice, machine_text="", **here)
+        defaults = {}
+    return replace(choice, machine_text="", **defaults)
 
 
 def _reconcile(
@@ -493,12 +493,12 @@ def _reconcile(
     algorithm = algorithm or base.algorithm
     if algorithm in cs.algorithms(collective):
         return {"collective": collective, "algorithm": algorithm}
-    usual = choose_usual_algorithm(collective)
+    usual_algorithm = choose_usual_algorithm(collective)
     if "algorithm" in fields:
         its = get_algorithm(algorithm).collective
         reason = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
-        complaints.append(Complaint("algorithm", shorten(query["algorithm"]), reason, usual))
-    return {"collective": collective, "algorithm": usual}
+        complaints.append(Complaint("algorithm", shorten(query["algorithm"]), reason, usual_algorithm))
+    return {"collective": collective, "algorithm": usual_algorithm}
 
 
 def _read_options(
@@ -545,11 +545,11 @@ def to_query(choice: Choice) -> dict[str, str]:
         choice: The run that is chosen.
     """
     generic = choice.machine in list_networks()
-    here = {"machine": choice.machine}
+    machine_fields = {"machine": choice.machine}
     if generic:
-        here = {"network": choice.machine}
+        machine_fields = {"network": choice.machine}
     if choice.machine == OWN:
-        here |= {"own": custom_machine.pack_text(choice.machine_text)}
+        machine_fields |= {"own": custom_machine.pack_text(choice.machine_text)}
     if has_shape(choice.machine):
         size = "shape"
     else:
@@ -559,7 +559,7 @@ def to_query(choice: Choice) -> dict[str, str]:
         names = (size, "bandwidth", "alpha")
     if can_reduce(choice.machine):
         names = (*names, "reduces")
-    query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
+    query = {"collective": choice.collective, "algorithm": choice.algorithm, **machine_fields}
     names = (*names, "nbytes", "dtype", "engine")
     if choice.engine == "event":
         names = (*names, "sharing")

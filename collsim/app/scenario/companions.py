@@ -127,14 +127,14 @@ def write_python(what: str, topology: cs.Topology) -> str:
         return "plans, ranks = [plan, plan], None\n"
     step, span = ranks[0][1] - ranks[0][0], len(ranks[0])
     if what == "data":
-        each = f"range(g, {topology.ranks}, {step})"
+        group_ranks = f"range(g, {topology.ranks}, {step})"
     else:
-        each = f"range(g, g + {span})"
+        group_ranks = f"range(g, g + {span})"
     if what == "data":
         first = f"range({step})"
     else:
         first = f"range(0, {topology.ranks}, {span})"
-    listed = f"[list({each}) for g in {first}]"
+    listed = f"[list({group_ranks}) for g in {first}]"
     if ranks != [
         list(range(g, topology.ranks, step) if what == "data" else range(g, g + span)) for g in [r[0] for r in ranks]
     ]:
@@ -154,7 +154,7 @@ def write_command(what: str, topology: cs.Topology, algorithm: str) -> list[str]
         algorithm: Name of the algorithm.
     """
     ranks = list_groups(what, topology)
-    each = [",".join(map(str, r)) for r in ranks]
+    rank_lists = [",".join(map(str, r)) for r in ranks]
     if ranks:
-        return [word for r in each for word in ("--beside", f"{RING}@{r}")]
+        return [word for r in rank_lists for word in ("--beside", f"{RING}@{r}")]
     return ["--beside", algorithm]

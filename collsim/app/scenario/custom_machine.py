@@ -84,11 +84,11 @@ def unpack_text(letters: str) -> str:
     try:
         opened = zlib.decompressobj()
         raw = opened.decompress(base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4)), LONGEST_TEXT)
-        whole = opened.eof and not opened.unconsumed_tail
+        is_complete = opened.eof and not opened.unconsumed_tail
         text = raw.decode()
     except (binascii.Error, ValueError, zlib.error):
         raise CollsimError("the topology in the address cannot be read") from None
-    if not whole:
+    if not is_complete:
         raise CollsimError("the topology in the address is cut short or too long")
     return text
 

@@ -76,10 +76,10 @@ def settle_mode(panels: Panels, query: dict[str, str]) -> dict[str, str]:
     """
     rest = {name: text for name, text in query.items() if name != "mode"}
     if set(rest) - set(_OF_SIMPLE):
-        usual = FULL
+        default_mode = FULL
     else:
-        usual = SIMPLE
-    if panels.mode == usual:
+        default_mode = SIMPLE
+    if panels.mode == default_mode:
         return rest
     return {**rest, "mode": panels.mode}
 
@@ -91,8 +91,8 @@ def _parse_class_key(text: str) -> str:
 
 
 def _read_broken(text: str) -> tuple[str, int]:
-    way, _, position = text.partition("-")
-    return create_name_reader("way to break a run", lambda: BREAKAGES)(way), count("break", MOST_SEEDS, least=0)(
+    breakage, _, position = text.partition("-")
+    return create_name_reader("way to break a run", lambda: BREAKAGES)(breakage), count("break", MOST_SEEDS, least=0)(
         position or "0"
     )
 

@@ -60,8 +60,8 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
     kind = _DTYPES.get(dtype, dtype)
     if kind is None:
         return None
-    mine, other, call = _CALLS[collective]
-    tensors = f"    x = torch.ones({mine}, device=device).to(torch.{kind})\n"
+    input_elements, other, call = _CALLS[collective]
+    tensors = f"    x = torch.ones({input_elements}, device=device).to(torch.{kind})\n"
     if other:
         tensors += f"    y = torch.empty({other}, dtype=torch.{kind}, device=device)\n"
     if collective == "sendrecv":
@@ -72,7 +72,7 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
         globals_ = "    global x, y\n"
     else:
         globals_ = ""
-    each = ", ".join(map(str, sizes))
+    size_list = ", ".join(map(str, sizes))
     return (
         "import os\n"
         "import time\n\n"
@@ -96,7 +96,7 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
         f"    if rank == 0:\n        algbw, factor = nbytes / seconds / 1e9, {_write_factor(collective)}\n"
         '        print(f"{nbytes} B: {seconds * 1e6:.1f} us, algbw {algbw:.2f} GB/s, busbw {algbw * factor:.2f} '
         'GB/s")\n\n\n'
-        f"for nbytes in ({each}{',' if len(sizes) == 1 else ''}):\n"
+        f"for nbytes in ({size_list}{',' if len(sizes) == 1 else ''}):\n"
         f"    timed(nbytes // {find_itemsize(dtype)}, nbytes)\n"
         "dist.destroy_process_group()\n"
     )

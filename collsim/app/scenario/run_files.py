@@ -112,8 +112,8 @@ def estimate_file(choice: Choice, name: str, language: str) -> float:
 
 
 def _to_write(name: str, transfers: int) -> float:
-    first, each = _SECONDS.get(name, _USUAL)
-    return first + each * transfers
+    first, seconds_per_transfer = _SECONDS.get(name, _USUAL)
+    return first + seconds_per_transfer * transfers
 
 
 def build_file(

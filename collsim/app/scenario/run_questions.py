@@ -62,13 +62,13 @@ def estimate_questions(choice: Choice, seed: int) -> float:
 
 
 def break_run(
-    choice: Choice, way: str, position: int, language: str, report_progress: ReportProgress = ignore_progress
+    choice: Choice, breakage: str, position: int, language: str, report_progress: ReportProgress = ignore_progress
 ) -> BrokenRun:
     """A run with one thing broken.
 
     Args:
         choice: The run that is chosen.
-        way: Name of what is broken.
+        breakage: Name of what is broken.
         position: Number of the variant: which transfer or rank is meant.
         language: `en` or `zh`.
         report_progress: Called with the stage and the share that is done, 0 to 1.
@@ -77,7 +77,7 @@ def break_run(
         CollsimError: for one that cannot be taken apart
     """
     report_progress("run", 0.0)
-    broken_run = break_it(simulate(choice), way, position, language)
+    broken_run = break_it(simulate(choice), breakage, position, language)
     report_progress("run", 0.6)
     says = broken_run.says
     if broken_run.trace is None:
@@ -88,12 +88,12 @@ def break_run(
     return BrokenRun(broken_run.what, says, encode(document), broken_run.error is None)
 
 
-def estimate_broken(choice: Choice, way: str, position: int, language: str) -> float:
+def estimate_broken(choice: Choice, breakage: str, position: int, language: str) -> float:
     """Seconds that `break_run` should take.
 
     Args:
         choice: The run that is chosen.
-        way: Name of what is broken.
+        breakage: Name of what is broken.
         position: Number of the variant: which transfer or rank is meant.
         language: `en` or `zh`.
     """

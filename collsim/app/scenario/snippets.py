@@ -109,15 +109,15 @@ def _write_argument(word: str) -> str:
 
 
 def _list_settings(choice: Choice) -> list[tuple[str, str, str]]:
-    usual = Choice()
+    defaults = Choice()
     names = ["dtype", "engine"]
     if choice.engine == "event":
         names.append("sharing")
-    return [(name, getattr(choice, name), getattr(usual, name)) for name in names]
+    return [(name, getattr(choice, name), getattr(defaults, name)) for name in names]
 
 
 def _write_settings(choice: Choice) -> str:
-    return "".join(f", {name}={value!r}" for name, value, usual in _list_settings(choice) if value != usual)
+    return "".join(f", {name}={value!r}" for name, value, default in _list_settings(choice) if value != default)
 
 
 def write_sweep_python(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str:
@@ -303,7 +303,9 @@ def write_machine_words(choice: Choice) -> list[str]:
 
 
 def _write_setting_words(choice: Choice) -> list[str]:
-    return [word for name, value, usual in _list_settings(choice) if value != usual for word in (f"--{name}", value)]
+    return [
+        word for name, value, default in _list_settings(choice) if value != default for word in (f"--{name}", value)
+    ]
 
 
 def quote_word(word: str) -> str:

@@ -86,7 +86,7 @@ def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, object
         ranks: Number of ranks.
     """
     names = tuple(dict.fromkeys(name for name, _ in pairs))
-    ways = [(replace(choice, algorithm=name), _find_most_channels(pairs, name)) for name in names]
+    variants = [(replace(choice, algorithm=name), _find_most_channels(pairs, name)) for name in names]
     sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MOST_SIZES]
     left = [
         CodePart(t("python"), snippets.write_sweep_python(choice, pairs), "python"),
@@ -94,7 +94,7 @@ def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, object
     ]
     right = [
         CodePart(t("cli"), snippets.write_sweep_command(choice, names)),
-        _build_nccl_tests_parts(ways, ranks, choice.sizes),
+        _build_nccl_tests_parts(variants, ranks, choice.sizes),
     ]
     draw(left, right, (choice.own_text,))
 
@@ -279,16 +279,16 @@ def _build_environment_parts(choice: Choice, used: dict[str, object]) -> list[Co
 
 
 def _build_nccl_tests_parts(
-    ways: list[tuple[Choice, dict[str, object]]], ranks: int, sizes: str | None = None
+    variants: list[tuple[Choice, dict[str, object]]], ranks: int, sizes: str | None = None
 ) -> CodePart:
     """nccl-tests, for each way that NCCL has itself."""
     lines = [
-        line for choice, used in ways if (line := snippets.write_nccl_tests(choice, used, ranks, sizes)) is not None
+        line for choice, used in variants if (line := snippets.write_nccl_tests(choice, used, ranks, sizes)) is not None
     ]
     if lines:
         return CodePart(t("nccl"), "\n\n".join(lines), note=t("nccl.note"))
-    choice = ways[0][0]
+    choice = variants[0][0]
     if not snippets.count_node_gpus(choice):
         return CodePart(t("nccl"), "", note=t("nccl.nogpu"))
-    names = ", ".join(label_algorithm(way.algorithm, way.collective) for way, _ in ways)
+    names = ", ".join(label_algorithm(variant.algorithm, variant.collective) for variant, _ in variants)
     return CodePart(t("nccl"), "", note=t("nccl.none", name=f"{choice.collective} {names}"))

@@ -296,8 +296,8 @@ def list_algorithms(collective: str) -> list[str]:
     Args:
         collective: Name of the collective.
     """
-    usual = list_usual_algorithms(collective)
-    return [*usual, *(name for name in cs.algorithms(collective) if name not in usual)]
+    names = list_usual_algorithms(collective)
+    return [*names, *(name for name in cs.algorithms(collective) if name not in names)]
 
 
 def describe_algorithm(name: str, collective: str) -> str:

@@ -95,12 +95,12 @@ def get_latest(
         in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
         exclusive: by a worker, and never two at a time: it measures this computer.
     """
-    mine = get_requests()
+    requests = get_requests()
     key = build_job_key(function, arguments)
-    request = mine.open.get(key[0])
+    request = requests.open.get(key[0])
     if request is None or request.key != key:
         cancel_request(key[0])
-        request = mine.open[key[0]] = Awaited(key)
+        request = requests.open[key[0]] = Awaited(key)
     # a stop wins over what came a moment later
     if request.ended is not None:
         result = None
@@ -113,16 +113,16 @@ def get_latest(
             request.ended = error
     if result is not None:
         if not only:
-            mine.last[key[0]] = arguments, result
+            requests.last[key[0]] = arguments, result
         return pickle.loads(result), arguments
     if request.ended is not None:
-        _draw_ended(request, has_kept=not only and (key[0] in mine.last or otherwise is not None))
+        _draw_ended(request, has_kept=not only and (key[0] in requests.last or otherwise is not None))
     else:
         _draw_progress(key[0])
     if only:
         return None
-    if key[0] in mine.last:
-        last_arguments, result = mine.last[key[0]]
+    if key[0] in requests.last:
+        last_arguments, result = requests.last[key[0]]
         return pickle.loads(result), last_arguments
     if otherwise is None or request.ended is None:
         return None
@@ -146,11 +146,11 @@ def open_page(page: str) -> None:
     Args:
         page: Name of the page.
     """
-    mine = get_requests()
-    if mine.page != page:
-        mine.page = page
-        mine.last.clear()
-        for name in list(mine.open):
+    requests = get_requests()
+    if requests.page != page:
+        requests.page = page
+        requests.last.clear()
+        for name in list(requests.open):
             cancel_request(name)
 
 
@@ -215,12 +215,12 @@ def _draw_ended(request: Awaited, has_kept: bool) -> None:
 @queue_reruns
 def _draw_progress(name: str) -> None:
     """The bar, what is being done, how long it should take, and the button that stops it."""
-    mine = get_requests()
-    request = mine.open.get(name)
+    requests = get_requests()
+    request = requests.open.get(name)
     if request is None or request.job is None or request.over:
         st.rerun()
         return
-    get_worker_pool().refresh(mine.tab, request.job)
+    get_worker_pool().refresh(requests.tab, request.job)
     with st.container(border=True, key=f"card_work_{name.replace('.', '_')}"):
         words, button = st.columns([5, 1], vertical_alignment="center", gap="medium")
         words.progress(_share(request.job), text=_describe_job(request.job))

@@ -84,8 +84,8 @@ def _choose_collective(choice: Choice, page: str) -> Choice:
         return replace(choice, nbytes=choose_quantity("nbytes", SIZES, choice.nbytes))
     collective = pick("collective", list_played_collectives(), choice.collective)
     if collective != choice.collective:
-        usual = choose_usual_algorithm(collective)
-        choice = replace(choice, collective=collective, algorithm=usual, options=(), algorithms=())
+        usual_algorithm = choose_usual_algorithm(collective)
+        choice = replace(choice, collective=collective, algorithm=usual_algorithm, options=(), algorithms=())
     if page == "compare":
         return _choose_compared(choice)
     choice = replace(_choose_algorithm(choice), nbytes=choose_quantity("nbytes", SIZES, choice.nbytes))
@@ -100,14 +100,16 @@ def _label_algorithms(collective: str) -> Callable[[str], str]:
 
 def _choose_compared(choice: Choice) -> Choice:
     """The algorithms and sizes of a comparison."""
-    usual = list_usual_algorithms(choice.collective)
+    usual_names = list_usual_algorithms(choice.collective)
     known = [*list_algorithms(choice.collective), *list_synthesized(choice.collective)]
-    several = choose_several("algorithms", known, choice.algorithms or usual, _label_algorithms(choice.collective))
+    several = choose_several(
+        "algorithms", known, choice.algorithms or usual_names, _label_algorithms(choice.collective)
+    )
     if not several:
         draw_mistake(t("compare.none"))
         several = choice.algorithms
     sizes = choose_quantity("sizes", RANGES, choice.sizes)
-    if several == usual:
+    if several == usual_names:
         several = ()
     return replace(choice, algorithms=several, sizes=sizes)
 
@@ -155,10 +157,10 @@ def choose_where(
     if has_shape(choice.machine):
         shapes = SHAPES[choice.machine]
         if "w_shape" in st.session_state or choice.shape:
-            here = choice.shape
+            shape = choice.shape
         else:
-            here = shapes[0]
-        choice = replace(choice, shape=choose_quantity("shape", shapes, here or shapes[0]))
+            shape = shapes[0]
+        choice = replace(choice, shape=choose_quantity("shape", shapes, shape or shapes[0]))
     else:
         choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MOST_RANKS))
     if can_reduce(choice.machine):
@@ -233,13 +235,13 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
     if option.name == "per_node" and choice.on_machine:
         return None
     if option.default is None:
-        usual: object = ranks
+        default: object = ranks
     else:
-        usual = option.default
+        default = option.default
     if chosen is None:
-        chosen = usual
+        chosen = default
     value = _draw_option(choice.algorithm, option, chosen, ranks)
-    if value == usual:
+    if value == default:
         return None
     return value
 
@@ -255,17 +257,17 @@ def _place_facts(choice: Choice) -> tuple[int, int]:
 
 def _choose_channels(current: int | None, offered: int) -> int | None:
     """How many channels; None means all that the machine offers (one, on a generic network)."""
-    usual = max(1, offered)
+    default = max(1, offered)
     # A machine has so many ring orders, and more channels than that would repeat them; a generic network has one
     # order, on which channels only cut the buffer, so any number is on offer.
-    counts = {1, 2, 4, 8, usual} - {n for n in (2, 4, 8) if usual > 1 and n > usual}
+    counts = {1, 2, 4, 8, default} - {n for n in (2, 4, 8) if default > 1 and n > default}
     if current:
         counts.add(current)
     labels = {n: str(n) for n in sorted(counts)}
-    if usual > 1:
-        labels[usual] = t("option.channels.all", count=usual)
-    chosen: int = choose_segment("channels", list(labels), current or usual, labels.__getitem__)
-    if chosen == usual:
+    if default > 1:
+        labels[default] = t("option.channels.all", count=default)
+    chosen: int = choose_segment("channels", list(labels), current or default, labels.__getitem__)
+    if chosen == default:
         return None
     return chosen
 

@@ -94,8 +94,8 @@ def _build_layout(program: Program, buffers: BufferLayout) -> SlotNumbers:
         _, placed, position = buffers.cell(gpu, buffer, offset)
         if not buffers.inplace and not apart and placed == "o" and kind.after == "own":
             position += gpu * buffers.per
-        over = position >= chunks
-        if over:
+        is_scratch = position >= chunks
+        if is_scratch:
             return natural + inputs + (position - chunks) * 2 + (buffer == "o")
         return base + position
 

@@ -91,9 +91,9 @@ class MessageExchange:
         came, waits = {}, {}
         for i in receives:
             move = self.program.receives[i]
-            here = move.peer == self.program.endpoint
-            came[i] = data_of_row[move.row] if here else np.empty_like(self.slots[move.slot])
-            if not here and came[i].nbytes:
+            is_local = move.peer == self.program.endpoint
+            came[i] = data_of_row[move.row] if is_local else np.empty_like(self.slots[move.slot])
+            if not is_local and came[i].nbytes:
                 waits[i] = self.carrier.receive(came[i].view(np.uint8), move.peer, move.row % _MOST_TAG)
         waits_for_sends = [self._send(i, data[i]) for i in sends]
         for i in receives:
@@ -134,12 +134,12 @@ class OwnAllreduce:
         Args:
             start: s on the clock of `time.perf_counter`, in the future.
         """
-        whole = np.concatenate(self.slots)
+        buffer = np.concatenate(self.slots)
         wait_until(start)
         began = time.perf_counter()
-        self.carrier.allreduce(whole)
+        self.carrier.allreduce(buffer)
         ended = np.array([time.perf_counter()])
-        for slot, part in zip(self.slots, np.split(whole, np.cumsum([len(s) for s in self.slots])[:-1]), strict=True):
+        for slot, part in zip(self.slots, np.split(buffer, np.cumsum([len(s) for s in self.slots])[:-1]), strict=True):
             slot[:] = part
         return Moments(np.array([began]), ended, ended)
 

@@ -15,12 +15,14 @@ def _format_saving(base: Trace, kind: str) -> str:
 
 def _build_whatif_facts() -> LessonFacts:
     base = simulate_algorithm("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=8)
-    whole, cut = (simulate_algorithm("allreduce_ring", net(8, bandwidth="25GB/s", alpha="1us")) for net in (ring, line))
+    intact, cut = (
+        simulate_algorithm("allreduce_ring", net(8, bandwidth="25GB/s", alpha="1us")) for net in (ring, line)
+    )
     even = simulate_algorithm("allreduce_ring", build_switch())
     slow = simulate(even.schedule, even.topology, even.nbytes, engine="event", slow={3: 2})
     fast = simulate(even.schedule, even.topology, even.nbytes, engine="event")
     saved = {kind: _format_saving(base, kind) for kind in ("infiniband", "nvlink")}
-    return build_facts(base, base=base, whole=whole, cut=cut, even=even, saved=saved, slower=format_ratio(slow, fast))
+    return build_facts(base, base=base, whole=intact, cut=cut, even=even, saved=saved, slower=format_ratio(slow, fast))
 
 
 LESSON = Lesson(

@@ -31,11 +31,11 @@ def _build_rounding_facts() -> LessonFacts:
 
 def _average_both_ways(n: int) -> dict[str, str]:
     """Eight times the same number, averaged by dividing late and early."""
-    ring, each = schedule("allreduce_ring", ranks=n), np.full((n, n), 20000, np.float16)
+    ring, values = schedule("allreduce_ring", ranks=n), np.full((n, n), 20000, np.float16)
     with np.errstate(over="ignore"):
-        late = replay(ring, each)[0] / np.float16(n)
-    early = replay(ring, each, op="avg")[0]
-    return {"each": f"{each[0, 0]:g}", "late": f"{late[0]:g}", "early": f"{early[0]:g}"}
+        late = replay(ring, values)[0] / np.float16(n)
+    early = replay(ring, values, op="avg")[0]
+    return {"each": f"{values[0, 0]:g}", "late": f"{late[0]:g}", "early": f"{early[0]:g}"}
 
 
 LESSON = Lesson(

@@ -8,8 +8,8 @@ from ...units import format_bytes, format_time
 from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 
-def _simulate_step(way: ParallelStrategy) -> StepTrace:
-    return training_step("resnet50", machine("dgx-1v"), parallel=way, micro_batch=32)
+def _simulate_step(parallel: ParallelStrategy) -> StepTrace:
+    return training_step("resnet50", machine("dgx-1v"), parallel=parallel, micro_batch=32)
 
 
 def _build_parallel_facts() -> LessonFacts:

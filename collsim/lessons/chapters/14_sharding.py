@@ -44,12 +44,12 @@ def _format_peak(step: StepTrace, kind: str = "") -> str:
 
 
 def _build_byte_facts() -> LessonFacts:
-    ways = {"zero(1)": zero(1), "zero(2)": zero(2), "fsdp(False)": fsdp(False), "fsdp()": fsdp()}
-    steps = [_simulate_step(way) for way in ways.values()]
+    strategies = {"zero(1)": zero(1), "zero(2)": zero(2), "fsdp(False)": fsdp(False), "fsdp()": fsdp()}
+    steps = [_simulate_step(strategy) for strategy in strategies.values()]
     count, gpus = model(_MODEL).parameters, steps[0].step.ranks
     rows = tuple(
         (name, format_bytes(_count_sent_bytes(s)), _format_peak(s), format_time(s.time))
-        for name, s in zip(ways, steps, strict=True)
+        for name, s in zip(strategies, steps, strict=True)
     )
     gather = _simulate_gather()
     return build_facts(
@@ -69,8 +69,8 @@ def _build_byte_facts() -> LessonFacts:
 
 
 def _build_level_facts() -> LessonFacts:
-    on_, off, keep = (_simulate_step(way) for way in (fsdp(), fsdp(prefetch=False), fsdp(False)))
-    flat, hybrid = (_simulate_slow_network(way) for way in (fsdp(), fsdp(replicate=_NODES)))
+    on_, off, keep = (_simulate_step(strategy) for strategy in (fsdp(), fsdp(prefetch=False), fsdp(False)))
+    flat, hybrid = (_simulate_slow_network(strategy) for strategy in (fsdp(), fsdp(replicate=_NODES)))
     gather = _simulate_gather()
     return build_facts(
         gather,

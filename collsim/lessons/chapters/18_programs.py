@@ -37,16 +37,16 @@ def _simulate_ring(nbytes: str) -> tuple[Trace, Trace]:
 
 
 def _build_program_facts() -> LessonFacts:
-    whole, ring = _simulate_ring(_SIZE)
+    trace, ring = _simulate_ring(_SIZE)
     small, small_ring = _simulate_ring(_SMALL)
     return build_facts(
-        whole,
-        program=whole,
+        trace,
+        program=trace,
         ring=ring,
         small=small,
         small_ring=small_ring,
         ranks=_RANKS,
-        ratio=format_ratio(whole, ring),
+        ratio=format_ratio(trace, ring),
     )
 
 
@@ -64,9 +64,9 @@ def _build_hang_facts() -> LessonFacts:
     assert run.cycle is not None
     lucky = list_hangs()["large_messages"]
     assert (_ends(lucky, _FEW), _ends(lucky, _MANY)) == (True, False)
-    whole, _ = _simulate_ring(_SIZE)
+    trace, _ = _simulate_ring(_SIZE)
     return build_facts(
-        whole,
+        trace,
         lanes=(ProgramPicture(replace(run, rerun=None)),),  # without it a picture can be pickled: pages cache it
         line=run.waits[0].line,
         cycle=" → ".join(map(str, (*run.cycle, run.cycle[0]))),

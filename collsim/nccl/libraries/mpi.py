@@ -271,8 +271,8 @@ def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
         rounds = alone
     host = apply_cache(host, nbytes)
     waits, moves = (
-        sum(each)
-        for each in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
+        sum(terms)
+        for terms in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
     )
     ours = not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower())
     aside = 0.0

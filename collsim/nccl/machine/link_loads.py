@@ -148,14 +148,14 @@ def _route_by_channel(flows: CallFlows, algorithm: str, graph_search: GraphSearc
     else:
         leaving, entering, channels = number, number, graph_search.trees.channels
     cards = np.array([(channel.exit_card, channel.entry_card) for channel in channels])
-    ways = np.stack([src, dst, cards[leaving, 0], cards[entering, 1]], axis=1)
-    ways[~is_between] = -1
+    card_pairs = np.stack([src, dst, cards[leaving, 0], cards[entering, 1]], axis=1)
+    card_pairs[~is_between] = -1
     columns = []
-    for way in np.unique(ways, axis=0):
-        hops = np.flatnonzero((ways == way).all(axis=1))
+    for card_pair in np.unique(card_pairs, axis=0):
+        hops = np.flatnonzero((card_pairs == card_pair).all(axis=1))
         by_cards = router
-        if way[0] >= 0:
-            by_cards = router.with_cards({int(way[0]): int(way[2]), int(way[1]): int(way[3])})
+        if card_pair[0] >= 0:
+            by_cards = router.with_cards({int(card_pair[0]): int(card_pair[2]), int(card_pair[1]): int(card_pair[3])})
         for pair, link in by_cards.columns(ends[0][hops], ends[1][hops]):
             columns.append(Column(hops[_select_hops(pair)], link))
     return columns

@@ -169,10 +169,10 @@ class Gap:
         if self.is_agreement:
             distance = format_distance(self.distance)
             return f"Prediction and measurement are {distance} apart on average; there is nothing to explain."
-        way = "faster"
+        direction = "faster"
         if self.ratio < 1:
-            way = "slower"
-        much = f"measured {way} than predicted, {format_distance(self.distance)} apart on average"
+            direction = "slower"
+        much = f"measured {direction} than predicted, {format_distance(self.distance)} apart on average"
         if self.best:
             return f"It was {much}. {self._explain_verdict()}"
         return f"It was {much}; {self._explain_verdict()}"

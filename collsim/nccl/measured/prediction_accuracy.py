@@ -217,10 +217,10 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     )
     rows = _read_table(measured, ("case_id", "size_bytes", "time_us"))
     sizes, times = (pd.to_numeric(rows[column], errors="coerce") for column in ("size_bytes", "time_us"))
-    whole = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
+    is_valid_size = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
     timed = (times > 0) & np.isfinite(times) | (rows.time_us.str.strip() == "")
     wrong = {
-        "size_bytes": (whole, f"a whole number from 1 to 2**{_LARGEST.bit_length() - 1}"),
+        "size_bytes": (is_valid_size, f"a whole number from 1 to 2**{_LARGEST.bit_length() - 1}"),
         "time_us": (timed, "a positive number"),
     }
     unread = {
@@ -228,11 +228,11 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
         for column, (good, wanted) in wrong.items()
         for i in np.flatnonzero(~good)
     }
-    if len(rows) and not (whole & timed).any():
+    if len(rows) and not (is_valid_size & timed).any():
         raise FormatError(
             "{measured}: no row can be read; {first}", measured=measured, first=": ".join(next(iter(unread.items())))
         )
-    rows = rows.assign(size_bytes=sizes, time_us=times)[whole & timed]
+    rows = rows.assign(size_bytes=sizes, time_us=times)[is_valid_size & timed]
     return described, rows.astype({"size_bytes": np.int64, "time_us": float}), unread
 
 

@@ -157,11 +157,13 @@ def _build_run(entry: Mapping[str, Any]) -> MeasuredRun:
     )
     if "plain" not in entry:
         return run
-    usual = {**entry, **entry["plain"]}
-    plain_stated = _list_stated(usual) - {_SAYS[word] for word in entry["plain"] if word in _SAYS}
+    plain_entry = {**entry, **entry["plain"]}
+    plain_stated = _list_stated(plain_entry) - {_SAYS[word] for word in entry["plain"] if word in _SAYS}
     return replace(
         run,
-        plain_run=replace(run, facts=_parse_entry_facts(usual), settings=_list_settings(usual), stated=plain_stated),
+        plain_run=replace(
+            run, facts=_parse_entry_facts(plain_entry), settings=_list_settings(plain_entry), stated=plain_stated
+        ),
     )
 
 

@@ -302,7 +302,7 @@ def compute_posterior(
     Returns:
         Shift of the log of the time, and its standard deviation on that side.
     """
-    names = sorted({name for each in (shares, *(point.shares for point in points)) for name in each.unknown})
+    names = sorted({name for part in (shares, *(point.shares for point in points)) for name in part.unknown})
     weights, prior = shares.weigh(side, names), np.diag([*np.square(known[side]), *(1.0 for _ in names)])
     rest, size_share = family["rest"], family["size_share"]
     unshared = size_share * float(weights @ prior @ weights) + rest**2

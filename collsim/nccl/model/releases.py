@@ -409,8 +409,8 @@ def _cap_ring_bandwidth(
             share = release.lone_ll128_share
         else:
             share = c.RING_LL128_SHARE
-        usual = release.ring_ll128[release.get_generation(comm.cc)][c.get_cap_column(comm.nodes)]
-        return min(share * bus, graph.channels * release.ring_ll128_for.get(collective, usual))
+        ring_cap = release.ring_ll128[release.get_generation(comm.cc)][c.get_cap_column(comm.nodes)]
+        return min(share * bus, graph.channels * release.ring_ll128_for.get(collective, ring_cap))
     return bus
 
 

@@ -282,9 +282,9 @@ def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
     Returns:
         The inputs, that which spreads the time most first.
     """
-    usual = compute_time(call).total
-    inputs = [rule.measure(call, usual) for rule in _RULES if rule.is_unknown(call)]
-    return tuple(sorted((each for each in inputs if each.variance > _LEAST**2), key=lambda each: -each.variance))
+    expected_time = compute_time(call).total
+    inputs = [rule.measure(call, expected_time) for rule in _RULES if rule.is_unknown(call)]
+    return tuple(sorted((entry for entry in inputs if entry.variance > _LEAST**2), key=lambda entry: -entry.variance))
 
 
 def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownInput, ...]:

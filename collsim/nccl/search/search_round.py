@@ -324,8 +324,8 @@ class SearchRound:
         return_position = -1
         if is_balanced and len(path) == 1:
             return_position = 1
-        for card, whole, half in self._list_exits(path[-1], start.card, exit_card):
-            cost, count = half if is_balanced else whole
+        for card, full_rate, half in self._list_exits(path[-1], start.card, exit_card):
+            cost, count = half if is_balanced else full_rate
             if (rest := free - cost) & guards == guards:
                 self._extend_path(start, path, used, rest, links + count, return_position, card)
 

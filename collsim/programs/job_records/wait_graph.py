@@ -72,12 +72,12 @@ def _find_shortest_cycle(edges: Mapping[int, Sequence[int]], start: int) -> tupl
         rank = pending.popleft()
         for peer in edges.get(rank, ()):
             if peer == start:
-                way = [rank]
-                while way[-1] != start:
-                    way.append(previous[way[-1]])
-                way.reverse()
-                lowest = way.index(min(way))
-                return tuple(way[lowest:] + way[:lowest])
+                path = [rank]
+                while path[-1] != start:
+                    path.append(previous[path[-1]])
+                path.reverse()
+                lowest = path.index(min(path))
+                return tuple(path[lowest:] + path[:lowest])
             if peer not in previous:
                 previous[peer] = rank
                 pending.append(peer)

@@ -44,7 +44,7 @@ def _move_up(heap: Heap, i: int, key: float, item: int) -> None:
 def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
     """Put an item in place i of n, and let it sink to where it belongs."""
     heap[i]["key"] = key
-    mine = heap[i]["bits"]
+    bits = heap[i]["bits"]
     below = 4 * i + 1
     while below < n:
         first, second = heap[below]["bits"], heap[below + 1]["bits"]
@@ -53,7 +53,7 @@ def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
         low, high = min(first, second), min(third, fourth)
         down = right if high < low else left
         least = min(low, high)
-        if least >= mine:
+        if least >= bits:
             break
         other = heap[down]["item"]
         heap[i]["bits"] = least
@@ -61,7 +61,7 @@ def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
         heap[other]["place"] = i
         i = down
         below = 4 * i + 1
-    heap[i]["bits"] = mine
+    heap[i]["bits"] = bits
     heap[i]["item"] = item
     heap[item]["place"] = i
 

@@ -244,12 +244,13 @@ def _index_from_front() -> Iterator[None]:
         return context.cast(builder, index, kind, types.intp)
 
     with global_compiler_lock:  # nobody else compiles meanwhile
-        usual = getattr(arrays, "fix_integer_index", None)  # where a numba has no such function, kernels ask
+        # Where a numba has no such function, kernels ask in every index whether it is negative.
+        fix_integer_index = getattr(arrays, "fix_integer_index", None)
         arrays.fix_integer_index = as_it_is
         try:
             yield
         finally:
-            arrays.fix_integer_index = usual
+            arrays.fix_integer_index = fix_integer_index
 
 
 def _build_fetch() -> Kernel:

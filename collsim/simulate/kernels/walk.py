@@ -91,8 +91,8 @@ def _cross_in_order(
     links: Links,
 ) -> float:
     """When a transfer that starts at `time` has arrived; -1 where an earlier row may still come between."""
-    way = routes[route]
-    first, last = way["first"], way["last"]
+    route_links = routes[route]
+    first, last = route_links["first"], route_links["last"]
     if first == last:  # a local copy
         return time
     if sharing == FIFO:
@@ -106,10 +106,10 @@ def _cross_in_order(
             link["free"] = time
             time += link["alpha"]
         return time
-    time += way["latency"] + extra
+    time += route_links["latency"] + extra
     if size == 0.0:
         return time
-    end = time + size / way["narrow"]
+    end = time + size / route_links["narrow"]
     if sharing == FAIR:
         for hop in range(first, last):
             # Somebody is still on the link: the two would share it, and at which rates only the queue of events can

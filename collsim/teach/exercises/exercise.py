@@ -194,9 +194,9 @@ def judge_attempt(exercise: Exercise, attempt: Attempt) -> Result:
             verify(schedule)
         except CollsimError as error:
             return _report_failure(exercise, attempt, n, error, schedule)
-        over = _check_budget(exercise, n, schedule)
-        if over is not None:
-            return Result(exercise, False, over, ranks=n, schedule=schedule, printed=attempt.printed)
+        budget_failure = _check_budget(exercise, n, schedule)
+        if budget_failure is not None:
+            return Result(exercise, False, budget_failure, ranks=n, schedule=schedule, printed=attempt.printed)
     if attempt.error is not None:
         return _report_failure(exercise, attempt, attempt.failed, attempt.error, None)
     return _compare_with_bound(exercise, attempt)
@@ -289,8 +289,8 @@ def _measure_most_sent(schedule: Schedule) -> tuple[float, int]:
 def _find_crowd(schedule: Schedule) -> tuple[int, str, int] | None:
     """The first step in which somebody sends to, or receives from, more than one other; who, and how many."""
     for number, step in enumerate(schedule.each_step()):
-        for mine, theirs in ((step.src, step.dst), (step.dst, step.src)):
-            pairs = {(int(a), int(b)) for a, b in zip(mine, theirs, strict=True) if a != b}
+        for endpoints, peers in ((step.src, step.dst), (step.dst, step.src)):
+            pairs = {(int(a), int(b)) for a, b in zip(endpoints, peers, strict=True) if a != b}
             for who in {a for a, _ in pairs}:
                 many = sum(a == who for a, _ in pairs)
                 if many > 1:

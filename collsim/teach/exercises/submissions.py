@@ -69,8 +69,8 @@ def list_submissions(path: Path | str) -> list[Submission]:
         if entry.name.startswith((".", "__")):
             continue
         if entry.suffix in SUFFIXES or entry.is_symlink() or entry.is_dir():
-            whole = entry.is_dir() and not entry.is_symlink()
-            entries_of.setdefault(_find_student(entry.name if whole else entry.stem), []).append(entry)
+            is_folder = entry.is_dir() and not entry.is_symlink()
+            entries_of.setdefault(_find_student(entry.name if is_folder else entry.stem), []).append(entry)
     _require_some(entries_of, root)
     return [_collect_files(student, _list_files(entries)) for student, entries in entries_of.items()]
 

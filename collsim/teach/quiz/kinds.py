@@ -133,8 +133,8 @@ def _ask_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     if not value:
         return None
     share = value / t.nbytes
-    mine = t.schedule.by_rank(rank)
-    count = int((mine["src"] == rank).sum()) - int(((mine["src"] == rank) & (mine["dst"] == rank)).sum())
+    sent = t.schedule.by_rank(rank)
+    count = int((sent["src"] == rank).sum()) - int(((sent["src"] == rank) & (sent["dst"] == rank)).sum())
     ask = build_text("quiz", "kinds.how_many_bytes_does", rank=rank)
     explanation = build_text(
         "quiz",
@@ -353,9 +353,9 @@ def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
 def _explain_hops(topology: Topology, route: Sequence[int]) -> Text:
     """The way, link by link, and its latency."""
     names, links, hops = topology.devices.name, topology.links, len(route)
-    way = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
+    path = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
     alpha = format_time(float(links.alpha[route].sum()))
-    return build_text("quiz", "kinds.way_of_links", way=way, hops=hops, alpha=alpha)
+    return build_text("quiz", "kinds.way_of_links", way=path, hops=hops, alpha=alpha)
 
 
 # ---- time

@@ -238,12 +238,12 @@ def _ask_sent_bytes(run: _RunBySteps) -> QuestionAtStep | None:
 
 
 def _build_shuffled_question(
-    step: int, topic: str, ask: Text, explanation: Text, choices: Sequence[Alternative], ways: PairsOfChoices = ()
+    step: int, topic: str, ask: Text, explanation: Text, choices: Sequence[Alternative], pairs: PairsOfChoices = ()
 ) -> QuestionAtStep:
     """A question whose second choice is right, in an order that the step decides."""
     order = np.random.default_rng(step).permutation(len(choices)).tolist()
     question = Question("choice", topic, ask, explanation, order.index(1), choices=tuple(choices[k] for k in order))
-    return QuestionAtStep(step, question, tuple(ways[k] for k in order) if ways else ())
+    return QuestionAtStep(step, question, tuple(pairs[k] for k in order) if pairs else ())
 
 
 def _format_size(nbytes: int) -> Text:

@@ -209,11 +209,11 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
         model_nbytes=format_bytes(t.step.model.nbytes),
     )
     right = Alternative(_format_size(sent), build_text("quiz", "steps.parameters_out_its_share"))
-    whole = t.step.model.nbytes
+    gradient_bytes = t.step.model.nbytes
     wrong = _build_wrong_answers(
-        (_format_size(2 * (n - 1) / n * whole), build_text("quiz", "steps.rank_ddp_ring")),
-        (_format_size((n - 1) * whole), build_text("quiz", "steps.counts_parameters_each_others")),
-        (_format_size(whole), build_text("quiz", "steps.parameters_once_no_inputs")),
+        (_format_size(2 * (n - 1) / n * gradient_bytes), build_text("quiz", "steps.rank_ddp_ring")),
+        (_format_size((n - 1) * gradient_bytes), build_text("quiz", "steps.counts_parameters_each_others")),
+        (_format_size(gradient_bytes), build_text("quiz", "steps.parameters_once_no_inputs")),
         (_format_size(t.sent_bytes[other]), build_text("quiz", "steps.gpu_sends", other=other)),
     )
     return _build_choice("hub", ask, explanation, right, wrong, random)

@@ -62,10 +62,10 @@ def list_facts(trace: Trace, language: str = "en") -> list[str]:
 
 def _list_rings(trace: Trace, language: str) -> list[str]:
     orders = find_ring_orders(trace.schedule)
-    whole = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
+    rings = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
     if len(orders) == 1:
-        return [translate(language, "quiz", "worksheet.ring", ring=ring) for ring in whole]
-    return [translate(language, "quiz", "worksheet.channel_ring", channel=k, ring=ring) for k, ring in enumerate(whole)]
+        return [translate(language, "quiz", "worksheet.ring", ring=ring) for ring in rings]
+    return [translate(language, "quiz", "worksheet.channel_ring", channel=k, ring=ring) for k, ring in enumerate(rings)]
 
 
 def find_ring_orders(plan: Schedule) -> list[list[int]]:

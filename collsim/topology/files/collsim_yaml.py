@@ -236,7 +236,7 @@ def _read_option(key: str, node: _YamlNode) -> Any:
     if key != "nic" or node.form != "mapping":
         return node.value
     entries = node.keys({"name", "rdma", "cable"}, ("cable",))
-    name, rdma = (entries[k].value if k in entries else usual for k, usual in (("name", "file"), ("rdma", True)))
+    name, rdma = (entries[k].value if k in entries else default for k, default in (("name", "file"), ("rdma", True)))
     return Nic(str(name), _read_cable(entries["cable"], {}), bool(rdma))
 
 
@@ -296,10 +296,10 @@ def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
         for end in ends[:2]:
             if str(end.value) not in number:
                 raise end.build_error(describe_unknown("device", end.value, number))
-        way = (number[str(ends[0].value)], number[str(ends[1].value)])
-        if way in joined or way[0] == way[1]:
+        pair = (number[str(ends[0].value)], number[str(ends[1].value)])
+        if pair in joined or pair[0] == pair[1]:
             raise item.build_error("a link joins two devices, and there is one from each to each")
-        joined[way] = _read_cable(ends[2], cables)
+        joined[pair] = _read_cable(ends[2], cables)
     try:
         topology = build_topology(str(top["name"].value) if "name" in top else name, devices, joined)
     except TopologyError as error:
@@ -346,9 +346,9 @@ def _apply_edits(topology: Topology, edits: _YamlNode | None) -> Topology:
 def _apply_calibration(topology: Topology, node: _YamlNode, as_written: bool) -> Topology:
     """With the figures found; a machine that was asked for with other options need not have every kind of link."""
     entries = node.keys({*_CALIBRATION, "held_out_error", "size_corrections"}, _CALIBRATION)
-    here = {cable.kind for cable in topology.links.cables}
+    kinds = {cable.kind for cable in topology.links.cables}
     items = entries["links"].fields().items()
-    links = {kind: _read_link_figures(item) for kind, item in items if as_written or kind in here}
+    links = {kind: _read_link_figures(item) for kind, item in items if as_written or kind in kinds}
     try:
         factors = {key: float(item.value) for key, item in entries["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in entries["fitted_on"].fields().items()}

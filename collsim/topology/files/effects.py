@@ -53,14 +53,14 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
     Returns:
         An Effect for each value.
     """
-    effects, usual = [], math.nan
+    effects, base_time = [], math.nan
     for assumption in topology.facts.assumptions:
         for value in assumption.others[:most]:
             try:
                 other = read_again(topology, **{assumption.option: value})
-                if math.isnan(usual):
-                    usual = time(topology)
-                effects.append(Effect(assumption, value, time(other) / usual))
+                if math.isnan(base_time):
+                    base_time = time(topology)
+                effects.append(Effect(assumption, value, time(other) / base_time))
             except CollsimError:
                 continue
     return effects

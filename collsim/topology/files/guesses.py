@@ -107,12 +107,12 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
     return kind
 
 
-def _guess_pcie(usual: int, requested: object, assumptions: list[Assumption]) -> int:
+def _guess_pcie(default: int, requested: object, assumptions: list[Assumption]) -> int:
     if requested is not None:
         return parse_count(requested, "pcie")
-    others = tuple(g for g in (usual - 1, usual + 1) if _LEAST_PCIE <= g <= _MOST_PCIE)
-    assumptions.append(Assumption("pcie", f"{usual}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
-    return usual
+    others = tuple(g for g in (default - 1, default + 1) if _LEAST_PCIE <= g <= _MOST_PCIE)
+    assumptions.append(Assumption("pcie", f"{default}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
+    return default
 
 
 def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object, assumptions: list[Assumption]) -> str:
@@ -120,12 +120,12 @@ def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object,
         find_processor(requested)
         return str(requested)
     if seen.old or kind == "P100":
-        usual = "broadwell"
+        processor = "broadwell"
     else:
-        usual = choose_processor(pcie)
+        processor = choose_processor(pcie)
     if seen.sockets > 1:
-        rate = PROCESSORS[usual].link.bandwidth / 1e9
+        rate = PROCESSORS[processor].link.bandwidth / 1e9
         reason = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
-        taken = f"that of {usual}, {rate:g} GB/s"
-        assumptions.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[usual]))
-    return usual
+        taken = f"that of {processor}, {rate:g} GB/s"
+        assumptions.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[processor]))
+    return processor

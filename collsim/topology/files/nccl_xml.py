@@ -332,15 +332,15 @@ def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, 
     progress.notes += [
         f"<{child.tag}> in GPU {bus} is left out" for child in element if child.tag in _KNOWN and child.tag != "gpu"
     ]
-    mine = [(order.index((bus, i)), gpu) for i, gpu in enumerate(parts) if (bus, i) in order]
-    if len(mine) < len(parts):
+    own_gpus = [(order.index((bus, i)), gpu) for i, gpu in enumerate(parts) if (bus, i) in order]
+    if len(own_gpus) < len(parts):
         progress.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
-    if len(mine) > 1:
-        progress.notes.append(f"PCI device {bus} has {len(mine)} <gpu> elements; they share its slot")
+    if len(own_gpus) > 1:
+        progress.notes.append(f"PCI device {bus} has {len(own_gpus)} <gpu> elements; they share its slot")
         shared, progress.switches = f"pcie{progress.switches}", progress.switches + 1
         progress.builder.connect(shared, above, slot)
         above = shared
-    for number, gpu in mine:
+    for number, gpu in own_gpus:
         progress.gpus.append((f"gpu{number}", gpu))
         progress.bus[bus] = f"gpu{number}"
         progress.builder.connect(f"gpu{number}", above, slot)

@@ -375,8 +375,8 @@ def _group_names(names: list[str], same: Any) -> list[list[str]]:
     """Classes of what is joined directly or through others, in order."""
     groups: list[list[str]] = []
     for n in names:
-        mine = [g for g in groups if any(same(n, other) for other in g)]
-        groups = [g for g in groups if g not in mine] + [[*(x for g in mine for x in g), n]]
+        matching_groups = [g for g in groups if any(same(n, other) for other in g)]
+        groups = [g for g in groups if g not in matching_groups] + [[*(x for g in matching_groups for x in g), n]]
     return sorted(groups, key=lambda g: min(names.index(n) for n in g))
 
 

@@ -103,14 +103,14 @@ def _require_short(node: Node) -> None:
     """Raises FormatError for numbers too long to be read, and for `<<`, which PyYAML merges without a limit."""
     waiting = [node]
     while waiting:
-        here = waiting.pop()
+        current = waiting.pop()
         children: Sequence[object] = ()
-        if isinstance(here.value, list):
-            children = here.value
+        if isinstance(current.value, list):
+            children = current.value
         waiting += [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
-        if here.tag == _MERGE:
-            raise _build_error(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
-        if isinstance(here.value, str) and here.tag in _NUMBERS and len(here.value) > _LONGEST_NUMBER:
+        if current.tag == _MERGE:
+            raise _build_error(current.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
+        if isinstance(current.value, str) and current.tag in _NUMBERS and len(current.value) > _LONGEST_NUMBER:
             raise _build_error(
-                here.start_mark, Sentence("{value} is too long for a number", value=format_value(here.value, 20))
+                current.start_mark, Sentence("{value} is too long for a number", value=format_value(current.value, 20))
             )

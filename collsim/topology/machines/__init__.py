@@ -333,9 +333,9 @@ def _build_net(
 ) -> Fabric | None:
     cards = len(node.of_kind("nic"))
     orders = max(1, cards, len(node.paths)) * len(node.ranks)
-    whole = Extent(nodes * len(node.devices), 2 * nodes * (len(node.connections) + cards), numbers=nodes * orders)
+    extent = Extent(nodes * len(node.devices), 2 * nodes * (len(node.connections) + cards), numbers=nodes * orders)
     require_extent(
-        Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=node.name), whole, "use fewer nodes", TopologyError
+        Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=node.name), extent, "use fewer nodes", TopologyError
     )
     if nodes > 1 and card is None:
         message = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
@@ -370,32 +370,32 @@ def _parse_level(what: str, level: bool | str, default: int) -> int:
 def _build_policy(
     node: Machine, card: Nic | None, net: Fabric | None, p2p: bool | str, gdr: bool | str, pxn: bool | None
 ) -> Policy:
-    usual = PXB
+    default_level = PXB
     if node.amd_cpu and len(node.of_kind("gpu")) <= 2:
-        usual = SYS
+        default_level = SYS
     rdma = _parse_level("gdr", gdr, P2C)
     if not node.gdr or (card is not None and not card.rdma):
         rdma = LOC
-    return Policy(_parse_level("p2p", p2p, usual), rdma, net is not None and pxn is not False)
+    return Policy(_parse_level("p2p", p2p, default_level), rdma, net is not None and pxn is not False)
 
 
 def _place_ranks(node: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
     """Device of each rank, and the placement's name."""
     per = len(node.ranks)
-    usual = (np.arange(nodes)[:, None] * len(node.devices) + np.array(node.ranks)).ravel().astype(np.int32)
+    default_devices = (np.arange(nodes)[:, None] * len(node.devices) + np.array(node.ranks)).ravel().astype(np.int32)
     if isinstance(placement, str):
         if placement == "node":
-            return usual, "node"
+            return default_devices, "node"
         if placement == "round-robin":
-            return usual.reshape(nodes, per).T.ravel().copy(), placement
+            return default_devices.reshape(nodes, per).T.ravel().copy(), placement
         raise TopologyError(
             describe_unknown("placement", placement, ["node", "round-robin"]) + Sentence(", or give a list")
         )
     order = np.asarray(placement)
-    if order.shape != usual.shape or not np.array_equal(np.sort(order), np.arange(len(usual))):
+    if order.shape != default_devices.shape or not np.array_equal(np.sort(order), np.arange(len(default_devices))):
         message = "placement must hold each of 0 to {last} once; it has {size} entries"
-        raise TopologyError(message, last=len(usual) - 1, size=order.size)
-    return usual[order], "by hand"
+        raise TopologyError(message, last=len(default_devices) - 1, size=order.size)
+    return default_devices[order], "by hand"
 
 
 def _build_devices(node: Machine, nodes: int, net: Fabric | None) -> Devices:

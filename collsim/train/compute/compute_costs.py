@@ -252,19 +252,19 @@ def _scale_seconds(
 ) -> Floats:
     """All tasks of some kinds by one factor, so that those of one microbatch on one GPU take `total`; others stay."""
     counted = [timed for kind in kinds for timed in _KINDS[kind]]
-    turned = np.array([t.kind in counted for t in step.tasks])
+    is_counted = np.array([t.kind in counted for t in step.tasks])
     lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
     # One microbatch on one GPU; in a pipeline it is on all stages, one after another.
-    here = [t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks]
-    timed = [i for i, mine in enumerate(here) if turned[i] and mine]
+    first_passes = [t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks]
+    timed = [i for i, is_first_pass in enumerate(first_passes) if is_counted[i] and is_first_pass]
     if fast is not None:
         shape = modelled
     else:
         shape = np.array([t.flops for t in step.tasks])
-    whole = float(shape[timed].sum())
-    if not whole:  # a model without figures: every task takes as long
-        shape, whole = turned.astype(float), float(max(1, len(timed)))
-    return np.where(turned, shape * (total / whole), modelled)
+    shape_total = float(shape[timed].sum())
+    if not shape_total:  # a model without figures: every task takes as long
+        shape, shape_total = is_counted.astype(float), float(max(1, len(timed)))
+    return np.where(is_counted, shape * (total / shape_total), modelled)
 
 
 def _apply_layer_times(
@@ -317,12 +317,12 @@ def _sum_box_seconds(
             total += fast.estimate_layer_seconds(w, layer)
             continue
         forward, backward = layer_times[names[w.layer]]
-        whole, spent = layer.flops * step.micro_batch, forward
+        layer_flops, spent = layer.flops * step.micro_batch, forward
         if not again:
-            whole, spent = whole * halves, backward * halves / 2
+            layer_flops, spent = layer_flops * halves, backward * halves / 2
         share = 1.0
-        if whole:
-            share = w.flops / whole
+        if layer_flops:
+            share = w.flops / layer_flops
         total += share * spent
     return total
 

@@ -315,8 +315,8 @@ def divide_units(listed: Sequence[ModelUnit], stages: int, label: str) -> list[l
         counts = [many // stages] * stages
     else:
         # What is before the blocks (embedding) and behind them (norm and head) costs about as much as a block each.
-        each, more = divmod(many + 2, stages)
-        counts = [each + (i < more) for i in range(stages)]
+        units_per_stage, more = divmod(many + 2, stages)
+        counts = [units_per_stage + (i < more) for i in range(stages)]
         counts[0] -= 1
         counts[-1] -= 1
     out, begin = [], first

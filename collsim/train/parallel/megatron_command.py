@@ -49,12 +49,12 @@ def build_megatron_command(
         CollsimError: The text is no strategy, or Megatron-LM has no option for a part of it.
     """
     if isinstance(parallel, str):
-        way = parse_strategy(parallel)
+        strategy = parse_strategy(parallel)
     else:
-        way = parallel
-    split = as_split(way)
+        strategy = parallel
+    split = as_split(strategy)
     sizes = read_decoder_shape(model)
-    _require_supported(way, split, model, sizes)
+    _require_supported(strategy, split, model, sizes)
     far = "--standalone"
     if nodes > 1:
         far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
@@ -76,7 +76,7 @@ def build_megatron_command(
     return " \\\n".join(filter(None, lines))
 
 
-def _require_supported(way: ParallelStrategy, split: Split, model: Model, sizes: DecoderShape | None) -> None:
+def _require_supported(strategy: ParallelStrategy, split: Split, model: Model, sizes: DecoderShape | None) -> None:
     """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
     for part in split.parts:
         if not part.axis:

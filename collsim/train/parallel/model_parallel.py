@@ -303,14 +303,14 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
         stages = parse_count(interleave, "interleave")
     if schedule == "1f1b" and stages not in (None, 1):
         schedule = "interleaved"
-    usual = _STAGES.get(schedule)
-    many = stages or usual or 2
-    if usual is not None and many != usual:
+    default_stages = _STAGES.get(schedule)
+    many = stages or default_stages or 2
+    if default_stages is not None and many != default_stages:
         raise CollsimError(
             "interleave={many}: in {schedule} a GPU holds {stages} of the model",
             many=many,
             schedule=schedule,
-            stages=Sentence("{count} stages" if usual > 1 else "{count} stage", count=usual),
+            stages=Sentence("{count} stages" if default_stages > 1 else "{count} stage", count=default_stages),
         )
     require_flags(scatter=scatter)
     require_few("stages of a pipeline", size * many, MOST_TASKS, "use fewer GPUs or a smaller interleave")

@@ -325,17 +325,17 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
         FLOPs, bytes of memory and operations of a GPU.
     """
     t, samples = cut.tensor, cut.micro_batch / cut.context
-    whole = {"column": layer.activations, "vocab": layer.activations, "row": layer.outputs, "heads": 0.0}.get(
+    whole_bytes = {"column": layer.activations, "vocab": layer.activations, "row": layer.outputs, "heads": 0.0}.get(
         layer.partition, layer.traffic
     )
     if layer.kind == "embedding":
-        whole = layer.traffic
+        whole_bytes = layer.traffic
     if not layer.partition and cut.sequence:
-        whole = 0.0
-    whole = min(whole, layer.traffic)
+        whole_bytes = 0.0
+    whole_bytes = min(whole_bytes, layer.traffic)
     # `whole` is what each GPU of a tensor parallel group reads or writes in full: the input of a layer that is cut by
     # columns, the output of one that is cut by rows. The rest is cut in t parts.
-    moved = (whole + (layer.traffic - whole) / t) * samples
+    moved = (whole_bytes + (layer.traffic - whole_bytes) / t) * samples
     share = 1
     if layer.partition:
         share = t

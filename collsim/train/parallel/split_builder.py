@@ -178,8 +178,8 @@ class SplitBuilder:
         if parts == 1:
             return sent
         behind = self.latest_tasks[lane]
-        whole = CollectiveCall("tensor", "allgather", self.step_builder.tasks[sent].nbytes * parts)
-        return self.add_call(lane, whole, result[2], (sent,) if behind is None else (sent, behind))
+        gather_call = CollectiveCall("tensor", "allgather", self.step_builder.tasks[sent].nbytes * parts)
+        return self.add_call(lane, gather_call, result[2], (sent,) if behind is None else (sent, behind))
 
     @property
     def part_count(self) -> int:

@@ -222,8 +222,8 @@ def write_decoder(
 def _write_blocks(again: str) -> str:
     """All blocks of a stage; some are computed again."""
     if again == "alternate":
-        each = f"            {_wrap_recomputed('Block()', again)} for i in range(*STAGES[number])"
-        return f"\n{each}\n        "
+        block_line = f"            {_wrap_recomputed('Block()', again)} for i in range(*STAGES[number])"
+        return f"\n{block_line}\n        "
     return f"{_wrap_recomputed('Block()', again)} for _ in range(*STAGES[number])"
 
 

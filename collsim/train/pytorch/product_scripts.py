@@ -189,11 +189,11 @@ def _write_mesh(split: Split, dims: dict[str, int]) -> str:
     copies = 1
     if split.data_strategy is not None:
         copies = split.data_strategy.replicate
-    for way in reversed(split.rank_order.split("-")):
-        if way == "dp" and copies > 1:
+    for axis in reversed(split.rank_order.split("-")):
+        if axis == "dp" and copies > 1:
             named += [("replicate", copies), ("shard", dims["dp"] // copies)]
-        elif dims.get(way, 1) > 1:
-            named.append((way, dims[way]))
+        elif dims.get(axis, 1) > 1:
+            named.append((axis, dims[axis]))
     named = named or [("dp", 1)]
     sizes, names = ", ".join(str(size) for _, size in named), ", ".join(f'"{name}"' for name, _ in named)
     comma = "," * (len(named) == 1)

@@ -55,19 +55,19 @@ def format_launch_lines(step: ScriptedStep, init: str, file: str = "step.py") ->
     gpus, nodes = step.workload.ranks, step.nodes
     if step.parallel.is_one_process:
         return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} python {file}"
-    ranks, each = len(gpus), len(gpus) // nodes
+    ranks, processes_per_node = len(gpus), len(gpus) // nodes
     if init == "env://":
         far = "--standalone"
         if nodes > 1:
             far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
-        return f"torchrun {far} --nproc-per-node {each} {file}"
+        return f"torchrun {far} --nproc-per-node {processes_per_node} {file}"
     first = "127.0.0.1"
     if nodes > 1:
         first = "FIRST_NODE"
     line = f"python {file} --init tcp://{first}:29500 --world-size {ranks} --local-rank {{local}} --rank {{rank}} &"
     return "\n".join(
         (f"# on node {node}\n" if nodes > 1 else "")
-        + "\n".join(line.format(local=i, rank=node * each + i) for i in range(each))
+        + "\n".join(line.format(local=i, rank=node * processes_per_node + i) for i in range(processes_per_node))
         for node in range(nodes)
     )
 

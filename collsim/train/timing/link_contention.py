@@ -68,13 +68,13 @@ class LinkContention:
         of_kind = _group_by_kind(self.kinds)
         met = np.zeros(len(self.collectives), bool)
         for kinds in self._shared_kinds:
-            here = np.concatenate([of_kind[kind] for kind in kinds])
-            here = here[np.argsort(begin[here], kind="stable")]
+            tasks = np.concatenate([of_kind[kind] for kind in kinds])
+            tasks = tasks[np.argsort(begin[tasks], kind="stable")]
             # In the order in which they begin, one meets an earlier one where it begins before the latest end so far,
             # and a later one where the next begins before its own end: no pairs are listed.
-            first, last = begin[here], np.maximum.accumulate(end[here])
-            met[here[1:][first[1:] < last[:-1] - near]] = True
-            met[here[:-1][end[here][:-1] > first[1:] + near]] = True
+            first, last = begin[tasks], np.maximum.accumulate(end[tasks])
+            met[tasks[1:][first[1:] < last[:-1] - near]] = True
+            met[tasks[:-1][end[tasks][:-1] > first[1:] + near]] = True
         return {self.collectives[k] for k in np.flatnonzero(met)}
 
 

@@ -140,10 +140,10 @@ def _fit_entry(group: tuple[int, ...], task: StepTask, seconds: float, network: 
     def time_links(nbytes: int) -> float:
         return simulate(plan, network.topology, nbytes, engine="event", ranks=list(group)).time
 
-    whole, least, nbytes = time_links(task.nbytes), time_links(0), task.nbytes
+    full_time, least, nbytes = time_links(task.nbytes), time_links(0), task.nbytes
     if seconds <= least:
         return _Entry(seconds, None, 0)  # nothing but latency: it has no bytes to share links with
-    took = whole
+    took = full_time
     # NCCL is faster than its schedule on these links: run as few bytes as take no longer. Time over bytes is not a
     # straight line, hence steps from above, and a delay for what is left.
     while took > seconds and nbytes:

@@ -119,7 +119,7 @@ def compute_step_interval(
     """
     kind = classify_step(step)
     ratios = load_step_ratios()[kind]
-    low, high = (_join_doubts(*each) for each in zip((ratios.low, ratios.high), network, strict=True))
+    low, high = (_join_doubts(*bounds) for bounds in zip((ratios.low, ratios.high), network, strict=True))
     reason = Sentence(
         "four in five of {rows} published steps of {kind} took {low} to {high} of the predicted time (sources: "
         "{sources})",

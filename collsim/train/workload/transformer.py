@@ -598,11 +598,11 @@ def count_activation_bytes(
     if recompute == "full":
         return 2 * size
     if recompute == "alternate":
-        whole, recomputed = (
+        all_bytes, recomputed = (
             count_activation_bytes(h, heads, seq, micro_batch, tensor=tensor, sequence=sequence, recompute=choice)
             for choice in ("none", "full")
         )
-        return (whole + recomputed) / 2
+        return (all_bytes + recomputed) / 2
     scores = 0.0
     if recompute == "none":
         scores = 5 * heads * seq / h

@@ -153,9 +153,9 @@ def _draw_upward_cables(sheet: Sheet, low: set[int], high: set[int]) -> None:
         for d in near[n]:
             if d in high:
                 lower, upper = sheet.boxes[n], sheet.boxes[d]
-                over = min(max(lower.cx, upper.x + 6), upper.right - 6)
-                if lower.x < over < lower.right and len(high & set(near[n])) == 1:
-                    sheet.add_cable(n, d, (over, lower.y), (over, upper.bottom))
+                x = min(max(lower.cx, upper.x + 6), upper.right - 6)
+                if lower.x < x < lower.right and len(high & set(near[n])) == 1:
+                    sheet.add_cable(n, d, (x, lower.y), (x, upper.bottom))
                     continue
                 start, end = _find_port(sheet, n, d, high & set(near[n])), _find_port(sheet, d, n, low & set(near[d]))
                 stub = sheet.get_width(n, d) + 4

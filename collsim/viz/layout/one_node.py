@@ -80,10 +80,10 @@ def _place_tree_above(sheet: Sheet, node: NodeDevices, rows: tuple[float, float,
         wide = max(min(130.0, socket_distance - 20), max(direct) - min(direct) + 62 if direct else 0.0)
         sheet.boxes[c] = center_box(middle[c], rows[1] + 21, wide, 42)
     for m in node.get_devices("memory"):
-        over = next(
+        x = next(
             (middle[c] for c in node.near[m] if node.kind[c] == "cpu" and c in middle), next(iter(middle.values()))
         )
-        sheet.boxes[m] = center_box(over, rows[0] + 18, min(160.0, socket_distance - 8), 36)
+        sheet.boxes[m] = center_box(x, rows[0] + 18, min(160.0, socket_distance - 8), 36)
     _draw_tree_cables(sheet, node)
 
 

@@ -221,21 +221,21 @@ def _merge_devices(
         # From the last to the first, so that what is written last is the lowest device of each box.
         drawn_devices = np.flatnonzero(device_of >= 0)[::-1]
         first[device_of[drawn_devices]] = drawn_devices
-    whole = (shape == "cluster") & (devices.node[first] >= 0)  # boxes that stand for a node
+    is_node_box = (shape == "cluster") & (devices.node[first] >= 0)  # boxes that stand for a node
     a, b = device_of[links.src], device_of[links.dst]
     drawn, link_of, lead_links = _merge_links(topology, a, b, count)
     bandwidth = sum_bandwidths(
         links.bandwidth[drawn], link_of[drawn], len(lead_links), None if carried is None else carried[drawn]
     )
     cables = [links.cables[c] for c in links.cable[lead_links]]
-    boxes = list(zip(first, whole, strict=True))
+    boxes = list(zip(first, is_node_box, strict=True))
     return Picture(
         shape=shape,
         ranks=topology.ranks,
         name=[f"node{devices.node[f]}" if w else str(devices.name[f]) for f, w in boxes],
         kind=["host" if w else DEVICE_KINDS[devices.kind[f]] for f, w in boxes],
         node=[int(devices.node[f]) for f in first],
-        endpoint=_find_endpoints(device_of[topology.endpoint_device], whole),
+        endpoint=_find_endpoints(device_of[topology.endpoint_device], is_node_box),
         src=a[lead_links],
         dst=b[lead_links],
         link_kind=[c.kind for c in cables],
@@ -247,12 +247,12 @@ def _merge_devices(
     )
 
 
-def _find_endpoints(placed: Ints, whole: npt.NDArray[np.bool_]) -> list[int]:
+def _find_endpoints(placed: Ints, is_node_box: npt.NDArray[np.bool_]) -> list[int]:
     """The lowest endpoint in each box, -1 where there is none or the box stands for a node; `placed`: the box of each
     endpoint, or -1."""
-    endpoint = np.full(len(whole), -1)
+    endpoint = np.full(len(is_node_box), -1)
     for e in range(len(placed) - 1, -1, -1):
-        if placed[e] >= 0 and not whole[placed[e]]:
+        if placed[e] >= 0 and not is_node_box[placed[e]]:
             endpoint[placed[e]] = e
     return [int(e) for e in endpoint]
 

@@ -208,13 +208,13 @@ def _assign_column(inside: _Inside, device: int) -> None:
 
 def _assign_own_column(inside: _Inside, device: int) -> None:
     """Room for a socket by itself; its cards above it, and beside it those that its memory leaves no room for."""
-    cards, over = inside.list_nics(device), not inside.list_memory(device)
+    cards, has_no_memory = inside.list_nics(device), not inside.list_memory(device)
     inside.span[device] = (inside.x, inside.x + _HOST)
     for i, card in enumerate(cards):
-        inside.cards[card] = inside.x + _HOST + 16 + 32 * (i - over)
-    if over and cards:
+        inside.cards[card] = inside.x + _HOST + 16 + 32 * (i - has_no_memory)
+    if has_no_memory and cards:
         inside.cards[cards[0]] = inside.x + _HOST / 2
-    inside.x += _HOST + 32 * max(0, len(cards) - over) + 4
+    inside.x += _HOST + 32 * max(0, len(cards) - has_no_memory) + 4
 
 
 # ---- boxes and cables

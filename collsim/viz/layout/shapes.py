@@ -528,8 +528,8 @@ def _place_by_springs(picture: Picture) -> list[Point]:
     position_of = nx.spring_layout(graph, pos=start, seed=1, iterations=300, k=1.6 / sqrt(max(1, len(picture))))
     points = np.array([position_of[d] for d in range(len(picture))])
     scale = max(260.0, 74.0 * sqrt(len(picture)))
-    whole = (points - points.min(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9) * [1.6 * scale, scale]
-    return [(float(x), float(y)) for x, y in whole]
+    scaled = (points - points.min(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9) * [1.6 * scale, scale]
+    return [(float(x), float(y)) for x, y in scaled]
 
 
 SHAPES: dict[str, Callable[[Picture, TopologyFacts], Placement]] = {

@@ -266,10 +266,10 @@ def _draw_upward_cables(sheet: Sheet, node: NodeDevices, homes: list[int]) -> No
     for c in node.get_devices("cpu"):
         box = sheet.boxes[c]
         for side in (-1, 1):
-            mine = [p for p in homes if sheet.is_linked(p, c) and (sheet.boxes[p].cx - box.cx) * side > 0]
-            mine.sort(key=lambda p: -abs(sheet.boxes[p].cx - box.cx))
-            for i, p in enumerate(mine):
-                y = box.y + (i + 0.5) * box.h / len(mine)
+            linked_homes = [p for p in homes if sheet.is_linked(p, c) and (sheet.boxes[p].cx - box.cx) * side > 0]
+            linked_homes.sort(key=lambda p: -abs(sheet.boxes[p].cx - box.cx))
+            for i, p in enumerate(linked_homes):
+                y = box.y + (i + 0.5) * box.h / len(linked_homes)
                 x = sheet.boxes[p].cx + 10
                 if side < 0:
                     edge = box.x
@@ -302,8 +302,8 @@ def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float,
         if home is None:
             continue
         box = sheet.boxes[home]
-        mine = [m for m in nics if node.find_home(m) == home]
-        q, k = mine.index(d), len(mine)
+        own_nics = [m for m in nics if node.find_home(m) == home]
+        q, k = own_nics.index(d), len(own_nics)
         if node.kind[home] == "pcie" and not node.list_attached(home, "gpu"):
             x = panel - 56.0  # a switch of switches: round the sockets above it
             sheet.add_cable(home, d, (box.right, box.cy), (x, box.cy), (x, y), (sheet.boxes[d].x, y))

@@ -322,8 +322,8 @@ class Film:
             return
         strip = Image.new("RGB", (wide, 14 * _FINE), palette.CARD)
         ImageDraw.Draw(strip).text((wide / 2, 7 * _FINE), label, fill=palette.INK, font=font, anchor="mm")
-        turned = strip.rotate(90, expand=True)
-        picture.paste(turned, (int(x - turned.width / 2), int(y - turned.height / 2)))
+        rotated = strip.rotate(90, expand=True)
+        picture.paste(rotated, (int(x - rotated.width / 2), int(y - rotated.height / 2)))
 
     def _draw_devices(self, picture: Image, pen: ImageDraw, use: dict[int, float]) -> None:
         d, links = self.document["devices"], self.document["links"]

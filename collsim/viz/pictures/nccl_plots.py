@@ -308,5 +308,5 @@ def _format_size_axis(ax: Axes, language: str) -> None:
 def _round_bytes(nbytes: float) -> int:
     """Two significant digits in binary units: a crossing is no more exact than that."""
     unit = 1024 ** max(0, int(np.log2(max(nbytes, 1)) // 10))
-    whole: int = round(float(f"{nbytes / unit:.2g}") * unit)
-    return whole
+    rounded: int = round(float(f"{nbytes / unit:.2g}") * unit)
+    return rounded

@@ -81,14 +81,14 @@ def draw_pdf(
 
 
 def _choose_fonts(text: str) -> list[str]:
-    usual = ["DejaVu Sans"]
+    default_fonts = ["DejaVu Sans"]
     if not any("\u4e00" <= c <= "\u9fff" for c in text):
-        return usual
+        return default_fonts
     chinese_fonts = [name for name in find_fonts("zh") if name in CHINESE]
     if not chinese_fonts:
         message = "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown"
         raise CollsimError(message, fonts=", ".join(CHINESE))
-    return chinese_fonts + usual
+    return chinese_fonts + default_fonts
 
 
 Line = tuple[str, float, str]  # text, indent as a part of the width, weight

@@ -115,10 +115,10 @@ def _list_transfers(trace: Trace, moment: Moment, rows: list[Mask]) -> Text:
     """`7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9`: what few pairs carry that follow no pattern;
     `rows`: the transfers of each pair."""
     parts = []
-    for mine in rows:
-        count = int(mine.sum())
-        chunks = _describe_chunks(moment.nbytes[mine], np.array([count])).text
-        src, dst = (_name_end(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst))
+    for row in rows:
+        count = int(row.sum())
+        chunks = _describe_chunks(moment.nbytes[row], np.array([count])).text
+        src, dst = (_name_end(trace.schedule, int(end[row][0])) for end in (moment.step.src, moment.step.dst))
         parts.append(build_text("sentences", "narration.goes", chunks=chunks, count=count, src=src, dst=dst))
     moves = list_items(parts, last="last_move", between="moves")
     return words.tidy_text(build_text("sentences", "narration.sentence", clause=moves))
@@ -204,9 +204,9 @@ def _write_clause(
 def _count_receivers(trace: Trace, src: Longs, dst: Longs) -> int:
     """To how many others each sender sends, where it is the same for all; else 1."""
     pairs = np.unique(_number_pairs(trace, src, dst))
-    each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
-    if len(each) == 1:
-        return int(each[0])
+    counts = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
+    if len(counts) == 1:
+        return int(counts[0])
     return 1
 
 
@@ -241,11 +241,11 @@ class Chunks(NamedTuple):
 
 
 def _describe_chunks(
-    nbytes: npt.NDArray[np.int64], each: Longs, *, finished: bool = False, per_channel: bool = False
+    nbytes: npt.NDArray[np.int64], counts: Longs, *, finished: bool = False, per_channel: bool = False
 ) -> Chunks:
     """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
     small, large = int(nbytes.min()), int(nbytes.max())
-    few, many = int(each.min()), int(each.max())
+    few, many = int(counts.min()), int(counts.max())
     count: object = repeat_text(str(many))
     if few < many:
         count = words.format_range(str(few), str(many))
@@ -344,24 +344,24 @@ def _describe_single_receivers(a: Longs, b: Longs, n: int) -> Receivers:
 def _describe_many_receivers(trace: Trace, a: Longs, b: Longs) -> Receivers | None:
     """Each sender has the same number of receivers: all others, all servers, its children ..."""
     n, endpoints = trace.schedule.ranks, trace.schedule.endpoints
-    each = np.unique(np.unique(a, return_counts=True)[1])
-    if len(each) != 1:
+    counts = np.unique(np.unique(a, return_counts=True)[1])
+    if len(counts) != 1:
         return None
-    if b.min() >= n and each[0] == endpoints - n:
+    if b.min() >= n and counts[0] == endpoints - n:
         every = build_text("sentences", "narration.every", helper=name_helpers(trace.schedule))
         return Receivers(build_text("sentences", "narration.to", receiver=every), every)
     is_among_ranks = a.max() < n
-    if b.max() < n and each[0] == n - is_among_ranks:
+    if b.max() < n and counts[0] == n - is_among_ranks:
         key = "to_every_rank"
         if is_among_ranks:
             key = "to_each_other_rank"
         return _build_receivers(key, "each_one")
-    if len(np.unique(b)) < len(b) and each[0] == 1:
+    if len(np.unique(b)) < len(b) and counts[0] == 1:
         return _build_receivers("to_parent", "each_parent")
-    if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
+    if counts[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
         return _build_receivers("to_two_neighbours", "each_neighbour", plural=True)
-    if each[0] > 1:
-        return _build_receivers("to_other_ranks", "each_receiver", plural=True, count=each[0])
+    if counts[0] > 1:
+        return _build_receivers("to_other_ranks", "each_receiver", plural=True, count=counts[0])
     return _build_receivers("to_one_other_rank", "each_receiver")
 
 
@@ -445,14 +445,14 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
         return repeat_text("")
     if get_collective(s.collective).after == "peer":
         return repeat_text("")
-    whole = int((moment.finished[: s.ranks] == s.chunks).sum())
+    finished_ranks = int((moment.finished[: s.ranks] == s.chunks).sum())
     done = np.unique(moment.finished[receivers])
     if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
         what = build_text("sentences", f"narration.{'the_sum' if full > 1 else 'the_data'}")
         key = "some_ranks_have"
-        if whole == s.ranks:
+        if finished_ranks == s.ranks:
             key = "all_ranks_have"
-        return build_text("sentences", f"narration.{key}", count=whole, ranks=s.ranks, what=what)
+        return build_text("sentences", f"narration.{key}", count=finished_ranks, ranks=s.ranks, what=what)
     if len(done) > 1:
         return repeat_text("")
     count = int(done[0])
@@ -485,9 +485,9 @@ def _describe_time(trace: Trace, moment: Moment) -> Text | None:
     kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
     parts: list[Text] = []
     for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
-        mine = np.flatnonzero(away)[kinds == kind]
+        transfers = np.flatnonzero(away)[kinds == kind]
         parts.append(
-            _describe_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts)
+            _describe_delivery(trace, moment, kind, transfers, alone=len(set(kinds.tolist())) == 1, first=not parts)
         )
     return words.tidy_text(build_text("sentences", "narration.sentence", clause=join_texts("clauses", parts[:3])))
 

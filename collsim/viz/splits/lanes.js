@@ -17,8 +17,8 @@ import { LANES_CSS } from "./splitstyle.js";
 const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
 
 /**
- * Mount runners into `host`. Their data are {id, kind, runners: [{variant, name, note, time, share, most, rows | compute,
- * network, level, figures}], said, microbatches, most, whole, language, theme, t}.
+ * Mount runners into `host`. Their data are {id, kind, runners: [{variant, name, note, time, share, most,
+ * rows | compute, network, level, figures}], said, microbatches, most, whole, language, theme, t}.
  */
 export function createLanes(host) {
   const ui = { clock: createClock(), data: null, views: [], alone: -1, focus: null };

@@ -180,8 +180,8 @@ def _list_blocks(trace: StepTrace) -> list[str]:
 def _find_levels(trace: StepTrace) -> tuple[list[list[float]], dict[str, float]]:
     """[s, gathered bytes, whole gradients' bytes] from each moment on, and the most of each and of both."""
     moments = list_memory_over_time(trace, 0, ("gathered", "whole gradients"))
-    gathered, whole = zip(*(nbytes for _, *nbytes in moments), strict=True)
-    both = max(a + b for a, b in zip(gathered, whole, strict=True))
+    gathered, whole_gradients = zip(*(nbytes for _, *nbytes in moments), strict=True)
+    both = max(a + b for a, b in zip(gathered, whole_gradients, strict=True))
     return take_last_of_moment(moments), {"gathered": max(gathered), "both": both}
 
 
@@ -223,7 +223,7 @@ def _compare_sharding_formulas(trace: StepTrace, busy: float, level: list[list[f
         {"name": "sends", "form": form.sent_formula, "value": form.sent_bytes, "drawn": float(sent), "unit": "B"},
         {"name": "gathered", "form": form.gathered_formula, "value": form.gathered_bytes, "drawn": most, "unit": "B"},
     ]
-    both = max(gathered + whole for _, gathered, whole in level)
+    both = max(gathered + whole_gradients for _, gathered, whole_gradients in level)
     return [*rows, {"name": "both", "form": "", "value": both, "unit": "B"}]
 
 

@@ -49,8 +49,8 @@ def describe_ranks(ranks: npt.NDArray[np.int64]) -> Text:
     return build_text("timeline", "together.ranks", n=n)
 
 
-def _list_ranks(each: list[str]) -> Text:
-    return build_text("timeline", "together.listed_ranks", count=len(each), ranks=list_items(each))
+def _list_ranks(rank_names: list[str]) -> Text:
+    return build_text("timeline", "together.listed_ranks", count=len(rank_names), ranks=list_items(rank_names))
 
 
 def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Text:
@@ -83,13 +83,13 @@ def describe_slowdown(factor: float) -> Text:
     return build_text("timeline", "together.its_time_alone", factor=f"{factor:.3g}")
 
 
-def describe_groups(whole: MergedTrace) -> list[dict[str, object]]:
+def describe_groups(merged_trace: MergedTrace) -> list[dict[str, object]]:
     """One entry per collective: letter, label, note, its slots, when it runs and when it would have ended alone, s.
 
     Args:
-        whole: Several collectives as one run.
+        merged_trace: Several collectives as one run.
     """
-    columns = whole.parts, whole.placements, whole.first_slot, whole.slowdown.tolist()
+    columns = merged_trace.parts, merged_trace.placements, merged_trace.first_slot, merged_trace.slowdown.tolist()
     return [_describe_group(number, *row) for number, row in enumerate(zip(*columns, strict=True))]
 
 
@@ -110,57 +110,59 @@ def _describe_group(
     }
 
 
-def build_title(whole: MergedTrace) -> Text:
+def build_title(merged_trace: MergedTrace) -> Text:
     """The headline: how many at once, and where.
 
     Args:
-        whole: Several collectives as one run.
+        merged_trace: Several collectives as one run.
     """
-    count, where = len(whole.parts), whole.topology.name
+    count, where = len(merged_trace.parts), merged_trace.topology.name
     return build_text("timeline", "together.collectives_at_once_on", count=count, where=where)
 
 
-def narrate_together(whole: MergedTrace, parts: Sequence[RunFacts]) -> list[Text]:
+def narrate_together(merged_trace: MergedTrace, parts: Sequence[RunFacts]) -> list[Text]:
     """The sentence of each step, with the letter of the collective whose step it is.
 
     Args:
-        whole: Several collectives as one run.
+        merged_trace: Several collectives as one run.
         parts: Facts of each of them.
     """
     sentences = [narrate(part) for part in parts]
     subjects = [
         _name_subject(p, part, placement)
-        for p, (part, placement) in enumerate(zip(whole.parts, whole.placements, strict=True))
+        for p, (part, placement) in enumerate(zip(merged_trace.parts, merged_trace.placements, strict=True))
     ]
     return [
         build_text("timeline", "together.sentence_of", subject=subjects[p], sentence=sentences[p][k])
-        for p, k in whole.step_of.tolist()
+        for p, k in merged_trace.step_of.tolist()
     ]
 
 
-def build_bands(whole: MergedTrace) -> list[Phase]:
+def build_bands(merged_trace: MergedTrace) -> list[Phase]:
     """One band: steps of several collectives alternate.
 
     Args:
-        whole: Several collectives as one run.
+        merged_trace: Several collectives as one run.
     """
-    if not whole.schedule.steps:
+    if not merged_trace.schedule.steps:
         return []
-    adds = any(p.reduce.any() for p in whole.schedule.patterns)
-    names = " + ".join(dict.fromkeys(part.schedule.collective.replace("_", "-") for part in whole.parts))
-    return [Phase(repeat_text(names), 0, whole.schedule.steps - 1, adds)]
+    adds = any(p.reduce.any() for p in merged_trace.schedule.patterns)
+    names = " + ".join(dict.fromkeys(part.schedule.collective.replace("_", "-") for part in merged_trace.parts))
+    return [Phase(repeat_text(names), 0, merged_trace.schedule.steps - 1, adds)]
 
 
-def describe_state(whole: MergedTrace) -> dict[str, object]:
+def describe_state(merged_trace: MergedTrace) -> dict[str, object]:
     """Who holds what at the start, what a finished cell is, and how many contributions it has: one number per slot.
 
     Args:
-        whole: Several collectives as one run.
+        merged_trace: Several collectives as one run.
     """
     initial: list[list[int]] = []
     wanted: list[list[int]] = []
     goal: list[int] = []
-    for part, placement, first in zip(whole.parts, whole.placements, whole.first_slot, strict=True):
+    for part, placement, first in zip(
+        merged_trace.parts, merged_trace.placements, merged_trace.first_slot, strict=True
+    ):
         s = part.schedule
         kind = get_collective(s.collective)
         cells = (
@@ -173,11 +175,11 @@ def describe_state(whole: MergedTrace) -> dict[str, object]:
     return {"initial": initial, "root": 0, "goal": goal, "wanted": wanted}
 
 
-def find_first_mistake(whole: MergedTrace, parts: Sequence[RunFacts]) -> Mistake | None:
+def find_first_mistake(merged_trace: MergedTrace, parts: Sequence[RunFacts]) -> Mistake | None:
     """The first wrong cell of the first collective whose schedule does not do what it promises.
 
     Args:
-        whole: Several collectives as one run.
+        merged_trace: Several collectives as one run.
         parts: Facts of each of them.
     """
     for number, part in enumerate(parts):
@@ -188,13 +190,13 @@ def find_first_mistake(whole: MergedTrace, parts: Sequence[RunFacts]) -> Mistake
             continue
         step = None
         if mistake_of_part.step is not None:
-            step = int(np.flatnonzero((whole.step_of == (number, mistake_of_part.step)).all(axis=1))[0])
+            step = int(np.flatnonzero((merged_trace.step_of == (number, mistake_of_part.step)).all(axis=1))[0])
         if mistake_of_part.row is None:
             row = None
         else:
-            row = int(whole.row_of[number][mistake_of_part.row])
-        rank = int(whole.placements[number][mistake_of_part.rank])
-        chunk = whole.first_slot[number] + mistake_of_part.chunk
+            row = int(merged_trace.row_of[number][mistake_of_part.row])
+        rank = int(merged_trace.placements[number][mistake_of_part.rank])
+        chunk = merged_trace.first_slot[number] + mistake_of_part.chunk
         values = {"subject": get_letter(number), "sentence": mistake_of_part.text}
         text = build_text("timeline", "together.sentence_of", **values)
         return mistake_of_part._replace(rank=rank, chunk=chunk, step=step, row=row, text=text)

@@ -147,7 +147,7 @@ def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, object]]:
         trace: The run.
         drawing: The stage, with the nodes that can be opened.
     """
-    rank_of = {int(there): here for here, there in enumerate(trace.placement)}
+    rank_of = {int(position): rank for rank, position in enumerate(trace.placement)}
     boxes = [d for d, kind in enumerate(drawing.stage.picture.kind) if kind == "host"]
     box_of = {drawing.stage.picture.node[d]: d for d in boxes}
     return [_describe_inside(nodes, rank_of, boxes, box_of) for nodes in drawing.insides]

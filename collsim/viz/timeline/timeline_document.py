@@ -411,7 +411,7 @@ def _describe_panels(layout: StageLayout) -> list[TimelinePanel]:
 def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, object]:
     layout = drawing.stage
     what = layout.picture
-    rank_of = {int(there): here for here, there in enumerate(trace.placement)}  # the ranks that the schedule uses
+    rank_of = {int(position): rank for rank, position in enumerate(trace.placement)}  # the ranks that the schedule uses
     endpoints = [rank_of.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
     columns: dict[str, object] = {
         k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")
@@ -570,12 +570,12 @@ def _describe_state(trace: Trace) -> dict[str, object]:
     """Who holds what at the start, and what a finished cell is."""
     s = trace.schedule
     kind = get_collective(s.collective)
-    whole = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
+    has_no_scratch = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
     initial: object = kind.before
-    if initial not in ("all", "own", "root") or (initial != "own" and not whole):
+    if initial not in ("all", "own", "root") or (initial != "own" and not has_no_scratch):
         initial = np.argwhere(kind.mark_initial_slots(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
     wanted: object = kind.after
-    if wanted not in ("all", "own", "root") or (wanted != "own" and not whole):
+    if wanted not in ("all", "own", "root") or (wanted != "own" and not has_no_scratch):
         wanted = np.argwhere(kind.find_expected_contributions(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
     return {"initial": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 

@@ -21,8 +21,8 @@ const RACE_OF_STEPS = 24; // seconds on screen at speed 1, for the slowest
 const ROUNDS = 6; // how often a token runs along its arc while a collective lasts
 
 /**
- * Mount a race of steps into `host`. Its data are {id, runners: [{strategy, name, reason, time, exposed, bubble, sent, memory,
- * document, patterns}], language, theme, t}.
+ * Mount a race of steps into `host`. Its data are {id, runners: [{strategy, name, reason, time, exposed, bubble, sent,
+ * memory, document, patterns}], language, theme, t}.
  */
 export function createRivals(host) {
   const race = { root: null, moments: [], clock: createClock(), data: null, cards: [], copies: false, cursors: [] };

@@ -277,12 +277,13 @@ def build_step_command(choice: LabChoice) -> str:
     """
     size = training_figures.count_bucket_bytes(choice, 1)
     if choice.split == "ddp":
-        way = f"ddp --bucket {training_figures.count_bucket_bytes(choice, choice.layers)} --view"
+        strategy = f"ddp --bucket {training_figures.count_bucket_bytes(choice, choice.layers)} --view"
     else:
-        way = shlex.quote(_format_split(choice))
+        strategy = shlex.quote(_format_split(choice))
     slow = "".join(f" --slow {rank}={factor:g}" for rank, factor in choice.straggler.items())
     return (
-        f"collsim real-step {lab_choice.LAYERS}x{size} --activations {size} --ranks {choice.ranks} --parallel {way} "
+        f"collsim real-step {lab_choice.LAYERS}x{size} --activations {size} --ranks {choice.ranks} "
+        f"--parallel {strategy} "
         f"--compute {1.5 * lab_choice.LAYERS * parse_time(choice.backward):g} --alpha {choice.alpha} "
         f"--bandwidth {choice.bandwidth} --repeat {choice.repeat}{slow}"
     )

@@ -125,7 +125,7 @@ def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabShown
     Raises:
         CollsimError: For what cannot be run.
     """
-    whole = sum(_count_runs(choice, layers) + 1 for layers in list_bucket_layers(choice))
+    total_runs = sum(_count_runs(choice, layers) + 1 for layers in list_bucket_layers(choice))
     ran: dict[int, RealStep] = {}
     before = 0
     for layers in list_bucket_layers(choice):
@@ -139,7 +139,7 @@ def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabShown
                 total: Number of runs in all.
                 before: Runs that are done of the sizes before.
             """
-            report_progress("run", (before + done) / whole)
+            report_progress("run", (before + done) / total_runs)
 
         ran[layers] = cs.lab.training_step_for_real(
             build_model(choice),

@@ -170,7 +170,7 @@ def _on_rank_picked() -> None:
 
 def _list_routes(look: Look) -> list[tuple[bool, RankRoute]]:
     """The ways that there are, each with whether the switch is on."""
-    return [(on, way) for on, way in zip((True, False), look.ways, strict=True) if way is not None]
+    return [(on, route) for on, route in zip((True, False), look.ways, strict=True) if route is not None]
 
 
 def _draw_cards(look: Look, of: Pair) -> None:
@@ -186,7 +186,7 @@ def _draw_cards(look: Look, of: Pair) -> None:
     if look.same:
         draw_note(t("machines.same"))
         routes = routes[:1]
-    cards = [_draw_card(way, _place_title(of, look) if look.same else _switch(of, on)) for on, way in routes]
+    cards = [_draw_card(route, _place_title(of, look) if look.same else _switch(of, on)) for on, route in routes]
     columns = ("hop", "cable", "rate", "latency", "used")
     data = {
         "id": repr((of, look.same)),
@@ -211,24 +211,24 @@ def _place_title(of: Pair, look: Look) -> str:
     return _label_machine_name(of.machine)
 
 
-def _draw_card(way: RankRoute, heading: str) -> dict[str, object]:
+def _draw_card(route: RankRoute, heading: str) -> dict[str, object]:
     """One card: words of the way, a row for each hop."""
     chinese = get_language() == "zh"
     words = {
-        "hops": len(way.hops),
-        "latency": format_time(way.alpha),
-        "rate": format_bandwidth(way.bandwidth),
-        "cable": way.limit,
+        "hops": len(route.hops),
+        "latency": format_time(route.alpha),
+        "rate": format_bandwidth(route.bandwidth),
+        "cable": route.limit,
     }
-    memory = sum(hop["kind"] == "memory" for hop in way.hops)
+    memory = sum(hop["kind"] == "memory" for hop in route.hops)
     return {
         "title": heading,
-        "word": way.description[chinese],
-        "says": t("machines.says" if len(way.hops) > 1 else "machines.says.one", **words),
-        "rows": [_draw_hop(number, hop, chinese) for number, hop in enumerate(way.hops, 1)],
+        "word": route.description[chinese],
+        "says": t("machines.says" if len(route.hops) > 1 else "machines.says.one", **words),
+        "rows": [_draw_hop(number, hop, chinese) for number, hop in enumerate(route.hops, 1)],
         "foot": t("machines.memory", count=memory) if memory else t("machines.direct"),
-        "timeline": way.timeline,
-        "marks": way.marks,
+        "timeline": route.timeline,
+        "marks": route.marks,
     }
 
 
@@ -247,16 +247,16 @@ def _draw_hop(number: int, hop: dict[str, Any], chinese: bool) -> list[object]:
 
 def _draw_costs(look: Look, of: Pair) -> None:
     """Two pairs of bars: the buffer alone, and a ring over all ranks."""
-    ways = _list_routes(look)
-    if not ways:
+    routes = _list_routes(look)
+    if not routes:
         return
     size = add_space(of.nbytes)
-    blocks = [(t("machines.alone", nbytes=size, a=of.a, b=of.b), [(on, way.alone) for on, way in ways])]
-    rings = [(on, way.ring) for on, way in ways if way.ring is not None]
-    if len(rings) == len(ways):
+    blocks = [(t("machines.alone", nbytes=size, a=of.a, b=of.b), [(on, route.alone) for on, route in routes])]
+    rings = [(on, route.ring) for on, route in routes if route.ring is not None]
+    if len(rings) == len(routes):
         blocks.append((t("machines.ring", nbytes=size, ranks=look.ranks), rings))
     body = "".join(_draw_bars(title, [(_switch(of, on), seconds) for on, seconds in rows]) for title, rows in blocks)
-    if len(ways) == len(blocks) == 2:
+    if len(routes) == len(blocks) == 2:
         compared = _describe_costs(blocks[0][1], blocks[1][1])
     else:
         compared = ""

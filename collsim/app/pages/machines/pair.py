@@ -198,10 +198,10 @@ def look(pair: Pair) -> Look:
     )
 
 
-def _find_spare_cable(topology: cs.Topology, way: RankRoute | None) -> str:
+def _find_spare_cable(topology: cs.Topology, route: RankRoute | None) -> str:
     """A cable of a way that the machine can lose."""
     names, links = topology.devices.name, topology.links
-    for link in way.links if way is not None else ():
+    for link in route.links if route is not None else ():
         a, b = names[links.src[link]], names[links.dst[link]]
         try:
             topology.without_link(a, b)

@@ -128,10 +128,10 @@ def _draw_graphs(selection: Selection) -> None:
     else:
         version = ""
     counts = {"rings": job.rings.channels, "trees": job.trees.channels}
-    ways = t("fit.comma").join(f"{name} × {count}" for name, count in job.transports)
+    transports = t("fit.comma").join(f"{name} × {count}" for name, count in job.transports)
     via = t("graphs.novia")
-    if ways:
-        via = t("graphs.via", ways=ways)
+    if transports:
+        via = t("graphs.via", ways=transports)
     draw_headline(format_verdict(t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, **counts), via))
     for line in _describe_statements(job):
         draw_note(line)
@@ -317,17 +317,17 @@ def _format_errors(table: pd.DataFrame) -> str:
 def _format_error(name: str, band: pd.DataFrame) -> str:
     ratio = float(np.exp(np.median(np.log(band["ratio"]))))
     if abs(ratio - 1) < 0.03:
-        way = "even"
+        direction = "even"
     elif ratio > 1:
-        way = "slower"
+        direction = "slower"
     else:
-        way = "faster"
+        direction = "faster"
     if len(band) == 1:
         count = t("measured.sizes.one")
     else:
         count = t("measured.sizes.many", count=len(band))
     number, unit = measured_charts.format_distance(abs(math.log(ratio)))
-    return format_figure(format_small(t(f"measured.{name}")), number, unit, t(f"measured.off.{way}"), count)
+    return format_figure(format_small(t(f"measured.{name}")), number, unit, t(f"measured.off.{direction}"), count)
 
 
 def _format_distance(distance: float) -> str:
@@ -339,7 +339,7 @@ def _format_distance(distance: float) -> str:
 
 def _explain_gap(gap: Gap) -> tuple[str, str]:
     """The lead and the note of the verdict."""
-    way, apart = ("slower" if gap.ratio < 1 else "faster"), _format_distance(gap.distance)
+    direction, apart = ("slower" if gap.ratio < 1 else "faster"), _format_distance(gap.distance)
     if gap.is_agreement:
         return t("measured.agree", apart=apart), t("measured.agree.note")
     if gap.verdict == "within":
@@ -348,10 +348,10 @@ def _explain_gap(gap: Gap) -> tuple[str, str]:
         causes = t("measured.or").join(measured_charts.name_cause(c.key) for c in gap.alternatives)
         return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.alternatives))
     if gap.best is None:
-        return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{way}", apart=apart)
+        return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{direction}", apart=apart)
     causes = t("measured.or").join(measured_charts.name_cause(c.key) for c in (gap.best, *gap.alternatives))
     return t("measured.guess", cause=causes), t(
-        f"measured.guess.{way}", apart=apart, left=_format_distance(gap.best.distance)
+        f"measured.guess.{direction}", apart=apart, left=_format_distance(gap.best.distance)
     )
 
 

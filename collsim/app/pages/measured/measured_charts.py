@@ -289,8 +289,8 @@ def list_worth(run: MeasuredRun) -> None:
 def _color_this_run() -> alt.ColorValue:
     """The run on the page in colour, the others grey."""
     dark = is_dark()
-    here = {"test": "datum.this", "value": color("full", dark)}
-    return alt.ColorValue(color("ink3", dark), condition=here)
+    this_run = {"test": "datum.this", "value": color("full", dark)}
+    return alt.ColorValue(color("ink3", dark), condition=this_run)
 
 
 def _list_published_sizes(run: str) -> pd.DataFrame:

@@ -107,10 +107,10 @@ def read_logged_job(text: str, topology: cs.Topology) -> LoggedJob:
         raise Refused("graphs.othernodes", logged=job.nodes, nodes=nodes)
     rings, trees = _search_graphs(topology, job.ranks, nodes)
     kinds: dict[str, int] = {}
-    for way in job.transports.values():
-        kind = "/".join([way.split("/")[0], *(part for part in way.split("/")[1:] if not part.isdigit())])
+    for transport in job.transports.values():
+        kind = "/".join([transport.split("/")[0], *(part for part in transport.split("/")[1:] if not part.isdigit())])
         kinds[kind] = kinds.get(kind, 0) + 1
-    ways = tuple(sorted(kinds.items(), key=lambda item: -item[1]))
+    counts_by_kind = tuple(sorted(kinds.items(), key=lambda item: -item[1]))
     logged = [tuple(_rotate_ring(order) for order in job.rings.values()), tuple(job.trees.values())]
     return LoggedJob(
         job.ranks,
@@ -118,7 +118,7 @@ def read_logged_job(text: str, topology: cs.Topology) -> LoggedJob:
         job.version,
         _list_orders(logged[0], rings),
         _list_orders(logged[1], trees),
-        ways,
+        counts_by_kind,
         _list_causes(text, job, read_facts(topology, job.ranks)),
         len(rings),
         tuple(f"{name}={value}" for name, value in sorted(job.statements.environment.items())),

@@ -130,10 +130,10 @@ def _on_open(hang: Hang, source: str) -> None:
 
 
 def _build_list_style(choice: HangChoice) -> str:
-    here = f".st-key-hang_{choice.hang} button"
+    selector = f".st-key-hang_{choice.hang} button"
     return (
-        f"{here}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}"
-        f"{here} p{{font-weight:700}}"
+        f"{selector}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}"
+        f"{selector} p{{font-weight:700}}"
     )
 
 

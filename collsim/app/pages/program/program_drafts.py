@@ -229,14 +229,14 @@ def _adapt_address(draft: ProgramDraft, query: dict[str, str]) -> dict[str, str]
     example, words = draft.example, dict(query)
     words.pop("code", None)
     words.pop("collective", None)
-    usual = ProgramDraft().collective
+    default_collective = ProgramDraft().collective
     if example is None:
         words["code"] = pack_code(draft.code)
     else:
-        usual = EXAMPLES[example][0]
+        default_collective = EXAMPLES[example][0]
         if example != "ring":
             words["start"] = example
-    if draft.collective != usual:
+    if draft.collective != default_collective:
         words["collective"] = draft.collective
     return words
 

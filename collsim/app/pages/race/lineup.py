@@ -147,13 +147,13 @@ def _adapt_address(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[s
     else:
         query = {"race": ready}
     if ready in READY:
-        usual = READY[ready][0]
+        default_choice = READY[ready][0]
     else:
-        usual = Choice()
+        default_choice = Choice()
     query |= {
         name: write_value(getattr(first, name))
         for name in SHARED
-        if getattr(first, name) != getattr(usual, name) or ready == "own"
+        if getattr(first, name) != getattr(default_choice, name) or ready == "own"
     }
     if ready == "own":
         query = query | _write_runners(runners)
@@ -200,10 +200,10 @@ def share_fields(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ..
     collective = values.get("collective", runners[0].collective)
     if collective == runners[0].collective:
         return tuple(replace(runner, **values) for runner in runners)
-    ways = list_usual_algorithms(collective)
+    algorithms = list_usual_algorithms(collective)
     several = len({runner.algorithm for runner in runners}) > 1
     return tuple(
-        replace(runner, **values, algorithm=ways[n % len(ways) if several else 0], options=())
+        replace(runner, **values, algorithm=algorithms[n % len(algorithms) if several else 0], options=())
         for n, runner in enumerate(runners)
     )
 
@@ -219,8 +219,8 @@ def build_race(choice: Choice) -> tuple[Choice, ...]:
     else:
         machine_text = ""
     plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, machine_text=machine_text)
-    ways = list_usual_algorithms(choice.collective)[:LEAST]
-    return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in ways), LEAST)
+    algorithms = list_usual_algorithms(choice.collective)[:LEAST]
+    return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in algorithms), LEAST)
 
 
 def _set_chunks(choice: Choice) -> Choice:
@@ -352,8 +352,8 @@ def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[in
         return None
     network = build_topology(a)
     try:
-        ways = (b.algorithm, dict(b.options)), (a.algorithm, dict(a.options))
-        size = cs.crossover(*ways, network, first="64B", last=a.nbytes, engine=a.engine)
+        algorithms = (b.algorithm, dict(b.options)), (a.algorithm, dict(a.options))
+        size = cs.crossover(*algorithms, network, first="64B", last=a.nbytes, engine=a.engine)
     except CollsimError:
         return None
     if size is None:

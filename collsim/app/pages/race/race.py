@@ -211,13 +211,13 @@ def _choose_options(runner: Choice, n: int) -> Choice:
     for name, offered in _OPTIONS.items():
         if name in known and (name != "channels" or runner.on_machine):
             if name == "channels":
-                usual = None
+                default = None
             else:
-                usual = known[name].default
-            now = values.get(name, usual)
+                default = known[name].default
+            now = values.get(name, default)
             labels = {value: _label_option(value) for value in dict.fromkeys([*offered, now])}
             picked = choose(f"r_{runner.algorithm}_{name}{n}", t(f"option.{name}"), labels, now)
-            if picked == usual:
+            if picked == default:
                 picked = None
             runner = lineup.set_options(runner, **{name: picked})
     return runner

@@ -64,9 +64,9 @@ def build_common_choice(choice: TrainingChoice) -> TrainingChoice:
     Args:
         choice: The step of training that is chosen.
     """
-    usual = TrainingChoice()
+    defaults = TrainingChoice()
     names = ("strategy", "nccl", "servers", "servers_on", "wait", "timing", "changes", "open", "show", "every")
-    return replace(choice, nodes=1, **{name: getattr(usual, name) for name in names})
+    return replace(choice, nodes=1, **{name: getattr(defaults, name) for name in names})
 
 
 def estimate_race(choice: TrainingChoice) -> float:

@@ -87,7 +87,7 @@ def _split(choice: TrainingChoice) -> TrainingChoice:
 
 def _choose_bucket(current: str) -> str:
     """A size, or torch's default, whose first bucket is smaller."""
-    usual = t("train.bucket.usual")
+    default_text = t("train.bucket.usual")
 
     def read(text: str) -> str:
         """Read a text that was typed; it raises for one that is none.
@@ -95,12 +95,12 @@ def _choose_bucket(current: str) -> str:
         Args:
             text: The text.
         """
-        if text == usual:
-            return usual
+        if text == default_text:
+            return default_text
         return training_choice.read_bucket(text)
 
-    text = choose_quantity("train_bucket", [usual, *SIZES], current or usual, t("train.bucket"), read)
-    if text == usual:
+    text = choose_quantity("train_bucket", [default_text, *SIZES], current or default_text, t("train.bucket"), read)
+    if text == default_text:
         return ""
     return text
 

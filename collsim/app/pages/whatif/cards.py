@@ -123,8 +123,8 @@ def draw_cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> 
 
 
 def _draw_question(name: str, change: Edit, choice: Choice) -> str:
-    turned = {"rdma": choice.gdr, "direct": choice.p2p}.get(name, True)
-    return t(f"whatif.ask.{name}{'' if turned else '.on'}", rank=change.straggler)
+    is_on = {"rdma": choice.gdr, "direct": choice.p2p}.get(name, True)
+    return t(f"whatif.ask.{name}{'' if is_on else '.on'}", rank=change.straggler)
 
 
 def _take(page: str, change: Edit) -> None:

@@ -176,10 +176,10 @@ def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
     else:
         code = {"code": pack_code(draft.code)}
     if starter:
-        usual = STARTERS[starter][0]
+        default_collective = STARTERS[starter][0]
     else:
-        usual = Draft().collective
-    if draft.collective != usual:
+        default_collective = Draft().collective
+    if draft.collective != default_collective:
         collective = {"collective": draft.collective}
     else:
         collective = {}

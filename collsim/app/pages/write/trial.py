@@ -98,12 +98,17 @@ def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool 
                 tuple(right),
                 steps_by_ranks.printed,
             )
-    whole = steps_by_ranks.schedules.get(ranks)
+    schedule_of_n = steps_by_ranks.schedules.get(ranks)
     if steps_by_ranks.error is not None:
         return _describe_failure(
-            ranks, steps_by_ranks.failed or ranks, steps_by_ranks.error, whole, tuple(right), steps_by_ranks.printed
+            ranks,
+            steps_by_ranks.failed or ranks,
+            steps_by_ranks.error,
+            schedule_of_n,
+            tuple(right),
+            steps_by_ranks.printed,
         )
-    return Trial(ranks, whole, right_for=tuple(right), printed=steps_by_ranks.printed)
+    return Trial(ranks, schedule_of_n, right_for=tuple(right), printed=steps_by_ranks.printed)
 
 
 def _describe_failure(

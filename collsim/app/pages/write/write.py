@@ -154,8 +154,8 @@ def _draw_verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) 
         else:
             st.html(_draw_diagram(tried.schedule, tried.step, tried.rank))
         if not tried.passed and tried.rank is not None and tried.chunk is not None:
-            over = format_history(tried.schedule, tried.rank, tried.chunk, get_language())
-            st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
+            history = format_history(tried.schedule, tried.rank, tried.chunk, get_language())
+            st.html(f'<pre class="cs-steps">{html.escape(history)}</pre>' if history else "<span></span>")
     if tried.printed.strip():
         st.html(
             f'<div class="cs-note">{escape_text(t("write.printed"))}</div><pre '

@@ -118,7 +118,9 @@ def _judge_hub_bytes(value: object) -> tuple[bool, Text, StepTrace]:
 
 
 def _compare_hub(samples: int) -> tuple[float, StepTrace]:
-    hub, ring = (_simulate_step("resnet18", _build_server(), way, samples) for way in (data_parallel(), ddp()))
+    hub, ring = (
+        _simulate_step("resnet18", _build_server(), parallel, samples) for parallel in (data_parallel(), ddp())
+    )
     return hub.time / ring.time, hub
 
 
