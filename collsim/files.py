@@ -337,6 +337,25 @@ def read_json(path: FilePath, most: int = MOST_BYTES) -> Any:
         refuse(path, "", error)
 
 
+def find_json(text: str, start: int = 0) -> object:
+    """Decode the JSON value that begins somewhere in a text, within the bounds of `read_json`.
+
+    Args:
+        text: that holds the value, with anything behind it.
+        start: index of its first character.
+
+    Returns:
+        The value; None where no value of JSON begins there, or a number in it is none.
+    """
+    if text.count("[", start) + text.count("{", start) > MOST_ELEMENTS:
+        return None
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_finite, parse_int=_parse_bounded)
+    try:
+        return decoder.raw_decode(text, start)[0]
+    except (ValueError, RecursionError, CollsimError):
+        return None
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise CollsimError("{name} is not a number; expected finite numbers", name=name)
 

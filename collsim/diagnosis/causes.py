@@ -11,8 +11,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .comparison_causes import (
+    find_cable_errors,
+    find_late_rank,
+    find_losses,
+    find_lost_links,
+    find_lost_xgmi,
+    find_slow_host_links,
+)
 from .evidence_pieces import Evidence, Fact
-from .readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
+from .readers import CardPort, CardTest, GpuLinks, PairLatency, PairMatrix, PcieLink
 
 Find = Callable[[Evidence], tuple[Fact, ...]]
 #: The first CUDA whose drivers have multicast (src/transport/nvls.cc, cuMulticastCreate), and the first kernel with
@@ -24,6 +32,9 @@ _SMALL_SHM = 64 * 2**20
 _FEWEST_CONTAINERS = 3
 #: A rate below this share of another is not noise: two queue pairs over two ports give twice that of one.
 _HALF = 0.65
+#: Writes to a peer take less time than staging through the host; where they take so many times as long, they do not
+#: get through as they should.
+_STUCK = 10
 
 
 @dataclass(frozen=True)
@@ -183,19 +194,12 @@ def _find_iommu_off(evidence: Evidence) -> tuple[Fact, ...]:
     return evidence.select("host.iommu_passes")[:1]
 
 
-def _find_lost_links(evidence: Evidence) -> tuple[Fact, ...]:
-    """GPUs with inactive NVLinks where others of the same name have more: fewer on all is how the model is built."""
-    gpus = evidence.select_values("nvlink.links", GpuLinks)
-    most: dict[str, int] = {}
-    for _, gpu in gpus:
-        most[gpu.name] = max(most.get(gpu.name, 0), gpu.active)
-    return tuple(fact for fact, gpu in gpus if gpu.active < most[gpu.name])[:8]
-
-
 def _find_narrow_links(evidence: Evidence) -> tuple[Fact, ...]:
-    """Links with fewer lanes than they could have, or slower while busy: an idle link sleeps at the lowest speed."""
+    """Links with fewer lanes than they could have, slower while busy (an idle link sleeps at the lowest speed), or with
+    half of the rate of their neighbours."""
     links = evidence.select_values("pcie.link", PcieLink)
-    return tuple(fact for fact, link in links if link.lanes < link.most_lanes or _is_awake_and_slow(link))[:8]
+    trained = tuple(fact for fact, link in links if link.lanes < link.most_lanes or _is_awake_and_slow(link))[:8]
+    return (*trained, *find_slow_host_links(evidence))
 
 
 def _is_awake_and_slow(link: PcieLink) -> bool:
@@ -427,8 +431,9 @@ CAUSES = (
     CauseRule("acs", _find_acs, _find_virtual, "acs", "github.com/NVIDIA/nccl-tests/issues/112", needs_gap=True),
     CauseRule("iommu", _find_iommu, _find_iommu_off, "acs", "github.com/NVIDIA/nccl/issues/841", needs_gap=True),
     CauseRule(
-        "nvlink_lost", _find_lost_links, hypothesis="nvlink_lost", source="github.com/Azure/azhpc-diagnostics/issues/73"
+        "nvlink_lost", find_lost_links, hypothesis="nvlink_lost", source="github.com/Azure/azhpc-diagnostics/issues/73"
     ),
+    CauseRule("xgmi_lost", find_lost_xgmi, source="ROCm: rocm-smi --showtopo"),
     CauseRule("pcie_link", _find_narrow_links, _find_awake_links, "pcie_width", "NCCL troubleshooting: lspci LnkSta"),
     CauseRule("cards_left_out", _find_missing_cards, hypothesis="one_nic", source="github.com/NVIDIA/nccl/issues/1591"),
     CauseRule("slow_port", _find_down_ports, hypothesis="half_network", source="infiniband-diags: ibstat"),
@@ -454,6 +459,9 @@ CAUSES = (
         source="github.com/NVIDIA/nccl/issues/1464",
         needs_gap=True,
     ),
+    CauseRule("bad_cable", find_cable_errors, source="infiniband-diags: perfquery; mlx5 counters"),
+    CauseRule("congestion", find_losses, source="github.com/NVIDIA/nccl/issues/378", needs_gap=True),
+    CauseRule("late_rank", find_late_rank, source="nccl plugins/profiler/inspector"),
     CauseRule("throttling", _find_throttling, source="nvidia-smi -q -d PERFORMANCE"),
     CauseRule(
         "numa_balancing",
@@ -499,9 +507,16 @@ def find_questions(evidence: Evidence) -> tuple[OpenQuestion, ...]:
     matrices = evidence.select_values("gpu.pairs", PairMatrix)
     enabled = next(((fact, matrix) for fact, matrix in matrices if matrix.enabled), None)
     staged = next(((fact, matrix) for fact, matrix in matrices if not matrix.enabled), None)
+    waits = {
+        latency.enabled: (fact, latency) for fact, latency in evidence.select_values("gpu.pair_latency", PairLatency)
+    }
+    slow: tuple[Fact, ...] = ()
     if enabled and staged and enabled[1].median < staged[1].median:
-        causes = ("acs", "iommu", "numa_partitions")
-        questions.append(OpenQuestion("slow_peers", causes, (enabled[0], staged[0])))
+        slow = (enabled[0], staged[0])
+    elif len(waits) > 1 and waits[True][1].median > _STUCK * waits[False][1].median:
+        slow = (waits[True][0], waits[False][0])
+    if slow:
+        questions.append(OpenQuestion("slow_peers", ("acs", "iommu", "numa_partitions"), slow))
     by_nodes = evidence.select_values("run.by_nodes", tuple)
     if len(by_nodes) > 2 and by_nodes[-1][1][1] < _HALF * by_nodes[0][1][1]:
         causes = ("congestion", "oversubscription", "slow_node")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from ..errors import CollsimError
 from ..files import read_text
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
-from .readers import TOOL_READERS
+from .readers import TOOL_READERS, read_tree
 
 Value = TypeVar("Value")
 #: Characters of a line that are looked at, and that are quoted.
@@ -140,7 +141,7 @@ def read_evidence(pieces: Sequence[str | Path] | Mapping[str, str]) -> Evidence:
         # A line of NCCL's log is none of a tool's, and logs are long.
         numbers = [number for number, line in enumerate(lines, 1) if " NCCL " not in line]
         others = [lines[number - 1] for number in numbers]
-        stated_by = {"NCCL log": read_log_facts(lines)}
+        stated_by: dict[str, Iterable[Stated]] = {"NCCL log": chain(read_log_facts(lines), read_tree(lines))}
         stated_by |= {tool: _renumber(reader(others), numbers) for tool, reader in TOOL_READERS.items()}
         for tool, statements in stated_by.items():
             stated = list(_build_facts(name, lines, statements))

@@ -5,21 +5,27 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import CollsimError, Sentence, Words
+from ..io.file_formats import find_schedule_format
 from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
 from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..nccl.measured.published_runs import MeasuredRun, create_run
 from ..nccl.nccl_prediction import Prediction
 from ..topology import Topology, parse_topology_text
+from ..topology.files.nccl_tree import extract_tree
+from ..topology.files.unread import find_unread_format
 from ..topology.machines import machine as build_machine
 from .evidence_pieces import Evidence
-from .readers import CardPort, CardTest, GpuLinks
+from .readers import TOPOLOGY_FILE, CardPort, CardTest, GpuLinks, MeasuredTime
 
 _RACK = "gb200-nvl72"
+#: Characters of a text that are looked at to find out what it is.
+_HEAD = 2**20
 #: Names of GPUs, and the machine of the catalogue that such GPUs mostly are in where only the name is known.
 _USUAL_MACHINES = (
     (r"GB200|GB300", _RACK),
@@ -62,6 +68,24 @@ class ObservedJob:
     notes: tuple[Words, ...]
 
 
+class MeasuredTable(NamedTuple):
+    """Times of one collective.
+
+    Attributes:
+        collective: its name.
+        nbytes: nccl-tests' sizes.
+        times: seconds, one for each size.
+        ranks: that took part; 0 where nothing says.
+        piece: name of the piece that has them.
+    """
+
+    collective: str
+    nbytes: list[int]
+    times: list[float]
+    ranks: int
+    piece: str
+
+
 def describe_job(evidence: Evidence) -> ObservedJob:
     """Put machine and measurement of a job together.
 
@@ -82,10 +106,29 @@ def describe_job(evidence: Evidence) -> ObservedJob:
         message = "nothing describes the machine; it is taken for {machine}, which has such GPUs ({gpu})"
         notes.append(Sentence(message, machine=machine.name, gpu=source))
     log = _read_log(evidence, notes)
-    run = None
-    if machine is not None:
-        run = _build_run(evidence, machine, ranks, log, notes)
+    run = _build_run(evidence, machine, ranks, log, notes)
+    notes += _describe_unread(evidence)
     return ObservedJob(machine, nodes, ranks, log, run, tuple(notes))
+
+
+def _describe_unread(evidence: Evidence) -> Iterator[Words]:
+    """Pieces in which nothing was read, and what they are where that is known."""
+    for piece in evidence.pieces:
+        if piece.tools:
+            continue
+        text, name = evidence.texts[piece.name], Path(piece.name).name
+        unread = find_unread_format(text)
+        schedule = find_schedule_format(text[:_HEAD])
+        if unread is not None and not unread.is_evidence:
+            yield unread.build_error(name).sentence
+        elif unread is not None:
+            message = "{piece}: this looks like {tool}, but nothing in it could be read; is it complete?"
+            yield Sentence(message, piece=name, tool=unread.tool)
+        elif schedule:
+            message = "{piece}: this is a schedule (format {format}), which says nothing of a job; cs.load reads it"
+            yield Sentence(message, piece=name, format=schedule)
+    if evidence.select("npu.link_kinds"):
+        yield Sentence("no rates of NPUs are known, so that no prediction is made for them")
 
 
 def _count_nodes(evidence: Evidence) -> tuple[int, int]:
@@ -95,7 +138,8 @@ def _count_nodes(evidence: Evidence) -> tuple[int, int]:
         ranks, nodes, _ = max(counts)
         return nodes, ranks
     hosts = next(filter(None, map(list_tested_hosts, evidence.texts.values())), [])
-    return max(1, len(set(hosts)), len(evidence.list_values("nccl.host"))), len(hosts)
+    ranks = max((time.ranks for _, time in evidence.select_values("run.time", MeasuredTime)), default=0)
+    return max(1, len(set(hosts)), len(evidence.list_values("nccl.host"))), len(hosts) or ranks
 
 
 def predict_run(run: MeasuredRun | None) -> list[Prediction]:
@@ -150,10 +194,9 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
 
 
 def _find_usual_machine(names: list[str]) -> str:
-    """The machine of the catalogue that GPUs of the first name are mostly in; "" for none."""
-    if not names:
-        return ""
-    return next((machine for form, machine in _USUAL_MACHINES if re.search(form, names[0])), "")
+    """The machine of the catalogue that GPUs of the first known name are mostly in; "" for none."""
+    usual = (machine for name in names for form, machine in _USUAL_MACHINES if re.search(form, name))
+    return next(usual, "")
 
 
 def _has_lost_links(evidence: Evidence) -> bool:
@@ -162,9 +205,10 @@ def _has_lost_links(evidence: Evidence) -> bool:
 
 
 def _list_topologies(evidence: Evidence) -> list[tuple[str, str]]:
-    """Pieces that describe a machine: a file of NCCL's first, then the words of nvidia-smi."""
-    files = [(name, text) for name, text in evidence.texts.items() if re.search(r"<system\b", text[:4096])]
-    return files + evidence.find_texts("nvidia-smi topo -m")
+    """Pieces that describe a machine: files first, then the words of nvidia-smi, then the tree of a log."""
+    files = evidence.find_texts(TOPOLOGY_FILE) + evidence.find_texts("nvidia-smi topo -m")
+    trees = [(name, extract_tree(text)) for name, text in evidence.find_texts("NCCL log")]
+    return files + [(name, tree) for name, tree in trees if tree]
 
 
 def _describe_cards(evidence: Evidence) -> tuple[str, int]:
@@ -205,23 +249,50 @@ def _read_log(evidence: Evidence, notes: list[Words]) -> NcclCommunicator | None
 
 
 def _build_run(
-    evidence: Evidence, machine: Topology, ranks: int, log: NcclCommunicator | None, notes: list[Words]
+    evidence: Evidence, machine: Topology | None, ranks: int, log: NcclCommunicator | None, notes: list[Words]
 ) -> MeasuredRun | None:
-    for name, text in evidence.find_texts("nccl-tests"):
+    """The first measurement that a prediction can be made for: nccl-tests' tables first, then those of other tools."""
+    version = getattr(log, "version", "") or None
+    for collective, nbytes, times, count, piece in _list_measurements(evidence, ranks, notes):
+        if machine is None:
+            continue
         try:
-            table = parse_nccl_tests(text, Path(name).name, ranks=ranks or None)
-            rows = table[table["collective"] == table["collective"].iloc[0]]
-            version = getattr(log, "version", "") or None
             return create_run(
-                str(rows["collective"].iloc[0]),
+                collective,
                 machine,
-                rows["nbytes"].tolist(),
-                rows["time"].tolist(),
-                int(ranks) or None,
+                nbytes,
+                times,
+                count or None,
                 version=version,
                 unsure=("p2p", "gdr", "net"),
                 log=log,
             )
         except CollsimError as error:
-            notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
+            notes.append(Sentence("{piece}: {reason}", piece=Path(piece).name, reason=error))
     return None
+
+
+def _list_measurements(evidence: Evidence, ranks: int, notes: list[Words]) -> Iterator[MeasuredTable]:
+    for name, text in evidence.find_texts("nccl-tests"):
+        try:
+            table = parse_nccl_tests(text, Path(name).name, ranks=ranks or None)
+        except CollsimError as error:
+            notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
+            continue
+        rows = table[table["collective"] == table["collective"].iloc[0]]
+        collective = str(rows["collective"].iloc[0])
+        yield MeasuredTable(collective, rows["nbytes"].tolist(), rows["time"].tolist(), ranks, name)
+    by_table: dict[tuple[str, str, str], list[MeasuredTime]] = {}
+    for fact, time in evidence.select_values("run.time", MeasuredTime):
+        by_table.setdefault((fact.piece, time.tool, time.collective), []).append(time)
+    for (piece, tool, collective), times in by_table.items():
+        count = ranks or max(time.ranks for time in times)
+        if not all(time.is_nccl for time in times):
+            message = "{piece}: NCCL did not run what {tool} measured, so it is compared with no prediction"
+            notes.append(Sentence(message, piece=Path(piece).name, tool=tool))
+        elif any(time.is_of_rank for time in times) and not count:
+            message = "{piece}: {tool} does not say how many ranks ran; give a log or a table that does"
+            notes.append(Sentence(message, piece=Path(piece).name, tool=tool))
+        else:
+            sizes = [time.nbytes * (count if time.is_of_rank else 1) for time in times]
+            yield MeasuredTable(collective, sizes, [time.seconds for time in times], count, piece)

@@ -20,6 +20,7 @@ from ..train import Model
 from ..units import format_bandwidth
 from .anonymity import Mask, create_mask, list_hosts, mask_facts
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
+from .comparison_causes import find_single_readings
 from .data_path import DataPath, find_used_path, predict_path
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
 from .job import ObservedJob, describe_job, predict_run
@@ -497,6 +498,8 @@ def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
         missing.append("table")
     if job.nodes > 1 and not evidence.select("card.port"):
         missing.append("cards")
+    if find_single_readings(evidence):
+        missing.append("counters")
     return tuple(missing)
 
 

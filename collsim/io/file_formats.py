@@ -298,6 +298,16 @@ def _guess(path: FilePath) -> Format:
     raise FormatError(message, name=Path(to_text(path)).name, known=known)
 
 
+def find_schedule_format(text: str) -> str:
+    """Return the name of the first format of schedules that a text looks like; "" for none.
+
+    Args:
+        text: of a file, or its beginning.
+    """
+    entries = (entry for entry in _load_formats().values() if entry.holds == "schedule" and entry.read is not None)
+    return next((entry.name for entry in entries if entry.looks is not Format.looks and _is_like(entry, text)), "")
+
+
 def _is_like(entry: Format, text: str) -> bool:
     """Does a file look like a format? One of another package that fails at it is passed over with a warning."""
     try:

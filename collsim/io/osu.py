@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,10 +54,10 @@ TESTS = {
 }
 #: Collectives whose size OSU counts per pair of ranks or per rank, nccl-tests in all. Reduce-scatter's is the whole
 #: array in both.
-_PER_RANK = ("allgather", "alltoall", "gather", "scatter")
+PER_RANK = ("allgather", "alltoall", "gather", "scatter")
 
 _TITLE = re.compile(
-    r"^#?\s*OSU (?:MPI|NCCL|UPC|OpenSHMEM)?(?:-(?:CUDA|ROCM|OPENACC|SYCL|NEURON))?\s*"
+    r"^#?\s*OSU (MPI|NCCL|UPC|OpenSHMEM)?(?:-(?:CUDA|ROCM|OPENACC|SYCL|NEURON))?\s*"
     r"(.{0,60}?)\s*(Latency|Bandwidth(?: / Message Rate)?) Test",
     re.I | re.ASCII,
 )
@@ -81,6 +81,7 @@ class _Table:
     """What the lines before a row say about it."""
 
     number: int = -1
+    library: str = ""
     test: str = ""
     collective: str | None = None
     columns: tuple[str, ...] = ()
@@ -105,7 +106,7 @@ def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None
         name = get_collective(collective).name
     if ranks is not None:
         count = parse_count(ranks, "ranks")
-    rows = list(_parse_rows(path, _Table(collective=name), name, count))
+    rows = [row for _, row in parse_osu_rows(read_text(path).splitlines(), path, name, count)]
     if not rows:
         message = (
             "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency"
@@ -114,14 +115,30 @@ def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None
     return _build_frame(rows)
 
 
-def _parse_rows(path: FilePath, seen: _Table, collective: str | None, ranks: int | None) -> Iterator[dict[str, object]]:
-    count = 0
-    for number, raw in enumerate(read_text(path).splitlines(), 1):
+def parse_osu_rows(
+    lines: Sequence[str], path: FilePath, collective: str | None = None, ranks: int | None = None
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Read the rows of all tables in the lines of a log.
+
+    Args:
+        lines: of the log.
+        path: of the file, or a name for the text; it stands in errors.
+        collective: What was run, where the title is missing.
+        ranks: How many ranks ran; without it sizes are OSU's own.
+
+    Yields:
+        The number of a row's line from 1, and its values in SI units; `library` is `MPI`, `NCCL` or "".
+
+    Raises:
+        FormatError: Naming the line of a damaged row.
+    """
+    count, seen = 0, _Table(collective=collective)
+    for number, raw in enumerate(lines, 1):
         line = raw.strip()
         if not (seen.columns and _ROW.match(line)):
             _note(path, number, line[:_LONGEST], seen, collective)
             continue
-        yield _parse_row(path, number, line, seen, ranks)
+        yield number, _parse_row(path, number, line, seen, ranks)
         count += 1
         if count > _MOST_ROWS:
             refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
@@ -130,8 +147,9 @@ def _parse_rows(path: FilePath, seen: _Table, collective: str | None, ranks: int
 def _note(path: FilePath, number: int, line: str, seen: _Table, collective: str | None) -> None:
     """Take over a title or a line of columns; any other line says nothing."""
     if (title := _TITLE.match(line)) is not None:
-        name = re.sub(r"[\s_-]|non.?blocking|persistent", "", title[1].lower())
-        seen.number, seen.test, seen.columns = seen.number + 1, " ".join(f"{title[1]} {title[2]}".split()), ()
+        name = re.sub(r"[\s_-]|non.?blocking|persistent", "", title[2].lower())
+        seen.number, seen.test, seen.columns = seen.number + 1, " ".join(f"{title[2]} {title[3]}".split()), ()
+        seen.library = title[1] or ""
         seen.collective = collective or TESTS.get(name)
     elif _COLUMNS.match(line):
         seen.number = max(seen.number, 0)
@@ -162,7 +180,7 @@ def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int 
     values = _parse_values(path, where, seen, tokens[1:])
     block = parse_whole_number(path, where, "size", tokens[0], 0, 2**60)
     nbytes = block
-    if ranks is not None and seen.collective in _PER_RANK:
+    if ranks is not None and seen.collective in PER_RANK:
         nbytes = block * ranks
     timed = values["time"] > 0
     if timed:
@@ -172,7 +190,13 @@ def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int 
     factor = math.nan
     if seen.collective and ranks and timed:
         factor = get_collective(seen.collective).busbw(ranks)
-    facts = {"table": max(seen.number, 0), "test": seen.test, "collective": seen.collective, "ranks": ranks}
+    facts = {
+        "table": max(seen.number, 0),
+        "library": seen.library,
+        "test": seen.test,
+        "collective": seen.collective,
+        "ranks": ranks,
+    }
     return {**facts, "nbytes": nbytes, "block": block, **values, "algbw": algbw, "busbw": algbw * factor}
 
 

@@ -119,8 +119,9 @@ def seeds(kind):
     if kind == "evidence":
         sys.path.append(str(HERE.parent / "support"))
         from stated_causes import STATED
+        from tool_outputs import OUTPUTS
 
-        return ["\n".join(texts) for texts in STATED.values()]
+        return ["\n".join(texts) for texts in STATED.values()] + list(OUTPUTS.values())
     if kind == "flight-recorder":
         return [json.dumps(pickle.loads(dump_of_a_hang()))]
     from test_formats import samples
@@ -134,7 +135,13 @@ def fuzz(kind, seconds, place):
     import atheris
 
     with atheris.instrument_imports(
-        include=["collsim.io", "collsim.topology.files", "collsim.sweep.plan", "collsim.programs.job_records"]
+        include=[
+            "collsim.io",
+            "collsim.diagnosis",
+            "collsim.topology.files",
+            "collsim.sweep.plan",
+            "collsim.programs.job_records",
+        ]
     ):
         import collsim.io
         import collsim.sweep

@@ -1,5 +1,7 @@
 """Texts that state each of the causes, in the forms of the tools."""
 
+from tool_outputs import BROKEN_MESH, write_inspector, write_perfquery, write_rdma_statistic, write_rocm_smi
+
 import collsim as cs
 
 A100 = "NVIDIA A100-SXM4-80GB"
@@ -101,6 +103,12 @@ STATED = {
         table(BOX, A100, NCCL_PROTO="LL"),
     ],
     "no_topology": [log("Topology detection : could not read /sys/devices/x, ignoring"), table(BOX, A100, slower=3)],
+    "xgmi_lost": [write_rocm_smi(BROKEN_MESH, name="AMD Instinct MI210")],
+    "bad_cable": [write_perfquery(symbol_errors=3) + write_perfquery(symbol_errors=3_000)],
+    "congestion": [
+        write_rdma_statistic(10) + write_rdma_statistic(90_000, marks=12), table(PAIR, A100, ("n1", "n2"), slower=2.5)
+    ],
+    "late_rank": [write_inspector(last_rank=2)],
     "throttling": ["        HW Thermal Slowdown               : Active"],
     "numa_balancing": ["kernel.numa_balancing = 1"],
     "confidential": [log("CC On, workFifoBytes 1048576"), table(BOX, A100, slower=3)],

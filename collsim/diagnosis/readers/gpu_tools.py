@@ -56,6 +56,8 @@ def read_gpu_names(lines: Sequence[str]) -> Iterator[Stated]:
         re.compile(r"^\s*GPU \d{1,4}: ([^(]{3,80}?) \(UUID"),
         re.compile(r"#\s+Rank\s+\d{1,7} .{0,120}device\s+\d{1,4} \[[^\]]{1,40}\] (.{3,80})$"),
         re.compile(r"^Device: \d{1,4}, ([^,]{3,80}), pciBusID"),
+        re.compile(r"^Device \d{1,4}: ([^(]{3,80}?)(?: \([\da-fA-F:.]{4,20}\))?$"),
+        re.compile(r"_CudaDeviceProperties\(name='([^']{3,80})'"),
     )
     for number, line in enumerate(lines, 1):
         for form in forms:
@@ -125,3 +127,64 @@ def read_fabric(lines: Sequence[str]) -> Iterator[Stated]:
             if clique is not None:
                 yield clique[0], "fabric.clique", f"{cluster} {clique[1]}"
                 clique = None
+
+
+@dataclass(frozen=True)
+class LinkKinds:
+    """Kinds of link between one GPU and the others, as rocm-smi, amd-smi and npu-smi name them: `XGMI`, `PCIE`, `HCCS`
+    and the like."""
+
+    gpu: int
+    kinds: tuple[str, ...]
+
+
+_AMD_TABLE = re.compile(r"^=+ (Link Type) between two GPUs =+|^\s*([A-Z][A-Z -]{2,30}) TABLE:\s*$")
+_AMD_ROW = re.compile(r"^\s*(?:GPU(\d{1,3})|[\da-fA-F]{4}:[\da-fA-F]{2}:[\da-fA-F]{2}\.[0-7])\s+(\S.{0,2000})$")
+#: What stands on the diagonal.
+_ITSELF = frozenset({"0", "SELF", "X"})
+
+
+def read_amd_topology(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read `rocm-smi --showtopo` (rocm_smi.py) and `amd-smi topology` (amdsmi_commands.py): kinds of links between
+    GPUs, whether they may access one another, and their names (`--showproductname`, `amd-smi static`).
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    table, gpu = "", 0
+    for number, line in enumerate(lines, 1):
+        if (name := re.match(r"^(?:GPU\[\d{1,3}\]\s*: Card Series:|\s*MARKET_NAME:)\s*(\S.{2,78})", line)) is not None:
+            yield number, "gpu.name", name[1].strip()
+        elif (head := _AMD_TABLE.match(line)) is not None:
+            table, gpu = (head[1] or head[2]).upper(), 0
+        elif line.startswith("===="):
+            table = ""
+        elif table and (row := _AMD_ROW.match(line)) is not None:
+            cells = row[2].split()
+            if _AMD_ROW.match(f"{cells[0]} x") is not None:  # the line of columns
+                continue
+            if table == "LINK TYPE" and len(_ITSELF.intersection(cells)) == 1:
+                kinds = tuple(cell for cell in cells if cell not in _ITSELF)
+                yield number, "gpu.link_kinds", LinkKinds(gpu, kinds)
+            elif table == "ACCESS" and "DISABLED" in cells:
+                yield number, "gpu.peers_refused", "DISABLED"
+            gpu += 1
+
+
+def read_npu_topology(lines: Sequence[str]) -> Iterator[Stated]:
+    """Read `npu-smi info -t topo`: kinds of links between NPUs.
+
+    Args:
+        lines: of any text.
+
+    Yields:
+        Number of the line from 1, kind of the fact, and its value.
+    """
+    for number, line in enumerate(lines, 1):
+        row = re.match(r"^\s*NPU(\d{1,3})\s+((?:(?:X|HCCS|HCCS_SW|SIO|PIX|PXB|PHB|SYS|NA)\s+){2,})", line + " ")
+        if row is not None and "X" in row[2].split():
+            kinds = tuple(cell for cell in row[2].split() if cell != "X")
+            yield number, "npu.link_kinds", LinkKinds(int(row[1]), kinds)

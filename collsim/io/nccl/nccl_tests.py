@@ -280,7 +280,19 @@ def read_nccl_tests_json(path: FilePath) -> pd.DataFrame:
     Raises:
         FormatError: Naming the result and key that is not as expected.
     """
-    data = read_json(path)
+    return parse_nccl_tests_document(read_json(path), path)
+
+
+def parse_nccl_tests_document(data: object, path: FilePath) -> pd.DataFrame:
+    """The results in the decoded JSON of `-J file`, in SI units.
+
+    Args:
+        data: the decoded document.
+        path: of the file, or a name for the text; it stands in errors.
+
+    Raises:
+        FormatError: Naming the result and key that is not as expected.
+    """
     if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
     if parse_whole_number(path, "", "version", data.get("version", 3), 1, 2**31) > 3:

@@ -36,7 +36,8 @@ def load_topology(path: str | PathLike[str], **options: object) -> Topology:
     """A topology from a file.
 
     Formats: `nvidia-smi topo -m` as pasted; NCCL topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE, also RCCL's with
-    xGMI); ASTRA-sim's network YAML; collsim's own YAML (docs/machines.md), which `topology.to_yaml()` writes.
+    xGMI), and the tree that NCCL's log has with NCCL_DEBUG_SUBSYS=GRAPH; ASTRA-sim's network YAML; collsim's own YAML
+    (docs/machines.md), which `topology.to_yaml()` writes.
 
     Args:
         path: the file.
@@ -124,8 +125,10 @@ def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, object]]
         from .nccl_xml import read_nccl_topology
 
         return read_nccl_topology
-    from . import astra, collsim_yaml, topo_m
+    from . import astra, collsim_yaml, nccl_tree, topo_m
 
+    if nccl_tree.matches_format(text):
+        return nccl_tree.read_nccl_tree
     if topo_m.matches_format(text):
         return topo_m.read_topo_matrix
     if astra.matches_format(text):

@@ -1,8 +1,9 @@
-"""Outputs of other tools that collsim recognizes and does not read: what each one is, and what to give instead.
+"""Outputs of other tools that are recognized and are neither a topology nor a schedule or table: what each one is, and
+what to give instead. `cs.diagnose` reads most of them as evidence about a job.
 
 The forms are those of the tools' sources and manuals: nvbandwidth (json_output.cpp), cuda-samples
 (p2pBandwidthLatencyTest), rocm_smi.py, amd-smi, npu-smi, perftest (perftest_parameters.h), pciutils, infiniband-diags,
-microsoft/mscclpp (execution_plan.cc), NVIDIA/nccl (graph/topo.cc, graph/search.cc, plugins/profiler/inspector).
+microsoft/mscclpp (execution_plan.cc), NVIDIA/nccl (plugins/profiler/inspector).
 """
 
 from __future__ import annotations
@@ -29,10 +30,6 @@ _GOAL = Sentence(
     "it has messages without their data, so nothing can be verified; LogGOPSim runs it, and collsim reads the schedule "
     "that it was made from (MSCCL XML, CSV, JSON)"
 )
-_DUMP = Sentence(
-    "for a machine give the file that NCCL_TOPO_DUMP_FILE=topo.xml writes, for rings and trees the log of "
-    "NCCL_DEBUG_SUBSYS=INIT,GRAPH"
-)
 
 
 @dataclass(frozen=True)
@@ -43,11 +40,13 @@ class UnreadFormat:
         tool: the program and its option, or the name of the format.
         pattern: what only this output has.
         advice: what to give instead.
+        is_evidence: whether `cs.diagnose` reads it.
     """
 
     tool: Sentence
     pattern: re.Pattern[str]
     advice: Sentence
+    is_evidence: bool = True
 
     def build_error(self, name: str) -> FormatError:
         """The refusal of a file.
@@ -58,15 +57,18 @@ class UnreadFormat:
         Returns:
             The error, to be raised.
         """
+        if self.is_evidence:
+            message = "{name}: this is {tool}, which only cs.diagnose reads, as evidence about a slow job; {advice}"
+            return FormatError(message, name=name, tool=self.tool, advice=self.advice)
         message = "{name}: this is {tool}, which collsim does not read; {advice}"
         return FormatError(message, name=name, tool=self.tool, advice=self.advice)
 
 
-def _recognize(tool: Sentence | str, pattern: str, advice: Sentence) -> UnreadFormat:
+def _recognize(tool: Sentence | str, pattern: str, advice: Sentence, is_evidence: bool = True) -> UnreadFormat:
     """One entry; a text is the name of a program."""
     if isinstance(tool, str):
         tool = Sentence("the output of {program}", program=tool)
-    return UnreadFormat(tool, re.compile(pattern, _FLAGS), advice)
+    return UnreadFormat(tool, re.compile(pattern, _FLAGS), advice, is_evidence)
 
 
 #: The first whose pattern a text has counts: those that others' output may contain come last.
@@ -90,9 +92,14 @@ UNREAD = (
     ),
     _recognize("npu-smi", r"^[ \t]*NPU0\s+.*\bX\b|^[ \t$#>]*npu-smi\b|\bHCCS\b.*\bHCCS\b", _NPU),
     _recognize(
-        Sentence("an execution plan of MSCCL++"), r"\"num_threads_per_block\"|\"remote_buffer_refs\"", _SCHEDULE
+        Sentence("an execution plan of MSCCL++"),
+        r"\"num_threads_per_block\"|\"remote_buffer_refs\"",
+        _SCHEDULE,
+        is_evidence=False,
     ),
-    _recognize(Sentence("a GOAL schedule"), r"\A(?:\s|//.*\n|/\*(?:[^*]|\*(?!/))*\*/)*num_ranks\s+\d+\s*$", _GOAL),
+    _recognize(
+        Sentence("a GOAL schedule"), r"\A(?:\s|//.*\n|/\*(?:[^*]|\*(?!/))*\*/)*num_ranks\s+\d+\s*$", _GOAL, False
+    ),
     _recognize(Sentence("a log of NCCL Inspector"), r"\"inspector_output_format_version\"", _TABLE),
     _recognize(Sentence("a dump of PyTorch's Flight Recorder"), r"\"pg_config\"\s*:", _TABLE),
     _recognize("nvidia-smi nvlink", r"^[ \t]*Link \d+: (?:[\d.]+ GB/s|<inactive>)", _LINKS),
@@ -107,7 +114,6 @@ UNREAD = (
     _recognize("ibv_devinfo", r"^hca_id:\s", _CARDS),
     _recognize("hccl_test", r"data_size\(Bytes\)", _TABLE),
     _recognize("DeepSpeed's ds_bench", r"^-+ ?Performance of \w+ on \d+ devices", _TABLE),
-    _recognize(Sentence("NCCL's tree of a system in its log"), r"NCCL INFO === System : maxBw", _DUMP),
     _recognize("nvidia-smi", r"NVSMI LOG|^\| NVIDIA-SMI |^GPU \d+: .*\(UUID: ", _TOPOLOGY),
 )
 
