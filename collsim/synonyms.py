@@ -14,6 +14,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "gpus": ("ranks",),
     **dict.fromkeys(("num_gpus", "ngpus", "n_gpus", "gpus_per_node", "nproc_per_node"), ("gpus", "ranks")),
     **dict.fromkeys(("num_nics", "nnics", "num_hcas"), ("nics",)),
+    **dict.fromkeys(("network", "net", "hca", "network_card", "interconnect"), ("nic", "fabric")),
     # figures
     **dict.fromkeys(("latency", "delay", "lat"), ("alpha",)),
     **dict.fromkeys(("bw", "capacity", "rate", "speed", "beta"), ("bandwidth",)),
@@ -51,6 +52,15 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("dcu", "hygon"), ("mi300x-8gpu",)),
     **dict.fromkeys(("nvlink", "nvswitch"), ("dgx-a100", "dgx-h100")),
     **dict.fromkeys(("infiniband", "ib"), ("cluster", "dgx-a100")),
+    # network cards, by NVIDIA's names (the rate of the fastest model of each) and by rate
+    **dict.fromkeys(("connectx_4", "connectx4", "cx4", "connectx_5", "connectx5", "cx5"), ("ib-edr", "roce-100")),
+    **dict.fromkeys(("connectx_6", "connectx6", "cx6", "bluefield_2", "bluefield2"), ("ib-hdr", "roce-200")),
+    **dict.fromkeys(("connectx_7", "connectx7", "cx7", "bluefield_3", "bluefield3"), ("ib-ndr", "roce-400")),
+    **dict.fromkeys(("connectx_8", "connectx8", "cx8"), ("ib-xdr", "roce-800")),
+    **dict.fromkeys(("100g", "100gbe"), ("ib-edr", "roce-100", "tcp-100")),
+    **dict.fromkeys(("200g", "200gbe"), ("ib-hdr", "roce-200", "tcp-200")),
+    **dict.fromkeys(("400g", "400gbe"), ("ib-ndr", "roce-400", "tcp-400")),
+    **dict.fromkeys(("800g", "800gbe"), ("ib-xdr", "roce-800")),
     **dict.fromkeys(("ethernet", "10gbe", "25gbe", "socket_server"), ("cluster", "pcie-8gpu")),
 }
 

@@ -42,14 +42,14 @@ class Store:
             CollsimError: Nothing can be written there, or its suffix is unknown.
         """
         self.table: Path | None = None
-        self.place = where = ":memory:"
+        self.location = where = ":memory:"
         if path is not None:
             target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
                 message = "results go to a file ending in {known}, not {name!r}"
                 raise CollsimError(message, known=", ".join(_TABLES + _STORES), name=target.name)
             require_writable_file(target)
-            self.place = str(target)
+            self.location = str(target)
             if target.suffix == ".parquet":
                 _require_parquet()
             if target.suffix in _TABLES:
@@ -71,13 +71,13 @@ class Store:
 
     def _refused(self, error: Exception) -> FormatError:
         """What the file system or another process does not allow, said of the file that was asked for."""
-        return FormatError("cannot write {path!r}: {error}", path=self.place, error=error)
+        return FormatError("cannot write {path!r}: {error}", path=self.location, error=error)
 
     def _damaged(self, error: Exception) -> FormatError:
         """What cannot be read as the rows of a sweep."""
         message = "{path} is not a store of results, or damaged: {reason}; give another name, or remove it"
         return FormatError(
-            message, path=self.part or self.place, reason=format_value(str(error) or type(error).__name__, 200)
+            message, path=self.part or self.location, reason=format_value(str(error) or type(error).__name__, 200)
         )
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:

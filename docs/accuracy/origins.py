@@ -26,7 +26,7 @@ from collsim.nccl.model.calibration_knobs import apply_knobs
 Kind = Literal["NCCL's own", "vendor", "fitted", "read off"]
 _NCCL = "NVIDIA/nccl v2.30.7-1"
 #: Rooms whose constants a prediction is made of; those of `links` are `Parameters`.
-ROOMS = tuple(
+MODULES = tuple(
     import_module(f"collsim.nccl.{name}")
     for name in (
         *(
@@ -59,7 +59,7 @@ ROOMS = tuple(
 _OSU = "12 OSU runs with buffers on GPUs, least squares (see mpi.py)"
 _OMPI = "Open MPI ompi/mca/coll"
 _RCCL = "ROCm/rccl src/graph/tuning.cc, tuning_model_5 and 6"
-#: What does not stand in `constants` (NCCL's own, all of it) or `links`, by room and name.
+#: What does not stand in `constants` (NCCL's own, all of it) or `links`, by module and name.
 ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "machine_facts.NVLINK_GBPS": ("vendor", "NVIDIA's NVLink page: payload of one link"),
     "machine_facts.GA102_LINK_GBPS": ("vendor", "nvidia-smi on an A6000"),
@@ -147,7 +147,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "rounds._SEGMENT": ("vendor", f"{_OMPI}/tuned 1.3 to 4.0: segments of the pipeline"),
     "rounds._PACKS": ("read off", "the smallest alltoall of 64 ranks, 32 us (stackhpc)"),
 }
-#: What a picture shows at most, how long a search goes on, room for rounding, units, labels, and buffers that a rank
+#: What a picture shows at most, how long a search goes on, module for rounding, units, labels, and buffers that a rank
 #: moves by counting.
 _NO_CONSTANT = {
     *(
@@ -161,21 +161,15 @@ _NO_CONSTANT = {
         "prediction_interval._KNOWN",
         "unknown_inputs._LEAST",
         "unknown_inputs._TWO_NODES",
-        "unknown_inputs.ALGORITHM",
         "unknown_inputs._FOUR_IN_FIVE",
-        "unknown_inputs._RULES",
         "prediction_interval.FEW",
         "tuner_graphs._ROUNDING",
         "topology_facts._ALIKE",
         "machine_facts.LANES",
-        "machine_facts._APU",
         "machine_words._MOST_LETTERS",
         "machine_words._MOST_QUOTED",
     ),
-    *(
-        f"ring_tree_search.{name}"
-        for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")
-    ),
+    *(f"ring_tree_search.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_TREES")),
 }
 
 
@@ -192,9 +186,9 @@ class Constant:
     systems: int | None = None
 
 
-def own_names(room: ModuleType) -> Iterator[tuple[str, Any]]:
+def list_named_values(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """Constants that a module sets itself: upper case, with a number somewhere inside; not those that it imports."""
-    for statement in ast.parse(inspect.getsource(room)).body:
+    for statement in ast.parse(inspect.getsource(module)).body:
         targets = (
             statement.targets
             if isinstance(statement, ast.Assign)
@@ -203,7 +197,7 @@ def own_names(room: ModuleType) -> Iterator[tuple[str, Any]]:
             else []
         )
         for node in (n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)):
-            if node.id == node.id.upper() and _has_number(value := getattr(room, node.id)):
+            if node.id == node.id.upper() and _has_number(value := getattr(module, node.id)):
                 yield node.id, value
 
 
@@ -235,8 +229,8 @@ def _kind(field: str, entry: str | int | None) -> Kind:
         return "read off"
     if name in links.NCCLS:
         return "NCCL's own"
-    turns = any(field == f and (not entries or entry in entries) for knob in KNOBS.values() for f, entries in knob)
-    if not turns:
+    is_fitted = any(field == f and (not entries or entry in entries) for knob in KNOBS.values() for f, entries in knob)
+    if not is_fitted:
         raise LookupError(
             f"links: {name} has no mark: no knob of crossval turns it, and it stands in neither READ_OFF nor NCCLS"
         )
@@ -260,9 +254,9 @@ def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) 
         behind = {runs[i] for i in moved} if runs else set()
         counts = (len(behind), len({system for _, system in behind})) if kind == "fitted" and runs else (None, None)
         entries.append(Constant(f"links.{name}", f"{number:.3g}", kind, source, *counts))
-    for room in ROOMS:
-        short = room.__name__.rpartition(".")[2]
-        for name, value in own_names(room):
+    for module in MODULES:
+        short = module.__name__.rpartition(".")[2]
+        for name, value in list_named_values(module):
             if (full := f"{short}.{name}") in _NO_CONSTANT:
                 continue
             kind, source = ("NCCL's own", f"{_NCCL}, see constants.py") if short == "constants" else ORIGINS[full]

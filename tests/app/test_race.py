@@ -131,7 +131,7 @@ def test_who_has_too_many_transfers_is_named():
 
 def test_a_race_is_kept_among_the_results_and_its_runners_nowhere_else():
     """Results are counted in bytes, for all sessions together."""
-    first, again = (lineup.simulate_runner(lineup.READY["ways"][0]) for _ in range(2))
+    first, again = (lineup.simulate_runner(lineup.READY["algorithms"][0]) for _ in range(2))
     assert first == again
     assert first.timeline is not again.timeline
 

@@ -113,7 +113,7 @@ def test_sharding_shows_the_steps_of_python(monkeypatch):
     made = sharding.simulate_steps(sharding.ADDRESS.read(query)[0])
     data = sent(opened("sharding", **query), "collsim_lanes")
     assert {run["variant"]: run["time"] for run in data["runners"]} == {name: t.time for name, t in made.items()}
-    assert data["whole"] == 2 * cs.model("gpt2").parameters
+    assert data["weight_bytes"] == 2 * cs.model("gpt2").parameters
 
 
 SMALL = {"model": "gpt2", "machine": "dgx-a100", "nodes": "1", "batch": "16", "split": "tensor(2) * ddp()", "micro": "2",

@@ -193,7 +193,7 @@ def test_the_curve_holds_the_step_at_every_size_and_a_given_size_is_on_it():
     size = "8MiB"
     data = sent(opened(bucket=size, **SMALL))
     curve = dict(map(tuple, data["curve"]))
-    assert data["usual"] == 8 * 2**20
+    assert data["bucket_bytes"] == 8 * 2**20
     assert curve[8 * 2**20] == pytest.approx(data["step"]["time"], rel=1e-12)
     plain = step_scenarios.time_step(ADDRESS.read(SMALL)[0])
     for cap in (2**14, 2**20, 2**29):
@@ -251,7 +251,7 @@ def test_a_collective_that_the_step_does_not_have_is_told_of():
         ({"what": "switch", "name": "first"}, {"changes": ()}),
         ({"what": "bucket", "nbytes": 3 * 2**20}, {"bucket": "3MiB"}),
         ({"what": "bucket", "nbytes": 100}, {"bucket": "100B"}),
-        ({"what": "usual"}, {"bucket": ""}),
+        ({"what": "default bucket"}, {"bucket": ""}),
         ({"what": "every", "on": True}, {"every": True}),
         ({"what": "switch", "name": "<script>"}, {}),
         ({"what": "bucket", "nbytes": -1}, {}),

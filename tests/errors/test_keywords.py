@@ -28,6 +28,9 @@ SWITCH = cs.topology.switch(8)
         (lambda: cs.crossover("allreduce_ring", "allreduce_tree", SWITCH, frist=1), "did you mean 'first'"),
         (lambda: cs.synthesize("allgather", SWITCH, n=4), "did you mean 'ranks'"),
         (lambda: close_gap("allgather", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
+        (lambda: cs.machine("dgx-a100", nic="ConnectX-7"), "did you mean 'ib-ndr' or 'roce-400'"),
+        (lambda: cs.machine("dgx-a100", nic="200G"), "did you mean 'ib-hdr' or 'roce-200' or 'tcp-200'"),
+        (lambda: cs.machine("dgx-a100", network="ib-ndr"), "did you mean 'nic' or 'fabric'"),
     ],
 )
 def test_a_guess_is_answered(call, answer):

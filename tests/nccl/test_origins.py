@@ -51,11 +51,11 @@ def bare(source, known):
 
 
 def test_functions_hold_no_constant_of_their_own():
-    """Compute capabilities are names of generations; half is a half, and powers of ten are units or room for
+    """Compute capabilities are names of generations; half is a half, and powers of ten are units or module for
     rounding."""
     generations = {0, 60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120, 121}
     assert generations >= {gpu.cc for gpu in GPUS.values()}
-    found = {room.__name__: list(bare(inspect.getsource(room), generations)) for room in origins.ROOMS}
+    found = {module.__name__: list(bare(inspect.getsource(module), generations)) for module in origins.MODULES}
     assert not any(found.values()), found
     source = "def f(x):\n    return 0.1 * x + 7 / 9 + 25 + 1e-6 + 1e9 + 2 + 0.5 + 90 + 1.0001\n"
     assert {value for _, value in bare(source, generations)} == {"7/9", 9, 0.1, 25, 1.0001}
@@ -67,14 +67,14 @@ def test_a_constant_without_a_mark_is_found(monkeypatch):
         origins.table()
 
 
-def test_a_new_constant_in_a_room_needs_a_mark(monkeypatch, tmp_path):
+def test_a_new_constant_in_a_module_needs_a_mark(monkeypatch, tmp_path):
     (tmp_path / "warp.py").write_text(
         "from math import pi\nFACTOR: float = 9.0\nNAMES = ('a',)\nHALF, TWICE = 0.5, 2.0\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    room = import_module("warp")
-    assert dict(origins.own_names(room)) == {"FACTOR": 9.0, "HALF": 0.5, "TWICE": 2.0}
-    monkeypatch.setattr(origins, "ROOMS", (room,))
+    module = import_module("warp")
+    assert dict(origins.list_named_values(module)) == {"FACTOR": 9.0, "HALF": 0.5, "TWICE": 2.0}
+    monkeypatch.setattr(origins, "MODULES", (module,))
     with pytest.raises(KeyError, match=r"warp\.FACTOR"):
         origins.table()
 
@@ -98,11 +98,11 @@ def test_what_a_fit_stands_on_is_counted_by_turning_the_constant():
 
 @pytest.mark.skipif(not TABLES.exists(), reason=f"the published runs are not here ({TABLES}); set COLLSIM_MEASURED")
 def test_no_constant_names_a_run_or_a_system():
-    """The words that decide a prediction: all strings of its rooms but docstrings and the sources of constants."""
+    """The words that decide a prediction: all strings of its modules but docstrings and the sources of constants."""
     cases = pd.read_csv(TABLES / "cases.csv", dtype=str, keep_default_na=False)
     said = set()
-    for room in (*origins.ROOMS, SimpleNamespace(source=inspect.getsource(links))):
-        said |= strings(getattr(room, "source", None) or inspect.getsource(room))
+    for module in (*origins.MODULES, SimpleNamespace(source=inspect.getsource(links))):
+        said |= strings(getattr(module, "source", None) or inspect.getsource(module))
     said -= {*links.READ_OFF.values(), *links.NCCLS.values(), *links.READ_OFF, *links.NCCLS}
     for name in {*cases.case_id, *cases.system, *cases.source} - {""}:
         assert not any(name.lower() in text.lower() for text in said), name
@@ -120,3 +120,13 @@ def strings(source: str) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
     }
+
+
+def test_every_name_that_is_listed_is_one_of_the_modules():
+    """A name that was changed in its module would stay in a list forever, and its constant would lose its origin."""
+    names = {
+        f"{module.__name__.rpartition('.')[2]}.{name}"
+        for module in origins.MODULES
+        for name, _ in origins.list_named_values(module)
+    }
+    assert {*origins._NO_CONSTANT, *origins.ORIGINS} - names == set()

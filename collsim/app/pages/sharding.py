@@ -80,7 +80,7 @@ class ShardingRace:
     PyTorch script of the first that runs, and the lines that start it."""
 
     runners: tuple[dict[str, Any], ...]
-    whole: float
+    weight_bytes: float
     failed: tuple[tuple[str, Words], ...]
     torch: tuple[str, str, str] | None = None
 
@@ -174,8 +174,8 @@ def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
         "kind": "sharding",
         "runners": [{**run, "name": a, "note": b} for run, (a, b) in zip(step_race.runners, names, strict=True)],
         "said": describe_race(step_race),
-        "most": max([step_race.whole, *(run["most"]["both"] for run in step_race.runners)]),
-        "whole": step_race.whole,
+        "most": max([step_race.weight_bytes, *(run["most"]["both"] for run in step_race.runners)]),
+        "weight_bytes": step_race.weight_bytes,
         **look(),
         "t": get_session().start.get("t"),
     }

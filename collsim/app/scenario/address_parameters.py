@@ -66,8 +66,8 @@ class Word:
             holds several values.
         limit: characters that its text may have.
         write: makes the text of a value.
-        instead: what a complaint says is used in its place; unless said, what the field, or the one named in `usual`,
-            is without it.
+        instead: what a complaint says is used in its place; unless said, what the field is without it.
+        default_field: the field whose value a complaint names, where it is not the one that the word sets.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Word:
     limit: int = LONGEST
     write: Callable[[Any], str] = write_value
     instead: str | None = None
-    usual: str = ""
+    default_field: str = ""
 
     @property
     def fields(self) -> list[str]:
@@ -106,8 +106,8 @@ class Word:
             else:
                 value = text
         except CollsimError as error:
-            if self.usual:
-                used = str(getattr(plain, self.usual))
+            if self.default_field:
+                used = str(getattr(plain, self.default_field))
             else:
                 used = self.instead or self.write_fields(plain) or "–"
             complaints.append(Complaint(self.name, shorten(text), error.sentence, used))

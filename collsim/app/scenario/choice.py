@@ -253,7 +253,7 @@ WORDS: dict[str, Word] = {
             lambda text: _read_own(text),
             "machine_text",
             limit=custom_machine.LONGEST_IN_ADDRESS,
-            usual="machine",
+            default_field="machine",
         ),
         _build_machine_word("machine", lambda: [*cs.machines(), OWN]),
         _build_machine_word("network", lambda: list_networks()),

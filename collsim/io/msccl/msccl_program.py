@@ -167,7 +167,7 @@ class _Builder:
         self.ranks = 0
         self.gpus: dict[int, GpuProgram] = {}
         self.blocks: dict[int, dict[int, Block]] = {}
-        self.place = (0, 0)
+        self.position = (0, 0)
         self.moves = 0
 
     def open(self, tag: str, attributes: dict[str, str], level: int) -> None:
@@ -219,10 +219,10 @@ class _Builder:
         if number in self.gpus:
             refuse(self.path, format_position(number), "a second gpu of this id")
         sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, format_position(number), 0) for b in BUFFERS}
-        self.gpus[number], self.blocks[number], self.place = GpuProgram(sizes), {}, (number, -1)
+        self.gpus[number], self.blocks[number], self.position = GpuProgram(sizes), {}, (number, -1)
 
     def _tb(self, a: dict[str, str]) -> None:
-        gpu = self.place[0]
+        gpu = self.position[0]
         number = self._number(a, "id", 0, MOST_ELEMENTS, Sentence("gpu {gpu}, <tb>", gpu=gpu))
         where = format_position(gpu, number)
         if number in self.blocks[gpu]:
@@ -231,10 +231,10 @@ class _Builder:
         if gpu in (send, recv):
             refuse(self.path, where, "its peer is its own gpu")
         self.blocks[gpu][number] = Block(send, recv, self._number(a, "chan", 0, 2**16, where))
-        self.place = (gpu, number)
+        self.position = (gpu, number)
 
     def _step(self, a: dict[str, str]) -> None:
-        gpu, block = self.place
+        gpu, block = self.position
         tb = self.blocks[gpu][block]
         number = self._number(a, "s", 0, MOST_ELEMENTS, Sentence("{at}, <step>", at=format_position(gpu, block)))
         where = format_position(gpu, block, number)

@@ -3,7 +3,7 @@ they may fill.
 
 Each has four below it, which lie together: half the levels of two, and the least of the four is found without a branch,
 which the processor would guess wrong half the time. Behind the last is always room for four more, their keys endless.
-Item i stands in place `heap[i]["place"]`, -1 where it is not in the heap; `counters[which]` is how many are.
+Item i stands in place `heap[i]["position"]`, -1 where it is not in the heap; `counters[which]` is how many are.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -18,7 +18,7 @@ from .kernel_records import HEAP, Heap, Longs, compile_inlined, compile_inner
 def build_heap(items: int) -> Heap:
     """A heap for that many items, with none in it."""
     heap = np.zeros(items + 4, HEAP)
-    heap["key"], heap["place"] = np.inf, -1
+    heap["key"], heap["position"] = np.inf, -1
     return heap
 
 
@@ -33,11 +33,11 @@ def _move_up(heap: Heap, i: int, key: float, item: int) -> None:
         other = heap[up]["item"]
         heap[i]["key"] = above
         heap[i]["item"] = other
-        heap[other]["place"] = i
+        heap[other]["position"] = i
         i = up
     heap[i]["key"] = key
     heap[i]["item"] = item
-    heap[item]["place"] = i
+    heap[item]["position"] = i
 
 
 @compile_inner
@@ -58,18 +58,18 @@ def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
         other = heap[down]["item"]
         heap[i]["bits"] = least
         heap[i]["item"] = other
-        heap[other]["place"] = i
+        heap[other]["position"] = i
         i = down
         below = 4 * i + 1
     heap[i]["bits"] = bits
     heap[i]["item"] = item
-    heap[item]["place"] = i
+    heap[item]["position"] = i
 
 
 @compile_inner
 def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None:
     """Give an `item` this `key`, in the heap or not; `which` is the counter of how many are in it."""
-    i = heap[item]["place"]
+    i = heap[item]["position"]
     if i >= 0 and key >= heap[i]["key"]:
         _move_down(heap, counters[which], i, key, item)
         return
@@ -82,10 +82,10 @@ def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None
 @compile_inner
 def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
     """Take an `item` out, wherever it is; `which` is the counter of how many are in the heap."""
-    i = heap[item]["place"]
+    i = heap[item]["position"]
     if i < 0:
         return
-    heap[item]["place"] = -1
+    heap[item]["position"] = -1
     n = counters[which] - 1
     counters[which] = n
     key, last = heap[n]["key"], heap[n]["item"]

@@ -131,7 +131,7 @@ NODE = np.dtype([("after", "i4"), ("back", "i4")])
 #: order as both, and integers are compared in a quarter of the time); and where the item is whose number the entry's
 #: index is: see `heap`.
 HEAP = np.dtype(
-    {"names": ["key", "bits", "item", "place"], "formats": ["f8", "i8", "i4", "i4"], "offsets": [0, 0, 8, 12]}
+    {"names": ["key", "bits", "item", "position"], "formats": ["f8", "i8", "i4", "i4"], "offsets": [0, 0, 8, 12]}
 )
 
 #: Changes of rate: s, B/s (fifo: the link), row.

@@ -131,7 +131,7 @@ def _mark_dirty(link: int, links: Links, heap: Heap, counters: Longs) -> None:
         if here["room"] >= -_SPILT * here["bandwidth"]:
             return
     key = min(here["level"], _find_least_share(link, links))
-    if heap[link]["place"] < 0 or key < heap[heap[link]["place"]]["key"]:
+    if heap[link]["position"] < 0 or key < heap[heap[link]["position"]]["key"]:
         push(heap, counters, DIRTY, key, link)
 
 
@@ -145,7 +145,7 @@ def _silence(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, count
     here["head"] = node
     nodes[node]["after"] = nodes[node]["back"] = -1
     _clear_link(link, links)
-    if heap[link]["place"] >= 0:
+    if heap[link]["position"] >= 0:
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, link)
 
@@ -404,7 +404,7 @@ def hold(
         link["room"] -= share
     if unchanged:
         _mark_dirty(here, links, heap, counters)
-    elif link["open"] == 0 and link["room"] >= 0.0 and heap[here]["place"] >= 0:  # nobody there waits for a rate
+    elif link["open"] == 0 and link["room"] >= 0.0 and heap[here]["position"] >= 0:  # nobody there waits for a rate
         link["level"] = np.inf
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, here)

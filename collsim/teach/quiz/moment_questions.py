@@ -27,17 +27,18 @@ _MOST_TRANSFERS = 200_000
 
 @dataclass(frozen=True)
 class QuestionAtStep:
-    """A question at the begin of a step (from 0). `ways`: for each choice the pairs of ranks that it names."""
+    """A question at the begin of a step (from 0). `pairs`: for each choice the pairs of ranks that it names."""
 
     step: int
     question: Question
-    ways: PairsOfChoices = ()
+    pairs: PairsOfChoices = ()
 
     def record(self) -> dict[str, Any]:
         """As plain JSON, for the page that asks."""
         record = self.question.record()
-        for choice, pairs in zip(record["choices"], self.ways or ((),) * len(self.question.choices), strict=True):
-            choice["marks"] = [list(pair) for pair in pairs]
+        pairs = self.pairs or ((),) * len(self.question.choices)
+        for choice, named in zip(record["choices"], pairs, strict=True):
+            choice["marks"] = [list(pair) for pair in named]
         return {"step": self.step, **record}
 
 

@@ -18,7 +18,7 @@ const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
 
 /**
  * Mount runners into `host`. Their data are {id, kind, runners: [{variant, name, note, time, share, most,
- * rows | compute, network, level, figures}], said, microbatches, most, whole, language, theme, t}.
+ * rows | compute, network, level, figures}], said, microbatches, most, weight_bytes, language, theme, t}.
  */
 export function createLanes(host) {
   const ui = { clock: createClock(), data: null, views: [], alone: -1, focus: null };
@@ -164,9 +164,9 @@ function sizeLanes(ui) {
     const width = Math.max(220, view.field.clientWidth),
       room = width - LANE_LEFT - right,
       layout = rowsOf(view.run, kind, ui.alone >= 0 && !ui.slim, views.length),
-      most = kind === "sharding" ? topOfLevel(view.run, data.runners, data.whole, ui.alone >= 0) : data.most,
+      most = kind === "sharding" ? topOfLevel(view.run, data.runners, data.weight_bytes, ui.alone >= 0) : data.most,
       ctx = sizeCanvas(view.canvas, width, layout.high);
-    Object.assign(view, { g: ctx, width, layout, kind, total, colours, most, whole: data.whole });
+    Object.assign(view, { g: ctx, width, layout, kind, total, colours, most, whole: data.weight_bytes });
     Object.assign(view, { words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes, end: view.run.time });
     view.across = (t) => LANE_LEFT + (total > 0 ? t / total : 0) * room;
     view.timeAt = (x) => ((x - LANE_LEFT) / room) * total;

@@ -10,17 +10,17 @@ const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
 
 /** The part of the card with the curve; empty where there are no buckets. */
 export function buildCurve(ui, wide) {
-  const { curve, usual, step, asked: isChosen } = ui.data,
+  const { curve, bucket_bytes: bucketBytes, step, asked: isChosen } = ui.data,
     words = stepWords(ui);
   if (!curve.length) return null;
   const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
-    scales = curveScales([...curve, [usual, step.time]], box),
+    scales = curveScales([...curve, [bucketBytes, step.time]], box),
     best = bestOf(curve),
     slider = el("div", { className: "curve", role: "slider", tabIndex: 0, "aria-label": words.size });
   slider.setAttribute("aria-valuemin", String(curve[0][0]));
   slider.setAttribute("aria-valuemax", String(curve.at(-1)[0]));
-  slider.setAttribute("aria-valuenow", String(usual));
-  slider.setAttribute("aria-valuetext", `${fmtBytes(usual)}, ${fmtSpan(step.time)}`);
+  slider.setAttribute("aria-valuenow", String(bucketBytes));
+  slider.setAttribute("aria-valuetext", `${fmtBytes(bucketBytes)}, ${fmtSpan(step.time)}`);
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
   const foot = el("p", { textContent: words.best(fmtBytes(best[0]), fmtSpan(best[1])) });
@@ -31,7 +31,7 @@ export function buildCurve(ui, wide) {
         type: "button",
         className: "plain",
         textContent: words.useUsual,
-        onclick: () => ui.act({ what: "usual" }),
+        onclick: () => ui.act({ what: "default bucket" }),
       }),
     );
   const head = el("h3", {}, words.size, el("span", { textContent: words.curve }));
@@ -39,7 +39,7 @@ export function buildCurve(ui, wide) {
 }
 
 function picture(ui, curve, scales, box, wide) {
-  const { usual, step } = ui.data,
+  const { bucket_bytes: bucketBytes, step } = ui.data,
     unit = timeUnit(scales.high),
     base = box.top + box.height,
     label = (x, y, words, anchor = "middle", more = {}) =>
@@ -56,9 +56,9 @@ function picture(ui, curve, scales, box, wide) {
   out.push(label(2, 12, unit.unit, "start"));
   for (const nbytes of TICKS) out.push(label(scales.x(nbytes), base + 18, fmtBytes(nbytes)));
   const d = curve.map(([b, s]) => `${scales.x(b).toFixed(1)} ${scales.y(s).toFixed(1)}`).join("L"),
-    x = scales.x(usual),
+    x = scales.x(bucketBytes),
     y = scales.y(step.time),
-    words = `${fmtBytes(usual)}: ${fmtSpan(step.time)}`,
+    words = `${fmtBytes(bucketBytes)}: ${fmtSpan(step.time)}`,
     room = textWidth(words, 13.5) / 2 + 4,
     at = Math.min(wide - room, Math.max(box.left + room, x));
   out.push(
@@ -92,7 +92,7 @@ function follow(ui, slider, scales, curve) {
     ev.preventDefault();
     ev.stopPropagation();
     const sizes = curve.map(([nbytes]) => nbytes),
-      next = by > 0 ? sizes.find((b) => b > ui.data.usual) : sizes.filter((b) => b < ui.data.usual).at(-1);
+      next = by > 0 ? sizes.find((b) => b > ui.data.bucket_bytes) : sizes.filter((b) => b < ui.data.bucket_bytes).at(-1);
     if (next) choose(next);
   });
 }

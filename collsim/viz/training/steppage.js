@@ -7,7 +7,7 @@ const stored = read("timeline");
 const options = read("options");
 const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
 const look = { language: options.language, theme: options.theme ?? (isDark ? "dark" : "light") };
-const empty = { ghost: [], rows: [], curve: [], usual: 0, asked: false, every: false };
+const empty = { ghost: [], rows: [], curve: [], bucket_bytes: 0, asked: false, every: false };
 let data = { id: "step", ...empty, ...look, ...stored };
 const step = createStep(document.getElementById("player"), {
   act({ what, name, on }) {

@@ -156,7 +156,7 @@ def _label_comparison(by: str) -> str:
 
 def _on_rank_picked() -> None:
     """A rank was clicked in a picture: in turn the beginning and the end of the way."""
-    rank = (st.session_state.get("ways") or {}).get("pick")
+    rank = (st.session_state.get("routes") or {}).get("pick")
     if rank is None:
         return
     first = not st.session_state.get("second_click", False)
@@ -170,7 +170,7 @@ def _on_rank_picked() -> None:
 
 def _list_routes(look: Look) -> list[tuple[bool, RankRoute]]:
     """The ways that there are, each with whether the switch is on."""
-    return [(on, route) for on, route in zip((True, False), look.ways, strict=True) if route is not None]
+    return [(on, route) for on, route in zip((True, False), look.routes, strict=True) if route is not None]
 
 
 def _draw_cards(look: Look, of: Pair) -> None:
@@ -197,7 +197,7 @@ def _draw_cards(look: Look, of: Pair) -> None:
         **player.look(),
     }
     mount = st.components.v2.component("collsim_ways", js=read_bundle("route"))
-    mount(key="ways", data=data, on_pick_change=_on_rank_picked)
+    mount(key="routes", data=data, on_pick_change=_on_rank_picked)
     draw_note(t("machines.note"))
 
 

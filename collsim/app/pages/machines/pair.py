@@ -85,7 +85,7 @@ ADDRESS = PageAddress(
             "text",
             custom_machine.LONGEST_IN_ADDRESS,
             custom_machine.pack_text,
-            usual="machine",
+            default_field="machine",
         ),
     ),
     _reconcile,
@@ -140,21 +140,29 @@ def build_choice(choice: Choice, pair: Pair) -> Choice:
 
 @dataclass(frozen=True)
 class Look:
-    """What the page shows: `ways` for on and off (None where there is no way, then `why` says so), and whether both are
-    the same; `cable`: one of the first way, as `a~b`, without which all ranks still reach each other; empty where there
-    is none."""
+    """What the page shows of a pair of ranks.
+
+    Attributes:
+        name: of the machine.
+        ranks: of the machine.
+        notes: sentences about what the machine's file or name left open.
+        routes: with the switch on, and off; None where there is no route.
+        reasons: why there is no route, for each of the two; empty where there is one.
+        same: whether both take the same links.
+        cable: a cable of the first route, as `a~b`, without which all ranks still reach each other; empty without one.
+    """
 
     name: str
     ranks: int
     notes: tuple[str, ...]
-    ways: tuple[RankRoute | None, RankRoute | None]
+    routes: tuple[RankRoute | None, RankRoute | None]
     reasons: tuple[Words, Words]
     same: bool
     cable: str = ""
 
 
 def look(pair: Pair) -> Look:
-    """Build the machine with the switch on and off, and find the way in both.
+    """Build the machine with the switch on and off, and find the route in both.
 
     Args:
         pair: Two ranks of a machine, and what is compared between them.
@@ -162,24 +170,24 @@ def look(pair: Pair) -> Look:
     Raises:
         CollsimError: where even the first has none
     """
-    places: list[cs.Topology | None] = []
+    topologies: list[cs.Topology | None] = []
     reasons: list[Words] = ["", ""]
     for number, on in enumerate((True, False)):
         try:
-            places.append(build(pair, **{pair.by: on}))
+            topologies.append(build(pair, **{pair.by: on}))
         except CollsimError as error:
             if on:
                 raise
-            places.append(None)
+            topologies.append(None)
             reasons[number] = error.sentence
-    first = places[0]
+    first = topologies[0]
     assert first is not None
     routes: tuple[RankRoute | None, RankRoute | None]
     try:
         if pair.a == pair.b:
             routes = (None, None)
         else:
-            routes = _find_both_routes(places, pair)
+            routes = _find_both_routes(topologies, pair)
     except CollsimError as error:
         routes, reasons[1] = (list_routes([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
     if routes[0] and routes[1]:
@@ -211,8 +219,8 @@ def _find_spare_cable(topology: cs.Topology, route: RankRoute | None) -> str:
     return ""
 
 
-def _find_both_routes(places: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
-    there = [topology for topology in places if topology is not None]
+def _find_both_routes(topologies: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
+    there = [topology for topology in topologies if topology is not None]
     routes = list_routes(there, pair.a, pair.b, pair.nbytes)
     return routes[0], routes[1] if len(routes) > 1 else None
 

@@ -56,7 +56,7 @@ _BOX = Choice(machine="pcie-8gpu", nbytes="64MiB", nodes=1)
 _TWO = Choice(machine="dgx-a100", nbytes="64MiB", nodes=2)
 
 READY: dict[str, tuple[Choice, ...]] = {
-    "ways": (
+    "algorithms": (
         _EIGHT,
         replace(_EIGHT, algorithm="allreduce_double_binary_tree", options=(("chunks", 64),)),
         replace(_EIGHT, algorithm="allreduce_parameter_server", options=(("server", "helper"),)),
@@ -86,13 +86,13 @@ def _share_with(runner: Choice, first: Choice) -> Choice:
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> tuple[Choice, ...]:
     """The runners that an address asks for: of a ready race, or each as it is written."""
-    ready = fields.get("race", "own" if "runner1" in query and "race" not in query else "ways")
+    ready = fields.get("race", "own" if "runner1" in query and "race" not in query else "algorithms")
     if ready == "own":
         texts = [query[name] for name in RUNNERS if name in query]
     else:
         texts = []
     _require_no_gap(query, complaints)
-    known = READY["ways" if ready == "own" else ready]
+    known = READY["algorithms" if ready == "own" else ready]
     common, unread = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
     complaints += unread
     runners = tuple(_read_runner(text, number, common, complaints) for number, text in enumerate(texts, 1))
@@ -142,7 +142,7 @@ def _read_runner(text: str, number: int, common: Choice, complaints: list[Compla
 def _adapt_address(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[str, str]:
     """The address of a race; the first one's is bare."""
     first, ready = runners[0], name_ready_race(runners)
-    if ready in ("own", "ways"):
+    if ready in ("own", "algorithms"):
         query = {}
     else:
         query = {"race": ready}
@@ -178,9 +178,9 @@ def _write_nodes(runner: Choice) -> dict[str, str]:
 
 
 ADDRESS = PageAddress(
-    READY["ways"],
+    READY["algorithms"],
     (
-        Word("race", create_word_reader((*READY, "own")), instead="ways"),
+        Word("race", create_word_reader((*READY, "own")), instead="algorithms"),
         *(replace(WORDS[name], read=None) for name in (*SHARED, "own")),  # `_reconcile` reads them together
         *map(Word, RUNNERS),
     ),

@@ -238,7 +238,11 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     """Those that can start, and a sentence for each that cannot; under a bar the race before."""
     event = runners[0].engine == "event"
     latest_result = get_latest(
-        lineup.run_field, runners, expected=lineup.estimate_field, compiled=event, otherwise=(lineup.READY["ways"],)
+        lineup.run_field,
+        runners,
+        expected=lineup.estimate_field,
+        compiled=event,
+        otherwise=(lineup.READY["algorithms"],),
     )
     if latest_result is None:
         return

@@ -58,7 +58,7 @@ class StepShown:
         ghost: the network's boxes (t0, t1) without the switches that are on.
         changes: a row for each switch.
         curve: (bytes, seconds, s) over bucket sizes; empty where there are no buckets.
-        usual: bytes of a bucket as the step has it; 0 where it has none.
+        bucket_bytes: bytes of a bucket as the step has it; 0 where it has none.
         torch: the PyTorch script, the line that starts it, and those that start it by hand; or why there is none.
     """
 
@@ -69,7 +69,7 @@ class StepShown:
     ghost: list[list[float]]
     changes: tuple[ChangedStep, ...]
     curve: tuple[tuple[int, float], ...]
-    usual: int
+    bucket_bytes: int
     torch: tuple[str, str, str] | CollsimError
 
 
@@ -210,7 +210,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
         else [],
         changes=changes,
         curve=_time_curve(now, choice, report_progress),
-        usual=_count_bucket_bytes(choice),
+        bucket_bytes=_count_bucket_bytes(choice),
         torch=_write_torch_script(now),
     )
 

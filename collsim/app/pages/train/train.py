@@ -182,7 +182,7 @@ def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingCho
         "ghost": step_shown.ghost,
         "rows": [_describe_change(change) for change in step_shown.changes],
         "curve": [list(point) for point in step_shown.curve],
-        "usual": step_shown.usual,
+        "bucket_bytes": step_shown.bucket_bytes,
         "asked": bool(drawn.bucket),
         "open": chosen["name"] if chosen else "",
         "opened": _describe_opened(opened) if opened is not None and chosen is not None else None,
@@ -235,7 +235,7 @@ def _on_act() -> None:
         case "bucket" if isinstance(act.get("nbytes"), int) and act["nbytes"] > 0:
             choice = replace(choice, bucket=write_size(act["nbytes"]))
             forget("train_bucket")
-        case "usual":
+        case "default bucket":
             choice = replace(choice, bucket="")
             forget("train_bucket")
         case "every":
