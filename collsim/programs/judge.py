@@ -8,7 +8,7 @@ is buffered.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -37,6 +37,7 @@ from .library_comparison import LibraryComparison, compare_with_library
 from .mends import Mend, Rerun, find_mends
 from .message_schedule import build_message_schedule
 from .program_timing import ProgramTimeline, build_plain_network, time_events
+from .sum_fault import SumFault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +74,8 @@ class ProgramRun:
         rerun: runs another source on a number of ranks in the same way.
         timeout: s after which a library gives up.
         library: what its messages are sent with: `torch`, `mpi4py`, or nothing where neither is imported.
+        needs_buffering: it ends by luck: where each send waits for its receive, it does not.
+        sum_fault: where a wrong sum goes wrong, where that is known.
 
     Examples:
         >>> import collsim as cs
@@ -102,6 +105,8 @@ class ProgramRun:
     rerun: Rerun | None = field(default=None, repr=False)
     timeout: float = DEFAULT_TIMEOUT
     library: str = ""
+    needs_buffering: bool = False
+    sum_fault: SumFault | None = None
 
     @property
     def output(self) -> tuple[object, ...]:
@@ -342,16 +347,18 @@ def judge(
     late = by_mode.get(RunMode(limit, is_late=True), first)
     if not _agree(first, late):
         return _conclude(ranks, first, "wrong", _describe_late(first, late))
-    for execution in executions:
-        if execution.mode.choices and not _agree(first, execution):
-            return _conclude(ranks, first, "race", _describe_race(first, execution))
+    orders = [execution for execution in executions if execution.mode.choices]
+    others = [execution for execution in orders if not _agree(first, execution)]
+    if others:
+        return _conclude(ranks, first, "race", _describe_race(first, others, len(orders)))
     if wrong := _find_wrong(first, expect):
         return _conclude(ranks, first, "wrong", wrong)
     strict = by_mode.get(RunMode(), first)
     verdict: Verdict = "right"
     if expect is None:
         verdict = "ends"
-    return _conclude(ranks, first, verdict, _describe_end(first, strict, expect, limit))
+    run = _conclude(ranks, first, verdict, _describe_end(first, strict, expect, limit))
+    return replace(run, needs_buffering=strict.hangs or bool(strict.errors))
 
 
 def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words) -> ProgramRun:
@@ -463,6 +470,11 @@ def _describe_hang(execution: Execution) -> Words:
     rest = len(execution.waits) - len(waiting)
     if rest:
         waits = Sentence("{waits}, and {count} more wait behind them", waits=waits, count=rest)
+    calls = {by_rank[rank].call.lower() for rank in stuck}
+    if cycles and calls <= {"send", "ssend"}:
+        return Sentence("{waits}. All of them send, and none has called a receive.", waits=waits)
+    if cycles and calls == {"recv"}:
+        return Sentence("{waits}. All of them receive, and none has sent.", waits=waits)
     return Sentence("{waits}.", waits=waits)
 
 
@@ -560,18 +572,52 @@ def _describe_late(first: Execution, late: Execution) -> Words:
     )
 
 
-def _describe_race(first: Execution, second: Execution) -> Words:
-    if second.errors:
-        return Sentence("It depends on timing. Where another message comes first: {end}", end=_describe_error(second))
-    if second.hangs:
-        return Sentence("It depends on timing. Where another message comes first: {end}", end=_describe_hang(second))
-    ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], second.results[rank])]
+def _describe_race(first: Execution, others: Sequence[Execution], orders: int) -> Words:
+    """What differs in the first of other orders of arrival, in which receive it begins, and in how many it differs."""
+    second, receive = others[0], _find_choice(first, others[0])
+    if second.errors or second.hangs:
+        end = _describe_hang(second)
+        if second.errors:
+            end = Sentence("{error}.", error=_describe_error(second))
+        sentence = Sentence("It depends on timing. Where another message comes first: {end}", end=end)
+    else:
+        ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], second.results[rank])]
+        sentence = Sentence(
+            "It depends on timing: rank {rank} ends with {result} or {second}, depending on which message comes first.",
+            rank=ranks[0],
+            result=_shorten(first.results[ranks[0]]),
+            second=_shorten(second.results[ranks[0]]),
+        )
+    if receive is not None:
+        sentence = Sentence(
+            "{sentence} Rank {rank} takes what comes first in line {line}.",
+            sentence=sentence,
+            rank=receive[0],
+            line=receive[1],
+        )
     return Sentence(
-        "It depends on timing: rank {rank} ends with {result} or {second}, depending on which message comes first.",
-        rank=ranks[0],
-        result=_shorten(first.results[ranks[0]]),
-        second=_shorten(second.results[ranks[0]]),
+        "{sentence} Other orders of arrival that were run: {orders}; it ends otherwise in {count} of them.",
+        sentence=sentence,
+        orders=orders,
+        count=len(others),
     )
+
+
+def _find_choice(first: Execution, second: Execution) -> tuple[int, int] | None:
+    """Rank and line of the first receive that takes a message of another rank in a second execution."""
+    takes = []
+    for execution in (first, second):
+        matched = [message for message in execution.messages if message.matched is not None]
+        matched.sort(key=lambda message: message.matched or 0)
+        by_rank: dict[int, list[tuple[int, int | None]]] = {}
+        for message in matched:
+            by_rank.setdefault(message.dst, []).append((message.src, message.recv_line))
+        takes.append(by_rank)
+    for rank in sorted(takes[0]):
+        for (src, line), (other_src, _) in zip(takes[0][rank], takes[1].get(rank, ()), strict=False):
+            if src != other_src and line is not None:
+                return rank, line
+    return None
 
 
 def _describe_end(first: Execution, strict: Execution, expect: Callable[[int], object] | None, limit: float) -> Words:

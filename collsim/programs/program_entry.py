@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..rank_engine.expected import ProgramCollective
 from ..rank_engine.pasted_source import restore_source
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
@@ -22,6 +22,7 @@ from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, Duration, parse_bytes
 from .job_records.timeouts import DEFAULT_TIMEOUT
 from .judge import ProgramRun, Verdict, judge
+from .sum_fault import find_sum_fault
 
 LONGEST_PROGRAM = 100_000  # characters
 _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
@@ -97,6 +98,8 @@ def program(
     _require_function(expect)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
+    if not text.strip():
+        raise CollsimError("the program is empty; give what one rank does, as def run(rank, size): ...")
     restored = restore_source(text)
     if restored is not None:
         text = restored.text
@@ -108,6 +111,11 @@ def program(
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     executions = execute_program(text, request, allow_unsandboxed)
     run = judge(ranks, executions, expect, limit)
+    fault = None
+    if run.verdict == "wrong":
+        fault = find_sum_fault(run.execution, ranks, collective)
+    if fault is not None:
+        run = replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence))
     same = partial(
         program,
         collective=collective,
@@ -136,6 +144,7 @@ def program(
         rerun=rerun,
         timeout=seconds,
         library=plan.program.library,
+        sum_fault=fault,
     )
 
 

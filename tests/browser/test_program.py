@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 import collsim as cs
+from collsim.app.pages.program.program_drafts import EXAMPLES
 
 SCREENS = {"1366": (1366, 768), "390": (390, 844)}
 SEED_1 = """import numpy as np
@@ -87,6 +88,44 @@ def test_the_cursor_plays_steps_and_says_who_waits(page, app_url):
     page.locator("svg.pl:visible").click(position={"x": 400, "y": 120})
     assert float(lanes.get_attribute("data-t")) > 0
     expect(page.get_by_text("Right with 2 to 8 ranks too.")).to_be_visible()
+
+
+def test_editor_and_lanes_show_each_other(page, app_url):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{app_url}/program?lang=en&late=2")
+    picture, chips = page.locator("svg.pl:visible"), page.locator(".editor .lines .here .chip")
+    expect(chips).to_have_text(["0", "1", "3"])  # line 14, at the beginning
+    sent = picture.locator('[data-counter="sent"]')
+    expect(sent).to_have_text(["0.00"] * 4)
+    picture.locator("polygon.band").first.hover()
+    expect(page.locator(".editor .lines .pointed")).to_have_count(2)  # the send and the receive
+    page.locator(".lanes").focus()
+    page.keyboard.press("End")
+    expect(sent).to_have_text(["3.00"] * 4)
+    expect(chips).to_have_count(0)
+    line = page.locator(".editor .lines > span").nth(13).bounding_box()
+    page.mouse.move(line["x"] + 300, line["y"] + 10)
+    expect(picture.locator(".faded").first).to_be_attached()
+    expect(picture.locator("rect.wait:not(.faded)")).to_have_count(8)  # eight receives in line 14
+    page.mouse.move(2, 2)
+    expect(picture.locator(".faded")).to_have_count(0)
+    assert not page.errors
+
+
+def test_a_wrong_sum_stands_where_it_goes_wrong(page, app_url):
+    page.goto(f"{app_url}/program?lang=en")
+    expect(verdict(page)).to_contain_text("Every rank has the expected result")
+    paste(page, EXAMPLES["ring"][1].replace("range(size - 1)", "range(size - 2)"))
+    expect(verdict(page)).to_contain_text("The contribution of rank 1 is missing")
+    assert float(page.locator(".lanes").get_attribute("data-t")) > 0
+
+
+def test_the_eager_switch_lets_small_messages_go(page, app_url):
+    page.goto(f"{app_url}/program?lang=en&start=send&nbytes=4KiB")
+    expect(page.locator("svg.pl:visible path.arrow")).to_have_count(4)
+    page.get_by_text("Small messages are sent at once (eager)").first.click()
+    expect(verdict(page)).to_contain_text("By luck")
+    assert "buffered=8KiB" in page.url
 
 
 def test_the_schedule_is_taken_away_and_raced(page, app_url):

@@ -382,3 +382,74 @@ def test_a_given_program_has_the_verdict_of_the_real_run(path, run_program):
         lines = {wait.line for wait in run.waits}
         named = {int(line) for line in re.findall(r"line (\d+)", head["hang"])}
         assert lines <= named or path.stem.startswith("o06"), (lines, named)
+
+
+ADDED_TWICE = """
+import torch.distributed as dist
+def allreduce(send, recv):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    buf, got = send.clone(), send.clone()
+    recv[:] = send
+    for step in range(size):
+        request = dist.isend(buf, (rank + 1) % size)
+        dist.recv(got, (rank - 1) % size)
+        request.wait()
+        recv += got
+        buf, got = got, buf
+"""
+SENT_EARLY = """
+import torch.distributed as dist
+def allreduce(send, recv):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    total, got = send.clone(), send.clone()
+    if rank:
+        dist.send(total, 0)
+        dist.recv(recv, 0)
+        return
+    for other in range(1, size):
+        dist.recv(got, other)
+        total += got
+        if other == 2:
+            early = total.clone()
+    recv[:] = total
+    for other in range(1, size):
+        dist.send(early, other)
+"""
+
+
+def test_a_wrong_sum_says_whose_contribution_is_missing_or_doubled_and_where():
+    doubled = cs.program(ADDED_TWICE, 4, "allreduce")
+    assert doubled.verdict == "wrong"
+    assert "of rank 0 is added twice: rank 0 has it already when it receives it from rank 3 (line 9)" in str(doubled)
+    message = doubled.execution.messages[doubled.sum_fault.message]
+    assert (message.src, message.dst, message.recv_line) == (3, 0, 9)
+    early = cs.program(SENT_EARLY, 4, "allreduce")
+    assert "of rank 3 is missing: line 17 of rank 0 sends the buffer before line 11 receives it" in str(early)
+    ignored = cs.program(
+        ADDED_TWICE.replace("range(size)", "range(size - 1)").replace("recv += got", "if step: recv += got"),
+        4,
+        "allreduce",
+    )
+    assert "of rank 3 is missing: rank 0 receives it in line 9 and does not add it" in str(ignored)
+    assert cs.program(ADDED_TWICE.replace("range(size)", "range(size - 1)"), 4, "allreduce").sum_fault is None
+
+
+def test_a_race_says_in_which_line_and_in_how_many_orders():
+    source = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    result = [comm.recv() for _ in range(comm.size - 1)]
+else:
+    comm.send(comm.rank, 0)
+"""
+    run = cs.program(source, 3)
+    assert run.verdict == "race"
+    assert "Rank 0 takes what comes first in line 5" in str(run)
+    assert "Other orders of arrival that were run: 2; it ends otherwise in 2 of them" in str(run)
+
+
+def test_a_program_that_needs_buffering_says_so():
+    source = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.send(1, 1 - c.rank)\nc.recv(source=1 - c.rank)\n"
+    assert cs.program(source, 2).needs_buffering
+    assert not cs.program("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n", 2).needs_buffering

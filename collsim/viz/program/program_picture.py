@@ -14,11 +14,12 @@ import numpy as np
 from collsim.programs import ProgramRun
 from collsim.programs.program_timing import RankSpan
 from collsim.rank_engine.engine import Message
-from collsim.simulate.paths import find_paths
-from collsim.topology.parts.rank_selection import select_ranks
 from collsim.units import format_bytes, format_time
 
+from .playback import COUNTERS, build_counters, find_latencies
+
 _LABELS, _CYCLE, _AXIS, _STUB = 62, 130, 26, 22  # px: ranks at the left, cycle at the right, time and stubs above
+_COUNTER = 60  # px: a column of counters
 _CHARACTER = 7.2  # px of a character of the labels, at most
 _MOST_BANDS = 1_500  # more are a grey surface, and no browser draws them well
 
@@ -40,12 +41,14 @@ class _Layout:
         return _AXIS + _STUB + rank * (self.lane + self.gap)
 
 
-def draw_program_lanes(run: ProgramRun, width: int = 640) -> str:
+def draw_program_lanes(run: ProgramRun, width: int = 640, *, has_counters: bool = False) -> str:
     """Draw a run.
 
     Args:
         run: of a program.
         width: of the picture in px; texts that do not fit into their boxes are left out.
+        has_counters: Whether it has a column each for what ranks sent, received and waited, beside the lanes of a
+            program that ends; a page writes their heads (`data-head`).
 
     Returns:
         An SVG element, with a label for screen readers.
@@ -56,6 +59,8 @@ def draw_program_lanes(run: ProgramRun, width: int = 640) -> str:
     right = 12
     if run.verdict == "hangs":
         right = _CYCLE
+    elif has_counters:
+        right = len(COUNTERS) * _COUNTER + 8
     timeline = run.timeline
     end = max(timeline.time, 1e-9)
     if run.verdict == "hangs":
@@ -70,6 +75,8 @@ def draw_program_lanes(run: ProgramRun, width: int = 640) -> str:
     ]
     if run.verdict == "hangs":
         parts += _draw_cycle(run, layout)
+    elif has_counters:
+        parts += _draw_counters(run, layout, height)
     label = escape(f"{run.verdict}: {run.ranks} ranks, {len(timeline.messages)} messages, {format_time(timeline.time)}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pl" role="img" aria-label="{label}" data-ranks="{run.ranks}" '
@@ -91,11 +98,32 @@ _DEFINITIONS = (
 )
 
 
-def _draw_text(x: float, y: float, text: str, style: str = "", anchor: str = "start") -> str:
+def _draw_text(x: float, y: float, text: str, style: str = "", anchor: str = "start", attributes: str = "") -> str:
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" style="font:13px var(--st-font,sans-serif);'
-        f'fill:var(--cs-ink);{style}">{escape(text)}</text>'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" pointer-events="none" {attributes} '
+        f'style="font:13px var(--st-font,sans-serif);fill:var(--cs-ink);{style}">{escape(text)}</text>'
     )
+
+
+def _draw_counters(run: ProgramRun, layout: _Layout, height: int) -> list[str]:
+    """What each rank has sent and received, and how long it has waited: at the end, until a cursor moves."""
+    parts = []
+    for position, counter in enumerate(build_counters(run)):
+        x = layout.width - (len(COUNTERS) - 1 - position) * _COUNTER
+        note = "font-size:12px;fill:var(--cs-ink2)"
+        parts.append(_draw_text(x, 10, "", note, "end", f'data-head="{counter.name}"'))
+        parts.append(_draw_text(x, 24, counter.unit_name, note, "end"))
+        for rank, value in enumerate(counter.values):
+            y = layout.find_top(rank) + layout.lane / 2 + 5
+            mark = (
+                f'data-counter="{counter.name}" data-rank="{rank}" data-unit="{counter.unit:g}" '
+                f'data-digits="{counter.digits}"'
+            )
+            parts.append(_draw_text(x, y, f"{value / counter.unit:.{counter.digits}f}", "font-weight:700", "end", mark))
+        if len(set(counter.values)) == 1:  # all ranks come to the same number
+            total = f"/ {counter.values[0] / counter.unit:.{counter.digits}f}"
+            parts.append(_draw_text(x, height - 8, total, note, "end"))
+    return parts
 
 
 def _draw_axis(layout: _Layout, time: float, height: int) -> str:
@@ -152,17 +180,23 @@ def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
         if right - left < 0.5:
             continue
         parts.append(
-            f'<rect class="wait" x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{layout.lane}" '
+            f'<rect class="wait" data-lines="{span.line}" data-begin="{span.begin:.9g}" '
+            f'x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{layout.lane}" '
             f'fill="url(#{fill}{layout.width})" stroke="{colour}" stroke-width=".8"><title>'
             f"{escape(f'rank {span.rank}: {span.call}, {span.line}')}</title></rect>"
         )
         text = f"{span.call} {span.line}"
+        if span.end is None and span.peer >= 0:
+            arrow = "→" if "send" in span.call.lower() else "←"
+            longer = f"{span.call} {span.line} {arrow} {span.peer}"
+            if len(longer) * _CHARACTER + 8 < right - left:
+                text = longer
         room = len(text) * _CHARACTER + 8
         if room < right - left and layout.lane > 16:
             middle = (left + right) / 2
             parts.append(
                 f'<rect x="{middle - room / 2:.1f}" y="{top + 4}" width="{room:.1f}" height="{layout.lane - 8}" '
-                'fill="var(--cs-card)"/>'
+                'fill="var(--cs-card)" pointer-events="none"/>'
             )
             parts.append(_draw_text(middle, top + layout.lane / 2 + 5, text, f"fill:{colour}", "middle"))
     return parts
@@ -183,11 +217,11 @@ def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
     messages = run.execution.messages[:_MOST_BANDS]
     if not messages:
         return []
-    hosts = select_ranks(run.topology, run.ranks)
-    src, dst = (np.array([getattr(message, name) for message in messages]) for name in ("src", "dst"))
-    alphas = find_paths(run.topology, hosts[src], hosts[dst]).alpha
     parts = []
-    for message, times, alpha in zip(messages, run.timeline.messages, alphas, strict=False):
+    wrong = None
+    if run.sum_fault is not None and run.sum_fault.message < len(messages):
+        wrong = messages[run.sum_fault.message]
+    for message, times, alpha in zip(messages, run.timeline.messages, find_latencies(run), strict=False):
         if message.src == message.dst:
             continue
         begin, end = times.begin, times.arrived
@@ -215,11 +249,13 @@ def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
                 (layout.find_x(begin + next_share * alpha), goal),
             )
             is_far = abs(goal - start) > max(layout.gap, _STUB)
-            parts.append(_draw_band(corners, is_moving, is_far, message))
+            parts.append(_draw_band(corners, is_moving, is_far, message, message is wrong))
     return parts
 
 
-def _draw_band(corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: bool, message: Message) -> str:
+def _draw_band(
+    corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: bool, message: Message, is_wrong: bool
+) -> str:
     points = " ".join(f"{x:.1f},{y}" for x, y in corners)
     look = 'fill="var(--cs-sumfill)" stroke="var(--cs-sum2)"'
     colour = "var(--cs-ink)"
@@ -227,12 +263,15 @@ def _draw_band(corners: tuple[tuple[float, int], ...], is_moving: bool, is_far: 
         look, colour = 'fill="none" stroke="var(--cs-full)" stroke-dasharray="4 3"', "var(--cs-fulltext)"
     if is_far:
         look += ' fill-opacity=".35"'
+    if is_wrong:
+        look += ' style="stroke:var(--cs-full);stroke-width:3px"'
     text = format_bytes(message.nbytes)
     lines = f"{message.send_line}"
     if message.recv_line is not None:
         lines += f" → {message.recv_line}"
     title = escape(f"{message.src} → {message.dst}: {text}, {lines}")
-    band = f'<polygon class="band" points="{points}" {look}><title>{title}</title></polygon>'
+    ends = " ".join(str(line) for line in (message.send_line, message.recv_line) if line is not None)
+    band = f'<polygon class="band" data-lines="{ends}" points="{points}" {look}><title>{title}</title></polygon>'
     room = min(corners[1][0], corners[2][0]) - max(corners[0][0], corners[3][0])
     tall = abs(corners[2][1] - corners[0][1])
     if room > len(text) * _CHARACTER and tall > 16 and not is_far:

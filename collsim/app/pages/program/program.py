@@ -10,7 +10,7 @@ import streamlit as st
 from collsim.display.markup import escape_text
 from collsim.errors import Sentence
 from collsim.rank_engine.start import MOST_RANKS
-from collsim.units import format_bytes, format_time, parse_time
+from collsim.units import format_bytes, format_time, parse_bytes, parse_time
 
 from ...scenario.choice import read_file_fields
 from ...scenario.mistakes import write_sentence
@@ -44,7 +44,6 @@ PAGE = "program"
 _EDITOR = "program_editor"
 _RACE = "program_raced"  # the source whose schedule is raced
 _SIZES = ("96B", "4KiB", "64KiB", "1MiB", "4MiB")
-_MOST_ROWS = 8  # of the table that stands open
 _TOKENS = {"right": "done", "ends": "done", "race": "near"}
 
 
@@ -59,7 +58,7 @@ def draw() -> None:
     complain(complaints)
     write_page_address(draft)
     with st.container(key="program_stage"):
-        left, right = st.columns([5, 8], gap="medium")
+        left, right = st.columns([7, 9], gap="medium")
     with right:
         wanted = ask_consent(PAGE, draft)
         result = None
@@ -72,7 +71,18 @@ def draw() -> None:
     if verdict is not None and result is not None and result[1] == (wanted,) and verdict.restored is None:
         line = verdict.line
     with left, st.container(key="program_text"):
-        draw_editor(draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True)
+        is_run = verdict is not None and verdict.error is None and verdict.restored is None
+        is_run = is_run and result is not None and result[1] == (wanted,)
+        draw_editor(
+            draft.code,
+            draft.turn,
+            t("program.editor"),
+            line,
+            _EDITOR,
+            is_tall=True,
+            has_ranks=True,
+            is_run=is_run,
+        )
         draw_note(t("program.how"))
         if verdict is not None:
             source = draft.code
@@ -157,21 +167,24 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
         return
     assert verdict.reason is not None
     reason = verdict.reason.text(get_language())
-    token = _TOKENS.get(verdict.verdict, "full")
-    head = t(f"program.verdict.{verdict.verdict}")
+    kind = verdict.verdict
+    if verdict.needs_buffering:
+        kind = "race"  # it ends by luck, too
+    token = _TOKENS.get(kind, "full")
+    head = t(f"program.verdict.{kind}")
     st.html(format_verdict(head, reason, *_list_facts(draft, verdict), token=token, status=True))
     if verdict.messages or verdict.verdict == "hangs":
         with st.container(key="card_program", border=True):
             parts.draw_lanes(verdict, "program_lanes")
-            if draft.ranks <= _MOST_ROWS:
-                st.html(_build_table(verdict))
-            else:
+            if verdict.rows:
                 with st.expander(t("program.table")):
                     st.html(_build_table(verdict))
     else:
         draw_note(t("program.single"))
-    if verdict.verdict == "hangs":
-        _draw_timeout(draft, verdict)
+    if verdict.verdict == "hangs" or verdict.needs_buffering:
+        with st.container(key="card_timeout", border=True):
+            _draw_buffering(draft, verdict)
+            _draw_timeout(draft, verdict)
     _draw_outputs(verdict)
     if verdict.timeline is not None:
         _draw_schedule(draft, verdict, verdict.timeline)
@@ -179,17 +192,38 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
         draw_note(t("program.noschedule", reason=verdict.no_schedule.text(get_language())))
 
 
+def _draw_buffering(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
+    """A switch that lets small messages be sent at once, and what that changes."""
+    limit = draft.eager_limit
+    st.session_state["w_program_eager"] = limit is not None and parse_bytes(limit) > 0
+    st.toggle(t("program.eager"), key="w_program_eager", on_change=_on_eager)
+    if limit is not None and parse_bytes(limit) > 0 and verdict.verdict == "hangs":
+        key = "program.eager.within"
+        if verdict.largest > parse_bytes(limit):
+            key = "program.eager.above"
+        draw_note(t(key, size=format_bytes(verdict.largest), limit=format_bytes(parse_bytes(limit))))
+    draw_note(t("program.limits"))
+
+
+def _on_eager() -> None:
+    """Small messages are sent at once, or every send waits."""
+    draft: ProgramDraft = get_remembered(PAGE)
+    buffered = drafts.UNBUFFERED
+    if st.session_state["w_program_eager"]:
+        buffered = drafts.EAGER
+    remember(PAGE, replace(draft, buffered=buffered))
+    st.session_state.pop("w_program_buffered", None)
+
+
 def _draw_timeout(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
-    """What a library prints when it gives up, the Flight Recorder's files, and up to where messages are buffered."""
-    with st.container(key="card_timeout", border=True):
-        if verdict.logs:
-            draw_note(t("program.logs", timeout=format_time(parse_time(draft.timeout))))
-            st.html(parts.build_block([verdict.logs]))
-        if verdict.dump:
-            st.download_button(
-                t("program.dump"), verdict.dump, "flight-recorder.zip", key="program_dump", on_click="ignore"
-            )
-        draw_note(t("program.limits"))
+    """What a library prints when it gives up, and the Flight Recorder's files."""
+    if verdict.logs:
+        draw_note(t("program.logs", timeout=format_time(parse_time(draft.timeout))))
+        st.html(parts.build_block([verdict.logs]))
+    if verdict.dump:
+        st.download_button(
+            t("program.dump"), verdict.dump, "flight-recorder.zip", key="program_dump", on_click="ignore"
+        )
 
 
 def _list_facts(draft: ProgramDraft, verdict: ProgramVerdict) -> list[str]:
@@ -227,13 +261,10 @@ def _describe_other_ranks(ranks: int, verdicts: tuple[tuple[int, str], ...]) -> 
 
 
 def _build_table(verdict: ProgramVerdict) -> str:
-    heads = [t("program.rank"), t("program.sent"), t("program.received"), t("program.waited")]
+    """The messages as text, for who cannot see or read the lanes."""
+    heads = [t(f"program.column.{name}") for name in ("ends", "bytes", "lines", "posted", "arrived")]
     rows = [f"<tr>{''.join(f'<th>{escape_text(head)}</th>' for head in heads)}</tr>"]
-    for rank, waited in enumerate(verdict.waited):
-        wait = t("program.ever")
-        if waited is not None:
-            wait = format_time(waited)
-        cells = [f"rank {rank}", format_bytes(verdict.sent[rank]), format_bytes(verdict.received[rank]), wait]
+    for cells in verdict.rows:
         rows.append(f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in cells)}</tr>")
     return f'<table class="pl-table">{"".join(rows)}</table>'
 

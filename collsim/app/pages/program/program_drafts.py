@@ -31,7 +31,8 @@ COLLECTIVES = (
 )
 NOBODY = "nobody"
 DELAY = "300us"
-BUFFERED = ("library", "0B", "4KiB", "8KiB", "64KiB", "1GiB")
+UNBUFFERED, EAGER = "0B", "8KiB"  # limits that the switch chooses
+BUFFERED = ("library", UNBUFFERED, "4KiB", EAGER, "64KiB", "1GiB")
 TIMEOUTS = ("30s", "600s", "1800s")  # a short one, NCCL's and gloo's
 #: Programs to begin with, by name: what each should do, and its source.
 EXAMPLES: dict[str, tuple[ProgramCollective | Literal["none"], str]] = {

@@ -6,12 +6,14 @@ import difflib
 import hashlib
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import streamlit as st
 
 from collsim.display.markup import escape_text
 from collsim.locale import LANGUAGES
 from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.program.playback import COUNTERS
 
 from ...shell.session import get_language, t
 from .program_verdict import ProgramVerdict
@@ -34,8 +36,9 @@ def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
     k = LANGUAGES.index(get_language())
     moments = [(time, text[k]) for time, text in verdict.moments]
     run = hashlib.sha256(f"{wide}{moments}".encode()).hexdigest()[:16]
-    words = {name: t(f"program.{name}") for name in ("play", "pause")}
-    mount(key=key, data={"id": run, "wide": wide, "narrow": narrow, "moments": moments, "words": words})
+    words = {name: t(f"program.{name}") for name in ("play", "pause", "rank", *COUNTERS)}
+    data = {"id": run, "wide": wide, "narrow": narrow, "moments": moments, "words": words}
+    mount(key=key, data=data | {"playback": verdict.playback, "counters": list(map(asdict, verdict.counters))})
     marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
     if verdict.verdict == "hangs":
         marks.append(("plf", "program.legend.ever"))
@@ -106,13 +109,15 @@ def _build_pictures() -> str:
         f'<input type="range" min="0" max="1" step="0.001" value="0" aria-label="{escape_text(t("program.time"))}">'
     )
     return (
-        '<div class="lanes"><p class="say" aria-live="polite"></p>'
-        f'<div class="bar" hidden>{buttons}{slider}</div><div class="wide"></div><div class="narrow"></div></div>'
+        f'<div class="lanes" tabindex="0" role="group" aria-label="{escape_text(t("program.lanes"))}">'
+        f'<p class="say" aria-live="polite"></p><div class="bar" hidden>{buttons}{slider}</div>'
+        '<div class="wide"></div><div class="narrow"></div><table class="counts"></table></div>'
     )
 
 
 _PICTURE_STYLE = """
-.narrow{display:none}
+.narrow,.counts{display:none}.faded{opacity:.3}
+.lanes:focus-visible{outline:2px solid var(--cs-ink);outline-offset:4px;border-radius:8px}
 .say{font:16px/21px var(--st-font,sans-serif);color:var(--cs-ink);margin:0 0 8px;min-height:63px}
 .say[hidden]{display:none}
 .bar{display:flex;align-items:center;gap:8px;margin:0 0 10px}.bar[hidden]{display:none}
@@ -121,7 +126,11 @@ _PICTURE_STYLE = """
 .bar button:nth-child(3){background:var(--cs-ink);color:var(--cs-card);width:48px}
 .bar input{flex:1;min-width:60px;accent-color:var(--cs-ink)}svg.pl{cursor:pointer}
 svg.pl:has(.band:hover) .band:not(:hover){opacity:.3}
-@media(max-width:700px){.wide{display:none}.narrow{display:block}}
+.counts{border-collapse:collapse;width:100%;margin-top:8px;font:14px/22px var(--st-font,sans-serif);
+ color:var(--cs-ink);font-variant-numeric:tabular-nums}
+.counts th{font-weight:400;color:var(--cs-ink2);text-align:right}.counts td{text-align:right;border-top:1px solid
+ var(--cs-line)}.counts :first-child{text-align:left;font-weight:700}
+@media(max-width:700px){.wide{display:none}.narrow{display:block}.counts:not(:empty){display:table}}
 """
 STYLE = """
 .pl-legend{display:flex;flex-wrap:wrap;gap:4px 22px;font-size:14px;line-height:20px;color:var(--cs-ink2)}

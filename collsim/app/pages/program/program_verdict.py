@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,8 +14,15 @@ from collsim.programs import ProgramRun
 from collsim.programs.hangs.stacks import format_logs
 from collsim.programs.program_entry import find_verdicts
 from collsim.schedule import Schedule
-from collsim.units import parse_bytes
-from collsim.viz.program import draw_program_lanes, list_moments
+from collsim.units import format_bytes, format_time, parse_bytes
+from collsim.viz.program import (
+    Playback,
+    build_counters,
+    build_playback,
+    draw_program_lanes,
+    list_moments,
+)
+from collsim.viz.program.playback import Counter
 from collsim.viz.program.program_moments import Moment
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
@@ -24,9 +31,10 @@ from ...scenario.outcome import ignore_progress
 from ...synthesis.synthesis_result import Synthesized, close_gap, estimate_synthesis
 from .program_drafts import DELAY, ProgramDraft, build_topology
 
-WIDE, NARROW = 640, 330
+WIDE, NARROW = 580, 330
 OTHER_RANKS, SMALL = range(2, 9), "4KiB"
 _LONGEST_OUTPUT = 1_200  # characters of what a rank printed
+_MOST_ROWS = 100  # messages that are listed as text
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,11 @@ class ProgramVerdict:
         error: why it could not be run; nothing else is set then.
         verdict, reason: of the run.
         time: s.
-        sent, received: bytes by rank. waited: s by rank, None where it waits for ever.
+        sent: bytes by rank.
+        needs_buffering: it ends only because small messages are sent at once.
         messages: how many there are.
+        largest: bytes of the largest message that nobody has received, or 0.
+        rows: the messages as text: ends, bytes, lines, when sent, when there.
         line: where the first rank waits or failed.
         pictures: SVG for a wide and for a narrow screen.
         printed: what ranks printed, by rank.
@@ -62,6 +73,8 @@ class ProgramVerdict:
         msccl, schedule: the schedule as MSCCL XML, or empty, and as the JSON that loses nothing.
         network: YAML of what it ran on.
         moments: what the ranks do from each moment on.
+        playback: waits and messages for the cursor over the lanes.
+        counters: what each rank sent, received and waited, with the units in which they are shown; none for a hang.
         logs: what libraries print after the timeout, where it hangs.
         dump: a zip of the Flight Recorder's file of each rank, where it hangs and imports torch.
         restored: what was put back in a source that a web page had damaged, and the source that was run; or None.
@@ -72,9 +85,10 @@ class ProgramVerdict:
     reason: Sentence | None = None
     time: float = 0.0
     sent: tuple[int, ...] = ()
-    received: tuple[int, ...] = ()
-    waited: tuple[float | None, ...] = ()
+    needs_buffering: bool = False
     messages: int = 0
+    largest: int = 0
+    rows: tuple[tuple[str, ...], ...] = ()
     line: int | None = None
     pictures: tuple[str, str] = ("", "")
     printed: tuple[str, ...] = ()
@@ -90,6 +104,8 @@ class ProgramVerdict:
     schedule: str = ""
     network: str = ""
     moments: tuple[Moment, ...] = ()
+    playback: Playback = field(default_factory=lambda: Playback(ranks=0, begin=0.0, spans=[], messages=[]))
+    counters: tuple[Counter, ...] = ()
     logs: str = ""
     dump: bytes = b""
     restored: tuple[Sentence, str] | None = None
@@ -234,6 +250,9 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
     restored = None
     if run.restored is not None:
         restored = run.restored.describe(), run.source
+    counters: tuple[Counter, ...] = ()
+    if run.verdict != "hangs":
+        counters = build_counters(run)
     mends: tuple[MendedProgram, ...] = ()
     if with_mends:
         mends = tuple(MendedProgram(mend.label, mend.source, mend.run.time, mend.ranks) for mend in run.mends)
@@ -243,11 +262,12 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         run.reason,
         run.time,
         run.sent,
-        run.received,
-        _sum_waits(run),
+        run.needs_buffering,
         len(run.execution.messages),
+        max((message.nbytes for message in run.leftover), default=0),
+        _list_rows(run),
         next((line for line in lines if line), None),
-        (draw_program_lanes(run, WIDE), draw_program_lanes(run, NARROW)),
+        (draw_program_lanes(run, WIDE, has_counters=True), draw_program_lanes(run, NARROW)),
         tuple(text[:_LONGEST_OUTPUT] for text in run.printed),
         results,
         reason,
@@ -260,19 +280,30 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         schedule=schedule_file,
         network=network,
         moments=list_moments(run),
+        playback=build_playback(run, _find_fault_time(run)),
+        counters=counters,
         logs=format_logs(run),
         dump=_zip_dumps(run),
         restored=restored,
     )
 
 
-def _sum_waits(run: ProgramRun) -> tuple[float | None, ...]:
-    """Seconds that each rank waited; None where it waits for ever."""
-    waits: list[float | None] = [0.0] * run.ranks
-    for span in run.timeline.spans:
-        before = waits[span.rank]
-        if span.end is None or before is None:
-            waits[span.rank] = None
-        else:
-            waits[span.rank] = before + span.end - span.begin
-    return tuple(waits)
+def _find_fault_time(run: ProgramRun) -> float:
+    """When the message arrives after which a sum is wrong, in s; 0 where that is not known."""
+    if run.sum_fault is None:
+        return 0.0
+    return run.timeline.messages[run.sum_fault.message].arrived or 0.0
+
+
+def _list_rows(run: ProgramRun) -> tuple[tuple[str, ...], ...]:
+    """The first messages as text."""
+    rows = []
+    for message, times in zip(run.execution.messages[:_MOST_ROWS], run.timeline.messages, strict=False):
+        lines, arrived = str(message.send_line), "–"
+        if message.recv_line is not None:
+            lines += f" → {message.recv_line}"
+        if times.arrived is not None:
+            arrived = format_time(times.arrived)
+        ends = f"{message.src} → {message.dst}"
+        rows.append((ends, format_bytes(message.nbytes), lines, format_time(times.posted), arrived))
+    return tuple(rows)

@@ -1,5 +1,9 @@
 // A small code editor for a Streamlit component: line numbers, colours, Tab indents, one line can be marked as wrong.
-// Data is only ever written with textContent or as a textarea's value, never as markup.
+// Data is only ever written with textContent or as a textarea's value, never as markup. Next to the lanes of a rank
+// program its margin has the ranks that are in a line at the cursor.
+import { LINES_AT_CURSOR, LINES_POINTED_AT, LINE_POINTED_AT, announce } from "../../../viz/program/sourcelines.js";
+
+const MOST_CHIPS = 3; // ranks named on a line; more are a range or a number of ranks
 const PYTHON =
   "def|for|in|while|if|elif|else|yield|from|return|import|as|not|and|or|lambda|pass|break|continue|range" +
   "|None|True|False";
@@ -41,12 +45,41 @@ function span(className, textContent) {
   return Object.assign(document.createElement("span"), { className, textContent });
 }
 
+/** What the chips of a line say: each rank, a range of them, or how many they are. */
+export function labelRanks(ranks) {
+  const sorted = [...ranks].sort((a, b) => a - b),
+    last = sorted[sorted.length - 1];
+  if (sorted.length <= 2) return sorted.map(String);
+  if (last - sorted[0] === sorted.length - 1) return [`${sorted[0]}–${last}`];
+  return sorted.length <= MOST_CHIPS ? sorted.map(String) : [`×${sorted.length}`];
+}
+
+function buildNumber(number, { line, atCursor, pointedAt }) {
+  const { ranks = [], isStuck } = atCursor[number] ?? {},
+    kinds = { bad: number === line, here: ranks.length, stuck: isStuck, pointed: pointedAt.includes(number) };
+  const row = span(
+    Object.keys(kinds)
+      .filter((kind) => kinds[kind])
+      .join(" "),
+    "",
+  );
+  row.append(...labelRanks(ranks).map((label) => span("chip", label)), String(number));
+  return row;
+}
+
+/** Draw the numbers of lines, with the ranks that are in them. */
+function paintNumbers(editor) {
+  const lines = editor.area.value.split("\n").length,
+    numbers = Array.from({ length: lines }, (_, k) => buildNumber(k + 1, editor));
+  editor.box.querySelector(".lines").replaceChildren(...numbers);
+}
+
 /** Draw the text, its line numbers and the line that is wrong. */
-function paint({ area, box, line }) {
-  const lines = area.value.split("\n").length,
-    numbers = Array.from({ length: lines }, (_, k) => span(k + 1 === line ? "bad" : "", String(k + 1))),
+function paint(editor) {
+  const { area, box, line } = editor,
+    lines = area.value.split("\n").length,
     bar = box.querySelector(".bar");
-  box.querySelector(".lines").replaceChildren(...numbers);
+  paintNumbers(editor);
   box.querySelector(".paint").replaceChildren(...pieces(area.value + "\n").map(([kind, text]) => span(kind, text)));
   bar.style.display = line ? "block" : "none";
   bar.style.top = `${10 + 22 * ((line ?? 1) - 1)}px`;
@@ -61,6 +94,8 @@ function send(editor, delay) {
 
 function change(editor) {
   editor.line = null;
+  editor.isRun = false; // ranks and lines are those of the source that was run
+  editor.atCursor = {};
   paint(editor);
   send(editor, 600);
 }
@@ -90,10 +125,32 @@ function onKey(editor, event) {
 function build(root) {
   const box = root.querySelector(".editor"),
     area = box.querySelector("textarea"),
-    editor = { area, box, timer: 0, leave: false };
+    editor = { area, box, timer: 0, leave: false, atCursor: {}, pointedAt: [], isRun: false };
   area.addEventListener("input", () => change(editor));
   area.addEventListener("keydown", (event) => onKey(editor, event));
+  editor.listeners = { [LINES_AT_CURSOR]: "atCursor", [LINES_POINTED_AT]: "pointedAt" };
+  for (const [kind, field] of Object.entries(editor.listeners))
+    editor.listeners[kind] = ({ detail }) => {
+      if (!editor.isRun || JSON.stringify(editor[field]) === JSON.stringify(detail)) return;
+      editor[field] = detail;
+      paintNumbers(editor);
+    };
+  box.addEventListener("pointermove", (event) => pointAt(editor, findLine(editor, event.clientY)));
+  box.addEventListener("pointerleave", () => pointAt(editor, null));
   return editor;
+}
+
+/** The number of the line at a height of the window, or null. */
+function findLine({ area, box }, clientY) {
+  const line = 1 + Math.floor((clientY - box.querySelector(".inner").getBoundingClientRect().top - 10) / 22);
+  return line >= 1 && line <= area.value.split("\n").length ? line : null;
+}
+
+function pointAt(editor, line) {
+  const wanted = editor.isRun ? line : null;
+  if (editor.hovered === wanted) return;
+  editor.hovered = wanted;
+  announce(LINE_POINTED_AT, wanted);
 }
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -111,5 +168,12 @@ export default function ({ data, parentElement, setStateValue }) {
   }
   editor.line = editor.area.value === data.code ? data.line : editor.line;
   editor.box.dataset.line = editor.line ?? "";
+  editor.box.classList.toggle("ranks", Boolean(data.ranks));
+  editor.isRun = Boolean(data.run) && editor.area.value === data.code;
+  if (!editor.isRun) editor.atCursor = {};
   paint(editor);
+  for (const [kind, listener] of Object.entries(editor.listeners)) window.addEventListener(kind, listener);
+  return () => {
+    for (const [kind, listener] of Object.entries(editor.listeners)) window.removeEventListener(kind, listener);
+  };
 }

@@ -32,7 +32,12 @@ _STYLE = """
 .lines{grid-area:1/1;position:sticky;left:0;z-index:2;text-align:right;color:NOTE;
  background:var(--st-secondary-background-color);
  user-select:none;padding-right:12px}
-.lines span{display:block}.lines .bad{font-weight:700;color:var(--st-text-color)}
+.lines>span{display:block;height:22px;white-space:nowrap}.lines .bad{font-weight:700;color:var(--st-text-color)}
+.lines .pointed{font-weight:700;color:var(--st-text-color);background:light-dark(#E6EAEC,#2A343A)}
+.lines .chip{float:left;background:var(--cs-ink);color:var(--cs-card);border-radius:4px;padding:0 4px;
+ margin:2px 2px 0 0;
+ font:700 12px/18px var(--st-font)}.lines .here{color:var(--st-text-color);font-weight:700}
+.lines .stuck .chip{background:var(--cs-full)}.editor.ranks .lines{padding:10px 8px 10px 4px}
 .paint,textarea{grid-area:1/2;white-space:pre;font-family:var(--st-code-font)}
 .paint{color:var(--st-text-color);pointer-events:none;z-index:1;padding-right:16px}
 textarea{width:100%;height:100%;border:0;outline:0;background:none;color:transparent;caret-color:var(--st-text-color);
@@ -41,7 +46,7 @@ textarea{width:100%;height:100%;border:0;outline:0;background:none;color:transpa
 .note{color:NOTE}.text{color:TEXT}.word{color:WORD}.number{color:NUMBER}.step{color:STEP;font-weight:700}
 @media(max-width:1400px){.lines,.paint,textarea{font-size:13px}.editor{height:264px}
  .inner{grid-template-columns:40px minmax(max-content,1fr)}}
-.editor.tall{height:484px}
+.editor.tall{height:484px}.editor.ranks .inner{grid-template-columns:86px minmax(max-content,1fr)}
 @media(max-width:700px){.editor.tall{height:320px}}
 """
 
@@ -71,7 +76,17 @@ def get_typed_code(code: str, turn: int, key: str = "editor") -> str:
     return code
 
 
-def draw_editor(code: str, turn: int, label: str, line: int | None, key: str = "editor", is_tall: bool = False) -> None:
+def draw_editor(
+    code: str,
+    turn: int,
+    label: str,
+    line: int | None,
+    key: str = "editor",
+    *,
+    is_tall: bool = False,
+    has_ranks: bool = False,
+    is_run: bool = False,
+) -> None:
     """Draw the editor.
 
     Args:
@@ -81,7 +96,17 @@ def draw_editor(code: str, turn: int, label: str, line: int | None, key: str = "
         line: The line that is marked as wrong; None for none.
         key: Of the editor, one for each page.
         is_tall: Whether it shows some twenty lines at once.
+        has_ranks: Whether its margin has room for the ranks that are in a line.
+        is_run: Whether the lanes next to it are of this code, so that lines and ranks belong together.
     """
     mount = st.components.v2.component("collsim_editor", html=_HTML, css=_read_css(), js=read_bundle("editor"))
-    data = {"code": code, "turn": turn, "label": label, "line": line, "tall": is_tall}
+    data = {
+        "code": code,
+        "turn": turn,
+        "label": label,
+        "line": line,
+        "tall": is_tall,
+        "ranks": has_ranks,
+        "run": is_run,
+    }
     mount(key=key, data=data, on_code_change=lambda: None)
