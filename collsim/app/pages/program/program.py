@@ -183,7 +183,8 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
         draw_note(t("program.single"))
     if verdict.verdict == "hangs" or verdict.needs_buffering:
         with st.container(key="card_timeout", border=True):
-            _draw_buffering(draft, verdict)
+            # of the page, and not of a run before it that is still shown: else the switch would go back by itself
+            _draw_buffering(get_remembered(PAGE), verdict)
             _draw_timeout(draft, verdict)
     _draw_outputs(verdict)
     if verdict.timeline is not None:
