@@ -14,7 +14,7 @@ from collsim.lessons.chapters import LESSONS
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"```python\n# (collsim/\S+)\n(.*?)```|`(collsim/\S+)`:\n\n```json\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```(?:python|toml)\n# (collsim/\S+)\n(.*?)```|`(collsim/\S+)`:\n\n```json\n(.*?)```", re.DOTALL)
 NUMBER = max(LESSONS) + 1
 #: Tests that iterate over the registries, and the names of what is added in the names of its tests.
 TESTS = ("algorithms/test_every_algorithm.py", "algorithms/test_docs.py", "topology/test_machines.py")
@@ -108,8 +108,8 @@ def test_there_is_one_file_of_each_kind_and_a_page_has_its_words():
         "collsim/app/pages",
         "collsim/io",
         "collsim/lessons/chapters",
-        *(f"collsim/locale/en/{package}" for package in ("algorithms", "app", "exercises", "lessons")),
-        *(f"collsim/locale/zh/{package}" for package in ("algorithms", "app", "exercises", "lessons")),
+        *(f"collsim/locale/en/{package}" for package in ("algorithms", "app", "exercises", "lessons", "machines")),
+        *(f"collsim/locale/zh/{package}" for package in ("algorithms", "app", "exercises", "lessons", "machines")),
         "collsim/teach/exercises/tasks",
         "collsim/topology/machines",
     ]

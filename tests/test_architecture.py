@@ -23,7 +23,6 @@ MOST_FILES, MOST_LINES, MOST_COLUMNS = 16, 60, 120
 #: Folders that may hold more than 16 files, with the reason.
 MANY_FILES = {
     "algorithms": "a registry: one algorithm, one file",
-    "topology/machines": "a registry: one machine, one file",
     "lessons/chapters": "a registry: one lesson, one file",
 }
 #: Functions that may be longer than 60 lines, with the reason.

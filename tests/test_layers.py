@@ -8,7 +8,8 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
-    {"locale", "interrupts", "synonyms"},
+    {"package_data"},
+    {"locale", "interrupts"},
     {"errors"},
     {"units", "dtypes", "display", "files", "steps", "maxflow", "plugins"},
     {"limits"},

@@ -12,7 +12,7 @@ from numbers import Number
 from pathlib import Path
 from typing import Any
 
-from ..synonyms import find_synonyms, rank_name, simplify_word
+from ..locale.synonyms import find_synonyms, rank_name, simplify_word
 
 #: Characters of names, values and lists in a message, names in a list, and names that are compared to find the one
 #: that was meant: whatever is passed, an error stays readable and quick.

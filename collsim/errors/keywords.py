@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
-from ..synonyms import SYNONYMS
+from ..locale.synonyms import load_synonyms
 from . import CollsimError, Sentence, describe_unknown
 
 Parameters = ParamSpec("Parameters")
@@ -61,7 +61,7 @@ def require_keywords(function: str, keywords: Iterable[str], known: Collection[s
     for keyword in keywords:
         if keyword in known:
             continue
-        meanings = SYNONYMS.get(keyword, ())
+        meanings = load_synonyms().get(keyword, ())
         if not any(meaning in known for meaning in meanings):
             _refuse_size(function, keyword, meanings, known)
             if takes_any:

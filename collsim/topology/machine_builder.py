@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import TopologyError, describe_unknown
+from ..locale import has_text, translate
 from .network import DEVICE_KINDS, Cable
 
 #: NCCL's path types, best first; `LEVELS[t]` is the name of type t.
@@ -52,7 +53,7 @@ class Machine:
         devices: names in order; the kind is the name without its number. GPU g of a node is its rank g.
         connections: (device, device, cable), full duplex; connection i is local links 2i and 2i+1.
         gpu, sm: the GPU and its compute capability times ten (0 where there is none).
-        nic: the card that its `nic` devices are, a name in `cables.NICS`.
+        nic: the card that its `nic` devices are, a name in `cables.load_nics()`.
         p2p_over_pcie: False where the driver refuses P2P without NVLink (GeForce since Ada).
         gdr: False where GPUs cannot do GPUDirect RDMA (GeForce).
         amd_cpu: NCCL allows P2P across sockets on AMD processors with at most 2 GPUs.
@@ -64,7 +65,7 @@ class Machine:
         dims: sizes of the torus that the ranks' own links make, where they do.
         words: nvidia-smi's word for pairs of local devices, where a file has said it.
         source: where the wiring comes from.
-        chinese: `about` in Chinese, for the app and the page of machines; where it is empty, `about` stands there.
+        chinese: `about` in Chinese, of a machine of another package (texts of our own are in `collsim.locale`).
     """
 
     name: str
@@ -113,6 +114,18 @@ class Machine:
     def __repr__(self) -> str:
         counts = f"{len(self.ranks)} ranks, {len(self.devices)} devices, {len(self.connections)} cables"
         return f"<Machine {self.name}: {counts}>"
+
+    def describe(self, language: str) -> str:
+        """The sentence about it; English where there is none in that language.
+
+        Args:
+            language: one of `collsim.locale.LANGUAGES`.
+        """
+        if has_text("machines", self.name) and self.about == translate("en", "machines", self.name):
+            return translate(language, "machines", self.name)
+        if language == "zh" and self.chinese:
+            return self.chinese
+        return self.about
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -236,52 +249,3 @@ def _extend_type(path: Path, kind: str, next_kind: str, cable: Cable) -> int:
     if kind == "gpu" and path.links and path.type == NVL and type_ == NVL and cable.kind != "ici":
         type_ = NVB
     return max(path.type, type_)
-
-
-def build_server(
-    *,
-    sockets: int,
-    switches: int,
-    gpus: int,
-    nics: int,
-    slot: Cable,
-    memory: Cable,
-    between: Cable,
-    uplink: Cable | None = None,
-    card_slot: Cable | None = None,
-    nvlinks: Cable | None = None,
-) -> MachineBuilder:
-    """The usual server: `switches` PCIe switches at each socket, `gpus` GPUs and `nics` cards behind each switch.
-
-    Args:
-        sockets: number of processors.
-        switches: PCIe switches at each socket.
-        gpus: GPUs behind each switch.
-        nics: network cards behind each switch.
-        slot: PCIe of a GPU.
-        memory: DRAM of each socket.
-        between: the link between two sockets.
-        uplink: PCIe of a switch to its socket; as `slot` when left out.
-        card_slot: PCIe of a card; as `slot` when left out.
-        nvlinks: every GPU's links to the NVSwitches, which are one device as in NCCL; None where there are none.
-
-    Returns:
-        The builder, for more devices and `Machine.from_builder`.
-    """
-    builder = MachineBuilder()
-    count = sockets * switches
-    builder.add(*(f"gpu{g}" for g in range(count * gpus)))
-    for g in range(count * gpus if nvlinks else 0):
-        builder.connect(f"gpu{g}", "nvswitch", nvlinks)  # type: ignore[arg-type]
-    builder.add(*(f"pcie{s}" for s in range(count)), *(f"cpu{c}" for c in range(sockets)))
-    for g in range(count * gpus):
-        builder.connect(f"gpu{g}", f"pcie{g // gpus}", slot)
-    for s in range(count):
-        builder.connect(f"pcie{s}", f"cpu{s // switches}", uplink or slot)
-    for c in range(sockets):
-        builder.connect(f"cpu{c}", f"memory{c}", memory)
-        for other in range(c):
-            builder.connect(f"cpu{other}", f"cpu{c}", between)
-    for n in range(count * nics):
-        builder.connect(f"nic{n}", f"pcie{n // nics}", card_slot or slot)
-    return builder

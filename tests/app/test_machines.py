@@ -56,7 +56,7 @@ def test_what_a_machine_is_stands_there_in_the_language_of_the_page(language):
     at = fine(unfolded(opened(machine="polaris", lang=language), "about"))
     plan = cs.machines()["polaris"]
     shown = " ".join(e.proto.body for e in at.get("html"))
-    assert [text in shown for text in (plan.about, plan.chinese)] == [language == "en", language == "zh"]
+    assert [plan.describe(other) in shown for other in LANGUAGES] == [other == language for other in LANGUAGES]
     assert plan.source in shown
 
 

@@ -8,8 +8,8 @@ import collsim as cs
 from collsim.collective import get_collective
 from collsim.dtypes import find_itemsize, list_dtypes
 from collsim.errors.keywords import check_keywords
+from collsim.locale.synonyms import find_synonyms, load_synonyms
 from collsim.sweep import close_gap
-from collsim.synonyms import SYNONYMS, find_synonyms
 
 SWITCH = cs.topology.switch(8)
 
@@ -97,7 +97,7 @@ def test_a_word_that_is_known_is_no_synonym():
     assert find_synonyms("latency", ["alpha", "bandwidth"]) == ["alpha"]
     assert find_synonyms("latency", ["bandwidth"]) == []
     assert find_synonyms("num_gpus", ["ranks", "gpus"]) == ["gpus", "ranks"]
-    assert all(word not in meanings for word, meanings in SYNONYMS.items())
+    assert all(word not in meanings for word, meanings in load_synonyms().items())
 
 
 def test_a_checked_function_is_what_it_was():

@@ -7,7 +7,7 @@ import pytest
 import collsim as cs
 from collsim.errors import TopologyError
 from collsim.nccl.machine.machine_facts import GA102_LINK_GBPS, NVLINK_GBPS
-from collsim.topology.cables import GA102_SM, NICS, build_xgmi
+from collsim.topology.cables import GA102_SM, build_xgmi, load_nics
 from collsim.topology.parts.gpus import GPUS, find_gpu_name, find_model, find_nearest_model
 
 PAIR = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t{word}\t0-31\t0\nGPU1\t{word}\t X \t0-31\t0\n"
@@ -52,7 +52,7 @@ def test_gpus_of_data_sheets_are_known(name):
     assert model is not None
     assert model.name in name
     assert model.source
-    assert model.card in NICS
+    assert model.card in load_nics()
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_gpus_of_eight_lanes_have_half_of_the_slot():
 
 
 def test_every_row_has_a_slot_and_a_card():
-    assert all(model.card in NICS and 3 <= model.pcie <= 6 and model.source for model in GPUS.values())
+    assert all(model.card in load_nics() and 3 <= model.pcie <= 6 and model.source for model in GPUS.values())

@@ -1,8 +1,10 @@
 """Machines against what is published of them, and paths against hand-drawn ones."""
 
-import importlib
 import itertools
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,7 +14,7 @@ import collsim as cs
 from collsim.topology import machine
 from collsim.topology.cables import build_nvlink, build_pcie
 from collsim.topology.machine_builder import LEVELS, Machine, MachineBuilder, MachinePaths
-from collsim.topology.machines import machines
+from collsim.topology.machines import machine_files, machines
 
 ALL = sorted(machines())
 WITH_CARDS = [name for name in ALL if machines()[name].of_kind("nic")]
@@ -119,21 +121,34 @@ def test_a_machine_travels_to_another_process():
 
 
 def test_dropping_a_file_in_is_all_a_machine_takes(tmp_path, monkeypatch):
-    package = importlib.import_module("collsim.topology.machines")
-    (tmp_path / "mine.py").write_text(
-        "from collsim.topology.cables import build_nvlink\nfrom collsim.topology.machine_builder import Machine, MachineBuilder\n"
-        "builder = MachineBuilder()\nbuilder.connect('gpu0', 'gpu1', build_nvlink(3, 4))\n"
-        "MACHINES = [Machine.from_builder(builder, name='mine', title='Mine', about='Two.', source='a test')]\n"
-    )
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    lists = package._load_built_in, package.machines
-    for one in lists:
-        one.cache_clear()
+    (tmp_path / "machines").mkdir()
+    folder = Path(machine_files.__file__).parent
+    text = (folder / "polaris.toml").read_text(encoding="utf-8")
+    (tmp_path / "machines" / "mine.toml").write_text(text.replace("links = 4", "links = 2"), encoding="utf-8")
+    monkeypatch.setattr(machine_files, "__file__", str(tmp_path / "machines" / "machine_files.py"))
+    monkeypatch.setattr(machine_files, "translate", lambda language, package, name: f"{name} in {language}")
+    machine_files.list_machine_files.cache_clear()
     try:
-        assert machine("mine").route(0, 1)[0].bandwidth == 100e9
+        assert machine("mine").route(0, 1)[0].bandwidth == 50e9
+        assert machine_files.read_machine("mine").about == "mine in en"
     finally:
-        for one in lists:
-            one.cache_clear()
+        machine_files.list_machine_files.cache_clear()
+
+
+def test_a_range_of_devices_is_written_out_and_paired_in_order():
+    assert machine_files.expand_devices("gpu0..2") == ["gpu0", "gpu1", "gpu2"]
+    assert machine_files.expand_devices("pcie0..2 by 2") == ["pcie0", "pcie2"]
+    pairs = machine_files.pair_devices(["gpu0", "gpu1", "gpu2", "gpu3"], ["cpu0", "cpu1"])
+    assert list(pairs) == [("gpu0", "cpu0"), ("gpu1", "cpu0"), ("gpu2", "cpu1"), ("gpu3", "cpu1")]
+
+
+def test_one_machine_is_read_from_one_file():
+    program = (
+        "import collsim as cs; from collsim.topology.machines import machine_files as m\n"
+        "before = m.read_machine.cache_info().currsize; cs.machine('dgx-a100', nodes=2)\n"
+        "print(before, m.read_machine.cache_info().currsize)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.split() == ["0", "1"]
 
 
 # ---- DGX A100, the figures of the first picture

@@ -7,11 +7,11 @@ import collsim as cs
 from collsim.nccl.machine.machine_facts import Facts
 from collsim.nccl.tuner_graphs import get_socket_bandwidth
 from collsim.topology.parts.sockets import (
-    PROCESSORS,
     build_socket_cable,
     choose_processor,
     find_processor,
     identify_processor,
+    load_processors,
 )
 
 
@@ -32,7 +32,7 @@ def test_a_wiring_gives_the_same_time_by_its_name_and_as_nvidia_smi_prints_it(p2
     [("dgx-a100", "rome"), ("dgx-h100", "sapphire-rapids"), ("dgx-1v", "broadwell"), ("mi300x-8gpu", "genoa")],
 )
 def test_machines_of_the_catalogue_have_the_links_of_the_table(name, generation, effective):
-    cable = PROCESSORS[generation].link
+    cable = load_processors()[generation].link
     rate = cable.effective if effective else cable.nominal
     made = cs.machine(name, rates="effective" if effective else "nominal")
     rates = {b for i, b in enumerate(made.links.bandwidth) if made.links.kind(i) == "upi"}
@@ -48,14 +48,14 @@ def nccls(vendor, model):
 
 def test_what_the_table_says_nccl_plans_with_is_what_nccl_plans_with():
     for model in range(30, 256):
-        assert PROCESSORS[identify_processor("x86_64", "GenuineIntel", 6, model)].nccl == nccls(
+        assert load_processors()[identify_processor("x86_64", "GenuineIntel", 6, model)].nccl == nccls(
             "GenuineIntel", model
         ), model
         for family in (23, 25, 26, 143, 175, 191, 250):
-            assert PROCESSORS[identify_processor("x86_64", "AuthenticAMD", family, model)].nccl == 16
-    assert PROCESSORS[identify_processor("ppc64", "", 0, 0)].nccl == 32
-    assert PROCESSORS[identify_processor("arm64", "", 0, 0)].nccl == 6
-    assert PROCESSORS[identify_processor("x86_64", "Somebody", 6, 143)].nccl == 6
+            assert load_processors()[identify_processor("x86_64", "AuthenticAMD", family, model)].nccl == 16
+    assert load_processors()[identify_processor("ppc64", "", 0, 0)].nccl == 32
+    assert load_processors()[identify_processor("arm64", "", 0, 0)].nccl == 6
+    assert load_processors()[identify_processor("x86_64", "Somebody", 6, 143)].nccl == 6
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_amds_generations_are_told_by_either_way_of_counting_families(family, mo
 def test_the_nccl_model_takes_its_socket_links_from_the_table():
     for pcie in (3, 4, 5, 6):
         facts = Facts("A100", 80, 8, wiring="host", link_rate=1e9, pcie=pcie, crosses_sockets=True)
-        assert get_socket_bandwidth(facts) == PROCESSORS[choose_processor(pcie)].nccl
+        assert get_socket_bandwidth(facts) == load_processors()[choose_processor(pcie)].nccl
 
 
 def test_every_link_of_the_table_says_where_it_comes_from():
-    for name in PROCESSORS:
+    for name in load_processors():
         assert find_processor(name).source in build_socket_cable(name).source
 
 

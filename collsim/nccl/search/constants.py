@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...topology.parts.sockets import PROCESSORS
+from ...topology.parts.sockets import load_processors
 
 #: Algorithms and protocols in NCCL's order: a tie goes to the earlier (src/enqueue.cc, topoGetAlgoInfo).
 ALGORITHMS: Final = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
@@ -157,7 +157,7 @@ NVLINK: Final = {60: 18.0, 70: 20.0, 75: 20.0, 80: 20.0, 86: 12.0, 89: 12.0, 90:
 PCIE_X16: Final = {1: 3.0, 2: 6.0, 3: 12.0, 4: 24.0, 5: 48.0, 6: 96.0}
 
 #: GB/s between sockets by generation of the processor (topo.h); the table is that of all machines.
-SOCKET: Final = {name: float(processor.nccl) for name, processor in PROCESSORS.items()}
+SOCKET: Final = {name: float(processor.nccl) for name, processor in load_processors().items()}
 
 #: Speeds per channel that the search tries, GB/s (search.cc).
 SPEEDS_INTRA: Final = {

@@ -24,7 +24,7 @@ from ...errors import (
 )
 from ...units import parse_bandwidth, parse_time
 from ..cable_figures import parse_cable_alpha, parse_cable_bandwidth
-from ..cables import NICS, Nic
+from ..cables import Nic, load_nics
 from ..calibrated import LinkFigures, Measured, SizeCorrection, calibrate_links
 from ..generic import NETWORKS
 from ..graph import ShortestPaths, build_topology
@@ -435,7 +435,7 @@ def to_yaml(topology: Topology) -> str:
 
 def _write_plain(value: object) -> object:
     if isinstance(value, Nic):
-        if NICS.get(value.name) == value:
+        if load_nics().get(value.name) == value:
             return value.name
         return {"name": value.name, "rdma": value.rdma, "cable": _write_cable(value.cable)}
     if isinstance(value, tuple | list):

@@ -10,7 +10,7 @@ from ...errors import TopologyError, format_value
 from ...units import parse_count
 from ..facts import Assumption
 from ..parts.gpus import GPUS, UNKNOWN, find_gpu_name
-from ..parts.sockets import PROCESSORS, choose_processor, find_processor
+from ..parts.sockets import choose_processor, find_processor, load_processors
 
 #: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
 _BY_LINKS, _OLD_BY_LINKS = ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")), ((0, ""), (4, "P100"))
@@ -124,7 +124,7 @@ def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object,
     else:
         processor = choose_processor(pcie)
     if seen.sockets > 1:
-        rate = PROCESSORS[processor].link.bandwidth / 1e9
+        rate = load_processors()[processor].link.bandwidth / 1e9
         reason = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
         taken = f"that of {processor}, {rate:g} GB/s"
         assumptions.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[processor]))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...errors import Sentence
-from ..cables import NICS
+from ..cables import load_nics
 from ..fabrics import FABRICS
 from ..machine_builder import Machine
 from ..machines import machines
@@ -42,7 +42,9 @@ def build_machine_tables(language: str = "en") -> str:
         Markdown.
     """
     chinese = language == "zh"
-    cards = [[f"`{n.name}`", *_list_figures(n.cable), _NO_YES[chinese][n.rdma], n.cable.source] for n in NICS.values()]
+    cards = [
+        [f"`{n.name}`", *_list_figures(n.cable), _NO_YES[chinese][n.rdma], n.cable.source] for n in load_nics().values()
+    ]
     fabrics = [[f"`{name}`", Sentence(about).text(language)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
@@ -57,12 +59,9 @@ def build_machine_tables(language: str = "en") -> str:
 def _describe_machine(machine: Machine, chinese: bool) -> list[str]:
     """A row of the first table; what a machine says of itself is English where it has no Chinese."""
     cards = len(machine.of_kind("nic"))
-    about = machine.about
-    if chinese:
-        about = machine.chinese or machine.about
     return [
         f"`{machine.name}`",
-        about,
+        machine.describe("zh" if chinese else "en"),
         f"{len(machine.ranks)}",
         f"{cards} × {machine.nic}" if cards else "",
         machine.source,

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element, ParseError
 
 from ...errors import FormatError, Sentence, Words
 from ...files import GrowingReader
-from ..cables import C2C, GA102_SM, Nic, build_nvlink, build_pcie, build_xgmi, find_nic, nvlink_bridge
+from ..cables import GA102_SM, Nic, build_bridge, build_c2c, build_nvlink, build_pcie, build_xgmi, find_nic
 from ..facts import Assumption
 from ..machine_builder import Machine, MachineBuilder
 from ..network import Cable, Topology
@@ -438,10 +438,11 @@ def _join_links(progress: _Progress, name: str) -> None:
 
 def _build_c2c(gigabytes: float) -> Cable:
     """Grace to its GPU, with NCCL's rate: bw * count / 1000 GB/s (topo.cc, ncclTopoAddC2c)."""
+    cable = build_c2c()
     if not gigabytes:
-        return C2C
-    source = f"bandwidth: bw and count of the file; {C2C.source}"
-    return replace(C2C, bandwidth=gigabytes * 1e9, nominal=gigabytes * 1e9, effective=None, source=source)
+        return cable
+    source = f"bandwidth: bw and count of the file; {cable.source}"
+    return replace(cable, bandwidth=gigabytes * 1e9, nominal=gigabytes * 1e9, effective=None, source=source)
 
 
 def _find_socket(device: str, progress: _Progress) -> str:
@@ -455,7 +456,7 @@ def _build_gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable
     if tag == "xgmi":
         return build_xgmi(count, gpu.get("gcn", "") if gpu is not None else "")
     if sm == GA102_SM:
-        return nvlink_bridge(count)
+        return build_bridge(count)
     return build_nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import FormatError, format_value
-from ..cables import GA102_SM, find_nic, nvlink_bridge
+from ..cables import GA102_SM, build_bridge, find_nic
 from ..machine_builder import Machine, MachineBuilder
 from ..network import Cable, Topology
 from ..parts.gpus import UNKNOWN, find_gpu_name, label_gpu
@@ -355,7 +355,7 @@ def _connect_nvlinks(builder: MachineBuilder, matrix: _Matrix, local: dict[str, 
         return
     is_ga102 = model.sm == GA102_SM or (not kind and _has_bridges(matrix))
     for a, b, width in _list_nvlink_pairs(matrix):
-        builder.connect(local[a], local[b], nvlink_bridge(width) if is_ga102 else build_nvlink(generation, width))
+        builder.connect(local[a], local[b], build_bridge(width) if is_ga102 else build_nvlink(generation, width))
 
 
 def _list_nvlink_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:

@@ -22,7 +22,7 @@ def usual_memory(cpu: str) -> Cable:
     """The memory of a socket of a processor's generation, which no file says.
 
     Args:
-        cpu: name of the generation, as in `sockets.PROCESSORS`.
+        cpu: name of the generation, as in `parts/processors.toml`.
 
     Returns:
         Its cable.

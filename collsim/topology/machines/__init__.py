@@ -1,18 +1,15 @@
-"""The catalogue of machines. Every file here is a family; dropping one in is all that a new machine takes.
+"""The catalogue of machines. Every TOML file here is one; dropping one in, and a sentence about it into the catalogs of
+texts, is all that a new machine takes.
 
-A file holds `MACHINES`, a list of `Machine`. `machines()` lists them, `machine(name, nodes=...)` makes a Topology of
-one.
+`machines()` lists them, `machine(name, nodes=...)` makes a Topology of one.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,6 +31,7 @@ from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology, views
 from ..node_names import NodeNames
 from ..parts.refit import refit_machine
 from ..rings import find_rings
+from .machine_files import list_machine_files, read_machine
 
 #: What `machine` takes where nothing is said.
 _DEFAULTS: dict[str, object] = {"nodes": 1, "p2p": True, "gdr": True, "shm": True, "pxn": None, "fabric": "switch"}
@@ -42,16 +40,6 @@ _DEFAULTS |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": 
 
 #: By name; of the whole process, as packages are asked once for theirs, whichever thread asks first.
 _CATALOGUE: dict[str, Machine] = {}
-
-
-@cache
-def _load_built_in() -> MappingProxyType[str, Machine]:
-    """The package's own machines by name."""
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
-            if _CATALOGUE.setdefault(entry.name, entry) is not entry:
-                raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
-    return MappingProxyType(dict(_CATALOGUE))
 
 
 @cache
@@ -67,7 +55,7 @@ def machines() -> Catalog[Machine]:
         >>> cs.machines()["dgx-a100"].title
         'DGX A100'
     """
-    _load_built_in()
+    _CATALOGUE.update({name: read_machine(name) for name in list_machine_files()})
     load_plugins("collsim.machines", lambda entry: register_into(_CATALOGUE, lambda: _add(entry())))
     return Catalog(dict(sorted(_CATALOGUE.items())), _describe_machine)
 
@@ -289,8 +277,9 @@ def _require_rates(rates: object) -> None:
 
 def _find_machine(name: object) -> Machine:
     wanted = str(name).lower().replace("_", "-")
-    # Other packages are asked for what is not ours.
-    known = _load_built_in() if wanted in _load_built_in() else machines()
+    if wanted in list_machine_files():
+        return read_machine(wanted)
+    known = machines()  # with those of other packages
     if wanted not in known:
         raise TopologyError(describe_unknown("machine", wanted if isinstance(name, str) else name, known))
     return known[wanted]

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import warnings
 from dataclasses import dataclass
-from importlib.resources import files
+from functools import cache
 
 from ...errors import TopologyError, describe_unknown
+from ...package_data import read_csv
 
 #: Letters of a name up to which it is looked for as a word of its own, as `A2` is in `A2000` and `T4` in `DGXT4`.
 _SHORT = 3
@@ -26,7 +26,7 @@ class GpuModel:
         links: NVLinks, or xGMI links of AMD's.
         pcie: PCIe generation of its slot.
         lanes: PCIe lanes of its slot.
-        card: the network card that boxes with it usually have, a name in `cables.NICS`.
+        card: the network card that boxes with it usually have, a name of `cables.load_nics()`.
         p2p: whether the driver allows P2P over PCIe.
         gdr: whether the driver allows GPUDirect RDMA.
         series: a pattern of the names that it stands for where they have no row; "" for none.
@@ -52,9 +52,8 @@ class GpuModel:
 
 
 def _read_models() -> dict[str, GpuModel]:
-    text = files(__package__).joinpath("gpus.csv").read_text(encoding="utf-8")
     models = {}
-    for row in csv.DictReader(text.splitlines()):
+    for row in read_csv(__file__, "gpus.csv"):
         models[row["name"]] = GpuModel(
             name=row["name"],
             sm=int(row["sm"]),
@@ -76,32 +75,17 @@ UNKNOWN = GpuModel("", 0, 3, 0, 4, 16, "ib-hdr", True, True, "", "nothing tells 
 #: By name.
 GPUS: dict[str, GpuModel] = _read_models()
 
-#: Who makes a chip, and the year in which it was announced (P100 GTC 2016, V100 GTC 2017, A100 May 2020, RTX 30 and A40
-#: autumn 2020, H100 GTC 2022, RTX 40 autumn 2022, H800 and H200 2023, B200 GTC 2024; MI300X December 2023; TPU v4
-#: Google I/O 2021, v5e August and v5p December 2023: the makers' own announcements).
-ANNOUNCED = {
-    "P100": ("NVIDIA", 2016),
-    "V100": ("NVIDIA", 2017),
-    "A100": ("NVIDIA", 2020),
-    "A40": ("NVIDIA", 2020),
-    "RTX 3090": ("NVIDIA", 2020),
-    "A6000": ("NVIDIA", 2020),
-    "RTX 4090": ("NVIDIA", 2022),
-    "H100": ("NVIDIA", 2022),
-    "H800": ("NVIDIA", 2023),
-    "H200": ("NVIDIA", 2023),
-    "B200": ("NVIDIA", 2024),
-    "MI300X": ("AMD", 2023),
-    "TPU v4": ("Google", 2021),
-    "TPU v5e": ("Google", 2023),
-    "TPU v5p": ("Google", 2023),
-}
+
+@cache
+def _load_announcements() -> dict[str, tuple[str, int]]:
+    """Maker and year by name of the chip."""
+    return {row["name"]: (row["maker"], int(row["year"])) for row in read_csv(__file__, "announcements.csv")}
 
 
 def find_announcement(gpu: str) -> tuple[str, int] | None:
     """The maker of a chip and the year in which it was announced; None for one that is not in the table."""
-    known = max((name for name in ANNOUNCED if name in gpu), key=len, default="")
-    return ANNOUNCED.get(known)
+    announcements = _load_announcements()
+    return announcements.get(max((name for name in announcements if name in gpu), key=len, default=""))
 
 
 def find_model(text: object) -> GpuModel | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...errors import CollsimError, TopologyError, require_word
 from ...units import parse_count
-from ..cables import GA102_SM, build_nvlink, nvlink_bridge
+from ..cables import GA102_SM, build_bridge, build_nvlink
 from ..machine_builder import Machine, find_kind
 from ..network import Cable
 from .gpus import GpuModel, find_model
@@ -108,7 +108,7 @@ def _join_pairs(machine: Machine, model: GpuModel) -> Machine:
     bare = _remove_nvlinks(machine)
     gpus = [bare.devices[gpu] for gpu in bare.of_kind("gpu")]
     if model.sm == GA102_SM:
-        cable = nvlink_bridge(model.links)
+        cable = build_bridge(model.links)
     else:
         cable = build_nvlink(model.nvlink, min(model.links, _MOST_OF_BRIDGE))
     links = tuple((a, b, cable) for a, b in zip(gpus[::2], gpus[1::2], strict=False))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...errors import CollsimError, TopologyError
 from ...units import parse_count
-from ..cables import GA102_SM, build_nvlink, build_pcie, nvlink_bridge
+from ..cables import GA102_SM, build_bridge, build_nvlink, build_pcie
 from ..machine_builder import P2C, PHB, PIX, PXB, Machine, MachinePaths
 from ..network import Cable
 from .gpus import GPUS, find_gpu_name, label_gpu
@@ -36,7 +36,7 @@ def refit_machine(
         gpu: a name in `gpus.GPUS`: compute capability, NVLinks of its generation (as many as there are), P2P and
             GPUDirect as its driver allows; PCIe stays.
         pcie: generation of every slot; another one brings the memory of the processors that have it.
-        cpu: generation of the processors, `sockets.PROCESSORS`, for the link between sockets and the memory of each.
+        cpu: generation of the processors, `processors.toml`, for the link between sockets and the memory of each.
         nvlink: `"none"`, `"bridge"`, `"board"` or a generation, see `nvlinks.refit_nvlinks`.
         nics: use so many cards, those next to a GPU first, spread over switches and sockets; `"all"`. More than there
             are go beside the GPUs.
@@ -89,7 +89,7 @@ def _with_gpu(machine: Machine, name: str, with_links: bool) -> Machine:
             message = "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks"
             raise TopologyError(message, name=name, plan_name=machine.name)
         if model.sm == GA102_SM:
-            return nvlink_bridge(cable.width)
+            return build_bridge(cable.width)
         return build_nvlink(model.nvlink, cable.width)
 
     refitted = machine

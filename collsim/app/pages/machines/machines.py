@@ -334,5 +334,5 @@ def _draw_machine_notes(of: Pair, look: Look) -> None:
         draw_note(look.name)
         return
     plan = cs.machines()[of.machine]
-    draw_note(plan.chinese if get_language() == "zh" and plan.chinese else plan.about)
+    draw_note(plan.describe(get_language()))
     draw_note(plan.source)

@@ -1,0 +1,31 @@
+"""The tables that travel in the package: TOML and CSV files, each next to the module that reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def read_package_file(module: str, name: str) -> str:
+    """Read a text of the package.
+
+    Args:
+        module: `__file__` of the module that it lies next to. (`importlib.resources` would add a tenth to the time of
+            `import collsim`.)
+        name: of the file.
+    """
+    return Path(module).with_name(name).read_text(encoding="utf-8")
+
+
+def read_toml(module: str, name: str) -> dict[str, Any]:
+    """Read a table in TOML; arguments as for `read_package_file`."""
+    import tomllib  # late: `import collsim` reads no TOML
+
+    return tomllib.loads(read_package_file(module, name))
+
+
+def read_csv(module: str, name: str) -> list[dict[str, str]]:
+    """Read the rows of a table in CSV by the names of its columns; arguments as for `read_package_file`."""
+    import csv
+
+    return list(csv.DictReader(read_package_file(module, name).splitlines()))

@@ -1,0 +1,211 @@
+"""Every table of the package keeps its schema, which asks for a source, and is in the wheel."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import collsim
+from collsim.package_data import read_csv
+from collsim.topology.machines import machine_files
+
+PACKAGE = Path(collsim.__file__).parent
+NUMBER, NATURAL, TEXT, FLAG = (
+    {"type": "number", "minimum": 0},
+    {"type": "integer", "minimum": 0},
+    {"type": "string"},
+    {"type": "boolean"},
+)
+RATE, WORDS = {"type": "number", "exclusiveMinimum": 1e8}, {"type": "string", "minLength": 3}
+ALPHA = {"type": "number", "exclusiveMinimum": 1e-8, "exclusiveMaximum": 1e-3}
+ORDERS = {"type": "array", "items": {"type": "array", "items": NATURAL, "uniqueItems": True}}
+DEVICES = {"type": "string", "pattern": r"^[a-z]+(\d+(\.\.\d+( by \d+)?)?)?$"}
+
+
+def table(required, **optional):
+    """The schema of an object with these fields and no others."""
+    fields = required | optional
+    return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
+
+
+def listed(row, least=1):
+    return {"type": "array", "items": row, "minItems": least}
+
+
+def named(row):
+    """The schema of rows by name."""
+    return {"type": "object", "additionalProperties": row, "minProperties": 1}
+
+
+def columns(**patterns):
+    """The schema of a row of a CSV: a pattern for each column."""
+    return listed(table({name: {"type": "string", "pattern": f"^(?:{form})$"} for name, form in patterns.items()}))
+
+
+WORD = {"type": "string", "pattern": "^[a-z0-9_-]+$"}
+WHOLE, YES_NO, SOME = r"\d+", "[01]", ".{2,}"
+CABLES = table(
+    {
+        "works": named(WORDS),
+        "pcie": table(
+            {
+                "source": WORDS,
+                "generations": named(
+                    table({"nominal": RATE, "effective": RATE, "lane": NUMBER, "alpha": ALPHA, "alpha_source": WORDS})
+                ),
+            }
+        ),
+        "nvlink": table(
+            {
+                "alpha": ALPHA,
+                "alpha_source": WORDS,
+                "source": WORDS,
+                "generations": named(table({"gpus": WORDS, "nominal": RATE, "effective": RATE})),
+            }
+        ),
+        "bridge": table({"nominal": RATE, "effective": RATE, "source": WORDS}),
+        "xgmi": listed(table({"gcn": TEXT, "gpus": WORDS, "nominal": RATE, "effective": RATE, "source": WORDS})),
+        **{
+            name: table(
+                {"kind": WORDS, "label": WORDS, "bandwidth": RATE, "alpha": ALPHA, "nominal": RATE, "source": WORDS},
+                effective=RATE,
+            )
+            for name in ("c2c", "grace")
+        },
+        **{name: table({"alpha": ALPHA, "source": WORDS}) for name in ("socket", "memory")},
+        "nics": listed(
+            table(
+                {
+                    "name": {"type": "string", "pattern": r"^[a-z]+(-(\d+|[a-z]+|\{gigabits\}))?$"},
+                    "label": WORDS,
+                    "kind": {"enum": ["infiniband", "ethernet"]},
+                    "alpha": ALPHA,
+                    "source": WORDS,
+                },
+                nominal=RATE,
+                effective=RATE,
+                gigabits=listed(NATURAL),
+                share={"type": "number", "exclusiveMinimum": 0.5, "maximum": 1},
+                rdma=FLAG,
+                sharp=FLAG,
+            )
+        ),
+    }
+)
+PROCESSORS = named(
+    table(
+        {
+            "title": WORDS,
+            "label": WORDS,
+            "gigatransfers": {"type": "number", "exclusiveMinimum": 1},
+            "links": NATURAL,
+            "nccl": {"type": "number", "exclusiveMinimum": 1},
+            "memory": {"type": "array", "prefixItems": [WORDS, NATURAL, NATURAL], "minItems": 3, "maxItems": 3},
+            "vendor": TEXT,
+            "source": WORDS,
+        },
+        lanes=NATURAL,
+        families=listed(NATURAL),
+        models=listed(NATURAL),
+    )
+)
+CONNECTION = {"type": "array", "prefixItems": [DEVICES, DEVICES, WORDS], "minItems": 3, "items": TEXT}
+MACHINE = table(
+    {
+        "title": WORDS,
+        "source": WORDS,
+        "cables": named(
+            {"type": "object", "required": ["part"], "properties": {"part": {"enum": list(machine_files.PARTS)}}}
+        ),
+    },
+    gpu=WORDS,
+    sm=NATURAL,
+    nic=WORDS,
+    nvswitches=NATURAL,
+    bridge={"enum": ["PHB", "NODE"]},
+    **dict.fromkeys(("amd_cpu", "p2p_over_pcie", "gdr"), FLAG),
+    **dict.fromkeys(("rings", "paths"), ORDERS),
+    devices=listed(DEVICES),
+    connections=listed(CONNECTION),
+    dims=listed(NATURAL),
+    torus=WORDS,
+)
+MPI_RULES = {"type": "object", "required": ["rules"]}
+SYNONYMS = table(
+    {
+        "rows": listed(table({"words": listed(WORD), "means": listed(WORD)})),
+        **dict.fromkeys(("spellings", "abbreviations"), named(WORD)),
+    }
+)
+#: By the path of a table, or by its folder.
+SCHEMAS = {
+    "locale/synonyms.toml": SYNONYMS,
+    "nccl/libraries/mpich.toml": MPI_RULES,
+    "nccl/libraries/openmpi.toml": MPI_RULES,
+    "programs/hangs/catalogue.toml": named({"type": "object"}),
+    "topology/cables.toml": CABLES,
+    "topology/files/boards.csv": columns(machine=SOME, gpus=SOME, source=SOME),
+    "topology/files/modules.csv": columns(device="0x[0-9a-f]{4}", gpu=r".*", title=SOME, source=SOME),
+    "topology/machines": MACHINE,
+    "topology/parts/announcements.csv": columns(name=SOME, maker="NVIDIA|AMD|Google", year=r"20\d\d", source=SOME),
+    "topology/parts/gpus.csv": columns(
+        **dict.fromkeys(("sm", "nvlink", "links", "pcie", "lanes"), WHOLE),
+        **dict.fromkeys(("p2p", "gdr"), YES_NO),
+        **dict.fromkeys(("name", "card", "source"), SOME),
+        series=".*",
+    ),
+    "topology/parts/processors.toml": PROCESSORS,
+    "train/compute/eager_operations.csv": listed({"type": "object", "required": ["gpu", "operation", "share"]}),
+    "train/timing/step_intervals.csv": columns(kind=SOME, low=r"0\.\d+", high=r"\d\.\d+", rows=WHOLE, sources=WHOLE),
+}
+TABLES = sorted(path for form in ("*.toml", "*.csv") for path in PACKAGE.rglob(form) if ".streamlit" not in path.parts)
+
+
+def read_table(path):
+    if path.suffix == ".csv":
+        return read_csv(str(path), path.name)
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def find_schema(path):
+    name = path.relative_to(PACKAGE)
+    return SCHEMAS.get(name.as_posix()) or SCHEMAS.get(name.parent.as_posix())
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_table_keeps_its_schema(path):
+    schema = find_schema(path)
+    assert schema is not None, f"say in SCHEMAS what is in {path.name}"
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(read_table(path), schema)
+
+
+def test_no_schema_is_left_of_a_table_that_went():
+    assert [name for name in SCHEMAS if not (PACKAGE / name).exists()] == []
+
+
+@pytest.mark.parametrize("wrong", ["nominal", "alpha", "source"])
+def test_a_row_that_lacks_what_it_needs_is_found(wrong):
+    rows = read_table(PACKAGE / "topology" / "cables.toml")
+    del rows["pcie"]["generations"]["4"]["alpha_source" if wrong == "source" else wrong]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(rows, CABLES)
+
+
+@pytest.mark.parametrize("name", machine_files.list_machine_files())
+def test_the_wiring_of_a_machine_uses_each_cable_and_comes_out_even(name):
+    facts = read_table(PACKAGE / "topology" / "machines" / f"{name}.toml")
+    used = {facts.get("torus")}
+    for near, *rest in facts.get("connections", ()):
+        used |= set(rest[1::2])
+        for far in rest[::2]:
+            counts = sorted(len(machine_files.expand_devices(side)) for side in (near, far))
+            assert counts[1] % counts[0] == 0, (near, far)
+    assert used - {None} == set(facts["cables"])
+
+
+def test_machines_have_a_sentence_each():
+    texts = json.loads((PACKAGE / "locale" / "en" / "machines" / "catalogue.json").read_text(encoding="utf-8"))
+    assert sorted(texts) == sorted(machine_files.list_machine_files())
