@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+#: What a TOML file holds; `tests/test_package_tables.py` has the schema of each.
+TomlTable: TypeAlias = dict[str, Any]
 
 
 def read_package_file(module: str, name: str) -> str:
@@ -17,7 +20,7 @@ def read_package_file(module: str, name: str) -> str:
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
-def read_toml(module: str, name: str) -> dict[str, Any]:
+def read_toml(module: str, name: str) -> TomlTable:
     """Read a table in TOML; arguments as for `read_package_file`."""
     import tomllib  # late: `import collsim` reads no TOML
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
-from ..package_data import read_toml
+from ..package_data import TomlTable, read_toml
 
 #: What other libraries put around a name: `ncclFloat16`, `MPI_Allreduce`, `torch.distributed.all_gather_into_tensor`.
 _AFFIXES = re.compile(
@@ -20,7 +19,7 @@ _MOST_SUGGESTED = 4
 
 
 @cache
-def _load_tables() -> dict[str, Any]:
+def _load_tables() -> TomlTable:
     return read_toml(__file__, "synonyms.toml")
 
 

@@ -6,18 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from ..errors import TopologyError, require_word
-from ..package_data import read_toml
+from ..package_data import TomlTable, read_toml
 from .network import Cable
-
-#: A table of the file, whose schema is in `tests/test_package_tables.py`.
-_Row: TypeAlias = Mapping[str, Any]
 
 
 @cache
-def _load_tables() -> _Row:
+def _load_tables() -> TomlTable:
     return read_toml(__file__, "cables.toml")
 
 
@@ -225,7 +221,7 @@ def load_nics() -> Mapping[str, Nic]:
     return MappingProxyType({nic.name: nic for nic in nics})
 
 
-def _build_nics(row: _Row) -> Iterator[Nic]:
+def _build_nics(row: TomlTable) -> Iterator[Nic]:
     """The card of a row, or one for each rate that it lists."""
     for gigabits in row.get("gigabits", [0]):
         nominal = row.get("nominal", gigabits * 1e9 / 8)

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
 from ...errors import TopologyError, describe_unknown
-from ...package_data import read_toml
+from ...package_data import TomlTable, read_toml
 from ..cables import build_memory, build_socket_link
 from ..network import Cable
 
@@ -73,7 +72,7 @@ def load_processors() -> Mapping[str, Processor]:
     )
 
 
-def _build_processor(row: dict[str, Any]) -> Processor:
+def _build_processor(row: TomlTable) -> Processor:
     """The generation of a row, whose lists become tuples."""
     return Processor(**row | {key: tuple(value) for key, value in row.items() if isinstance(value, list)})
 
