@@ -31,6 +31,7 @@ from ...steps import Step, copy, pipeline_chunks, reduce, together
 from ...topology.files.unread import find_unread_format
 from ...trees import measure_depths
 from ..file_formats import Format, register
+from .nccl_log_facts import name_transport
 from .nccl_statements import JobStatements, read_statements
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
@@ -125,7 +126,7 @@ class NcclCommunicator:
             raise CollsimError(message, chosen=chosen)
 
     def __str__(self) -> str:
-        via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
+        via = self._describe_transports()
         counts = f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees"
         rings = [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
         notes = [f"set: {name}={value}" for name, value in sorted(self.statements.environment.items())]
@@ -134,6 +135,16 @@ class NcclCommunicator:
             notes.append("GPUs of a node exchange data through host memory (SHM): P2P is off, or not possible there")
         notes += [f"warning: {text}" for text in self.statements.warnings]
         return "\n".join([f"{counts}, transports: {', '.join(via) or 'not logged'}", *rings, *notes])
+
+    def _describe_transports(self) -> list[str]:
+        """Transports by name; where cards are used with and without GPUDirect RDMA, on how many channels each."""
+        channels: dict[str, set[int]] = {}
+        for (channel, _, _), route in self.transports.items():
+            channels.setdefault(name_transport(route), set()).add(channel)
+        names = sorted(channels)
+        if not any(f"{name}/GDRDMA" in channels for name in names):
+            return names
+        return [f"{name} ({len(channels[name])} of {len(set().union(*channels.values()))} channels)" for name in names]
 
 
 # ---- schedules
@@ -296,23 +307,24 @@ def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
         channel, order = int(ring[1]), [int(r) for r in ring[3].split()]
         job.rings[channel] = order
         job.cut |= {channel} if ring[4] else set()
+        largest = max(order)
     elif (step := _STEP.search(text)) is not None:
-        job.next.setdefault(int(step[1]), {})[int(step[3])] = int(step[4])
+        _, before, rank, after = map(int, step.groups())
+        job.next.setdefault(int(step[1]), {})[rank] = after
+        largest = max(before, rank, after)
     elif (trees := _TREES.search(text)) is not None:
-        for tree in _TREE.finditer(trees[1]):
-            job.trees.setdefault(int(tree[1]), {})[int(tree[3])] = int(tree[4])
+        largest = 0
+        for channel, children, rank, parent in _TREE.findall(trees[1]):
+            job.trees.setdefault(int(channel), {})[int(rank)] = int(parent)
+            largest = max(largest, int(rank), int(parent), *map(int, children.split("/")))
     elif (via := _VIA.search(text)) is not None:
-        job.transports[int(via[1]), int(via[2]), int(via[3])] = via[4]
+        channel, source, target = int(via[1]), int(via[2]), int(via[3])
+        job.transports[channel, source, target] = via[4]
+        largest = max(source, target)
     else:
         return
-    if _find_largest(text) >= _MOST_RANKS:
+    if largest >= _MOST_RANKS:
         refuse(path, Sentence("line {line}", line=number), "a rank beyond {last}", last=_MOST_RANKS - 1)
-
-
-def _find_largest(text: str) -> int:
-    """The largest rank of a line (text in brackets are channels and devices)."""
-    plain = re.sub(r"\[[^][]*\]|via .*|^.*? :", " ", text)
-    return max((int(x) for x in re.findall(r"\d{1,8}", plain)), default=0)
 
 
 def _list_rings(path: FilePath, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:

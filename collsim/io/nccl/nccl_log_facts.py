@@ -15,7 +15,8 @@ from dataclasses import dataclass
 Stated = tuple[int, str, object]
 
 _CARDS = re.compile(r"\[\d{1,4}\] ?([^\s\[\]{}:/=]{1,60})", re.ASCII)
-_HOST = re.compile(r"^(?:\[[^\]]{1,80}\]\s*)?(?:\([^)]{1,80}\)\s*)?([\w.-]{1,80}):\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL ")
+_HOST = re.compile(r"(?:^|>:|[\s>)\]|])([\w.-]{1,80}):\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL ", re.ASCII)
+_ESCAPE = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _VIA = re.compile(
     r"Channel \d{1,4}(?:/\d{1,4})? : \d{1,7}\[[0-9a-f]{1,8}\] -> \d{1,7}\[[0-9a-f]{1,8}\].{0,12} via (\S{1,80})"
 )
@@ -184,14 +185,12 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
     transports: set[str] = set()
     hosts: set[str] = set()
     is_log = False
-    for number, line in enumerate(lines, 1):
-        if "NCCL" not in line and "MSCCL" not in line:
-            continue
+    for number, line in _list_messages(lines):
         is_log = is_log or " NCCL INFO " in line or " NCCL WARN " in line or "CCL version" in line
         if not is_log:
             continue
         if " via " in line and (via := _VIA.search(line)) is not None:
-            transport = _name_transport(via[1])
+            transport = name_transport(via[1])
             if transport not in transports:
                 transports.add(transport)
                 yield number, "nccl.transport", transport
@@ -202,6 +201,23 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
         for form in _FORMS:
             if form.word in line and (match := form.pattern.search(line)) is not None:
                 yield number, form.kind, form.read(match)
+
+
+def _list_messages(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Lines that may be NCCL's, without colours; two that ranks of one host wrote at once, one behind the other."""
+    for number, line in enumerate(lines, 1):
+        if "NCCL" not in line:
+            continue
+        if "\x1b" in line:
+            line = _ESCAPE.sub("", line)
+        host = None
+        if line.count("] NCCL INFO ") > 1:
+            host = _HOST.search(line)
+        if host is None:
+            yield number, line
+            continue
+        for part in re.split(rf"(?={re.escape(host[1])}:\d{{1,10}}:\d{{1,10}} \[\d{{1,4}}\] NCCL )", line):
+            yield number, part
 
 
 def find_host(text: str) -> str:
@@ -216,8 +232,13 @@ def find_host(text: str) -> str:
     return ""
 
 
-def _name_transport(route: str) -> str:
-    """`P2P`, `SHM`, `NET/IB`, `NET/IB/GDRDMA`, `NET/Socket`, `COLLNET/SHARP` and the like, without card and pointer."""
+def name_transport(route: str) -> str:
+    """Name the transport of a route: `P2P`, `SHM`, `NET/IB`, `NET/IB/GDRDMA`, `NET/Socket`, `COLLNET`, without card and
+    pointer.
+
+    Args:
+        route: what a log has behind `via`.
+    """
     parts = route.split("/")
     if parts[0] != "NET":
         return parts[0]

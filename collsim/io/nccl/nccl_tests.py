@@ -22,7 +22,6 @@ from ...collective import collectives, get_collective
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, FormatError, Sentence, Words
 from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
-from ...topology.files.unread import find_unread_format
 from ..file_formats import Format, register
 
 if TYPE_CHECKING:
@@ -552,9 +551,8 @@ def _build_figures(row: Row, prefix: str) -> Row:
 
 
 def _is_text_output(head: str) -> bool:
-    if "nThread" in head or "out-of-place" in head or _has_row(head):
-        return True
-    return any(test in head for test in TESTS) and find_unread_format(head) is None
+    """Whether a text has a table, or the lines before one; the name of a test alone is that of a script or a letter."""
+    return "nThread" in head or "out-of-place" in head or "Collective test starting" in head or _has_row(head)
 
 
 def _has_row(head: str) -> bool:

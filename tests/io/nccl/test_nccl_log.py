@@ -107,7 +107,38 @@ def test_transports_are_kept(tmp_path):
     ]
     job = read(tmp_path, log([range(8)], more=more))
     assert job.transports == {(0, 0, 1): "P2P/CUMEM/read", (1, 3, 4): "NET/IB/0/GDRDMA", (1, 4, 5): "SHM/direct/direct"}
-    assert "NET/GDRDMA" in str(job)
+    assert "transports: NET/IB/GDRDMA, P2P, SHM" in str(job)
+
+
+@pytest.mark.parametrize(
+    ("routes", "words"),
+    [
+        (("NET/Socket/0", "NET/Socket/1"), "NET/Socket"),
+        (("NET/IB/0", "NET/IB/1"), "NET/IB"),
+        (("NET/IB/0/GDRDMA", "NET/IB/1"), "NET/IB (1 of 2 channels), NET/IB/GDRDMA (1 of 2 channels)"),
+    ],
+)
+def test_sockets_rdma_and_gpudirect_on_some_channels_are_told_apart(routes, words, tmp_path):
+    more = [f"Channel 0{channel}/0 : 1[1] -> 2[0] [send] via {route}" for channel, route in enumerate(routes)]
+    assert str(read(tmp_path, log([range(4), range(4)], more=more))).splitlines()[0].endswith(f"transports: {words}")
+
+
+@pytest.mark.parametrize("bus", ["85000", "c000", "65536", "110000"])
+def test_a_bus_id_of_digits_is_no_rank(bus, tmp_path):
+    rings = [f"Ring 0 : {(r - 1) % 4} -> {r} -> {(r + 1) % 4} comm 0x7f nRanks 04 busId {bus}" for r in range(4)]
+    trees = [
+        f"Trees [0] {r + 1 if r < 3 else -1}/-1/-1->{r}->{r - 1} comm 0x7f nRanks 04 busId {bus}" for r in range(4)
+    ]
+    job = read(tmp_path, "".join(f"n1:1:{number} [0] NCCL INFO {line}\n" for number, line in enumerate(rings + trees)))
+    assert (job.rings, job.trees) == ({0: (0, 1, 2, 3)}, {0: (-1, 0, 1, 2)})
+
+
+@pytest.mark.parametrize(
+    "line", ["Ring 0 : 0 -> 70000 -> 1", "Trees [0] 70000/-1/-1->0->-1", "Channel 00/01 :    0   70000"]
+)
+def test_ranks_beyond_the_limit_are_refused(line, tmp_path):
+    with pytest.raises(cs.FormatError, match="beyond 65535"):
+        read(tmp_path, f"n1:1:2 [0] NCCL INFO {line}\n")
 
 
 def test_a_log_converts_into_the_schedule_of_its_job(tmp_path):

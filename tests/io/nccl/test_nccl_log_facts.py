@@ -128,3 +128,23 @@ def test_statements_of_a_log_are_its_facts_put_together():
 
 def test_text_that_only_mentions_nccl_is_no_log():
     assert list(read_log_facts(["We run NCCL; Using network Socket was printed once."])) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\x1b[32mn1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\x1b[0m",
+        "[1,0]<stdout>:n1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC",
+        "(WorkerDict pid=77, ip=10.0.0.1) n1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC",
+        "[2026-06-11 10:00:00] n1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC",
+        "2026-06-11T10:00:00.123Z stdout F n1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC",
+        "n1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOCn1:101:201 [1] NCCL INFO Using network IB",
+        "n1:100:200 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC.n1:101:201 [1] NCCL INFO Using network IB",
+    ],
+)
+def test_tags_colours_and_glued_lines_hide_nothing(line):
+    facts = list(read_log_facts([line]))
+    assert (1, "nccl.variable", ("NCCL_P2P_LEVEL", "LOC")) in facts
+    assert (1, "nccl.host", "n1") in facts
+    if "Using" in line:
+        assert (1, "nccl.network", "IB") in facts

@@ -285,3 +285,12 @@ def test_published_tables_survive_being_printed_and_read(tmp_path):
     assert list(back["nbytes"] - back["nbytes"] % 4) == list(table["nbytes"] - table["nbytes"] % 4)
     assert list(back["time"]) == pytest.approx(list(table["time"]), rel=2e-3, abs=6e-9)
     assert list(back["table"]) == list(table["table"])
+
+
+@pytest.mark.parametrize(
+    "text", ["We ran all_reduce_perf, and the busbw was bad.\n", "#!/bin/bash\nmpirun ./all_reduce_perf -b 8 -e 8G\n"]
+)
+def test_a_text_that_mentions_a_test_is_no_table(text, tmp_path):
+    (tmp_path / "notes.txt").write_text(text)
+    with pytest.raises(cs.FormatError, match="does not look like"):
+        cs.load(tmp_path / "notes.txt")
