@@ -13,6 +13,7 @@ export const FOLDER = resolve(PACKAGE, "viz/bundles");
  * meaning (anywidget takes `render`). */
 const COMPONENTS = {
   editor: "app/pages/write/editor.js",
+  job: "viz/diagnosis/jobpicture.js",
   lab: "viz/real/lab.js",
   lab_step: "viz/real/labstep.js",
   lanes: "viz/splits/lanes.js",

@@ -264,13 +264,17 @@ _COLUMNS = ("node", "part", "quantity", "value", "usual", "predicted", "ratio", 
 
 
 def compare_nodes(
-    folder: str | Path, anonymize: bool = False, model: Model | str | None = None, batch: int | None = None
+    folder: str | Path | Mapping[str, str],
+    anonymize: bool = False,
+    model: Model | str | None = None,
+    batch: int | None = None,
 ) -> FleetDiagnosis:
     """Compare the nodes of a fleet: which node, card or cable is the odd one. Nothing leaves this computer.
 
     Args:
         folder: with a subfolder for each node, or with files named after the nodes. A node's files are those that
-            `diagnose` takes, the same of every node. Tables of nccl-tests over two nodes each tell slow cables.
+            `diagnose` takes, the same of every node. Tables of nccl-tests over two nodes each tell slow cables. Or the
+            texts of such files by their names.
         anonymize: replace names of hosts and IP addresses in everything that is quoted.
         model: as of `diagnose`, for the node that is like most.
         batch: the same.
@@ -292,12 +296,16 @@ def compare_nodes(
         >>> cs.diagnosis.compare_nodes("fleet").odd_nodes
         ('n3',)
     """
-    texts = read_fleet(Path(folder))
+    name = "texts"
+    if not isinstance(folder, Mapping):
+        folder = Path(folder)
+        name = folder.name
+    texts = read_fleet(folder)
     pairs = _list_pairs(texts)
     if len(texts.nodes) < FEWEST_NODES and not pairs:
         raise CollsimError(
             "{folder}: files of {count} nodes; at least {fewest} are compared. Give each node a subfolder of its own",
-            folder=Path(folder).name,
+            folder=name,
             count=len(texts.nodes),
             fewest=FEWEST_NODES,
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ..errors import CollsimError
 from ..files import list_files, read_text
@@ -43,18 +43,30 @@ def is_fleet(paths: Sequence[Path]) -> bool:
     if len(paths) != 1 or not paths[0].is_dir():
         return False
     folders = [folder for folder in _list_folders(paths[0]) if list_files([folder])]
-    if len(folders) >= FEWEST_NODES:
-        return True
-    nodes = set(name_nodes([file.name for file in list_files(paths)]).values())
-    return len(nodes) >= FEWEST_NODES
+    return len(folders) >= FEWEST_NODES or has_fleet_names([file.name for file in list_files(paths)])
 
 
-def read_fleet(folder: Path) -> FleetTexts:
-    """Read the texts of a folder, node by node.
+def has_fleet_names(names: Sequence[str]) -> bool:
+    """Whether names of texts have at least three nodes in them, as folders or as `name_nodes` finds them.
 
     Args:
-        folder: with a subfolder for each node, or with files whose names have the node in them; logs of one node each
-            may have any name.
+        names: of files, with the folder of each where it has one.
+    """
+    return len(set(_name_owners(names).values()) - {""}) >= FEWEST_NODES
+
+
+def _name_owners(names: Sequence[str]) -> dict[str, str]:
+    """The node of each text by its folder, or by its name; "" where neither says it."""
+    nodes = name_nodes([PurePath(name).name for name in names if PurePath(name).parent.name == ""])
+    return {name: PurePath(name).parent.name or nodes.get(name, "") for name in names}
+
+
+def read_fleet(source: Path | Mapping[str, str]) -> FleetTexts:
+    """Read the texts of a fleet, node by node.
+
+    Args:
+        source: a folder with a subfolder for each node, or with files whose names have the node in them; logs of one
+            node each may have any name. Or texts by such names.
 
     Returns:
         The texts.
@@ -62,29 +74,38 @@ def read_fleet(folder: Path) -> FleetTexts:
     Raises:
         CollsimError: It is no folder, has too many files, or one of them cannot be read.
     """
-    if not folder.is_dir():
-        raise CollsimError("{path}: a fleet is a folder with the files of its nodes", path=folder.name)
-    fleet = FleetTexts()
-    files = list_files([folder])
+    if isinstance(source, Mapping):
+        _require_few(len(source), "")
+        owners = _name_owners(list(source))
+        return _group_texts((owners[name], name, text) for name, text in source.items())
+    if not source.is_dir():
+        raise CollsimError("{path}: a fleet is a folder with the files of its nodes", path=source.name)
+    files = list_files([source])
     named = name_nodes([file.name for file in files])
-    folders = _list_folders(folder)
     owned = [(named.get(file.name, ""), file) for file in files]
-    owned += [(part.name, file) for part in folders for file in list_files([part])]
-    if len(owned) > _MOST_TEXTS:
-        raise CollsimError(
-            "{path}: {count} files; at most {most} are read", path=folder, count=len(owned), most=_MOST_TEXTS
-        )
-    for node, file in owned:
-        text = read_text(file)
+    owned += [(part.name, file) for part in _list_folders(source) for file in list_files([part])]
+    _require_few(len(owned), source.name)
+    return _group_texts((node, str(file), read_text(file)) for node, file in owned)
+
+
+def _require_few(count: int, name: str) -> None:
+    if count > _MOST_TEXTS:
+        raise CollsimError("{path}: {count} files; at most {most} are read", path=name, count=count, most=_MOST_TEXTS)
+
+
+def _group_texts(texts: Iterable[tuple[str, str, str]]) -> FleetTexts:
+    """Texts of each node; those that name several nodes or none are shared. Each comes as node, name and text."""
+    fleet = FleetTexts()
+    for node, name, text in texts:
         hosts = set(list_tested_hosts(text))
         if len(hosts) > 1:
-            fleet.shared[str(file)] = text
+            fleet.shared[name] = text
         elif node or hosts:
-            fleet.nodes.setdefault(node or hosts.pop(), {})[str(file)] = text
+            fleet.nodes.setdefault(node or hosts.pop(), {})[name] = text
         elif host := find_host(text):
-            fleet.nodes.setdefault(host, {})[str(file)] = text
+            fleet.nodes.setdefault(host, {})[name] = text
         else:
-            fleet.shared[str(file)] = text
+            fleet.shared[name] = text
     return fleet
 
 

@@ -319,7 +319,7 @@ def diagnose(
     evidence, records = _read_pieces(pieces)
     job = describe_job(evidence)
     gap, predicted = _explain(job), predict_run(job.run)
-    prediction = predicted[-1] if predicted else None
+    prediction = _get_last(predicted)
     causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
     causes = (*_read_hang(records), *causes)
     questions: tuple[OpenQuestion, ...] = ()
@@ -345,7 +345,7 @@ def diagnose(
         pieces=(*evidence.pieces, *(EvidencePiece(str(record), ("records of a hang",), "") for record in records)),
         job=job,
         used=find_used_path(evidence),
-        possible=predict_path(predicted[-1] if predicted else None),
+        possible=predict_path(_get_last(predicted)),
     )
     if anonymize:
         return _anonymize(diagnosis, create_mask(list_hosts(evidence)))
@@ -375,6 +375,13 @@ def _read_hang(records: Sequence[Path]) -> tuple[Cause, ...]:
     if all(finding.kind == "moving" for finding in report.findings):
         return ()
     return (Cause("stuck_collective", (), True, None, "PyTorch Flight Recorder, NCCL RAS", detail=report.reason),)
+
+
+def _get_last(predicted: Sequence[Prediction]) -> Prediction | None:
+    """The prediction of the largest size."""
+    if not predicted:
+        return None
+    return predicted[-1]
 
 
 def _explain(job: ObservedJob) -> Gap | None:

@@ -7,8 +7,8 @@ Packages, each of which imports only from those before it:
 - `timeline`: both in the JSON that the player draws;
 - `pictures`: stills, films and plots of matplotlib;
 - `hosts`: notebook, widget and offline file, and the JavaScript that they load, joined;
-- `race`, `route`, `training`, `simple`, `program`: several runs on one clock; the route between two ranks; a step of
-  training; the first minute; the ranks of a program on lanes (blind to each other);
+- `race`, `route`, `training`, `simple`, `program`, `diagnosis`: several runs on one clock; the route between two ranks;
+  a step of training; the first minute; the ranks of a program on lanes; a diagnosed job (blind to each other);
 - `real`, `splits`: a measured run, or step, below its prediction; a step over many GPUs: pipelines and FSDP on one
   clock, ranks on nodes, every split as a map (blind to each other);
 - `story`: one page to scroll, from a server that adds everything to a step of training.

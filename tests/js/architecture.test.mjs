@@ -23,6 +23,7 @@ const PACKAGES = [
   "training",
   "simple",
   "program",
+  "diagnosis",
   "story",
   "splits",
   "real",

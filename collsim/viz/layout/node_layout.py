@@ -28,7 +28,7 @@ _STRIP = 104.0  # height of a node in the strip
 _BETWEEN = 26.0  # from the strip to the open node
 _GAP = 8.0
 _EDGE = 3.0  # room for the outline of a node in the strip
-_ROOMY = 132.0  # between the middles of GPUs
+_ROOMY, _CLOSE = 132.0, 64.0  # between the middles of GPUs, where a node is open and where it is a small picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,9 @@ def _build_shared_picture(topology: Topology, alike: _Alike, carried: Carried) -
     return picture, picture.link_of[alike.links[0]]
 
 
-def _arrange_node(picture: Picture, topology: Topology) -> tuple[StageLayout, Sheet, NodeDevices] | None:
+def _arrange_node(
+    picture: Picture, topology: Topology, roomy: float = _ROOMY
+) -> tuple[StageLayout, Sheet, NodeDevices] | None:
     """One node by itself, its cards on top; None where it is no machine we know."""
     near = picture.neighbours()
     node = NodeDevices(picture.node[0], near, picture.kind, list(range(len(picture))))
@@ -134,7 +136,7 @@ def _arrange_node(picture: Picture, topology: Topology) -> tuple[StageLayout, Sh
     if racked and gpus > _MOST_IN_A_ROW:
         draw_rack(sheet, node, title)
     else:
-        arrange_side_by_side(sheet, [node], title, roomy=_ROOMY)
+        arrange_side_by_side(sheet, [node], title, roomy=roomy)
     return finish_sheet(sheet, None), sheet, node
 
 
@@ -191,3 +193,25 @@ def _move_under_strip(layout: StageLayout, nodes: int) -> tuple[StageLayout, lis
     layout.lines = [[(x + dx, y + dy) for x, y in line] for line in layout.lines]
     layout.w, layout.h = wide, layout.h + dy
     return layout, strip
+
+
+def lay_out_node(topology: Topology, carried: Carried) -> tuple[StageLayout, Ints] | None:
+    """Arrange the first node of a machine by itself, with what any node uses.
+
+    Args:
+        topology: The machine.
+        carried: (links,) bytes on each link, or which links are used.
+
+    Returns:
+        The arrangement, and for each link of the topology the drawn link of that node, or of a node like it, -1 where
+        there is none; None where the node is no machine we know.
+    """
+    alike = _group_alike_nodes(topology)[0]
+    picture, own_link = _build_shared_picture(topology, alike, carried)
+    arranged = _arrange_node(picture, topology, roomy=_CLOSE)
+    if arranged is None:
+        return None
+    link_of = np.full(len(topology.links), -1, np.int64)
+    for links in alike.links:
+        link_of[links] = own_link
+    return arranged[0], link_of

@@ -1,19 +1,24 @@
-"""Why is this job slow: files and pasted texts in, causes with their lines, costs, checks and fixes out."""
+"""Why is this job slow: files and pasted texts in; the machine with what it used and could use, and causes with their
+lines, costs, checks and fixes out."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from collsim.diagnosis import Cause, Diagnosis, Fact, OpenQuestion, list_studied_cases
+import collsim as cs
+from collsim.diagnosis import Diagnosis, FleetDiagnosis, list_studied_cases
+from collsim.display.markup import escape_text
 from collsim.locale import translate
-from collsim.nccl import compare_run
 from collsim.units import format_bandwidth, format_bytes
 
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import create_name_reader
-from ...shell.address import get_remembered, write_page_address
+from ...scenario.choice import Choice, create_name_reader, read_file_fields
+from ...shell import charts
+from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import choose
 from ...shell.notes import (
     complain,
@@ -26,53 +31,146 @@ from ...shell.notes import (
     format_title,
     format_verdict,
 )
+from ...shell.open_in import open_in
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
-from ..measured.measured_charts import draw_curves
-from .slow_job import LONGEST, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
+from . import job_findings
+from .fleet_table import draw_fleet, label_fleet_rows
+from .job_machine import draw_job_machine, draw_link_table
+from .slow_job import LONGEST, MOST_CHARACTERS, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
 
 PAGE = "diagnosis"
+#: Studied cases that an empty page offers: a whole job, one part, and nothing wrong.
+_EXAMPLES = ("p2p_disabled", "nvlink_lost", "tree_above_cards")
 _TYPES = ["txt", "log", "out", "xml", "csv", "json"]
 
 
+def _read_model(text: str) -> str:
+    """A name of a model, or `none`."""
+    if text == "none":
+        return ""
+    return create_name_reader("model", cs.models)(text)
+
+
 @register_page(
-    PAGE, 68, address=PageAddress(JobTexts(), (Word("case", create_name_reader("studied case", list_studied_cases)),))
+    PAGE,
+    68,
+    address=PageAddress(
+        JobTexts(),
+        (
+            Word("case", create_name_reader("studied case", list_studied_cases)),
+            Word("model", _read_model, write=lambda model: model or "none"),
+        ),
+    ),
 )
 def draw() -> None:
-    """Draw the page: what is given on the left, what it says on the right."""
-    st.html(format_title(t("diagnosis.title"), t("diagnosis.note")))
+    """Draw the page: evidence on the left, the machine in the middle, what was found on the right."""
+    st.html(f"<style>{job_findings.STYLE}</style>")
     head = st.container()
-    inputs, machine, findings = st.columns([1, 1.7, 1.7], gap="small")
+    inputs, machine, findings = st.columns([278, 576, 460], gap="small")
     with inputs:
+        pieces = st.container()
         evidence = _draw_evidence(get_remembered(PAGE))
     write_page_address(evidence)
+    complain(get_session().complaints)
+    if not evidence.texts:
+        with head:
+            draw_headline(_format_heading(), format_verdict(t("diagnosis.empty"), token="ink"))
+        with machine:
+            _draw_empty()
+        return
     with machine:
-        complain(get_session().complaints)
-        if not evidence.texts:
-            draw_note(t("diagnosis.empty"))
-            return
         latest = get_latest(diagnose_texts, evidence, expected=estimate_diagnosis, only=True, in_worker=True)
-        if latest is None:
-            return
-        diagnosis = latest[0]
-        _draw_machine(diagnosis)
+    if latest is None:
+        with head:
+            draw_headline(_format_heading())
+        return
+    diagnosis = latest[0]
+    if isinstance(diagnosis, FleetDiagnosis):
+        _draw_fleet(diagnosis, head, machine, findings)
+        return
     with head:
         _draw_verdict(diagnosis)
-    with inputs:
-        _draw_pieces(diagnosis)
+    with pieces:
+        _draw_pieces(diagnosis, evidence)
+    with machine:
+        _draw_machine(diagnosis)
     with findings:
         _draw_findings(diagnosis, evidence)
 
 
+def _draw_fleet(fleet: FleetDiagnosis, head: DeltaGenerator, machine: DeltaGenerator, findings: DeltaGenerator) -> None:
+    """Nodes that differ as a picture and a table, and what the evidence of a node like most says."""
+    language = get_language()
+    token = {"odd": "full", "alike": "done"}.get(fleet.verdict, "near")
+    with head:
+        draw_headline(_format_heading(), format_verdict(fleet.explanation(language), token=token, status=True))
+    with machine, st.container(border=True, key="card_machine"):
+        st.html(job_findings.format_heading(t("diagnosis.fleet"), t("diagnosis.fleet.note")))
+        draw_fleet(fleet)
+        rows = fleet.list_rows(language)
+        if rows:
+            charts.show_frame(label_fleet_rows(rows, language))
+    with findings, st.container(border=True, key="card_findings"):
+        st.html(job_findings.format_heading(_say("fleet.typical", node=fleet.typical_node or "-")))
+        if fleet.typical is not None:
+            st.html(job_findings.format_findings(fleet.typical, language))
+        with st.container(horizontal=True, gap="small"):
+            _offer(fleet.report(language), "report.md", "text/markdown", t("diagnosis.report"))
+            _offer(fleet.report(language, "html"), "report.html", "text/html", t("diagnosis.html"))
+            _offer(fleet.to_json(), "diagnosis.json", "application/json", t("diagnosis.document"))
+
+
+def _format_heading() -> str:
+    return f'<div class="dx-title">{format_title(t("diagnosis.title"), t("diagnosis.note"))}</div>'
+
+
+def _draw_empty() -> None:
+    """What each file tells, before anything is given."""
+    with st.container(border=True, key="card_machine"):
+        draw_heading(t("diagnosis.tells"))
+        rows = "".join(
+            f"<tr><td>{escape_text(t(f'diagnosis.tells.{name}'))}</td>"
+            f"<td>{escape_text(t(f'diagnosis.tells.{name}.what'))}</td></tr>"
+            for name in ("log", "tests", "topo", "links", "cards", "host", "hang")
+        )
+        st.html(f'<table class="dx-tells">{rows}</table>')
+        draw_note(t("diagnosis.examples"))
+        for key in _EXAMPLES:
+            title = list_studied_cases()[key].title(get_language())
+            st.button(title, key=f"w_d_example_{key}", on_click=remember, args=(PAGE, JobTexts(case=key)))
+
+
 def _draw_evidence(evidence: JobTexts) -> JobTexts:
-    """Files, a text box and the sample; what is given last counts."""
+    """Files, a text box, studied cases and a model to train; files and text come before a case."""
+    texts = _draw_files()
+    pasted = st.text_area(t("diagnosis.paste"), key="w_d_text", height=90, max_chars=LONGEST)
+    if pasted.strip():
+        texts[t("diagnosis.pasted")] = pasted
+    case = ""
+    if not texts:
+        case = _choose_case(evidence.case)
+    names = {"": t("diagnosis.unknown_day"), **{name: name for name in cs.models()}}
+    model = str(choose("d_model", t("diagnosis.model"), names, evidence.model))
+    chosen = JobTexts(tuple(texts.items()), case, model)
+    left_out = tuple(name for name in evidence.left_out if name in chosen.all_texts)
+    if len(left_out) == len(chosen.all_texts):
+        left_out = ()
+    return replace(chosen, left_out=left_out)
+
+
+def _draw_files() -> dict[str, str]:
+    """The texts of the uploaded files by their names."""
     count = len(st.session_state.get("w_d_files") or ())
     label = t("diagnosis.files")
     if count:
         label = t("diagnosis.files.count", count=count)
-    with st.popover(label, width="stretch"):  # Streamlit's box of files has a role that screen readers stumble over
+    with (
+        st.container(key="w_d_open"),
+        st.popover(label, width="stretch"),  # Streamlit's box of files has a role that screen readers stumble over
+    ):
         files = st.file_uploader(
             t("diagnosis.files"),
             type=_TYPES,
@@ -80,15 +178,13 @@ def _draw_evidence(evidence: JobTexts) -> JobTexts:
             key="w_d_files",
             label_visibility="collapsed",
         )
-    pasted = st.text_area(t("diagnosis.paste"), key="w_d_text", height=120, max_chars=LONGEST)
-    texts = [(file.name, decode_text(file.getvalue())[:LONGEST]) for file in files[:MOST_TEXTS]]
     if len(files) > MOST_TEXTS:
         draw_mistake(t("diagnosis.many", most=MOST_TEXTS))
-    if pasted.strip():
-        texts.append((t("diagnosis.pasted"), pasted))
-    if texts:
-        return JobTexts(tuple(dict(texts).items()))
-    return JobTexts(case=_choose_case(evidence.case))
+    texts: dict[str, str] = {}
+    for file in files[:MOST_TEXTS]:
+        left = MOST_CHARACTERS - sum(map(len, texts.values()))
+        texts[file.name] = decode_text(file.getvalue())[: min(LONGEST, left)]
+    return texts
 
 
 def _choose_case(case: str) -> str:
@@ -98,109 +194,112 @@ def _choose_case(case: str) -> str:
 
 
 def _draw_verdict(diagnosis: Diagnosis) -> None:
-    """The answer in a sentence, and what the job gets and could get."""
+    """The title, what the job gets and could get, and the answer in a sentence."""
     token = {"healthy": "done", "cause": "full"}.get(diagnosis.verdict, "near")
-    boxes = []
-    if diagnosis.cost is not None:
-        size = format_bytes(diagnosis.cost.nbytes)
-        bounds = f"{format_bandwidth(diagnosis.cost.low)} – {format_bandwidth(diagnosis.cost.high)}"
-        boxes.append(format_quantity(_name("diagnosis.measured"), format_bandwidth(diagnosis.cost.measured), size))
-        boxes.append(format_quantity(_name("diagnosis.possible"), format_bandwidth(diagnosis.cost.possible), bounds))
-    lead = _say(f"verdict.{diagnosis.verdict}")
+    boxes = [_format_heading()]
+    cost = diagnosis.cost
+    if cost is not None:
+        bounds = f"{format_bandwidth(cost.low)} – {format_bandwidth(cost.high)}"
+        boxes.append(
+            format_quantity(_name("diagnosis.measured"), format_bandwidth(cost.measured), _name_size(diagnosis))
+        )
+        boxes.append(format_quantity(_name("diagnosis.possible"), format_bandwidth(cost.possible), bounds))
+        if cost.training is not None:
+            note = t("diagnosis.day.note", model=cost.training.model)
+            boxes.append(format_quantity(_name("diagnosis.day"), f"{cost.training.hours_of_day:.3g} h", note))
+    lead, *rest = [_say(f"verdict.{diagnosis.verdict}")]
     if diagnosis.causes:
-        lead = diagnosis.causes[0].explanation(get_language())
-    draw_headline(*boxes, format_verdict(lead, token=token, status=True))
+        lead, rest = diagnosis.causes[0].explanation(get_language()), [diagnosis.causes[0].fix(get_language())]
+    draw_headline(*boxes, format_verdict(lead, *rest, token=token, status=True))
+
+
+def _name_size(diagnosis: Diagnosis) -> str:
+    """`busbw, 1 GiB allreduce`."""
+    run, cost = diagnosis.job.run, diagnosis.cost
+    if run is None or cost is None:
+        return "busbw"
+    return f"busbw, {format_bytes(cost.nbytes)} {run.collective}"
 
 
 def _draw_machine(diagnosis: Diagnosis) -> None:
-    """The machine of the evidence, how the data moved and could move, and the times beside the prediction."""
+    """The machine of the evidence with what was used of it, the rates, and what was taken for granted."""
     language = get_language()
     with st.container(border=True, key="card_machine"):
-        draw_heading(t("diagnosis.machine"))
-        if diagnosis.machine is not None:
-            ranks = diagnosis.job.ranks or diagnosis.machine.ranks
-            draw_note(f"{diagnosis.machine.name}, {t('diagnosis.ranks', count=ranks)}")
+        draw_job_machine(diagnosis, _describe_machine(diagnosis))
         for note in diagnosis.list_notes(language):
             draw_note(note)
-        for key, path in (("path.used", diagnosis.used), ("path.possible", diagnosis.possible)):
-            if path is not None:
-                draw_note(_say(key, path=path.text(language)))
-    run = diagnosis.job.run
-    if run is not None and diagnosis.gap is not None:
-        draw_curves(compare_run(run), diagnosis.gap, run, ["busbw"])
+        if diagnosis.machine is not None:
+            with st.expander(t("diagnosis.table")):
+                draw_link_table(diagnosis)
+
+
+def _describe_machine(diagnosis: Diagnosis) -> str:
+    if diagnosis.machine is None:
+        return ""
+    ranks = diagnosis.job.ranks or diagnosis.machine.ranks
+    return f"{diagnosis.machine.name}, {t('diagnosis.ranks', count=ranks)}"
 
 
 def _draw_findings(diagnosis: Diagnosis, evidence: JobTexts) -> None:
     """Causes, what is open, what is ruled out, and the report to take along."""
     language = get_language()
+    with st.container(border=True, key="card_findings"):
+        st.html(job_findings.format_heading(t("diagnosis.findings")))
+        st.html(job_findings.format_findings(diagnosis, language))
+        with st.container(horizontal=True, gap="small"):
+            _offer(diagnosis.report(language), "report.md", "text/markdown", t("diagnosis.report"))
+            _offer(diagnosis.report(language, "html"), "report.html", "text/html", t("diagnosis.html"))
+            _offer(diagnosis.to_json(), "diagnosis.json", "application/json", t("diagnosis.document"))
+        if diagnosis.machine is not None:
+            text = diagnosis.machine.to_yaml()
+            open_in(t("diagnosis.open_in"), "open_in", lambda choice: _take_machine(choice, text))
     if evidence.case:
         case = list_studied_cases()[evidence.case]
         with st.container(border=True, key="card_case"):
             draw_heading(case.title(language))
             draw_note(case.story(language))
             draw_note(t("diagnosis.cases.source", source=case.source.removeprefix("https://")))
-    for number, cause in enumerate(diagnosis.causes, 1):
-        _draw_cause(number, cause)
-    for question in diagnosis.questions:
-        _draw_question(question)
-    if diagnosis.missing:
-        with st.container(border=True):
-            draw_heading(_say("report.missing"))
-            for key in diagnosis.missing:
-                draw_note(_say(f"missing.{key}"))
-    if diagnosis.ruled_out:
-        with st.expander(_say("report.ruled_out")):
-            for key, fact in diagnosis.ruled_out:
-                draw_note(_say(f"{key}.title"))
-                _draw_lines((fact,))
-    st.download_button(
-        t("diagnosis.report"),
-        diagnosis.report(language),
-        "report.md",
-        "text/markdown",
-        key="w_d_report",
-        on_click="ignore",
-    )
 
 
-def _draw_cause(number: int, cause: Cause) -> None:
-    """One cause: its lines, what it costs, how to check it, how to mend it."""
+def _take_machine(choice: Choice, text: str) -> Choice:
+    return replace(choice, **read_file_fields(text))
+
+
+def _offer(text: str, name: str, kind: str, label: str) -> None:
+    st.download_button(label, text, name, kind, key=f"w_d_save_{Path(name).suffix[1:]}", on_click="ignore")
+
+
+def _draw_pieces(diagnosis: Diagnosis, evidence: JobTexts) -> None:
+    """What each text was recognized as and told; any of them may be left out."""
     language = get_language()
-    with st.container(border=True, key=f"card_cause_{number}"):
-        draw_heading(f"{number}. {cause.explanation(language)}")
-        if not cause.is_stated:
-            draw_note(_say("only_fits"))
-        _draw_lines(cause.evidence)
-        if cause.predicted is not None:
-            draw_note(_say("report.predicted", busbw=format_bandwidth(cause.predicted)))
-        draw_note(t("diagnosis.check"))
-        st.code(cause.check(language), language="bash", wrap_lines=True)
-        draw_note(_say("report.fix", fix=cause.fix(language)))
-
-
-def _draw_question(question: OpenQuestion) -> None:
-    """What several causes explain as well, and how to tell them apart."""
-    with st.container(border=True, key=f"card_question_{question.key}"):
-        draw_heading(_say(f"{question.key}.title"))
-        _draw_lines(question.facts)
-        for key in question.causes:
-            draw_note(_say(f"{key}.title"))
-            st.code(_say(f"{key}.check"), language="bash", wrap_lines=True)
-
-
-def _draw_lines(facts: tuple[Fact, ...]) -> None:
-    if facts:
-        lines = "\n".join(fact.quote() for fact in facts)
-        st.code(lines, language=None, wrap_lines=True)
-
-
-def _draw_pieces(diagnosis: Diagnosis) -> None:
-    """What each text was recognized as, and the machine that they describe."""
     with st.container(border=True, key="card_pieces"):
-        draw_heading(_say("report.pieces"))
-        for piece in diagnosis.pieces:
-            known = ", ".join(piece.tools) or _say("report.unrecognized", line=piece.first_line)
-            draw_note(f"{Path(piece.name).name}: {known}")
+        count = t("diagnosis.evidence.count", count=len(diagnosis.pieces))
+        st.html(job_findings.format_heading(t("diagnosis.evidence"), count))
+        for number, piece in enumerate(diagnosis.pieces):
+            row, button = st.columns([1, 0.14], gap="small")
+            with row:
+                st.html(job_findings.format_piece(diagnosis, piece, language))
+            if len(diagnosis.pieces) > 1:
+                button.button(
+                    "×",
+                    key=f"w_d_drop_{number}",
+                    help=t("diagnosis.leave_out", name=Path(piece.name).name),
+                    on_click=_leave_out,
+                    args=(evidence, piece.name),
+                    type="tertiary",
+                )
+        if evidence.left_out:
+            draw_note(t("diagnosis.left_out", names=", ".join(Path(name).name for name in evidence.left_out)))
+            st.button(
+                t("diagnosis.take_back"),
+                key="w_d_take_back",
+                on_click=remember,
+                args=(PAGE, replace(evidence, left_out=())),
+            )
+
+
+def _leave_out(evidence: JobTexts, name: str) -> None:
+    remember(PAGE, replace(evidence, left_out=(*evidence.left_out, name)))
 
 
 def _name(key: str) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collsim.diagnosis import Diagnosis, diagnose, list_studied_cases
+from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes, diagnose, list_studied_cases
+from collsim.diagnosis.fleet_nodes import has_fleet_names
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 
 #: Texts that a page takes, and characters of each.
-MOST_TEXTS, LONGEST = 20, 4_000_000
+MOST_TEXTS, LONGEST = 1_000, 4_000_000
+#: Characters of all of them.
+MOST_CHARACTERS = 40_000_000
+#: The model whose step a page tells first.
+USUAL_MODEL = "gpt2-xl"
 
 
 @dataclass(frozen=True)
@@ -20,21 +25,30 @@ class JobTexts:
     Attributes:
         pieces: names of files with their texts; a pasted one is called `text`.
         case: key of a studied case, where there are no pieces.
+        model: whose training step the cost is told for; "" for none.
+        left_out: names of pieces that are not judged.
     """
 
     pieces: tuple[tuple[str, str], ...] = ()
     case: str = ""
+    model: str = USUAL_MODEL
+    left_out: tuple[str, ...] = ()
 
     @property
-    def texts(self) -> dict[str, str]:
-        """The texts to diagnose by their names."""
+    def all_texts(self) -> dict[str, str]:
+        """The texts by their names, those that are left out among them."""
         if self.case:
             return dict(list_studied_cases()[self.case].texts)
         return dict(self.pieces)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts to diagnose by their names."""
+        return {name: text for name, text in self.all_texts.items() if name not in self.left_out}
 
-def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_progress) -> Diagnosis:
-    """Diagnose the texts.
+
+def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_progress) -> Diagnosis | FleetDiagnosis:
+    """Diagnose the texts; where at least three nodes are named by the files, compare the nodes.
 
     Args:
         evidence: what was given.
@@ -43,7 +57,10 @@ def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_
     Raises:
         CollsimError: There is no text.
     """
-    return diagnose(evidence.texts)
+    texts, model = evidence.texts, evidence.model or None
+    if has_fleet_names(list(texts)):
+        return compare_nodes(texts, model=model)
+    return diagnose(texts, model=model)
 
 
 def estimate_diagnosis(evidence: JobTexts) -> float:
