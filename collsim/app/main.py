@@ -17,7 +17,7 @@ from .jobs.engine_warmup import ENGINE
 from .pages import load
 from .scenario.mistakes import write_sentence
 from .shell.address import put_menu, read_page_address
-from .shell.look import STYLE, draw_logo, mark
+from .shell.look import STYLE, build_menu_style, draw_logo, mark
 from .shell.notes import draw_mistake
 from .shell.page import Page
 from .shell.results import open_page
@@ -35,7 +35,7 @@ def main(first: str = "explore") -> None:
         first: Name of the page that opens first.
     """
     st.set_page_config(page_title="collsim", page_icon=mark(), layout="wide", initial_sidebar_state=272)
-    st.html(STYLE)
+    st.html(STYLE + build_menu_style(t("menu")))
     st.logo(draw_logo(is_dark()), size="large")
     compile_engine()
     entries = {name: _build_entry(page, first) for name, page in PAGES.items()}

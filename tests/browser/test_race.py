@@ -116,7 +116,7 @@ def test_a_race_fits_a_phone_and_its_bars_and_buttons_are_in_sight(page, app_url
     assert len(parts) > 6
     assert min(at["x"] for at in parts) >= 0
     assert max(at["x"] + at["width"] for at in parts) <= 390
-    tracks = [one.bounding_box() for one in box.locator(".board :is(.track, .scrub):visible").all()]
+    tracks = [one.bounding_box() for one in box.locator(":is(.board .track, .line .scrub):visible").all()]
     assert len(tracks) == 4
     assert min(at["width"] for at in tracks) > 150, "a bar that nothing can be read from"
     heads = [one.bounding_box()["height"] for one in box.locator(".rows .h:visible").all()]

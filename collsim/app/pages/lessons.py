@@ -19,7 +19,7 @@ from ..classroom import question_html
 from ..scenario.address_parameters import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..shell.address import get_remembered, remember, write_page_address
-from ..shell.notes import complain, draw_note, draw_part, format_title
+from ..shell.notes import complain, draw_note, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_player
 from ..shell.session import choose_text, get_language, get_session, is_dark, t
@@ -107,22 +107,27 @@ def draw() -> None:
     reading: Reading = get_remembered(PAGE)
     write_page_address(reading)
     content = load_lesson(reading.lesson)
-    _list(reading)
     st.html(f"<style>{question_html.STYLE}{_STYLE}{_build_list_style(reading)}</style>")
-    with st.container(key="lessonhead"):
-        head, back, following = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
-    head.html(_draw_title(reading))
-    _draw_navigation(reading, back, following)
+    with st.container(key="lesson"):
+        rail, text, picture = st.columns([1, 9, 17], gap="small")
+    with rail, st.container(key="lessonlist"):
+        _draw_list(reading)
+    with text, st.container(key="lessontext"):
+        _draw_text(reading, content)
+    with picture, st.container(key="lessonstage"):
+        start = {"view": content.view, **get_session().start}
+        mount_player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
+
+
+def _draw_text(reading: Reading, content: Content) -> None:
+    """Draw what stands beside the picture: the text, the question, and the way on."""
+    st.html(_draw_title(reading))
     lines = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.before)
     st.html(f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}')
     complain(get_session().complaints)
-    with st.container(key="lessonstage"):
-        left, right = st.columns([2.2, 1], gap="medium")
-    with left:
-        start = {"view": content.view, **get_session().start}
-        mount_player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
-    with right, st.container(border=True, key="card_question"):
+    with st.container(border=True, key="card_question"):
         _draw_question(reading, content)
+    _draw_navigation(reading, *st.columns(2, gap="small"))
 
 
 def _draw_lanes(pictures: tuple[LanePicture, ...]) -> str:
@@ -140,32 +145,20 @@ def _draw_title(reading: Reading) -> str:
     return f'<div class="cs-lesson"><small>{escape_text(where)}</small>{format_title(choose_text(lesson.title))}</div>'
 
 
-def _list(reading: Reading) -> None:
-    """All lessons, and the further sections of the open one; what is open stands out, lessons that are answered have a
-    filled number."""
-    with st.sidebar:
-        draw_part(t("lessons.list"))
-        with st.container(key="lessonlist"):
-            for lesson in LESSONS.values():
-                _format_entry(
-                    lesson.sections[0].key, lesson.title, t("lessons.done") if _is_done(lesson, reading) else None
-                )
-                if lesson is SECTIONS[reading.lesson][0]:
-                    further = lesson.sections[1:]
-                else:
-                    further = ()
-                for section in further:
-                    _format_entry(section.key, section.title or lesson.title)
+def _draw_list(reading: Reading) -> None:
+    """All lessons as a rail of numbers, each with its title; what is open stands out, lessons that are answered are
+    filled."""
+    for lesson in LESSONS.values():
+        title = choose_text(lesson.title)
+        if _is_done(lesson, reading):
+            title = f"{title} ({t('lessons.done')})"
+        key = lesson.sections[0].key
+        st.button(title, key=f"lesson_{key}", type="tertiary", help=title, on_click=_open, args=(key,))
 
 
 def _is_done(lesson: Lesson, reading: Reading) -> bool:
     """Are all questions of a lesson answered?"""
     return all(section.key in reading.answers for section in lesson.sections)
-
-
-def _format_entry(name: str, text: Text, done: str | None = None) -> None:
-    key = f"lesson_{name}"
-    st.button(choose_text(text), key=key, type="tertiary", help=done, on_click=_open, args=(name,), width="stretch")
 
 
 def _open(name: str) -> None:
@@ -257,31 +250,24 @@ def _label_turn(variant: str, here: str, there: str) -> str:
 
 
 def _build_list_style(reading: Reading) -> str:
-    """Style of the list: what is open, lessons that are answered, sections without a number."""
+    """Style of the list: what is open, lessons that are answered."""
     rules = [
         f".st-key-lesson_{lesson.sections[0].key} button::before{{background:var(--cs-done);color:var(--cs-card)}}"
         for lesson in LESSONS.values()
         if _is_done(lesson, reading)
     ]
-    rules += [
-        f".st-key-lesson_{section.key} button::before{{counter-increment:none;content:'';border-color:transparent}}"
-        for section in SECTIONS[reading.lesson][0].sections[1:]
-    ]
     now = f".st-key-lesson_{SECTIONS[reading.lesson][0].sections[0].key} button"
-    rules.append(
-        f"{now}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}"
-        f".st-key-lesson_{reading.lesson} button p{{font-weight:700}}"
-    )
+    rules.append(f"{now}::before{{background:var(--cs-ink);color:var(--cs-card);border-color:var(--cs-ink)}}")
     return "".join(rules)
 
 
+#: From 1000 pixels on the text scrolls in a column of its own and the picture stays; below, the picture stands first.
 _STYLE = """
 .cs-lesson small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
-.cs-lesson p{font-size:18px;line-height:27px;max-width:1120px;margin:6px 0 0;color:var(--cs-ink)}
-.cs-lanes{margin:12px 0 4px;max-width:1180px}
+.cs-lesson p{font-size:18px;line-height:25px;margin:6px 0 0;color:var(--cs-ink)}
 .cs-lesson .cs-title{font-size:26px;line-height:34px}
-.st-key-lessonlist button>div{width:100%}
-.st-key-lessonlist button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}
+.cs-lanes{margin:12px 0 4px;overflow-x:auto}
+.st-key-lessontext>[data-testid=stVerticalBlock],.st-key-lessontext{gap:10px}
 :is(.st-key-lesson_next,.st-key-lesson_back) button{min-height:40px}
 .st-key-lesson_next button p{color:var(--cs-card);font-weight:700}
 .cs-table{overflow-x:auto}.cs-table table{border-collapse:collapse;width:100%;font-size:14px;line-height:19px;
@@ -290,17 +276,29 @@ _STYLE = """
  vertical-align:bottom}
 .cs-table th{font-weight:700;color:var(--cs-ink2);font-size:13px}.cs-table :is(th,td):first-child{text-align:left}
 .st-key-lessonlist{counter-reset:lesson;gap:0!important}
-.st-key-lessonlist button{justify-content:flex-start;padding:8px 0!important;min-height:44px;border-radius:0;
- border-bottom:1px solid var(--cs-grid)!important;text-align:left;width:100%}
-.st-key-lessonlist button p{font-size:15px;line-height:20px;text-align:left;color:var(--cs-ink)}
-.st-key-lessonlist button::before{counter-increment:lesson;content:counter(lesson);flex:none;width:24px;height:24px;
- border-radius:50%;
- border:1px solid var(--cs-edge);font-size:13px;line-height:23px;text-align:center;margin-right:10px;
+.st-key-lessonlist button{width:44px;height:36px;min-height:0;padding:0!important;overflow:hidden}
+.st-key-lessonlist button>div{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.st-key-lessonlist button::before{counter-increment:lesson;content:counter(lesson);flex:none;width:28px;height:28px;
+ border-radius:50%;border:1px solid var(--cs-edge);font-size:14px;line-height:26px;text-align:center;
  color:var(--cs-ink2);font-weight:700}
-@media(max-width:1400px){
- .cs-lesson p{font-size:17px;line-height:24px}
- .st-key-lessonstage [data-testid=stHorizontalBlock]:not(.st-key-lessonstage [data-testid=stColumn] *){flex-wrap:wrap}
- .st-key-lessonstage [data-testid=stColumn]:not(.st-key-lessonstage [data-testid=stColumn] *){min-width:100%!important}
- .st-key-lessonstage [data-testid=stColumn]:last-child:not(.st-key-lessonstage [data-testid=stColumn] *){order:-1}
+.st-key-lesson .st-key-choices{flex-direction:column!important;gap:7px!important}
+.st-key-lesson .st-key-choices>div{flex:none!important;width:100%!important}
+.st-key-lesson .st-key-choices button{min-height:38px}.st-key-lesson .cs-choices{display:block}
+.st-key-lesson .cs-choice{margin:0 0 7px}.st-key-lesson .st-key-card_question{padding:9px 14px!important}
+@media(min-width:1000px){
+ .st-key-lesson>[data-testid=stLayoutWrapper]>[data-testid=stHorizontalBlock],
+ .st-key-lesson>[data-testid=stHorizontalBlock]{display:grid;align-items:start;
+ grid-template-columns:44px minmax(380px,32%) minmax(0,1fr)}
+ .st-key-lesson [data-testid=stColumn]:has(:is(.st-key-lessonlist,.st-key-lessontext,.st-key-lessonstage)){
+ width:auto!important;min-width:0}
+ .st-key-lesson [data-testid=stColumn]:has(:is(.st-key-lessonlist,.st-key-lessontext)){position:sticky;top:0;
+ max-height:calc(100vh - 104px);overflow:hidden auto;scrollbar-width:thin}
+ .st-key-lesson [data-testid=stColumn] [data-testid=stColumn]{position:static;max-height:none;overflow:visible}
+}
+@media(max-width:999px){
+ .st-key-lesson [data-testid=stColumn]:has(.st-key-lessonstage){order:-1;min-width:100%}
+ .st-key-lesson [data-testid=stColumn]:has(.st-key-lessonlist){order:-1;min-width:100%}
+ .st-key-lessonlist{flex-direction:row!important;overflow-x:auto;flex-wrap:nowrap!important}
+ .st-key-lessonlist>*{flex:none!important;width:44px!important}
 }
 """

@@ -11,6 +11,25 @@ from typing import Any
 
 from collsim.display.palette import FONT, TOKENS, build_css_variables
 
+#: Components that are a page's picture: on a phone they stand before everything else of it.
+_PICTURES = ",".join(
+    f".st-key-{key}"
+    for key in (
+        "player",
+        "race",
+        "before_after",
+        "step",
+        "rivals",
+        "pipelines",
+        "sharding",
+        "split",
+        "ways",
+        "lab",
+        "lab_step",
+        "write_play",
+    )
+)
+
 STYLE = f"""<style>
 .stApp{{{build_css_variables(prefix="--cs-")};font-variant-numeric:tabular-nums}}
 [data-testid=stHeader]{{background:var(--cs-card);border-bottom:1px solid var(--cs-line);height:52px;min-height:52px}}
@@ -94,12 +113,25 @@ small[title]{{cursor:help}}
  .cs-fig span{{white-space:normal}}
 }}
 @media(max-width:600px){{
- [data-testid=stMainBlockContainer] .st-key-player{{order:-1}}
- [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-player){{order:-1}}
+ [data-testid=stMainBlockContainer] :is({_PICTURES}){{order:-1}}
+ [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has({_PICTURES}){{order:-1}}
  [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-switches){{order:-2}}
 }}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
 </style>"""
+
+
+def build_menu_style(name: str) -> str:
+    """The style that gives the button of the folded menu a word, as an arrow alone says nothing on a phone.
+
+    Args:
+        name: The word, without quotation marks.
+    """
+    button = "[data-testid=stExpandSidebarButton]"
+    return (
+        f"<style>{button}{{width:auto;padding:0 10px;border:1px solid var(--cs-edge);border-radius:7px;gap:6px}}"
+        f"{button}::after{{content:'{name}';font-size:15px;font-weight:700;color:var(--cs-ink)}}</style>"
+    )
 
 
 def color(token: str, dark: bool) -> str:

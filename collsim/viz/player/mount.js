@@ -1,6 +1,16 @@
 // A component of Streamlit (components v2): what the player, the race and the route are mounted by.
 
 import { bindUnits } from "./model/units.js";
+import { listenToPage } from "./pagekeys.js";
+
+/** The root of a picture that takes keys. */
+const pictureIn = (box) =>
+  [...box.children].find((e) => e.getAttribute("role") === "group" && e.getAttribute("tabindex") === "0");
+
+function listenTo(box) {
+  const root = pictureIn(box);
+  return root ? listenToPage(root) : () => {};
+}
 
 /**
  * The function that Streamlit calls at every run with {data, parentElement, setStateValue, setTriggerValue}.
@@ -21,11 +31,13 @@ export function component(create) {
       state: (name, value) => s.state?.(name, value),
       trigger: (name, value) => s.trigger?.(name, value),
     });
+    s.deaf ??= listenTo(parentElement);
     mounts.set(parentElement, s);
     s.shown.update(bound);
     const generation = ++s.generation;
     return () => {
       if (s.generation !== generation) return;
+      s.deaf();
       s.shown.destroy();
       mounts.delete(parentElement);
     };

@@ -27,7 +27,8 @@ export function buildBoard(race) {
     run.bar = buildBar(data.runners[run.q], words, timeUnit(clock.total), late);
     rows.append(el("span", { className: "rule" }), ...run.bar.row);
   }
-  race.board.replaceChildren(rows, race.parts.line);
+  race.board.replaceChildren(rows);
+  race.line.replaceChildren(race.parts.line);
 }
 
 /** A runner's row: name and pace, the bar of bytes delivered, its place, its time and its bus bandwidth. */

@@ -43,10 +43,11 @@ function buildRace(race) {
   Object.assign(race, { parts: {}, finished: -1 });
   race.lanes = el("div", { className: "lanes" });
   race.board = el("div", { className: "board" });
+  race.line = el("div", { className: "line" });
   race.foot = el("div", { className: "foot" });
   race.says = el("div", { className: "quiet", "aria-live": "polite" });
   race.root.tabIndex = 0;
-  race.root.append(race.lanes, race.board, race.foot, race.says);
+  race.root.append(race.lanes, race.board, race.line, race.foot, race.says);
   const { root, clock } = race,
     keys = transportKeys({ root, clock, turn: (by) => stepRace(race, by) });
   root.addEventListener("keydown", (ev) => actOnKey(ev, keys), true);

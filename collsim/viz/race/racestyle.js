@@ -7,6 +7,9 @@ ${buttonsCss(".rc")}
 .rc .lanes{display:grid;gap:16px;margin-bottom:16px}
 .rc .lane,.rc .board{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px 12px;
   min-width:0}
+.rc .board{border-bottom:0;border-radius:10px 10px 0 0}
+.rc .line{position:sticky;bottom:0;z-index:3;background:var(--card);border:1px solid var(--line);border-top:0;
+  border-radius:0 0 10px 10px;padding:0 20px 6px}
 .rc .lane{display:flex;flex-direction:column}
 .rc h2{margin:0;font-size:22px;line-height:28px;font-weight:700;white-space:nowrap;overflow:hidden;
   text-overflow:ellipsis}
@@ -45,7 +48,7 @@ ${buttonsCss(".rc")}
 .rc .home .position{color:var(--ink);font-weight:700}.rc .late .fin{color:var(--fulltext)}
 .rc .rule{grid-column:1/-1;height:1px;background:var(--grid)}
 .rc .time{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) 230px;column-gap:14px;align-items:end;
-  border-top:1px solid var(--line);margin-top:6px;padding-top:2px}
+  border-top:1px solid var(--line);padding-top:2px}
 .rc .time>.g{display:flex;gap:6px;align-items:center;padding-bottom:18px;flex-wrap:wrap}
 .rc .scrub{position:relative;height:76px;touch-action:none;cursor:pointer}
 .rc .scrub svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
@@ -65,7 +68,8 @@ ${buttonsCss(".rc")}
   var(--edge) 92%)}
 .rc .bad{padding:12px 0;font-size:16px}
 .rc .quiet{position:absolute;width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
-.rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small h2{font-size:18px;line-height:24px}
+.rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small .line{padding:0 14px 4px}
+.rc.small h2{font-size:18px;line-height:24px}
 .rc.small .reason{font-size:14.5px;line-height:20px}
 .rc.small .rows,.rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) auto auto auto}
 .rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) 150px}

@@ -42,9 +42,10 @@ def draw() -> None:
     choice: LabChoice = get_remembered(PAGE)
     with st.sidebar:
         choice = _draw_controls(choice)
-        _draw_button(choice)
     write_page_address(choice)
     complain(get_session().complaints)
+    with st.container(key="lab_start", horizontal=True, vertical_alignment="center"):
+        _draw_button(choice)
     lab_result, of = _find_shown(choice)
     if lab_result is None:
         return
@@ -149,7 +150,7 @@ def _draw_button(choice: LabChoice) -> None:
         draw_note(t("lab.elsewhere"))
         return
     again = st.session_state.get(_ASKED) == choice
-    if st.button(t("lab.again" if again else "lab.run"), type="primary", key="lab_run", width="stretch"):
+    if st.button(t("lab.again" if again else "lab.run"), type="primary", key="lab_run"):
         st.session_state[_ASKED] = choice
         st.session_state[_TURN] = secrets.randbits(48)
     draw_note(t("lab.small"))

@@ -93,7 +93,8 @@ def draw() -> None:
         _forget_place()
     st.html(format_title(t("whatif.title")))
     draw_cards(now.choice, get_remembered(PAGE), PAGE, load_cables(now.choice))
-    edit = _draw_changes(now.choice, get_remembered(PAGE))
+    with st.expander(t("whatif.all")):
+        edit = _draw_changes(now.choice, get_remembered(PAGE))
     write_page_address(edit)
     complain(now.complaints)
     event = run_edits.choose_engine(now.choice, edit).engine == "event"

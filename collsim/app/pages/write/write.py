@@ -47,7 +47,7 @@ def draw() -> None:
     complain(complaints)
     write_page_address(draft)
     with st.container(key="write_stage"):
-        text, play = st.columns([5, 8], gap="medium")
+        text, play = st.columns([5, 7], gap="medium")
     with text, st.container(key="write_text"):
         left, right = st.columns([12, 10], gap="medium")
     with right:
@@ -276,13 +276,14 @@ def _mark_code(text: str) -> str:
 
 
 #: A wide screen has editor and verdict in one column and the player beside them; a narrow one editor beside verdict and
-#: the player below.
+#: the player above.
 _STYLE = """
-@media(min-width:1600px){.st-key-write_text [data-testid=stHorizontalBlock]{flex-direction:column}
+@media(min-width:1200px){.st-key-write_text [data-testid=stHorizontalBlock]{flex-direction:column}
  .st-key-write_text [data-testid=stColumn]{width:100%;flex:none}}
-@media(max-width:1599px){.st-key-write_stage
+@media(max-width:1199px){.st-key-write_stage
  [data-testid=stHorizontalBlock]:has(.st-key-write_play){flex-direction:column}
- [data-testid=stColumn]:has(.st-key-write_play),[data-testid=stColumn]:has(.st-key-write_text){width:100%;flex:none}}
+ [data-testid=stColumn]:has(.st-key-write_play),[data-testid=stColumn]:has(.st-key-write_text){width:100%;flex:none}
+ [data-testid=stColumn]:has(.st-key-write_play){order:-1}}
 .cs-steps{overflow:auto;background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;
  margin:0;
  font:14px/22px ui-monospace,'Cascadia Code',Menlo,'Liberation Mono',monospace;color:var(--cs-ink);max-height:330px;

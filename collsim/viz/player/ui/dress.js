@@ -162,7 +162,7 @@ export function arrange(ui) {
     ? opts.compact
     : state.present
       ? Math.max(260, globalThis.innerHeight - presentChrome(ui))
-      : Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 330 : 610)));
+      : roomForStage(ui);
   let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
   if (!compact) k = Math.max(k, Math.min(0.75, roomH / st.h)); // too small to read: the stage scrolls sideways instead
   k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
@@ -172,7 +172,7 @@ export function arrange(ui) {
   if (state.view === "logical") {
     state.stageW = leftW;
     if (parts.crumbs.style.display !== "none") state.stageH -= 36; // the line with the channel takes it
-    if (!compact) state.stageH = Math.max(state.stageH, leftW < 700 ? 380 : model.endpoints <= 4 ? 340 : 420);
+    if (!compact) state.stageH = Math.max(state.stageH, Math.min(roomH, leastLogical(leftW, model)));
   }
   if (state.present) fillScreen(ui, roomH, 28 + n * rowSize(n, true, state.chart).rh);
   state.ox = Math.max(0, (state.stageW - st.w * k) / 2);
@@ -205,6 +205,31 @@ export function arrange(ui) {
   invalidate(ui);
 }
 
+/** Pixels of height that the logical view wants. */
+const leastLogical = (leftW, { endpoints }) => (leftW < 700 ? 380 : endpoints <= 4 ? 340 : 420);
+
+const LEAST_SHARE = 0.8; // of the height that a stage would take on a page of its own
+
+/** Pixels of height for the stage, so that it ends above the controls where the page opens. */
+function roomForStage(ui) {
+  const { parts, state } = ui,
+    tall = (e) => e.getBoundingClientRect?.().height ?? 0,
+    free = Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 330 : 610))),
+    between = [parts.crumbs, parts.running, parts.kinds, parts.tr, parts.scrubBox].reduce(
+      (sum, part) => sum + tall(part),
+      0,
+    ),
+    below = globalThis.innerHeight - topOnPage(parts.stage) - between;
+  return Math.min(free, Math.max(LEAST_SHARE * free, below));
+}
+
+/** Where an element begins when nothing is scrolled, in pixels from the top of the window. */
+function topOnPage(element) {
+  let top = element.getBoundingClientRect?.().top ?? 0;
+  for (let e = element; e; e = e.parentNode ?? e.host) top += e.scrollTop ?? 0;
+  return top;
+}
+
 /** Presenter mode leaves nothing empty: below a picture that is wider than the room stand the rows over time. */
 function fillScreen({ parts, state }, roomH, rowsH) {
   state.presentRows = state.view === "physical" && roomH - state.stageH >= rowsH + ROWS_APART;
@@ -222,6 +247,7 @@ function nameWidth({ parts, state }, outer, compact) {
   names.toggle("slim", outer < 820 && !state.present);
   names.toggle("phone", outer < 520 && !state.present && !compact);
   names.toggle("tight", outer < (state.present ? 1700 : 1120));
+  names.toggle("close", outer < 900 && !state.present);
   if (!state.present) names.remove("low");
 }
 

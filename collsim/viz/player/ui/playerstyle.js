@@ -34,7 +34,8 @@ export const CSS = `
 .cs .running code{font:13px/22px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;white-space:pre;
   background:var(--ink);color:var(--card);border-radius:4px;padding:0 10px;overflow:hidden;text-overflow:ellipsis}
 .cs .running code:empty{display:none}.cs .running span{white-space:nowrap;flex:none}
-.cs.present .running code{font-size:20px;line-height:32px}.cs.present .running .dim{font-size:18px}
+.cs.present .running{flex-wrap:wrap}.cs.present .running code{font-size:20px;line-height:32px;white-space:pre-wrap}
+.cs.present .running .dim{font-size:18px}
 .cs .legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 16px;min-height:30px;font-size:13px;line-height:18px;
   color:var(--ink2);padding:2px 4px 4px}
 .cs .legend span{display:inline-flex;align-items:center;gap:7px;white-space:nowrap}.cs .legend svg{flex:none}
@@ -109,6 +110,8 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.narrow .card{padding:0 16px 12px}.cs.narrow .nar{height:58px;font-size:16.5px;line-height:23px;gap:16px}
 .cs.narrow .nar.long{font-size:14.5px;line-height:19px}
 .cs.narrow .btn{width:34px;height:34px}.cs.narrow .btn.play{width:72px}.cs.slim .btn.play{width:48px}
+.cs.close .tr .seg button{padding:4px 8px}.cs.close :is(.clock,.stepno){margin-right:4px}
+.cs.close .lead{margin-right:4px}
 .cs.narrow .tr{min-height:44px;padding-top:4px}
 .cs.tight .real,.cs.tight .speedword{display:none}.cs.narrow .head{gap:4px 26px;padding:4px 4px 10px}
 .cs.narrow .fig b{font-size:24px;line-height:28px}.cs.narrow .bn b{font-size:17px;line-height:22px}
@@ -119,7 +122,7 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.phone .body{display:flex;flex-direction:column}.cs.phone .mid{order:-1;padding-top:8px}
 .cs.phone .nar{border:0;font-size:17px;line-height:23px;min-height:0}
 .cs.phone .nar.long{font-size:16px;line-height:21px}.cs.phone .crumbs span:not(.end){display:none}
-.cs.phone .tr{position:static;border:0}.cs.phone .tr .g.tools{display:none}
+.cs.phone :is(.tr,.panel.keep){position:static;border:0;order:-1}.cs.phone .tr .g.tools{display:none}
 .cs.phone .card{padding:0 10px 10px}.cs.phone .speedword{display:none}
 .cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}
@@ -133,8 +136,8 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.present .tr{flex-wrap:wrap;bottom:84px}.cs.present.tight .btn{width:44px;height:44px}
 .cs.present.tight .btn.play{width:60px}
 .cs.present.tight .seg button{font-size:18px;padding:7px 12px}.cs.present.tight .stepno{font-size:32px;line-height:40px}
-.cs.present.low .nar{height:76px;font-size:24px;line-height:30px}.cs.present.low .legend{display:none}
-.cs.present.low .nar.long{font-size:20px;line-height:25px}.cs.present.low .stepno{font-size:28px;line-height:36px}
+.cs.present.low .nar{height:88px;line-height:38px}.cs.present.low .legend{display:none}
+.cs.present.low .nar.long{font-size:24px;line-height:29px}.cs.present.low .stepno{font-size:28px;line-height:36px}
 .cs.present.low .card{padding:0 24px 8px}.cs.present.low .tr{min-height:46px;flex-wrap:nowrap}
 .cs.present.low .kinds{font-size:18px;line-height:26px}.cs.present.low .btn{height:40px}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}

@@ -1,0 +1,184 @@
+"""What a page shows when it opens, at the size of a projector, of a large screen and of a phone: most of its picture and
+the button Play, nothing covered, nothing that scrolls sideways or is cut, and a menu with a word. Then its keys."""
+
+import re
+
+import pytest
+from visits import PAGES, PATHS, SLOW
+
+from collsim.lessons.chapters import SECTIONS
+
+pytestmark = pytest.mark.browser
+
+SIZES = {"projector": (1366, 768), "large": (1920, 1080), "phone": (390, 844)}
+LEAST_SHARE = 0.6
+#: Pages without a picture that plays: a class to join, files to read, tables of measurements, splits.
+STILL_PAGES = {"class", "diagnosis", "measured", "compare", "split", "hangs", "lab"}
+#: Where a page's picture is; that of a player unless said.
+STAGES = {
+    "first": ".sp .stage",
+    "story": ".st section.now canvas",
+    "train": ".ts svg.time",
+    "pipeline": ".ln .field",
+    "sharding": ".ln .field",
+    "split": ".sm canvas",
+    "lab": ".lb svg.time",
+    "program": ".lanes svg.pl:visible",
+    "hangs": ".lanes svg.pl:visible",
+}
+LESSONS = {f"lesson {name}": f"lessons?lesson={name}&" for name in SECTIONS}
+#: Pages that are measured at every size each time; the others are in the slow run.
+QUICK = ("first", "lesson ring", "race")
+WITHOUT_A_PICTURE = {"class", "diagnosis", "measured", "compare"}
+
+
+def open_page(tab, url, page, size):
+    width, height = SIZES[size]
+    tab.set_viewport_size({"width": width, "height": height})
+    path = LESSONS.get(page) or PATHS.get(page, f"{page}?")
+    tab.goto(f"{url}/{path}lang=en")
+    if page in WITHOUT_A_PICTURE:
+        tab.locator(PAGES[page]).first.wait_for(timeout=SLOW)
+    else:
+        tab.locator(STAGES.get(page, ".cs .stage")).first.wait_for(timeout=SLOW)
+    tab.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=SLOW)
+    tab.evaluate("document.fonts.ready")
+    tab.wait_for_timeout(600)
+
+
+#: The share of an element's points, in a grid, at which it is what a pointer meets: outside of the window, and below
+#: what covers it, it is not.
+SHARE_SEEN = """(stage) => {
+  const box = stage.getBoundingClientRect(), steps = 20;
+  const meets = (x, y) => {
+    let root = document, top = null;
+    for (;;) {
+      const hit = root.elementFromPoint(x, y);
+      if (!hit || hit === top) break;
+      top = hit;
+      if (!hit.shadowRoot) break;
+      root = hit.shadowRoot;
+    }
+    return top && (stage.contains(top) || top.contains(stage));
+  };
+  let seen = 0;
+  for (let row = 0; row < steps; row++) {
+    const y = box.top + (box.height * (row + 0.5)) / steps;
+    seen += [0.1, 0.5, 0.9].some((at) => meets(box.left + at * box.width, y));
+  }
+  return seen / steps;
+}"""
+
+#: Texts and controls that stick out of the window to the right, where nothing scrolls them into it.
+STICKS_OUT = """() => {
+  const out = [];
+  const walk = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.shadowRoot) walk(e.shadowRoot);
+      const box = e.getBoundingClientRect();
+      if (!box.width || box.right <= innerWidth + 1 || box.left >= innerWidth || !/^(BUTTON|P|H1|H2|B|SELECT)$/.test(e.tagName)) continue;
+      let p = e, hidden = false;
+      while ((p = p.parentNode ?? p.host)) {
+        if (!(p instanceof Element)) continue;
+        const style = getComputedStyle(p);
+        if (/(auto|scroll|hidden|clip)/.test(style.overflowX) && p.getBoundingClientRect().right <= innerWidth + 1) hidden = true;
+      }
+      if (!hidden) out.push(`${e.tagName} ${e.textContent.slice(0, 40)}`);
+    }
+  };
+  walk(document);
+  return out;
+}"""
+
+
+def describe_faults(tab, page):
+    """What of the contract a page that is open breaks, a sentence each."""
+    faults = []
+    height = tab.viewport_size["height"]
+    if page not in WITHOUT_A_PICTURE:
+        share = tab.locator(STAGES.get(page, ".cs .stage")).first.evaluate(SHARE_SEEN)
+        if share < LEAST_SHARE:
+            faults.append(f"{share:.0%} of the picture is in view")
+    if page not in STILL_PAGES:
+        plays = tab.get_by_role("button", name=re.compile(r"^(Play|Pause)( \(Space\))?$")).all()
+        boxes = [play.bounding_box() for play in plays]
+        inside = [
+            play for play, box in zip(plays, boxes, strict=True) if box and 0 <= box["y"] <= height - box["height"]
+        ]
+        if not inside:
+            faults.append(f"Play is not in the window: {boxes}")
+        elif max(play.evaluate(SHARE_SEEN) for play in inside) < 0.9:
+            faults.append("something covers Play")
+    wide = tab.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
+    if wide > 0 and not tab.locator("[data-testid=stSidebar]:visible").count():
+        faults.append(f"the page scrolls sideways by {wide} px")
+    faults += [f"cut at the right: {text}" for text in tab.evaluate(STICKS_OUT)]
+    return faults
+
+
+def has_word(tab):
+    """Whether the button of the folded menu says what it is."""
+    button = tab.get_by_test_id("stExpandSidebarButton")
+    if not button.count() or not button.is_visible():
+        return True
+    return "Menu" in button.evaluate("(e) => getComputedStyle(e, '::after').content")
+
+
+ALL = [(page, size) for page in (*PAGES, *LESSONS) if page not in ("lessons", "synthesized") for size in SIZES]
+
+
+@pytest.mark.parametrize(
+    ("page", "size"), [pytest.param(*case, marks=[] if case[0] in QUICK else pytest.mark.slow) for case in ALL]
+)
+def test_picture_and_play_are_in_view_and_nothing_is_covered_or_cut(page, size, tab, app_url):
+    open_page(tab, app_url, page, size)
+    assert describe_faults(tab, page) == []
+    assert has_word(tab)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if page == "race" else pytest.mark.slow)
+        for page in ("race", "lesson ring", "first", "explore")
+    ],
+)
+def test_space_plays_where_nothing_was_clicked_and_the_clicker_steps(page, tab, app_url):
+    open_page(tab, app_url, page, "projector")
+    clock = tab.locator("[data-t]").first
+    tab.keyboard.press("Space")
+    tab.wait_for_timeout(1500)
+    moved = float(clock.get_attribute("data-t"))
+    assert moved > 0
+    tab.keyboard.press("Space")
+    tab.keyboard.press("Home")
+    tab.wait_for_timeout(300)
+    assert float(clock.get_attribute("data-t")) == 0
+    tab.keyboard.press("PageDown")
+    tab.wait_for_timeout(1500)
+    forward = float(clock.get_attribute("data-t"))
+    assert forward > 0
+    tab.keyboard.press("PageUp")
+    tab.wait_for_timeout(300)
+    assert float(clock.get_attribute("data-t")) < forward
+
+
+def test_space_plays_after_the_menu_led_to_a_page_and_not_while_a_text_is_typed(page, app_url, turn):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{app_url}/machines")
+    page.locator(".wy .cs[data-t]").first.wait_for(timeout=SLOW)
+    turn("Learn", "Write your own")
+    clock = page.locator(".cs[data-transfers='24']").first
+    clock.wait_for(timeout=SLOW)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=SLOW)
+    page.wait_for_timeout(600)
+    page.keyboard.press("Space")
+    page.wait_for_timeout(1500)
+    assert float(clock.get_attribute("data-t")) > 0
+    page.keyboard.press("Space")
+    page.wait_for_timeout(300)
+    still = clock.get_attribute("data-t")
+    page.locator("textarea[aria-label^='Code']").click()
+    page.keyboard.press("Space")
+    page.wait_for_timeout(600)
+    assert clock.get_attribute("data-t") == still
