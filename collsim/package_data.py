@@ -27,6 +27,29 @@ def read_toml(module: str, name: str) -> TomlTable:
     return tomllib.loads(read_package_file(module, name))
 
 
+def read_number_tables(module: str, name: str) -> TomlTable:
+    """Read tables of numbers in TOML: lists are tuples, and the sources of tables are left out.
+
+    Args:
+        module: `__file__` of the module that the file lies next to.
+        name: of the file.
+    """
+    return {key: _freeze(table) for key, table in read_toml(module, name).items()}
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _freeze(entry) for key, entry in value.items() if key != "source"}
+    if isinstance(value, list):
+        return tuple(map(_freeze, value))
+    return value
+
+
+def use_number_keys(table: TomlTable) -> dict[int, Any]:
+    """Return a table with its keys as numbers, which TOML has as texts."""
+    return {int(key): value for key, value in table.items()}
+
+
 def read_csv(module: str, name: str) -> list[dict[str, str]]:
     """Read the rows of a table in CSV by the names of its columns; arguments as for `read_package_file`."""
     import csv

@@ -139,9 +139,65 @@ SYNONYMS = table(
         **dict.fromkeys(("spellings", "abbreviations"), named(WORD)),
     }
 )
+THREE = {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 320}, "minItems": 3, "maxItems": 3}
+GENERATIONS = ("Volta", "Ampere", "Hopper", "Blackwell")
+#: GB/s of channels that a search tries, fastest first.
+SPEEDS = listed({"type": "number", "exclusiveMinimum": 0, "maximum": 100}, least=11)
+FACTORS = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 2}}
+
+
+def sourced(row, *names):
+    """The schema of a table with a source and these rows."""
+    return table({"source": WORDS, **dict.fromkeys(names, row)})
+
+
+ALGORITHMS = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
+PROTOCOLS = ("LL", "LL128", "Simple")
+NCCL_CONSTANTS = table(
+    {
+        "base_latency": sourced(THREE, *ALGORITHMS),
+        "step_latency": table(
+            {"source": WORDS, **{link: table(dict.fromkeys(ALGORITHMS, THREE)) for link in ("NVLINK", "PCI", "NET")}}
+        ),
+        **{
+            name: sourced(THREE, *GENERATIONS)
+            for name in ("ll_max", "ring_ll128_max", "tree_ll128_max", "tree_max", "nvlstree_max")
+        },
+        "nvls_efficiency": sourced({"type": "number", "minimum": 0, "maximum": 1}, *GENERATIONS),
+        "tree_correction": sourced(FACTORS | {"minItems": 24, "maxItems": 24}, *PROTOCOLS),
+        "nvlink": sourced(
+            {"type": "number", "minimum": 12, "maximum": 50}, *["60", "70", "75", "80", "86", "89", "90", "100"]
+        ),
+        "pcie_x16": sourced({"type": "number", "minimum": 3}, *"123456"),
+        **{name: sourced(SPEEDS, "0", "90", "100") for name in ("speeds_intra", "speeds_inter")},
+        "nvls_channels": sourced({"type": "array", "items": NATURAL, "minItems": 2, "maxItems": 2}, "90", "100"),
+    }
+)
+RANGE = {"type": "array", "items": NATURAL, "minItems": 2, "maxItems": 2}
+RCCL = table(
+    {
+        "architectures": named({"type": "string", "pattern": "^gfx9[0-9]{2}$"}),
+        "step_latency": named(table({"Tree": THREE, "Ring": THREE})),
+        "share": table(
+            {key: {"type": "array", "items": THREE, "minItems": 2, "maxItems": 2} for key in ("Tree", "Ring")}
+        ),
+        "tuning": named(
+            table(
+                {
+                    **dict.fromkeys(
+                        ("tree", "ring"), table(dict.fromkeys(PROTOCOLS, FACTORS | {"minItems": 27, "maxItems": 27}))
+                    ),
+                    "ranges": named(table({"LL": RANGE, "LL128": RANGE})),
+                }
+            )
+        ),
+    }
+)
 #: By the path of a table, or by its folder.
 SCHEMAS = {
     "locale/synonyms.toml": SYNONYMS,
+    "nccl/model/rccl.toml": RCCL,
+    "nccl/search/constants.toml": NCCL_CONSTANTS,
     "nccl/libraries/mpich.toml": MPI_RULES,
     "nccl/libraries/openmpi.toml": MPI_RULES,
     "programs/hangs/catalogue.toml": named({"type": "object"}),
@@ -158,6 +214,9 @@ SCHEMAS = {
     ),
     "topology/parts/processors.toml": PROCESSORS,
     "train/compute/eager_operations.csv": listed({"type": "object", "required": ["gpu", "operation", "share"]}),
+    "train/compute/gpu_speeds.csv": columns(
+        name=SOME, **dict.fromkeys(("fp32", "tf32", "half", "memory", "capacity"), r"\d+(\.\d+)?"), source=SOME
+    ),
     "train/timing/step_intervals.csv": columns(kind=SOME, low=r"0\.\d+", high=r"\d\.\d+", rows=WHOLE, sources=WHOLE),
 }
 TABLES = sorted(path for form in ("*.toml", "*.csv") for path in PACKAGE.rglob(form) if ".streamlit" not in path.parts)

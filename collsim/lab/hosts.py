@@ -10,7 +10,6 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from ..errors import CollsimError, require_word
 from ..files import create_file, read_json, refuse
 from ..locale import LANGUAGES, build_text
+from ..package_data import read_package_file
 from ..schedule import Schedule
 from ..units import parse_bytes
 from .prediction import predict_run
@@ -80,7 +80,7 @@ def write_program(
     if schedule.ranks % len(hosts):
         template = "{ranks} ranks do not share {count} hosts evenly; use a multiple"
         raise CollsimError(template, ranks=schedule.ranks, count=len(hosts))
-    text = files("collsim.lab").joinpath("program.txt").read_text(encoding="utf-8")
+    text = read_package_file(__file__, "program.txt")
     path = Path(folder) / PROGRAM
     with create_file(path) as file:
         file.write(text.replace("@JOB@", json.dumps(json.dumps(_encode_job(request, starter)))).encode())

@@ -90,7 +90,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "machine_words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
     "machine_words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
     **{f"rccl.{name}": ("vendor", _RCCL) for name in ("BASE_LATENCY", "STEP_LATENCY", "SHARE", "TUNING")},
-    **{f"rccl.{name}": ("vendor", _RCCL) for name in ("_TREE_LL", "_RING_LL", "_ROOTED_LL")},
+    "rccl._ROOTED_LL": ("vendor", _RCCL),
     "rccl._MANY_NODES": ("vendor", "ROCm/rccl src/rccl_wrap.cc"),
     "algorithm_time._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
     "algorithm_time._NCCL_STEPS": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),

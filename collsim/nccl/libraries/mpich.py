@@ -6,10 +6,10 @@ broadcast, allreduce and reduce; all ranks' together for allgather and reduce_sc
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from ...package_data import read_toml
 
 SOURCE = "MPICH 07f13b45 src/mpi/coll/coll_selection.json"
 
@@ -17,7 +17,7 @@ SOURCE = "MPICH 07f13b45 src/mpi/coll/coll_selection.json"
 @cache
 def load_table() -> dict[str, dict[str, Any]]:
     """Load `mpich.toml`: `rules`, `few` and `ordered`, as its first lines say."""
-    return tomllib.loads(files(__package__).joinpath("mpich.toml").read_text(encoding="utf-8"))
+    return read_toml(__file__, "mpich.toml")
 
 
 def choose_mpich_algorithm(

@@ -9,11 +9,11 @@ reduce_scatter_block.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from ...package_data import read_toml
 
 SOURCE = "Open MPI 8efebee ompi/mca/coll/tuned/coll_tuned_decision_fixed.c"
 
@@ -23,7 +23,7 @@ _OF_A_BLOCK = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter_blo
 @cache
 def load_table() -> dict[str, dict[str, Any]]:
     """Load `openmpi.toml`: `names` and `rules`, as its first lines say."""
-    return tomllib.loads(files(__package__).joinpath("openmpi.toml").read_text(encoding="utf-8"))
+    return read_toml(__file__, "openmpi.toml")
 
 
 def get_algorithm_names(operation: str) -> dict[int, tuple[str, str | None]]:

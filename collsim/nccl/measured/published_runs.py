@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from ...errors import CollsimError, describe_unknown
+from ...package_data import read_package_file
 from ...topology import Topology
 from ..machine.machine_facts import Facts
 from ..machine.machine_words import parse_facts
@@ -112,7 +112,7 @@ def load_published_runs() -> Mapping[str, MeasuredRun]:
         >>> "a100-8" in cs.nccl.load_published_runs()
         True
     """
-    text = files(__package__).joinpath("published_runs.json").read_text(encoding="utf-8")
+    text = read_package_file(__file__, "published_runs.json")
     return MappingProxyType({entry["name"]: _build_run(entry) for entry in json.loads(text)["runs"]})
 
 

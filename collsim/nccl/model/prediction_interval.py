@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from ...package_data import read_package_file
 from ..machine.machine_facts import Facts
 
 Floats = npt.NDArray[np.float64]
@@ -336,8 +337,5 @@ def interpolate_quantile(quantiles: Mapping[str, float], level: float) -> float:
 
 @cache
 def _load_widths() -> dict[str, FamilyWidths]:
-    from importlib.resources import files  # takes longer than a prediction, and most need no interval
-
-    text = files(__package__).joinpath("interval_widths.json").read_text(encoding="utf-8")
-    widths: dict[str, FamilyWidths] = json.loads(text)
+    widths: dict[str, FamilyWidths] = json.loads(read_package_file(__file__, "interval_widths.json"))
     return widths

@@ -1,9 +1,9 @@
 """RCCL's own tuner for AMD's accelerators, where it has tables: what it chooses, and what it believes a step takes.
 
-Source of all numbers: ROCm/rccl src/graph/tuning.cc (baseLat, tuning_model_5 and tuning_model_6, ncclTopoTuneModel,
-ncclTopoGetAlgoTime) and src/rccl_wrap.cc (rcclUpdateCollectiveProtocol). RCCL's topology models (src/graph/
-rome_models.cc) give the first to MI300X and its kin (gfx942), the second to MI350 and its kin (gfx950); accelerators
-before them get NCCL's tables here. Microseconds, GB/s, bytes.
+Tables are in `rccl.toml`. Source of all numbers: ROCm/rccl src/graph/tuning.cc (baseLat, tuning_model_5 and
+tuning_model_6, ncclTopoTuneModel, ncclTopoGetAlgoTime) and src/rccl_wrap.cc (rcclUpdateCollectiveProtocol). RCCL's
+topology models (src/graph/rome_models.cc) give the first to MI300X and its kin (gfx942), the second to MI350 and its
+kin (gfx950); accelerators before them get NCCL's tables here. Microseconds, GB/s, bytes.
 """
 
 from __future__ import annotations
@@ -13,32 +13,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ...package_data import read_number_tables
 from ..search import constants as c
 
 if TYPE_CHECKING:
     from .tuner import Communicator
 
+_tables = read_number_tables(__file__, "rccl.toml")
+
 #: Architecture by what the name of an accelerator contains (AMD's data sheets).
-ARCHITECTURES: Final = {"MI300": "gfx942", "MI325": "gfx942", "MI350": "gfx950", "MI355": "gfx950"}
+ARCHITECTURES: Final[Mapping[str, str]] = _tables["architectures"]
 
 #: Fixed microseconds per call, [LL, LL128, Simple] (baseLat): rings and trees the same.
 BASE_LATENCY: Final = (12.0, 12.0, 17.0)
 
 #: Microseconds per step, [LL, LL128, Simple] (hwLat, the same in both models).
-STEP_LATENCY: Final = {
-    "NVLINK": {"Tree": (0.9, 0.9, 2.3), "Ring": (0.8, 0.8, 2.1)},
-    "PCI": {"Tree": (2.2, 2.2, 5.7), "Ring": (2.2, 2.2, 5.7)},
-    "NET": {"Tree": (10.5, 10.5, 25.0), "Ring": (9.5, 9.5, 320.0)},
-}
+STEP_LATENCY: Final[Mapping[str, c.Rows]] = _tables["step_latency"]
 
 #: Share of the graph's bandwidth, [LL, LL128, Simple], up to two nodes and for more (bwRatio, the same in both models).
-SHARE: Final = {
-    "Tree": ((0.06, 0.06, 0.11), (0.06, 0.06, 0.59)),
-    "Ring": ((0.08, 0.08, 1.0), (0.08, 0.08, 1.0)),
-}
+SHARE: Final[Mapping[str, tuple[tuple[float, ...], ...]]] = _tables["share"]
 
-_TREE_LL = (*(0.1,) * 6, *(1.0,) * 5, 0.6, 1.0, 0.9, 1.0, 1.0)
-_RING_LL = (*(0.1,) * 11, 1.0, 0.2, 1.0, 0.4, 0.4, 0.1, 0.2)
 
 #: What a broadcast and a reduce on one node get of a ring with LL (ncclTopoTuneModel).
 _ROOTED_LL = 1.65
@@ -62,41 +56,7 @@ class Tuning:
     ranges: Mapping[str, Mapping[str, tuple[int, int]]]
 
 
-TUNING: Final[dict[str, Tuning]] = {
-    "gfx942": Tuning(
-        tree={
-            **dict.fromkeys(("LL", "LL128"), (*_TREE_LL, *(0.1,) * 11)),
-            "Simple": (*(0.1,) * 15, 0.7, *(1.0,) * 5, 0.7, 0.7, 0.5, 0.6, 0.6, 0.6),
-        },
-        ring={
-            **dict.fromkeys(("LL", "LL128"), (*_RING_LL, 0.2, *(0.1,) * 8)),
-            "Simple": (*(0.1,) * 22, 1.0, 0.8, 1.0, 1.0, 1.0),
-        },
-        ranges={
-            "reduce_scatter": {"LL": (0, 655360), "LL128": (131072, 3211264)},
-            "allgather": {"LL": (0, 98304), "LL128": (98304, 5046272)},
-            "allreduce": {"LL": (0, 1048576), "LL128": (1048576, 9437184)},
-        },
-    ),
-    "gfx950": Tuning(
-        tree={
-            "LL": (*_TREE_LL, *(0.1,) * 11),
-            "LL128": (*_TREE_LL, *(1.0,) * 3, 2.0, *(0.1,) * 7),
-            "Simple": (*(0.1,) * 15, 0.7, 1.0, *(0.1,) * 3, 0.9, 0.9, 0.7, 0.8, 0.6, 0.6, 0.6),
-        },
-        ring={
-            "LL": (*_RING_LL, 0.2, *(0.1,) * 8),
-            "LL128": (*_RING_LL, *(0.1,) * 9),
-            "Simple": (*(0.1,) * 22, 1.0, 0.8, 0.8, 1.0, 1.0),
-        },
-        ranges={
-            "reduce_scatter": {"LL": (0, 131071), "LL128": (131071, 4194304)},
-            "allgather": {"LL": (0, 7), "LL128": (7, 8388608)},
-            "allreduce": {"LL": (0, 131071), "LL128": (131071, 17660227)},
-            "broadcast": {"LL": (0, 2048), "LL128": (2048, 16777216)},
-        },
-    ),
-}
+TUNING: Final = {architecture: Tuning(**tables) for architecture, tables in _tables["tuning"].items()}
 
 
 def find_architecture(gpu: str) -> str:

@@ -1,5 +1,5 @@
-"""NCCL's own tables, as they stand in NCCL 2.30.7. Bandwidth in GB/s (10^9 B/s), latency in microseconds, as NCCL
-writes them.
+"""NCCL's own constants, as they stand in NCCL 2.30.7; its tables are in `constants.toml`. Bandwidth in GB/s (10^9 B/s),
+latency in microseconds, as NCCL writes them.
 
 Sources, all NVIDIA/nccl v2.30.7-1: `src/graph/tuning.cc` (latencies, caps, corrections), `src/graph/topo.h` (link
 speeds), `src/graph/search.cc` (speed tables), `src/enqueue.cc` and `src/include/comm.h` (channels, threads, chunks).
@@ -7,9 +7,15 @@ speeds), `src/graph/search.cc` (speed tables), `src/enqueue.cc` and `src/include
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
+from ...package_data import read_number_tables, use_number_keys
 from ...topology.parts.sockets import load_processors
+
+#: Three numbers by name.
+Rows: TypeAlias = Mapping[str, tuple[float, float, float]]
+_tables = read_number_tables(__file__, "constants.toml")
 
 #: Algorithms and protocols in NCCL's order: a tie goes to the earlier (src/enqueue.cc, topoGetAlgoInfo).
 ALGORITHMS: Final = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
@@ -18,47 +24,11 @@ IN_NETWORK: Final = ("CollNetDirect", "CollNetChain")
 IN_NVSWITCH: Final = ("NVLS", "NVLSTree")
 PROTOCOLS: Final = ("LL", "LL128", "Simple")
 
-#: Fixed microseconds per call, [LL, LL128, Simple] (tuning.cc, baseLatencies).
-BASE_LATENCY: Final = {
-    "Tree": (6.8, 14.0, 8.4),
-    "Ring": (6.6, 14.0, 8.4),
-    "CollNetDirect": (0.0, 0.0, 0.0),
-    "CollNetChain": (0.0, 0.0, 0.0),
-    "NVLS": (0.0, 0.0, 0.0),
-    "NVLSTree": (0.0, 0.0, 0.0),
-    "PAT": (8.0, 8.0, 8.0),
-}
+#: Fixed microseconds per call, [LL, LL128, Simple].
+BASE_LATENCY: Final[Rows] = _tables["base_latency"]
 
-#: Microseconds per step over a kind of link, [LL, LL128, Simple] (tuning.cc, hwLatencies).
-STEP_LATENCY: Final = {
-    "NVLINK": {
-        "Tree": (0.6, 1.25, 4.0),
-        "Ring": (0.6, 1.9, 3.4),
-        "CollNetDirect": (0.0, 0.0, 3.7),
-        "CollNetChain": (0.0, 0.0, 2.8),
-        "NVLS": (0.0, 0.0, 25.0),
-        "NVLSTree": (0.0, 0.0, 25.0),
-        "PAT": (0.0, 0.0, 4.0),
-    },
-    "PCI": {
-        "Tree": (1.0, 1.9, 4.0),
-        "Ring": (1.0, 2.5, 5.7),
-        "CollNetDirect": (0.0, 0.0, 3.7),
-        "CollNetChain": (0.0, 0.0, 2.8),
-        "NVLS": (0.0, 0.0, 0.0),
-        "NVLSTree": (0.0, 0.0, 0.0),
-        "PAT": (0.0, 0.0, 4.0),
-    },
-    "NET": {
-        "Tree": (5.0, 8.5, 14.0),
-        "Ring": (2.7, 4.0, 14.0),
-        "CollNetDirect": (0.0, 0.0, 31.0),
-        "CollNetChain": (0.0, 0.0, 30.0),
-        "NVLS": (0.0, 0.0, 18.0),
-        "NVLSTree": (0.0, 0.0, 20.9),
-        "PAT": (0.0, 0.0, 14.0),
-    },
-}
+#: Microseconds per step over a kind of link, [LL, LL128, Simple].
+STEP_LATENCY: Final[Mapping[str, Rows]] = _tables["step_latency"]
 
 #: Microseconds per rank that PAT takes beside its steps (tuning.cc, ncclTopoTuneModel).
 PAT_PER_RANK = 2.8
@@ -68,66 +38,18 @@ PAT_OVERLAP = 3.5
 #: Rows of the caps below, by compute capability of the oldest GPU.
 GENERATIONS: Final = ("Volta", "Ampere", "Hopper", "Blackwell")
 
-#: GB/s, columns one node, two nodes, more (tuning.cc: llMaxBws, perChMaxRingLL128Bws, perChMaxTreeLL128Bws,
-#: perChMaxTreeBws, ...).
-LL_MAX: Final = {
-    "Volta": (39.0, 39.0, 20.4),
-    "Ampere": (87.7, 22.5, 19.0),
-    "Hopper": (141.0, 45.0, 35.0),
-    "Blackwell": (282.0, 90.0, 70.0),
-}
-RING_LL128_MAX: Final = {"Volta": (20.0,) * 3, "Ampere": (20.0,) * 3, "Hopper": (36.7,) * 3, "Blackwell": (40.0,) * 3}
-TREE_LL128_MAX: Final = {
-    "Volta": (20.0,) * 3,
-    "Ampere": (20.0,) * 3,
-    "Hopper": (36.7, 36.7, 29.0),
-    "Blackwell": (55.6, 31.67, 20.0),
-}
-TREE_MAX: Final = {
-    "Volta": (26.5, 18.5, 10.0),
-    "Ampere": (24.0, 23.6, 17.8),
-    "Hopper": (38.7, 41.4, 36.0),
-    "Blackwell": (70.0, 42.8, 24.0),
-}
-NVLSTREE_MAX: Final = {
-    "Volta": (26.5, 18.5, 10.0),
-    "Ampere": (24.0, 23.6, 17.8),
-    "Hopper": (0.0, 57.7, 45.5),
-    "Blackwell": (0.0, 96.0, 80.0),
-}
-NVLS_EFFICIENCY: Final = {"Volta": 0.0, "Ampere": 0.0, "Hopper": 0.85, "Blackwell": 0.74}
+#: GB/s by generation, columns one node, two nodes, more: of LL, of a ring's and a tree's channel with LL128, of a
+#: tree's channel, of NVLSTree's.
+LL_MAX: Final[Rows] = _tables["ll_max"]
+RING_LL128_MAX: Final[Rows] = _tables["ring_ll128_max"]
+TREE_LL128_MAX: Final[Rows] = _tables["tree_ll128_max"]
+TREE_MAX: Final[Rows] = _tables["tree_max"]
+NVLSTREE_MAX: Final[Rows] = _tables["nvlstree_max"]
+#: Share of the bandwidth that NVLS reaches, by generation.
+NVLS_EFFICIENCY: Final[Mapping[str, float]] = _tables["nvls_efficiency"]
 
-#: Factor on the bandwidth of a tree for size 64·2^i bytes (tuning.cc, treeCorrectionFactor).
-TREE_CORRECTION: Final = {
-    "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1, 1),
-    "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1, 1),
-    "Simple": (
-        0.9,
-        0.9,
-        0.9,
-        0.9,
-        0.9,
-        0.9,
-        0.9,
-        0.8,
-        0.7,
-        0.6,
-        0.6,
-        0.5,
-        0.5,
-        0.5,
-        0.5,
-        0.6,
-        0.7,
-        0.8,
-        0.7,
-        0.7,
-        0.8,
-        0.9,
-        0.9,
-        0.9,
-    ),
-}
+#: Factor on the bandwidth of a tree for size 64·2^i bytes.
+TREE_CORRECTION: Final[Mapping[str, tuple[float, ...]]] = _tables["tree_correction"]
 
 #: So many of its entries are read (tuning.cc, ncclTopoGetAlgoTime).
 TREE_CORRECTED: Final = {"Tree": 23, "NVLSTree": 24}
@@ -150,47 +72,18 @@ PATH_TYPES: Final = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PH
 #: Tree patterns (src/include/graph.h): balanced, split, plain.
 BALANCED_TREE, SPLIT_TREE, TREE, RING, NVLS = 1, 2, 3, 4, 5
 
-#: GB/s of one NVLink in one direction, by compute capability (topo.h).
-NVLINK: Final = {60: 18.0, 70: 20.0, 75: 20.0, 80: 20.0, 86: 12.0, 89: 12.0, 90: 20.6, 100: 40.1}
+#: GB/s of one NVLink in one direction, by compute capability.
+NVLINK: Final[Mapping[int, float]] = use_number_keys(_tables["nvlink"])
 
-#: GB/s of a x16 slot in one direction, by PCIe generation (topo.h, lane values).
-PCIE_X16: Final = {1: 3.0, 2: 6.0, 3: 12.0, 4: 24.0, 5: 48.0, 6: 96.0}
+#: GB/s of a x16 slot in one direction, by PCIe generation.
+PCIE_X16: Final[Mapping[int, float]] = use_number_keys(_tables["pcie_x16"])
 
 #: GB/s between sockets by generation of the processor (topo.h); the table is that of all machines.
 SOCKET: Final = {name: float(processor.nccl) for name, processor in load_processors().items()}
 
-#: Speeds per channel that the search tries, GB/s (search.cc).
-SPEEDS_INTRA: Final = {
-    0: (40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0),
-    90: (60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0),
-    100: (90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0),
-}
-SPEEDS_INTER: Final = {
-    0: (48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.4, 1.2, 0.24, 0.12),
-    90: (48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12),
-    100: (
-        96.0,
-        86.0,
-        80.0,
-        48.0,
-        45.1,
-        42.0,
-        40.0,
-        30.0,
-        24.0,
-        22.0,
-        20.0,
-        17.5,
-        15.0,
-        12.0,
-        6.0,
-        3.0,
-        2.4,
-        1.2,
-        0.24,
-        0.12,
-    ),
-}
+#: Speeds per channel that the search tries in a node and between nodes, GB/s, from a compute capability on.
+SPEEDS_INTRA: Final[Mapping[int, tuple[float, ...]]] = use_number_keys(_tables["speeds_intra"])
+SPEEDS_INTER: Final[Mapping[int, tuple[float, ...]]] = use_number_keys(_tables["speeds_inter"])
 
 #: What a GPU's path through an Intel host bridge reserves of PCIe for each byte (topo.h, INTEL_P2P_OVERHEAD), and what
 #: a path to a GPU before Ampere from a card or CPU reserves on the way back (search.cc, followPath).
@@ -223,8 +116,8 @@ RING_EXTRA_THREADS, SIMPLE_THREADS, THREADS_HALVED = 32, 640, 128
 #: Least traffic per channel, bytes (src/enqueue.cc, scheduleCollTasksToPlan).
 CHANNEL_TRAFFIC = 32 * 1024
 
-#: Channels that NVLS uses by default (src/transport/nvls.cc), by compute capability and (one node, more nodes).
-NVLS_CHANNELS: Final = {90: (16, 16), 100: (24, 32)}
+#: Channels that NVLS uses by default, by compute capability and (one node, more nodes).
+NVLS_CHANNELS: Final[Mapping[int, tuple[int, ...]]] = use_number_keys(_tables["nvls_channels"])
 
 
 def get_generation(cc: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from ...display.catalog import Catalog
 from ...locale import Text
+from ...package_data import read_toml
 from ...rank_engine.expected import ProgramCollective, find_collective_name
 from ..judge import ProgramRun
 from ..program_entry import program
@@ -80,7 +80,7 @@ def list_hangs() -> Catalog[Hang]:
         >>> hang.title[0], hang.run().cycle, hang.run_mended().verdict
         ('All send first', (0, 1, 2, 3), 'right')
     """
-    rows = tomllib.loads((_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
+    rows = read_toml(__file__, "catalogue.toml")
     return Catalog({name: _read_hang(name, row) for name, row in rows.items()}, _describe)
 
 

@@ -4,13 +4,12 @@ their model and number, or by what `gpu=` says."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
 from ...errors import CollsimError, FormatError
+from ...package_data import read_csv
 from ..cables import build_nvlink
 from ..machine_builder import Machine
 from ..machines import machines
@@ -62,8 +61,7 @@ def parse_nvlink(value: object) -> str:
 
 @cache
 def _read_rows(name: str) -> tuple[dict[str, str], ...]:
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
-    return tuple(csv.DictReader(text.splitlines()))
+    return tuple(read_csv(__file__, name))
 
 
 def find_board_by_bus(bus_ids: Iterable[str]) -> Board | None:

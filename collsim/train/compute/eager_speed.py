@@ -8,16 +8,15 @@ more power and clock lower, which the shares of `gpu_speeds` include.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
+from ...package_data import read_csv
 from ...units import Duration, parse_time
 from .gpu_speeds import GpuSpeed, get_gpu_speed
 
@@ -349,8 +348,7 @@ def _count_inputs(layer: Layer) -> float:
 def _read_rates() -> dict[tuple[str, str, str, str], dict[str, OperationRate]]:
     """Rates by (operation, dtype, memory format, direction), each of a GPU."""
     rates: dict[tuple[str, str, str, str], dict[str, OperationRate]] = {}
-    text = (files(__package__) / "eager_operations.csv").read_text(encoding="utf-8")
-    for row in csv.DictReader(text.splitlines()):
+    for row in read_csv(__file__, "eager_operations.csv"):
         key = (row["operation"], row["dtype"], row["memory_format"], row["direction"])
         rate = OperationRate(float(row["share"]), float(row["half"] or 0), float(row["seconds"] or 0))
         rates.setdefault(key, {})[row["gpu"]] = rate

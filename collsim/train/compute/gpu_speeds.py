@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, describe_unknown
+from ...package_data import read_csv
 
 if TYPE_CHECKING:
     from ..workload.model import Layer
@@ -259,34 +260,22 @@ _V100 = {
 #: bfloat16); under load its clock is below the one that the data sheet's peak is given for.
 _H100 = {"peak_share": 0.6, "flash_shares": _FLASH_H100}
 _V100_WINOGRAD = 1.25
-_GPUS = {
-    "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)", {"unaligned_factor": 1.0}),
-    "V100": _Gpu(15.7, 0, 125, 0.9, 32, "NVIDIA V100 data sheet (SXM2, 32 GB)", _V100),
-    "A100": _Gpu(19.5, 156, 312, 2.039, 80, "NVIDIA A100 data sheet (SXM, 80 GB)"),
-    "A800": _Gpu(19.5, 156, 312, 2.039, 80, "as A100 SXM: NVLink is what is less"),
-    "A100 PCIe": _Gpu(19.5, 156, 312, 1.935, 80, "NVIDIA A100 data sheet (PCIe, 80 GB)"),
-    "T4": _Gpu(8.1, 0, 65, 0.3, 16, "NVIDIA T4 data sheet"),
-    "A10": _Gpu(31.2, 62.5, 125, 0.6, 24, "NVIDIA A10 data sheet"),
-    "A30": _Gpu(10.3, 82, 165, 0.933, 24, "NVIDIA A30 data sheet"),
-    "A40": _Gpu(37.4, 74.8, 149.7, 0.696, 48, "NVIDIA A40 data sheet"),
-    "RTX 3080": _Gpu(29.8, 29.8, 59.5, 0.76, 10, "NVIDIA GA102 white paper, table 3 (fp16 with fp32 accumulate)"),
-    "RTX 3090": _Gpu(35.6, 35.6, 71, 0.936, 24, "NVIDIA GA102 white paper, table 3 (fp16 with fp32 accumulate)"),
-    "RTX A6000": _Gpu(38.7, 77.4, 154.8, 0.768, 48, "NVIDIA RTX A6000 data sheet; GA102 white paper"),
-    "RTX 4080": _Gpu(48.7, 48.7, 97.5, 0.717, 16, "NVIDIA Ada white paper (fp16 with fp32 accumulate)"),
-    "RTX 4090": _Gpu(82.6, 82.6, 165.2, 1.008, 24, "NVIDIA Ada white paper, table 2 (fp16 with fp32 accumulate)"),
-    "RTX 5080": _Gpu(56.3, 56.3, 112.6, 0.96, 16, "NVIDIA RTX Blackwell white paper (fp16 with fp32 accumulate)"),
-    "RTX 5090": _Gpu(104.8, 104.8, 209.5, 1.792, 32, "NVIDIA RTX Blackwell white paper (fp16 with fp32 accumulate)"),
-    "L4": _Gpu(30.3, 60.5, 121, 0.3, 24, "NVIDIA L4 data sheet, without sparsity"),
-    "L20": _Gpu(59.8, 59.8, 119.5, 0.864, 48, "NVIDIA L20 data sheet"),
-    "L40": _Gpu(90.5, 90.5, 181, 0.864, 48, "NVIDIA L40 data sheet, without sparsity"),
-    "H20": _Gpu(44, 74, 148, 4.0, 96, "NVIDIA H20 data sheet"),
-    "H100": _Gpu(67, 495, 989, 3.35, 80, "NVIDIA H100 data sheet (SXM); torchtitan tools/utils.py for bf16", _H100),
-    "H200": _Gpu(67, 495, 989, 4.8, 141, "NVIDIA H200 data sheet (SXM); torchtitan tools/utils.py for bf16", _H100),
-    "H800": _Gpu(67, 495, 989, 3.35, 80, "as H100 SXM: NVLink is what is less", _H100),
-    "B200": _Gpu(75, 1100, 2250, 8.0, 180, "NVIDIA HGX B200 data sheet, per GPU; torchtitan tools/utils.py for bf16"),
-    "MI325": _Gpu(163.4, 653.7, 1307, 6.0, 256, "AMD Instinct MI325X data sheet"),
-    "MI300X": _Gpu(163.4, 653.7, 1300, 5.3, 192, "AMD Instinct MI300X data sheet; torchtitan tools/utils.py for bf16"),
+#: What is known of single GPUs beside their data sheets.
+_OWN_CONSTANTS: Mapping[str, Mapping[str, Any]] = {
+    "P100": {"unaligned_factor": 1.0},
+    "V100": _V100,
+    **dict.fromkeys(_HOPPER, _H100),
 }
+
+
+@cache
+def _load_gpus() -> Mapping[str, _Gpu]:
+    """The rows of `gpu_speeds.csv`."""
+    gpus = {}
+    for row in read_csv(__file__, "gpu_speeds.csv"):
+        figures = {name: float(row[name]) for name in ("fp32", "tf32", "half", "memory", "capacity")}
+        gpus[row["name"]] = _Gpu(**figures, source=row["source"], constants=_OWN_CONSTANTS.get(row["name"], {}))
+    return gpus
 
 
 @cache
@@ -301,7 +290,7 @@ def list_gpus() -> MappingProxyType[str, str]:
         >>> "A100" in cs.train.list_gpus()
         True
     """
-    return MappingProxyType({name: gpu.source for name, gpu in _GPUS.items()})
+    return MappingProxyType({name: gpu.source for name, gpu in _load_gpus().items()})
 
 
 def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
@@ -324,9 +313,9 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     """
     if dtype not in DTYPES:
         raise CollsimError(describe_unknown("dtype of a training step", dtype, DTYPES))
-    if gpu not in _GPUS:
-        raise CollsimError(describe_unknown("GPU", gpu, _GPUS))
-    g = _GPUS[gpu]
+    if gpu not in _load_gpus():
+        raise CollsimError(describe_unknown("GPU", gpu, _load_gpus()))
+    g = _load_gpus()[gpu]
     small = dtype != "float32"
     peak = (g.half if small else g.fp32) * 1e12
     matrix = None

@@ -6,15 +6,14 @@ published steps lie (docs/accuracy/step_spreads.py makes it and asks whether it 
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Literal
 
 from ...errors import Sentence
+from ...package_data import read_csv
 from ...units import format_time
 
 if TYPE_CHECKING:
@@ -147,8 +146,7 @@ def _join_doubts(ratio: float, network: float) -> float:
 @cache
 def load_step_ratios() -> Mapping[str, StepRatios]:
     """Read the ratios of each kind of step."""
-    text = files(__package__).joinpath("step_intervals.csv").read_text(encoding="utf-8")
     return {
         row["kind"]: StepRatios(float(row["low"]), float(row["high"]), int(row["rows"]), int(row["sources"]))
-        for row in csv.DictReader(text.splitlines())
+        for row in read_csv(__file__, "step_intervals.csv")
     }
