@@ -7,15 +7,14 @@ broadcast, allreduce and reduce; all ranks' together for allgather and reduce_sc
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
-from ...package_data import read_toml
+from ...package_data import TomlTable, read_toml
 
 SOURCE = "MPICH 07f13b45 src/mpi/coll/coll_selection.json"
 
 
 @cache
-def load_table() -> dict[str, dict[str, Any]]:
+def load_table() -> TomlTable:
     """Load `mpich.toml`: `rules`, `few` and `ordered`, as its first lines say."""
     return read_toml(__file__, "mpich.toml")
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
-from ...package_data import read_toml
+from ...package_data import TomlTable, read_toml
 
 SOURCE = "Open MPI 8efebee ompi/mca/coll/tuned/coll_tuned_decision_fixed.c"
 
@@ -21,7 +20,7 @@ _OF_A_BLOCK = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter_blo
 
 
 @cache
-def load_table() -> dict[str, dict[str, Any]]:
+def load_table() -> TomlTable:
     """Load `openmpi.toml`: `names` and `rules`, as its first lines say."""
     return read_toml(__file__, "openmpi.toml")
 
