@@ -41,12 +41,13 @@ from .units import format_bandwidth, format_bytes, format_time, size_range
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import diagnosis, io, lab, nccl, programs, synthesis, teach, train
+    from . import diagnosis, io, lab, nccl, programs, purchases, synthesis, teach, train
     from .diagnosis import diagnose
     from .io import load as load
     from .io import save as save
     from .lab import run_for_real as run_for_real
     from .programs.program_entry import program as program
+    from .purchases import upgrades as upgrades
     from .sweep import best_parallel
     from .synthesis import synthesize as synthesize
     from .teach import exercise as exercise
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 #: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
-_LATE_PACKAGES = ("diagnosis", "io", "lab", "nccl", "programs", "synthesis", "teach", "train")
+_LATE_PACKAGES = ("diagnosis", "io", "lab", "nccl", "programs", "purchases", "synthesis", "teach", "train")
 _LATE_NAMES = {
     "best_parallel": "sweep",
     "diagnose": "diagnosis",
@@ -74,6 +75,7 @@ _LATE_NAMES = {
     "models": "train",
     "program": "programs.program_entry",
     "training_step": "train",
+    "upgrades": "purchases",
 }
 #: Names of a package that also work at the top (`cs.ddp()` for `cs.train.ddp()`), because people write them most: they
 #: are promised to stay, and listed where they live.
@@ -124,6 +126,7 @@ __all__ = [
     "nccl",
     "program",
     "programs",
+    "purchases",
     "reduce",
     "registered",
     "replay",
@@ -138,6 +141,7 @@ __all__ = [
     "topology",
     "train",
     "training_step",
+    "upgrades",
     "verify",
 ]
 

@@ -51,6 +51,12 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "pipeline",
         ("train",),
     ),
+    "purchases": (
+        "Purchases",
+        "What to buy first; see [what to buy first](../howto/buy-first.md).",
+        "upgrades",
+        ("purchases",),
+    ),
     "programs": (
         "Rank programs",
         "What one rank runs, run for all; see [rank programs](../programs.md).",

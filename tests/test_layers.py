@@ -21,7 +21,7 @@ LAYERS = [
     {"faults"},
     {"nccl", "io", "programs"},
     {"analysis", "synthesis", "train"},
-    {"lab", "diagnosis", "training_scripts"},
+    {"lab", "diagnosis", "purchases", "training_scripts"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},

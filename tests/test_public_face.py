@@ -43,6 +43,7 @@ NAMESPACES = (
     "lab",
     "nccl",
     "programs",
+    "purchases",
     "simulate",
     "steps",
     "sweep",

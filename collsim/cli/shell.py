@@ -37,6 +37,7 @@ COMMANDS = {
     **dict.fromkeys(("run", "compare", "sweep"), "runs"),
     **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
+    "upgrades": "purchases",
     "diagnose": "diagnose",
     "read-script": "scripts",
     **dict.fromkeys(("program", "hang"), "programs"),

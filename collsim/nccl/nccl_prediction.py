@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from ..collective import collectives
 from ..errors import CollsimError, Sentence, describe_unknown
@@ -100,6 +100,8 @@ class Prediction:
         used_ranks: which GPUs take part, where they are not all of the machine: `2 ranks: GPU 0 of each node`.
         call: what the time was computed from; None for one rank, which sends nothing.
         file_inputs: what the file of the machine left open.
+        machine: the Topology that it is of; None of words alone.
+        repeat: predicts the same call on another machine; `predict_on` calls it.
 
     Examples:
         >>> import collsim as cs
@@ -129,6 +131,8 @@ class Prediction:
     used_ranks: str = ""
     call: Call | None = field(default=None, compare=False, repr=False)
     file_inputs: tuple[UnknownInput, ...] = ()
+    machine: Topology | None = field(default=None, compare=False, repr=False)
+    repeat: Callable[[Topology], Prediction] | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         size, time = format_bytes(self.nbytes), format_time(self.time)
@@ -228,6 +232,19 @@ class Prediction:
         if self.tuner is None:
             return None
         return self.tuner.time_us * 1e-6
+
+    def predict_on(self, machine: Topology) -> Prediction:
+        """The same call with the same settings on another machine.
+
+        Args:
+            machine: the machine.
+
+        Raises:
+            CollsimError: This prediction was not made by `predict`.
+        """
+        if self.repeat is None:
+            raise CollsimError("this prediction was put together by hand; predict the call on the other machine")
+        return replace(self.repeat(machine), machine=machine, repeat=self.repeat)
 
     def scale(self, factor: float) -> Prediction:
         """Scale the time, by what a calibration found that the model does not explain.
@@ -339,7 +356,10 @@ def predict(
     prediction = _predict_call(request, machine, nbytes)
     if measured is not None:
         prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
-    if not isinstance(machine, Topology) or not machine.facts.assumptions:
+    if not isinstance(machine, Topology):
+        return prediction
+    prediction = replace(prediction, machine=machine, repeat=partial(_predict_on, request, nbytes))
+    if not machine.facts.assumptions:
         return prediction
     effects = find_effects(machine, lambda variant: _predict_call(request, variant, nbytes).time)
     notes = (*prediction.notes, *(english for english, _ in describe_effects(machine, effects)))
@@ -381,6 +401,11 @@ def _apply_settings(
     if request.launch is not None:
         facts = replace(facts, launch=request.launch)  # type: ignore[arg-type]
     return machine, facts, notes
+
+
+def _predict_on(request: _Request, nbytes: ByteSize, machine: Topology) -> Prediction:
+    """`_predict_call` with the machine last, so that a prediction can be repeated on another."""
+    return _predict_call(request, machine, nbytes)
 
 
 def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:

@@ -30,7 +30,10 @@ class GpuModel:
         p2p: whether the driver allows P2P over PCIe.
         gdr: whether the driver allows GPUDirect RDMA.
         series: a pattern of the names that it stands for where they have no row; "" for none.
-        source: where this is published.
+        module_watts: most power of the module on a board (SXM, OAM); None where it is not sold so, or nothing is known.
+        card_watts: most power of the PCIe card, likewise.
+        power_source: where the power is published; "" where it is not known.
+        source: where the rest is published.
     """
 
     name: str
@@ -44,6 +47,9 @@ class GpuModel:
     gdr: bool
     series: str
     source: str
+    module_watts: float | None = None
+    card_watts: float | None = None
+    power_source: str = ""
 
     @property
     def is_amd(self) -> bool:
@@ -66,8 +72,17 @@ def _read_models() -> dict[str, GpuModel]:
             gdr=row["gdr"] == "1",
             series=row["series"],
             source=row["source"],
+            module_watts=_read_watts(row["module_watts"]),
+            card_watts=_read_watts(row["card_watts"]),
+            power_source=row["power_source"],
         )
     return models
+
+
+def _read_watts(text: str) -> float | None:
+    if not text:
+        return None
+    return float(text)
 
 
 #: What is taken for a GPU that nothing tells: the generation of A100 and RTX 3090.

@@ -1,0 +1,11 @@
+"""What to buy first: what every part of a machine that could be better would save, and what a step costs."""
+
+from .part_changes import PART_NAMES, PartChange
+from .upgrades_table import Upgrade, Upgrades
+from .upgrades_table import upgrades as upgrades
+
+__all__ = ["PART_NAMES", "PartChange", "Upgrade", "Upgrades"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,225 @@
+"""A run that can be timed again on another machine, by the model that timed it: a simulation, a prediction of NCCL, or
+a step of training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol, TypeAlias, cast
+
+from ..analysis import best
+from ..errors import CollsimError
+from ..nccl import Prediction
+from ..simulate import Trace, simulate
+from ..simulate.conditions import Conditions, EventOptions
+from ..topology import Topology
+from ..train import StepTrace, list_gpus
+from .part_changes import BUCKET_SIZES, MachineParts, PartChange
+
+#: What `upgrades` takes.
+AnyRun: TypeAlias = StepTrace | Prediction | Trace
+
+
+class TimedRun(Protocol):
+    """A run, and what it would be with something changed."""
+
+    @property
+    def run(self) -> AnyRun:
+        """The run itself."""
+        ...
+
+    @property
+    def topology(self) -> Topology:
+        """The machine that it was timed on."""
+        ...
+
+    @property
+    def time(self) -> float:
+        """Seconds."""
+        ...
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Seconds between which four in five measurements lie; both are `time` where that is not known."""
+        ...
+
+    @property
+    def computing_share(self) -> float:
+        """Share of the time in which GPUs compute."""
+        ...
+
+    def list_changes(self) -> Iterator[PartChange]:
+        """List what could be better."""
+        ...
+
+    def apply(self, changes: Sequence[PartChange]) -> TimedRun:
+        """Time it again with these changes. Raises CollsimError for what cannot be."""
+        ...
+
+
+def wrap_run(run: object) -> TimedRun:
+    """The run as `upgrades` sees it.
+
+    Args:
+        run: A StepTrace, a Trace, or a Prediction.
+
+    Raises:
+        CollsimError: It is none of these, or it cannot be timed again.
+    """
+    if isinstance(run, StepTrace):
+        return TimedStep(run)
+    if isinstance(run, Prediction):
+        return TimedPrediction(run)
+    if isinstance(run, Trace):
+        return TimedSimulation(run)
+    message = "upgrades wants a run: what cs.training_step, cs.simulate or cs.nccl.predict return; got {value!r}"
+    raise CollsimError(message, value=run)
+
+
+def _change_machine(topology: Topology, changes: Sequence[PartChange]) -> Topology:
+    words = {change.part: change.value for change in changes if change.is_of_machine}
+    if not words:
+        return topology
+    return topology.with_(**words)
+
+
+@dataclass(frozen=True)
+class TimedStep:
+    """A step of training."""
+
+    run: StepTrace
+
+    @property
+    def topology(self) -> Topology:
+        return self.run.topology
+
+    @property
+    def time(self) -> float:
+        return self.run.time
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.run.interval.low, self.run.interval.high
+
+    @property
+    def computing_share(self) -> float:
+        return (self.run.time - self.run.exposed) / self.run.time
+
+    def list_changes(self) -> Iterator[PartChange]:
+        """Settings of the strategy, parts of the machine, more GPUs for the same samples, faster GPUs."""
+        request, parts = self.run.request, MachineParts(self.topology)
+        options = request.parallel.list_options()
+        if getattr(request.parallel, "overlap", True) is False and "overlap" in options:
+            yield PartChange("overlap", True)
+        if "bucket" in options:
+            yield from (PartChange("bucket", size) for size in BUCKET_SIZES)
+        yield from parts.list_changes()
+        if self.run.costs.speed is None or request.compute not in (None, *list_gpus()):
+            return  # measured seconds are of these GPUs and these samples
+        if request.rank_selection is None:
+            yield from parts.list_more_gpus()
+        yield from parts.list_faster_gpus(self.run.costs.speed.gpu, request.dtype)
+
+    def apply(self, changes: Sequence[PartChange]) -> TimedStep:
+        """The step with these changes; more GPUs share the same samples."""
+        words: dict[str, object] = {change.part: change.value for change in changes if not change.is_of_machine}
+        machine = _change_machine(self.topology, changes)
+        if machine is not self.topology:
+            words["machine"] = machine
+        if machine.ranks != self.topology.ranks:
+            words["batch"] = self.run.request.batch
+        for change in changes:
+            if change.part == "gpu" and self.run.request.compute is not None:
+                words["compute"] = change.value
+        return TimedStep(self.run.what_if(**words))
+
+
+@dataclass(frozen=True)
+class TimedPrediction:
+    """A call of NCCL."""
+
+    run: Prediction
+
+    @property
+    def topology(self) -> Topology:
+        if self.run.machine is None:
+            message = (
+                "this prediction is of words alone; predict for a machine: cs.nccl.predict(..., cs.machine(...), ...)"
+            )
+            raise CollsimError(message)
+        return self.run.machine
+
+    @property
+    def time(self) -> float:
+        return self.run.time
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.run.low, self.run.high
+
+    @property
+    def computing_share(self) -> float:
+        return 0.0
+
+    def list_changes(self) -> Iterator[PartChange]:
+        """Parts of the machine."""
+        return MachineParts(self.topology).list_changes()
+
+    def apply(self, changes: Sequence[PartChange]) -> TimedPrediction:
+        """The same call on the changed machine."""
+        return TimedPrediction(self.run.predict_on(_change_machine(self.topology, changes)))
+
+
+@dataclass(frozen=True)
+class TimedSimulation:
+    """A simulated collective."""
+
+    run: Trace
+
+    @property
+    def topology(self) -> Topology:
+        return self.run.topology
+
+    @property
+    def time(self) -> float:
+        return self.run.duration
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.time, self.time
+
+    @property
+    def computing_share(self) -> float:
+        return 0.0
+
+    def list_changes(self) -> Iterator[PartChange]:
+        """The best algorithm, and parts of the machine."""
+        fastest = best(self.run.schedule.collective, self.topology, self.run.nbytes, engine=self.run.engine)
+        if fastest.trace.schedule.name != self.run.schedule.name:
+            yield PartChange("algorithm", fastest.trace.schedule.name)
+        yield from MachineParts(self.topology).list_changes()
+
+    def apply(self, changes: Sequence[PartChange]) -> TimedSimulation:
+        """The same schedule on the changed machine, or the best options of another algorithm."""
+        run, machine = self.run, _change_machine(self.topology, changes)
+        names = [str(change.value) for change in changes if change.part == "algorithm"]
+        if names:
+            collective = run.schedule.collective
+            return TimedSimulation(best(collective, machine, run.nbytes, algorithm=names, engine=run.engine).trace)
+        options = _list_conditions(run)
+        return TimedSimulation(simulate(run.schedule, machine, run.nbytes, run.dtype, run.engine, **options))
+
+
+def _list_conditions(run: Trace) -> EventOptions:
+    """The options of `simulate` that the run had."""
+    if run.conditions is None:
+        return EventOptions()
+    if run.background is not None or run.others:
+        raise CollsimError("upgrades times one run alone; leave out other collectives and background traffic")
+    usual = Conditions()
+    changed = {
+        field.name: getattr(run.conditions, field.name)
+        for field in fields(Conditions)
+        if getattr(run.conditions, field.name) != getattr(usual, field.name)
+    }
+    return cast(EventOptions, changed)

@@ -1,0 +1,458 @@
+"""`upgrades`: what every part that could be better would save, alone and in pairs, by the model that timed the run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from ..display.markup import escape_text
+from ..display.progress import open_progress
+from ..errors import CollsimError, describe_unknown
+from ..locale import LANGUAGES, translate
+from ..units import format_time
+from .part_changes import COMPUTING_PARTS, PART_NAMES, PartChange
+from .timed_runs import AnyRun, TimedRun, wrap_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Shares of the time below which a change is said to bring nothing worth buying.
+_WORTH = 0.02
+#: A dearer variant of a part that saves no more than this above a cheaper one is no better; a pair that saves no more
+#: than this share of the time above the better of the two has no row.
+_NO_MORE = 0.01
+#: Prices from which on rows are ordered by what money brings.
+_RANKED_BY_PRICE = 2
+_THOUSAND = 1000.0
+#: Seconds that are said to be none.
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """One or two parts that could be better, and what they would save.
+
+    Attributes:
+        changes: the parts; two of a pair.
+        run: the run with them.
+        time: s that it takes.
+        saved: s that it takes less.
+        low: s that are saved at least, if the model errs before the change as after it; as `saved` without an interval.
+        high: s that are saved at most.
+        share: `saved` as a share of the time before.
+        price: as the user gave it; None where nothing is known.
+        more_than_alone: of a pair, s that it saves beyond the better of the two alone; 0 of one part.
+        enough: the smaller step of the same part that saves as much; None where there is none.
+
+    Examples:
+        >>> import collsim as cs
+        >>> box = cs.machine("pcie-8gpu", nodes=2, nic="roce-25")
+        >>> step = cs.training_step("resnet50", box, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
+        >>> first = cs.upgrades(step, parts=["nic"]).rows[0]
+        >>> first.saved == step.time - first.run.time
+        True
+    """
+
+    changes: tuple[PartChange, ...]
+    run: AnyRun
+    time: float
+    saved: float
+    low: float
+    high: float
+    share: float
+    price: float | None = None
+    more_than_alone: float = 0.0
+    enough: PartChange | None = None
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether two parts are bought together."""
+        return len(self.changes) > 1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing has to be bought."""
+        return all(change.is_free for change in self.changes)
+
+    @property
+    def per_thousand(self) -> float:
+        """Seconds saved for 1,000 units of money; NaN without a price."""
+        if self.price is None:
+            return math.nan
+        return _THOUSAND * self.saved / self.price
+
+    @property
+    def words(self) -> dict[str, object]:
+        """The changes as keywords: of `Topology.with_`, and of `what_if` where they are of the step."""
+        return {change.part: change.value for change in self.changes}
+
+    def text(self, language: str = "en") -> str:
+        """The parts, in words.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        names = [change.text(language) for change in self.changes]
+        if len(names) == 1:
+            return names[0]
+        return translate(language, "purchases", "pair", first=names[0], second=names[1])
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.changes))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Upgrades:
+    """What `upgrades` found.
+
+    Attributes:
+        run: the run as it is.
+        time: s that it takes.
+        computing_share: share of its time in which GPUs compute.
+        rows: what could be better, the first to buy first: free settings, then by seconds saved, or by seconds for the
+            money where two or more rows have a price. Of settings those that save time, and of
+            pairs those that save more than the better of the two alone.
+        refused: changes that cannot be made, with the reason.
+
+    Examples:
+        >>> import collsim as cs
+        >>> run = cs.nccl.predict("allreduce", cs.machine("pcie-8gpu", nodes=2, nic="roce-25"), "256MiB")
+        >>> table = cs.upgrades(run, parts=["nic"])
+        >>> str(table.rows[0].changes[0])
+        'nic=roce-50'
+    """
+
+    run: AnyRun
+    time: float
+    computing_share: float
+    rows: tuple[Upgrade, ...]
+    refused: tuple[tuple[PartChange, CollsimError], ...] = ()
+
+    @cached_property
+    def worth_buying(self) -> tuple[Upgrade, ...]:
+        """Rows that cost money and save more than 2 % of the time; none of which a smaller step is enough."""
+        return tuple(row for row in self.rows if not row.is_free and row.share > _WORTH and row.enough is None)
+
+    @property
+    def free(self) -> tuple[Upgrade, ...]:
+        """Settings that save time and cost nothing."""
+        return tuple(row for row in self.rows if row.is_free and row.saved > 1e-3 * self.time)
+
+    def explanation(self, language: str = "en") -> str:
+        """What to change first, and what that leaves, in a few sentences.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        return translate(language, "words", "sentences").join(self._list_sentences(language))
+
+    def _list_sentences(self, language: str) -> Iterator[str]:
+        def say(key: str, **values: object) -> str:
+            return translate(language, "purchases", key, **values)
+
+        if self.free:
+            best = max(self.free, key=lambda row: row.saved)
+            yield say("free", part=best.text(language), saved=format_time(best.saved), share=_format_share(best.share))
+        singles = [row for row in self.worth_buying if not row.is_pair]
+        pairs = [row for row in self.worth_buying if row.is_pair and row.more_than_alone > _WORTH * self.time]
+        if not singles and not pairs:
+            if self.computing_share:
+                yield say("nothing.computes", share=_format_share(self.computing_share))
+            else:
+                yield say("nothing")
+            return
+        if self.computing_share and all(change.part in COMPUTING_PARTS for row in singles for change in row.changes):
+            yield say("nothing.wires", share=_format_share(self.computing_share))
+        if singles:
+            yield say("first", **_describe_row(singles[0], self.time, language))
+            if enough := [row for row in self.rows if row.enough is not None and row.enough == singles[0].changes[0]]:
+                values = {"more": enough[0].text(language), "enough": singles[0].text(language)}
+                yield say("enough", **values)
+        if pairs:
+            best_pair = max(pairs, key=lambda row: row.saved)
+            alone = " / ".join(format_saving(row.saved) for row in self._list_alone(best_pair))
+            yield say("together", alone=alone, **_describe_row(best_pair, self.time, language))
+
+    def _list_alone(self, pair: Upgrade) -> list[Upgrade]:
+        """The rows of its parts alone."""
+        return [row for change in pair.changes for row in self.rows if row.changes == (change,)]
+
+    def list_records(self) -> list[dict[str, object]]:
+        """The rows as plain values in SI units: change, words, pair, free, time, saved, low, high, share, price,
+        per_thousand, more_than_alone, enough."""
+        return [
+            {
+                "change": str(row),
+                "words": row.words,
+                "pair": row.is_pair,
+                "free": row.is_free,
+                "time": row.time,
+                "saved": row.saved,
+                "low": row.low,
+                "high": row.high,
+                "share": row.share,
+                "price": row.price,
+                "per_thousand": None if row.price is None else row.per_thousand,
+                "more_than_alone": row.more_than_alone,
+                "enough": None if row.enough is None else str(row.enough),
+            }
+            for row in self.rows
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a table, with the columns of `list_records`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.list_records())
+
+    def to_record(self) -> dict[str, object]:
+        """All of it as plain values: time, computing_share, explanation by language, rows, and what was refused."""
+        return {
+            "time": self.time,
+            "computing_share": self.computing_share,
+            "explanation": {language: self.explanation(language) for language in LANGUAGES},
+            "rows": self.list_records(),
+            "refused": {str(change): str(error) for change, error in self.refused},
+        }
+
+    def to_json(self) -> str:
+        """`to_record` as a JSON document."""
+        return json.dumps(self.to_record(), ensure_ascii=False, indent=2)
+
+    def list_cells(self, language: str = "en") -> list[dict[str, str]]:
+        """The rows as people read them, a cell by its heading.
+
+        Args:
+            language: `en` or `zh`.
+        """
+
+        def head(key: str) -> str:
+            return translate(language, "purchases", f"column.{key}")
+
+        has_price = any(row.price is not None for row in self.rows)
+        table = []
+        for row in self.rows:
+            cells = {head("part"): row.text(language), head("time"): format_time(row.time)}
+            cells[head("saves")] = format_saving(row.saved)
+            cells[head("range")] = ""
+            if row.high > row.low + _NOTHING:
+                cells[head("range")] = f"{format_saving(row.low)} … {format_saving(row.high)}"
+            cells[head("note")] = self._write_note(row, language)
+            if has_price:
+                cells[head("price")] = "" if row.price is None else f"{row.price:,g}"
+                cells[head("per_thousand")] = "" if row.price is None else format_saving(row.per_thousand)
+            table.append(cells)
+        return table
+
+    def _write_note(self, row: Upgrade, language: str) -> str:
+        key, values = "", dict[str, object]()
+        if row.is_free:
+            key = "note.free"
+        elif row.enough is not None:
+            key, values = "note.enough", {"part": row.enough.text(language)}
+        elif row.is_pair and row.more_than_alone > _WORTH * self.time:
+            key, values = "note.together", {"more": format_time(row.more_than_alone)}
+        elif row.share <= _WORTH:
+            key = "note.nothing"
+        if not key:
+            return ""
+        return translate(language, "purchases", key, **values)
+
+    def __str__(self) -> str:
+        cells = self.list_cells()
+        lines = [self.explanation()]
+        if cells:
+            table = [list(cells[0]), *(list(row.values()) for row in cells)]
+            widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+            lines += [
+                "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+                for line in table
+            ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Upgrades of {format_time(self.time)}: {len(self.rows)} rows, {len(self.worth_buying)} worth buying>"
+
+    def _repr_html_(self) -> str:
+        cells = self.list_cells()
+        body = f"<p>{escape_text(self.explanation())}</p>"
+        if not cells:
+            return body
+        heads = "".join(f"<th>{escape_text(name)}</th>" for name in cells[0])
+        rows = "".join(f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in row.values())}</tr>" for row in cells)
+        return f"{body}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def format_saving(seconds: float) -> str:
+    """Seconds saved, with the sign of what happens to the time: "−97 ms"; "0" for none."""
+    if abs(seconds) < _NOTHING:
+        return "0"
+    sign = "\N{MINUS SIGN}"
+    if seconds < 0:
+        sign = "+"
+    return f"{sign}{format_time(abs(seconds))}"
+
+
+def _format_share(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _describe_row(row: Upgrade, before: float, language: str) -> dict[str, object]:
+    times = {"before": format_time(before), "after": format_time(row.time), "saved": format_time(row.saved)}
+    return {"part": row.text(language), **times}
+
+
+def upgrades(
+    run: AnyRun,
+    parts: Sequence[str] | None = None,
+    prices: Mapping[str, float] | None = None,
+    *,
+    progress: Callable[..., None] | bool | None = None,
+) -> Upgrades:
+    """Say what would save time: every part of the machine that could be better, alone and in pairs.
+
+    Each change is run again, by the model that timed the run and with its intervals. Savings of parts do not add up, so
+    pairs are run as pairs: the best variant of each part, and the largest step of each wire, with those of every other.
+    Settings that cost nothing come first. More GPUs share the samples of the step.
+
+    Args:
+        run: what `training_step`, `simulate` or `nccl.predict` returned, on a machine.
+        parts: names in `collsim.purchases.PART_NAMES` to look at; all unless given.
+        prices: money by part (`"nic"`) or change (`"nic=roce-100"`), in any currency, for the whole machine. With two
+            priced rows or more, rows are ordered by seconds saved for the money; those without a price come last.
+        progress: True for a bar, or a function that is called with (changes done, in all, the row) as rows come.
+
+    Returns:
+        The rows, the explanation in every language, and the table.
+
+    Raises:
+        CollsimError: For what is no run on a machine, an unknown part, and a price that is not above 0.
+
+    Examples:
+        >>> import collsim as cs
+        >>> box = cs.machine("pcie-8gpu", nodes=2, gpus=4, nic="roce-25", nics=1, pcie=3)
+        >>> step = cs.training_step("resnet50", box, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
+        >>> table = cs.upgrades(step, parts=["nic", "pcie"], prices={"nic": 2400, "pcie": 9000})
+        >>> table.worth_buying[0].changes[0].part
+        'nic'
+    """
+    timed = wrap_run(run)
+    chosen = _parse_parts(parts)
+    money = _parse_prices(prices)
+    changes = [change for change in timed.list_changes() if change.part in chosen]
+    refused: list[tuple[PartChange, CollsimError]] = []
+    rows: list[Upgrade] = []
+    with open_progress(progress, "changes", "done", "in all", "row") as report_progress:
+        for change in changes:
+            row = _time_changes(timed, (change,), money, refused)
+            if row is not None and (row.saved > 0 or not row.is_free):
+                rows.append(_mark_enough(row, rows))
+            if report_progress is not None:
+                report_progress(len(rows) + len(refused), len(changes), row)
+        pairs = _list_pairs(rows)
+        for number, (a, b) in enumerate(pairs):
+            row = _time_changes(timed, (*a.changes, *b.changes), money, refused)
+            if row is not None and row.saved > max(a.saved, b.saved) + _NO_MORE * timed.time:
+                row = replace(row, more_than_alone=row.saved - max(a.saved, b.saved))
+                if not _is_bettered(row, rows):
+                    rows.append(row)
+            if report_progress is not None:
+                report_progress(len(changes) + number + 1, len(changes) + len(pairs), row)
+    return Upgrades(run, timed.time, timed.computing_share, tuple(_order_rows(rows)), tuple(refused))
+
+
+def _parse_parts(parts: Sequence[str] | None) -> Sequence[str]:
+    if parts is None:
+        return PART_NAMES
+    if isinstance(parts, str):
+        parts = [parts]
+    for part in parts:
+        if part not in PART_NAMES:
+            raise CollsimError(describe_unknown("part", part, PART_NAMES))
+    return parts
+
+
+def _parse_prices(prices: Mapping[str, float] | None) -> dict[str, float]:
+    for name, price in (prices or {}).items():
+        if str(name).partition("=")[0] not in PART_NAMES:
+            raise CollsimError(describe_unknown("part", name, PART_NAMES))
+        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price < math.inf:
+            message = "prices={{{name!r}: {price!r}}}: a price is a number above 0, of the whole machine"
+            raise CollsimError(message, name=name, price=price)
+    return dict(prices or {})
+
+
+def _time_changes(
+    timed: TimedRun,
+    changes: tuple[PartChange, ...],
+    money: Mapping[str, float],
+    refused: list[tuple[PartChange, CollsimError]],
+) -> Upgrade | None:
+    """The row of these changes; None, and the reason in `refused`, where they cannot be."""
+    try:
+        changed = timed.apply(changes)
+    except CollsimError as error:
+        refused.append((changes[0], error))
+        return None
+    saved = timed.time - changed.time
+    ends = [before - after for before, after in zip(timed.ends, changed.ends, strict=True)]
+    prices = [money.get(str(change), money.get(change.part)) for change in changes]
+    known = [price for price in prices if price is not None]
+    price = None
+    if len(known) == len(prices):
+        price = sum(known)
+    share = saved / timed.time if timed.time else 0.0
+    return Upgrade(changes, changed.run, changed.time, saved, min(saved, *ends), max(saved, *ends), share, price=price)
+
+
+def _mark_enough(row: Upgrade, smaller: Sequence[Upgrade]) -> Upgrade:
+    """The row with the smaller step of its part that saves as much, if there is one."""
+    change = row.changes[0]
+    for other in smaller:
+        if other.changes[0].part == change.part and row.saved <= other.saved * (1 + _NO_MORE):
+            return replace(row, enough=other.changes[0])
+    return row
+
+
+def _is_bettered(pair: Upgrade, rows: Sequence[Upgrade]) -> bool:
+    """Whether a pair of the same parts saves as much with smaller steps."""
+    parts = {change.part for change in pair.changes}
+    alike = [row for row in rows if row.is_pair and {change.part for change in row.changes} == parts]
+    return any(pair.saved <= row.saved * (1 + _NO_MORE) for row in alike)
+
+
+def _list_pairs(rows: Sequence[Upgrade]) -> list[tuple[Upgrade, Upgrade]]:
+    """The pairs that are run: of each part the variant that saves the most alone, of equals the smaller step, and of
+    wires the largest step too, which may do nothing before another part is no limit any more."""
+    best: dict[str, Upgrade] = {}
+    largest: dict[str, Upgrade] = {}
+    for row in rows:
+        change = row.changes[0]
+        if not change.is_of_machine:
+            continue
+        if change.part not in best or row.saved > best[change.part].saved * (1 + _NO_MORE):
+            best[change.part] = row
+        if change.part not in COMPUTING_PARTS:
+            largest[change.part] = row
+    chosen = dict.fromkeys((*best.values(), *largest.values()))
+    return [(a, b) for a, b in combinations(chosen, 2) if a.changes[0].part != b.changes[0].part]
+
+
+def _order_rows(rows: Sequence[Upgrade]) -> list[Upgrade]:
+    """Free settings first, then by what is saved, or by what money saves where two rows or more have a price."""
+    by_price = sum(row.price is not None for row in rows) >= _RANKED_BY_PRICE
+
+    def rank(row: Upgrade) -> tuple[object, ...]:
+        is_useful_setting = row.is_free and row.saved > 0
+        if not by_price or row.is_free:
+            return not is_useful_setting, False, -row.saved
+        if row.price is None:
+            return True, True, -row.saved
+        return True, False, -row.per_thousand
+
+    return sorted(rows, key=rank)
