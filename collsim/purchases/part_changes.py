@@ -151,7 +151,10 @@ class MachineParts:
             other, peak = find_model(name), get_gpu_speed(name, dtype).peak
             if other is None or other.is_amd != model.is_amd or peak < least:
                 continue
-            if (other.module_watts if self.is_board else other.card_watts) is not None:
+            watts = other.card_watts
+            if self.is_board:
+                watts = other.module_watts
+            if watts is not None:  # it is sold in that form
                 peaks.setdefault(peak, name)
         for peak in sorted(peaks)[:_MOST_GPUS]:
             yield PartChange("gpu", peaks[peak])

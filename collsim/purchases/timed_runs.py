@@ -121,7 +121,11 @@ class TimedStep:
         yield from parts.list_faster_gpus(self.run.costs.speed.gpu, request.dtype)
 
     def apply(self, changes: Sequence[PartChange]) -> TimedStep:
-        """The step with these changes; more GPUs share the same samples."""
+        """The step with these changes; more GPUs share the same samples.
+
+        Args:
+            changes: of the machine and of the step.
+        """
         words: dict[str, object] = {change.part: change.value for change in changes if not change.is_of_machine}
         machine = _change_machine(self.topology, changes)
         if machine is not self.topology:
@@ -166,7 +170,11 @@ class TimedPrediction:
         return MachineParts(self.topology).list_changes()
 
     def apply(self, changes: Sequence[PartChange]) -> TimedPrediction:
-        """The same call on the changed machine."""
+        """The same call on the changed machine.
+
+        Args:
+            changes: of the machine.
+        """
         return TimedPrediction(self.run.predict_on(_change_machine(self.topology, changes)))
 
 
@@ -200,7 +208,11 @@ class TimedSimulation:
         yield from MachineParts(self.topology).list_changes()
 
     def apply(self, changes: Sequence[PartChange]) -> TimedSimulation:
-        """The same schedule on the changed machine, or the best options of another algorithm."""
+        """The same schedule on the changed machine, or the best options of another algorithm.
+
+        Args:
+            changes: of the machine, and the algorithm.
+        """
         run, machine = self.run, _change_machine(self.topology, changes)
         names = [str(change.value) for change in changes if change.part == "algorithm"]
         if names:

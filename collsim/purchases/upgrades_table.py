@@ -80,10 +80,10 @@ class Upgrade:
         return all(change.is_free for change in self.changes)
 
     @property
-    def per_thousand(self) -> float:
-        """Seconds saved for 1,000 units of money; NaN without a price."""
+    def per_thousand(self) -> float | None:
+        """Seconds saved for 1,000 units of money; None without a price."""
         if self.price is None:
-            return math.nan
+            return None
         return _THOUSAND * self.saved / self.price
 
     @property
@@ -197,9 +197,9 @@ class Upgrades:
                 "high": row.high,
                 "share": row.share,
                 "price": row.price,
-                "per_thousand": None if row.price is None else row.per_thousand,
+                "per_thousand": row.per_thousand,
                 "more_than_alone": row.more_than_alone,
-                "enough": None if row.enough is None else str(row.enough),
+                "enough": row.enough and str(row.enough),
             }
             for row in self.rows
         ]
@@ -244,8 +244,9 @@ class Upgrades:
                 cells[head("range")] = f"{format_saving(row.low)} … {format_saving(row.high)}"
             cells[head("note")] = self._write_note(row, language)
             if has_price:
-                cells[head("price")] = "" if row.price is None else f"{row.price:,g}"
-                cells[head("per_thousand")] = "" if row.price is None else format_saving(row.per_thousand)
+                cells |= {head("price"): "", head("per_thousand"): ""}
+            if row.price is not None and row.per_thousand is not None:
+                cells |= {head("price"): f"{row.price:,g}", head("per_thousand"): format_saving(row.per_thousand)}
             table.append(cells)
         return table
 
@@ -289,7 +290,11 @@ class Upgrades:
 
 
 def format_saving(seconds: float) -> str:
-    """Seconds saved, with the sign of what happens to the time: "−97 ms"; "0" for none."""
+    """Seconds saved, with the sign of what happens to the time: "−97 ms"; "0" for none.
+
+    Args:
+        seconds: what is saved; below 0 where it takes longer.
+    """
     if abs(seconds) < _NOTHING:
         return "0"
     sign = "\N{MINUS SIGN}"
@@ -406,7 +411,7 @@ def _time_changes(
     price = None
     if len(known) == len(prices):
         price = sum(known)
-    share = saved / timed.time if timed.time else 0.0
+    share = saved / max(timed.time, _NOTHING)
     return Upgrade(changes, changed.run, changed.time, saved, min(saved, *ends), max(saved, *ends), share, price=price)
 
 
@@ -451,7 +456,7 @@ def _order_rows(rows: Sequence[Upgrade]) -> list[Upgrade]:
         is_useful_setting = row.is_free and row.saved > 0
         if not by_price or row.is_free:
             return not is_useful_setting, False, -row.saved
-        if row.price is None:
+        if row.per_thousand is None:
             return True, True, -row.saved
         return True, False, -row.per_thousand
 

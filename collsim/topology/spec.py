@@ -63,8 +63,8 @@ def _parse_value(text: str) -> object:
     """A whole number, a number, True, False, None, or the text itself (a quantity with its unit, or a word)."""
     words = {"true": True, "false": False, "none": None}
     bare = text.strip("\"'")
-    if bare.lower() in words:
-        return bare if bare != text else words[bare.lower()]  # in quotes it is the word: nvlink='none'
+    if bare == text and bare.lower() in words:  # in quotes it is the word: nvlink='none'
+        return words[bare.lower()]
     for kind in (int, float):
         try:
             return kind(bare)

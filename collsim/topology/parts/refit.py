@@ -160,7 +160,7 @@ def _add_cards(machine: Machine, count: int) -> Machine:
     free = _count_slots(machine)
     if not there or count > len(there) + sum(free.values()):
         message = "nics={count}: {name!r} has {there} network cards and {slots} free slots beside its GPUs; use fewer"
-        slots = sum(free.values()) if there else 0
+        slots = sum(free.values()) * bool(there)
         raise TopologyError(message, count=count, name=machine.name, there=len(there), slots=slots)
     cards = {machine.devices[card] for card in there}
     slot = next(cable for a, b, cable in machine.connections if cards & {a, b})
