@@ -11,7 +11,8 @@ from typing import Any
 import collsim as cs
 
 HERE = Path(__file__).parent / "reference"
-#: Names that the package itself offers (`cs.name`) and rooms whose names stand beside them (`cs.room.name`), by page.
+#: Names that the package itself offers (`cs.name`) and packages of which all names are listed (`cs.package.name`),
+#: by page.
 PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "schedules": (
         "Schedules",
@@ -71,7 +72,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "real": (
         "For real",
-        "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",
+        "A schedule on processes of this computer compared with its prediction; see [for real](../real.md).",
         "run_for_real",
         ("lab",),
     ),
@@ -125,7 +126,7 @@ def entry(name: str, thing: Any) -> str:
 
 
 def offered(package: str) -> dict[str, Any]:
-    """Functions and classes of a room, by name."""
+    """Functions and classes of a package, by name."""
     module = import_module(f"collsim.{package}")
     names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
     members = {f"{package}.{name}": getattr(module, name) for name in names}
@@ -138,10 +139,10 @@ def described(thing: Any, package: str) -> bool:
     return is_own and hasattr(thing, "__qualname__") and (inspect.isclass(thing) or callable(thing))
 
 
-def entries(names: str, rooms: tuple[str, ...]) -> dict[str, Any]:
+def entries(names: str, packages: tuple[str, ...]) -> dict[str, Any]:
     """What one page describes, by the name that people write; nothing twice."""
     members = {name: inspect.unwrap(getattr(cs, name)) for name in names.split()}
-    for package in rooms:
+    for package in packages:
         for name, thing in offered(package).items():
             if all(thing is not other for other in members.values()):
                 members[name] = thing
@@ -151,8 +152,8 @@ def entries(names: str, rooms: tuple[str, ...]) -> dict[str, Any]:
 def pages() -> dict[str, str]:
     """The text of every page by its name."""
     texts = {}
-    for page, (title, lead, names, rooms) in PAGES.items():
-        parts = [entry(name, thing) for name, thing in entries(names, rooms).items()]
+    for page, (title, lead, names, packages) in PAGES.items():
+        parts = [entry(name, thing) for name, thing in entries(names, packages).items()]
         texts[page] = f"# {title}\n\n{lead}\n\n" + "\n".join(parts)
     return texts
 

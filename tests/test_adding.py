@@ -115,7 +115,7 @@ def test_there_is_one_file_of_each_kind_and_a_page_has_its_words():
     ]
 
 
-def test_they_are_written_as_the_house_writes(copy):
+def test_they_are_written_as_the_project_writes(copy):
     paths = [str(copy / path) for path in files() if path.endswith(".py")]
     called(copy, "-m", "ruff", "check", *paths)
     called(copy, "-m", "ruff", "format", "--check", *paths)

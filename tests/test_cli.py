@@ -366,7 +366,7 @@ def test_help_says_which_extra_the_app_needs():
     assert "pip install 'collsim[app]'" in done.stdout
 
 
-def test_what_is_of_a_room_only_is_refused_without_one():
+def test_what_is_of_a_class_only_is_refused_without_one():
     for words in (["--address", "teacher.local"], ["--tabs", "40"]):
         done = collsim("app", *words)
         assert done.exit_code == 2

@@ -252,7 +252,7 @@ print(frame.passed.tolist())
 @pytest.mark.parametrize(
     ("room", "asked", "held"), [(True, None, "0"), (True, "1", "1"), (False, None, None), (True, "0", "0")]
 )
-def test_a_server_that_is_open_to_a_room_imports_none_unless_it_is_told_to(monkeypatch, room, asked, held):
+def test_a_server_that_is_open_to_a_class_imports_none_unless_it_is_told_to(monkeypatch, room, asked, held):
     monkeypatch.setattr(startup, "get_join_code", lambda: object() if room else None)
     monkeypatch.setenv(plugins.SWITCH, asked or "")
     if asked is None:

@@ -75,7 +75,7 @@ def test_every_line_of_a_block_is_run_or_named_as_skipped():
     assert len(PYTHON) == 2
 
 
-def test_the_python_blocks_run_in_order_and_say_what_stands_beside_them(folder):
+def test_the_python_blocks_run_in_order_and_say_what_stands_next_to_them(folder):
     asked = "print(two.ranks, s.channels, t.gap >= 1, t.nbytes == 2**28)"
     said = printed(f"\nprint({BETWEEN!r})\n".join((*PYTHON, asked)), folder).split(BETWEEN + "\n")
     assert len(said) == 3, said

@@ -144,7 +144,7 @@ def test_a_client_opens_two_classes_and_whoever_sits_at_the_computer_can_always_
     assert sessions.is_leader(second, PHONE), "nobody else's class ends for it"
 
 
-def test_a_class_whose_teachers_page_is_closed_ends_and_makes_room(sessions, clock):
+def test_a_class_whose_teachers_page_is_closed_ends_and_frees_its_slot(sessions, clock):
     key, code = start(sessions, client=PHONE)
     other = sessions.open(PHONE)
     clock.now += class_sessions.IDLE_SECONDS - 1

@@ -255,7 +255,7 @@ def test_the_estimate_learns_from_what_it_took(staff):
     assert workers.submit(tab_of("a"), chores.count, (2, 0.0), 1.0).expected > 1
 
 
-def test_results_are_never_more_bytes_than_there_is_room():
+def test_results_are_never_more_bytes_than_the_limit():
     kept = ResultCache(1000)
     for number in range(50):
         kept.put(("f", (number,)), bytes(90))

@@ -61,7 +61,7 @@ def test_what_an_address_may_not_ask_for_is_said_and_the_usual_shown():
     assert sent(at)["document"]["ranks"] == PLAIN.ranks
 
 
-def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
+def test_whoever_sits_at_another_computer_may_not_start_processes(monkeypatch):
     started_never(monkeypatch)
     monkeypatch.setattr(page, "is_local_session", lambda: False)
     at = opened(ranks="2")
@@ -69,7 +69,7 @@ def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
     assert any(TEXTS["lab.elsewhere"][0] in e.proto.body for e in at.get("html"))
 
 
-def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
+def test_a_measurement_is_what_run_for_real_gives_next_to_its_prediction():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=3, alpha="1ms", bandwidth="10MB/s")
     told = []
     shown = measurement.measure_choice(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))

@@ -42,6 +42,6 @@ def test_text_has_contrast_4_5_and_marks_have_3(dark):
             assert contrast(color(name, dark), color(ground, dark)) >= 3, (name, ground)
 
 
-def test_light_falls_from_room_to_full_so_that_grey_print_keeps_the_order():
+def test_lightness_falls_with_use_so_that_grey_print_keeps_the_order():
     levels = [luminance(TOKENS[name][0]) for name in ("room", "near", "full")]
     assert all(a > b for a, b in pairwise(levels))

@@ -58,7 +58,7 @@ def read_texts(at):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_one_click_shows_the_schedule_that_gets_to_the_bound_beside_ring_and_tree(language):
+def test_one_click_shows_the_schedule_that_gets_to_the_bound_next_to_ring_and_tree(language):
     """Three steps of 40 us on one cable of three, against one step on all of them."""
     at = fine(opened(explore, lang=language, **RUN))
     assert players(at)
@@ -186,7 +186,7 @@ def test_a_place_without_such_switches_has_nothing_to_leave_out():
     assert "w_synthesis_switches" not in [toggle.key for toggle in at.toggle]
 
 
-def test_an_alltoall_is_synthesized_beside_those_that_it_has():
+def test_an_alltoall_is_synthesized_next_to_those_that_it_has():
     query = {**RUN, "network": "ring", "collective": "alltoall", "algorithm": "alltoall_pairwise"}
     at = fine(opened(explore, synthesize="1", **query))
     assert [one["name"] for one in sent(at)["runners"]][1:] == ["Pairwise", "Bruck"]

@@ -389,7 +389,7 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     assert not [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
 
 
-def test_what_costs_nothing_beside_a_run_takes_as_long_as_alone():
+def test_what_costs_nothing_next_to_a_run_takes_as_long_as_alone():
     at = fine(opened(machine="dgx-a100", nodes="6", beside="tensor"))
     said = " ".join(m.value for m in at.markdown)
     assert "7 collectives at once: this run (A) takes" in said

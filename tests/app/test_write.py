@@ -86,7 +86,7 @@ def test_a_mistake_is_told_with_rank_chunk_and_step_and_the_player_stands_there(
     assert sum('class="bad"' in e.proto.body for e in at.get("html")) == 1
 
 
-def test_right_code_shows_its_time_beside_the_bound():
+def test_right_code_shows_its_time_next_to_the_bound():
     at = opened(place="switch", ranks="4", nbytes="64MiB")
     # 6 steps of 16 MiB over 25 GB/s and two cables of 1 us: 6 * (671.09 + 2) us
     assert "4.04 ms" in words(at)

@@ -151,7 +151,7 @@ def test_keys_change_chart_patterns_view_speed_and_loop(opened):
     assert box.get_attribute("data-playing") == "true"
 
 
-def test_without_colours_the_picture_is_grey_and_still_tells_classes_apart(opened):
+def test_without_colours_the_picture_is_grey_and_still_distinguishes_classes(opened):
     topology = cs.machine("dgx-a100", nodes=2)
     tab, box = opened(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "256MiB"))
     seek(tab, 0.31)

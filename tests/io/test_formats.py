@@ -113,7 +113,7 @@ def test_an_algorithm_is_loaded_by_the_same_function(tmp_path):
         _REGISTRY.pop("to_all_of_mine", None)
 
 
-def test_files_of_one_suffix_are_told_apart_by_what_is_in_them(tmp_path):
+def test_files_of_one_suffix_are_distinguished_by_what_is_in_them(tmp_path):
     (tmp_path / "topo.xml").write_text(
         '<system version="1"><cpu numaid="0" affinity="f" arch="x86_64" vendor="GenuineIntel" familyid="6" '
         'modelid="85">'

@@ -144,7 +144,7 @@ def test_out_of_place_input_and_output_become_one_where_they_can(tmp_path):
     assert agrees(exchange(tmp_path, a=a, b=b, inplace=0, sizes="1 1 0")).slots == 1
 
 
-def test_out_of_place_input_that_is_read_after_its_output_is_written_is_kept_apart(tmp_path):
+def test_out_of_place_input_that_is_read_after_its_output_is_written_is_kept_separate(tmp_path):
     """Both copy what they received into the output first and add their own input after it."""
     blocks = (tb(0, p, p, step(0, "s"), step(1, "r", dst="o0"), step(2, "re", "i0", "o0")) for p in (1, 0))
     read = agrees(algo(tmp_path, *([b] for b in blocks), inplace=0, sizes="1 1 0"))

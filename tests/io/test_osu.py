@@ -78,7 +78,7 @@ def test_without_ranks_sizes_stay_as_printed_and_there_is_no_busbw(tmp_path):
     assert table["busbw"].isna().all()
 
 
-def test_latency_and_bandwidth_of_pairs_are_told_apart(tmp_path):
+def test_latency_and_bandwidth_of_pairs_are_distinguished(tmp_path):
     table = read(tmp_path, PAIRS)
     assert list(table["table"]) == [0, 0, 1, 2, 3]
     assert set(table["collective"]) == {"sendrecv"}

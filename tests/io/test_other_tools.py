@@ -355,7 +355,7 @@ def test_a_latex_table_has_units_and_escapes(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.json", "a.png", "a.trace.json", "a.trace.json.gz"])
-def test_one_door_for_every_file_of_a_trace(tmp_path, name):
+def test_one_entry_point_for_every_file_of_a_trace(tmp_path, name):
     mine, other = tmp_path / name, tmp_path / f"b{name[1:]}"
     assert trace().save(mine) == mine
     save(trace(), other)

@@ -50,7 +50,7 @@ def test_each_step_is_late_by_what_it_adds():
     assert late[0] == pytest.approx([0.001, 0, 0.003, 0, 0, 0])
 
 
-def test_the_median_over_runs_and_the_middle_half_stand_beside_each_step():
+def test_the_median_over_runs_and_the_middle_half_stand_next_to_each_step():
     frame = compare_steps(build_trace(*([k * 1e-3] * 6 for k in range(5))))
     assert frame["late"].to_numpy() == pytest.approx([2e-3, 0, 0, 0, 0, 0])
     assert (frame["low"][0], frame["high"][0]) == pytest.approx((1e-3, 3e-3))

@@ -151,7 +151,7 @@ def traces(tmp_path):
     return tmp_path
 
 
-def test_what_comes_back_is_a_trace_beside_its_prediction(traces):
+def test_what_comes_back_is_a_trace_next_to_its_prediction(traces):
     found = read_traces(PLAN, "4KiB", traces, 1e-5, 1e9)
     assert len(found.times) == 2
     assert found.measured.checked == 2 * 2 * 1024

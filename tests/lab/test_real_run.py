@@ -66,7 +66,7 @@ def test_whatever_reads_a_trace_reads_a_measured_one(ring, tmp_path):
     assert ring.predicted.time == pytest.approx(4 * (0.001 + 4096 / 50e6))
 
 
-def test_the_message_is_measured_beside_the_run(ring):
+def test_the_message_is_measured_next_to_the_run(ring):
     assert ring.calibrated.alpha > 0.0005  # 1 ms was imitated
     assert ring.calibrated.bandwidth < 60e6
 

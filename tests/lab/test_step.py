@@ -34,7 +34,7 @@ def numbers(real, **wanted):
     return [i for i, task in enumerate(tasks) if all(getattr(task, k) == v for k, v in wanted.items())]
 
 
-def test_every_bucket_is_sent_after_its_gradients_and_beside_the_rest_of_the_backward(bucket_each):
+def test_every_bucket_is_sent_after_its_gradients_and_next_to_the_rest_of_the_backward(bucket_each):
     backward, buckets = (numbers(bucket_each, kind=kind) for kind in ("backward", "allreduce"))
     assert len(backward) == len(buckets) == 4
     begin, end = bucket_each.begin, bucket_each.end
@@ -90,7 +90,7 @@ def least(real, number):
     return 0.99 * float(real.predicted.end[number] - real.predicted.begin[number])
 
 
-def test_fsdp_gathers_the_next_block_while_one_computes_and_reduces_beside_the_backward():
+def test_fsdp_gathers_the_next_block_while_one_computes_and_reduces_next_to_the_backward():
     real = cs.lab.training_step_for_real(BLOCKS, 3, parallel=cs.fsdp(), **GIVEN)
     gathers, forward = (numbers(real, kind=kind) for kind in ("allgather", "forward"))
     begin, end = real.begin[0], real.end[0]

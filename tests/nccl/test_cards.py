@@ -58,7 +58,7 @@ def test_a_node_with_fewer_cards_has_them_at_different_switches():
 
 
 @pytest.mark.parametrize("name", ["pcie-8gpu", "dgx-a100"])
-def test_cards_are_idle_where_pcie_has_no_room_for_more_rings(name):
+def test_cards_are_idle_where_pcie_carries_no_more_rings(name):
     """The busiest cable is a card's, and faster slots help all the same: the sentence says both, and it holds."""
     options = {"nodes": 2, "nic": "roce-100", "gdr": False}
     slow, fast = (predict("allreduce", cs.machine(name, **options, **more), GB) for more in ({}, {"pcie": 5}))

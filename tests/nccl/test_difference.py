@@ -78,7 +78,7 @@ def test_a_small_call_is_launch_or_steps():
     assert any("predict is" in note and "most of it the term" in note for note in slow.notes)
 
 
-def test_figures_that_are_quoted_stand_beside_their_constants():
+def test_figures_that_are_quoted_stand_next_to_their_constants():
     known = re.sub(r"[\s#]+", " ", inspect.getsource(links))
     for kind, said in EVIDENCE.items():
         for figure in re.findall(r"[\d.]+ (?:to [\d.]+ )?of [\d.]+", said):

@@ -51,7 +51,7 @@ def test_trees_cross_fewer_spines_than_they_have_nodes(fabric, algorithm):
     assert here.fabric.slowdown == pytest.approx(time / alone, rel=0.1)
 
 
-def test_what_leaves_room_costs_no_bytes():
+def test_what_leaves_bandwidth_costs_no_bytes():
     """TCP moves some 4 of the 25 GB/s of a card (links.TCP_PER_NIC), so that flows that share one uplink between two leave
     room for it, and those that share one between sixteen do not."""
     few, many = (

@@ -176,7 +176,7 @@ def test_a_gpu_that_no_table_knows_is_what_the_other_words_make_of_it(gpu, intra
     assert parse_facts("H100", 2, 1, "nvlink4-nvswitch", "none").guessed == frozenset()
 
 
-def test_a_network_card_beside_an_apu_has_four_lanes():
+def test_a_network_card_next_to_an_apu_has_four_lanes():
     """Of PCIe 4: 31.5 GB/s / 4, whatever the card; there is no slot between GPU and CPU where both ways would meet."""
     fast, slow = (parse_facts("Strix Halo", 2, 2, "none", f"1x{rate}GbE RoCE") for rate in (100, 25))
     assert (fast.nic_rate, slow.nic_rate) == (31.5e9 / 4, 25e9 / 8)

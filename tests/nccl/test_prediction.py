@@ -232,7 +232,7 @@ def test_fewer_channels_are_counted():
     assert predict("allreduce", A100, "1GiB", NCCL_MAX_NCHANNELS=8).channels == 8
 
 
-def test_the_tuner_stands_beside_the_model():
+def test_the_tuner_stands_next_to_the_model():
     run = predict("allreduce", A100, "1GiB")
     assert run.tuner is not None
     assert run.tuner_time == pytest.approx(56e-6 + GIB / 137.142857e9, rel=1e-3)

@@ -60,7 +60,7 @@ def test_no_published_figure_is_faster_than_the_wire(name):
         assert rate < 1.1 * run.facts.link_rate
 
 
-def test_titles_and_names_are_told_apart():
+def test_titles_and_names_are_distinguished():
     assert len({r.title[0] for r in RUNS.values()}) == len({r.title[1] for r in RUNS.values()}) == len(RUNS)
 
 

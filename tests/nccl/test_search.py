@@ -204,7 +204,7 @@ def test_h100_graphs_are_those_of_the_log():
     assert (len(heads.gpus), heads.speed_intra, heads.speed_inter) == (8, 40.0, 60.0)
 
 
-def test_heads_of_two_hopper_nodes_sit_beside_their_cards():
+def test_heads_of_two_hopper_nodes_sit_next_to_their_cards():
     """`NVLS Head 0: 0 8`, `Head 1: 1 9` ... in a published log of 2 x 8 Hopper GPUs: GPU k of both nodes, over card
     k."""
     heads = search_graphs(topology.machine("dgx-h100", nodes=2)).heads

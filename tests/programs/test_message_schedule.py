@@ -195,7 +195,7 @@ def test_a_number_that_decides_who_sends_makes_no_schedule(run_program):
     assert (run.verdict, "depends on the numbers" in str(run.schedule)) == ("right", True)
 
 
-def test_contents_tell_ranks_apart():
+def test_contents_distinguish_ranks():
     contents = make_contents(64)
     assert len(set(contents)) == 64
     assert max(contents) * 64 < 2**53

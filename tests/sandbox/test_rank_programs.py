@@ -121,7 +121,7 @@ def test_executions_are_read_and_what_is_none_is_refused():
             unpack_executions(data)
 
 
-def test_results_that_are_equal_are_one_array_and_others_stay_apart():
+def test_results_that_are_equal_are_one_array_and_others_stay_separate():
     run = cs.program("def run(rank, size):\n    import numpy as np\n    return np.float64(rank // 2)\n", 6, entry="run")
     assert [float(result) for result in run.results] == [0, 0, 1, 1, 2, 2]
     source = "import torch.distributed as dist\ndef allreduce(x):\n    dist.all_reduce(x)\n"

@@ -121,7 +121,7 @@ def test_helpers_of_several_schedules_have_places_of_their_own():
     assert both.slowdown == close([1, 1])
 
 
-def test_a_parameter_server_beside_switches_that_reduce():
+def test_a_parameter_server_next_to_switches_that_reduce():
     """On a machine: the server in host memory, NVLS on each node's NVSwitch; two NVLS at once share their switches."""
     topo = cs.machine("dgx-h100", nodes=2)
     server, nvls = (
@@ -146,7 +146,7 @@ def test_a_parameter_server_beside_switches_that_reduce():
     assert twice.time > cs.simulate(nvls, topo, "1MiB", engine="event").time
 
 
-def test_a_server_beside_a_switch_that_reduces_on_a_plain_switch():
+def test_a_server_next_to_a_switch_that_reduces_on_a_plain_switch():
     server, sharp = cs.schedule("allreduce_parameter_server", 3, server="helper"), cs.schedule("allreduce_sharp", 3)
     topo = network("switch", 6, reduces=True)
     both = cs.simulate([sharp, server], topo, "3MB", ranks=[[0, 1, 2], [3, 4, 5]])

@@ -94,7 +94,7 @@ def test_a_run_says_how_it_was_computed():
     assert "sharing fair; computed by symmetry" in str(run(s, topo, "1MiB"))
 
 
-def test_an_idle_collective_beside_a_busy_one():
+def test_an_idle_collective_next_to_a_busy_one():
     both = cs.simulate(
         [cs.schedule("allreduce_ring", 1), cs.schedule("allreduce_ring", 4)],
         network("switch", 5),

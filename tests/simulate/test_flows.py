@@ -94,7 +94,7 @@ def test_one_that_sends_to_k_shares_its_own_cable(k):
 
 
 @pytest.mark.parametrize("sharing", ["fair", "fifo", "none"])
-def test_both_directions_of_a_cable_are_apart(sharing):
+def test_both_directions_of_a_cable_are_separate(sharing):
     assert finish(network("fully_connected", 2), [0, 1], [1, 0], MIB, sharing) == close(
         np.full(2, ALPHA + MIB / RATE), rel=1e-12
     )

@@ -34,7 +34,7 @@ def test_more_bytes_than_64_bits_count_are_refused():
         _ = t.sent_bytes
 
 
-def test_no_link_is_busy_for_more_than_the_run_when_others_flow_beside_it():
+def test_no_link_is_busy_for_more_than_the_run_when_others_flow_next_to_it():
     """The background moves 25 GB/s for the whole run, a part of a byte of it is under way at the end."""
     s, topo = cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4)
     for nbytes in (1, 5, 999, 1001, 35_001):

@@ -108,7 +108,7 @@ def test_links_carry_no_more_than_their_bandwidth_when_all_pairs_have_their_rate
 
 
 @pytest.mark.parametrize("kind", ["allgather", "reduce_scatter"])
-def test_nodes_that_take_turns_leave_little_to_drain(kind):
+def test_nodes_that_alternate_leave_little_to_drain(kind):
     """8 DGX A100 in 8 pieces b: a card carries 56 b at 25 GB/s. In turns the last piece is then spread, 7 b into each GPU
     at 300 GB/s: 1.04 % more. Side by side the last pieces of 7 nodes are: 7.3 % more."""
     network = cs.machine("dgx-a100", nodes=8)
@@ -120,7 +120,7 @@ def test_nodes_that_take_turns_leave_little_to_drain(kind):
         assert time * made.rate * made.shares / 2**36 == pytest.approx(1 + left / 300 / (56 / 25), abs=2e-3)
 
 
-def test_a_card_carries_one_piece_at_a_time_when_nodes_take_turns():
+def test_a_card_carries_one_piece_at_a_time_when_nodes_alternate():
     made = plan_forests(get_collective("allgather"), cs.machine("dgx-a100", nodes=4), 32, 0, "normal", None)
     schedule = build_schedule(made, get_collective("allgather"), 32, 0, 2, {}, ROUNDS)
     rows = schedule.transfers

@@ -118,7 +118,7 @@ def test_a_file_in_a_folder_whose_name_is_no_text_costs_nobody_a_result(tmp_path
         ("anna\N{RIGHT-TO-LEFT OVERRIDE}yp.py", "control characters"),
     ],
 )
-def test_a_name_that_leads_elsewhere_or_hides_something_is_refused(tmp_path, name, says):
+def test_a_name_that_leads_out_of_the_archive_or_hides_something_is_refused(tmp_path, name, says):
     with pytest.raises(cs.FormatError, match=says) as caught:
         list_submissions(packed(tmp_path / "homework.zip", ("bo.py", RIGHT), (name, RIGHT)))
     assert str(caught.value).startswith("homework.zip, entry ")

@@ -97,7 +97,7 @@ def test_a_contribution_that_comes_so_often_that_64_bits_lose_it_is_wrong(factor
     assert "-" not in result.picture.replace("reduce-to-root", "")
 
 
-def test_correct_but_too_many_steps_is_told_apart_from_wrong():
+def test_correct_but_too_many_steps_is_distinguished_from_wrong():
     result = exercise("ring-allreduce").check(solution("parameter-server"))
     assert "correct, but rank 0 sends" in result.reason
     again = exercise("parameter-server").check(ring_allreduce)
@@ -378,7 +378,7 @@ def test_a_helper_that_the_task_does_not_have_is_nobody():
     assert "does not exist" in exercise("ring-allreduce").check(by_a_helper).reason
 
 
-def test_a_schedule_beside_a_function_is_no_reason_to_refuse_it():
+def test_a_schedule_next_to_a_function_is_no_reason_to_refuse_it():
     """Notebooks compare: what the function does not read may lie about."""
     assert STEPS
     assert exercise("ring-allreduce").check(ring_allreduce).passed

@@ -70,7 +70,7 @@ def test_a_ring_with_a_cut_goes_the_other_way_round():
     assert len(topology.links) == 6
 
 
-def test_two_cuts_name_the_ranks_that_are_apart():
+def test_two_cuts_name_the_ranks_that_are_separated():
     with pytest.raises(cs.TopologyError, match="ranks 0, 3 and ranks 1, 2 cannot reach each other"):
         ring(4).without_link(0, 1).without_link(2, 3)
 
@@ -120,7 +120,7 @@ def test_routes_on_a_hurt_machine_use_only_links_that_are_left(hurt):
         assert here == topology.endpoint_device[dst[i]]
 
 
-def test_losing_the_only_switch_names_who_is_apart():
+def test_losing_the_only_switch_names_who_is_separated():
     with pytest.raises(
         cs.TopologyError, match="ranks 0, 1, 2, 3, 4, 5, 6, 7 and ranks 8, 9, 10, 11, 12, 13, 14, 15 cannot reach"
     ):

@@ -85,7 +85,7 @@ def test_cards_for_storage_do_not_carry_training_unless_asked():
         read(WITH_STORAGE, nodes=2, nics=5)
 
 
-def test_cards_are_kept_where_none_is_beside_a_gpu():
+def test_cards_are_kept_where_none_is_next_to_a_gpu():
     text = WITH_STORAGE.replace("PIX", "NODE").replace("PXB", "NODE")
     assert len(read(text, nodes=2).facts.machine.of_kind("nic")) == 4
 

@@ -102,7 +102,7 @@ def test_without_nvlink_nothing_of_it_is_left():
     assert cs.machine("dgx-a100", nvlink="none", gpu="L40").facts.machine.gpu == "L40"
 
 
-def test_cards_are_added_beside_gpus_until_each_has_one():
+def test_cards_are_added_next_to_gpus_until_each_has_one():
     more = cs.machine("pcie-8gpu", nics=4)
     hosts = {b for a, b, _ in more.facts.machine.connections if a.startswith("nic")}
     assert hosts == {"pcie0", "pcie1", "pcie2", "pcie3"}

@@ -285,7 +285,7 @@ def test_a_row_with_more_or_fewer_cells_than_the_header_is_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["GPT\u2028 1", "GPT\x851", "GPT\n1", "GPT\x0b1", "=GPT\r\n1"])
-def test_a_cell_stays_whole_whatever_ends_a_line_elsewhere(name, tmp_path):
+def test_a_cell_stays_whole_whatever_ends_a_line_in_other_tools(name, tmp_path):
     place = tmp_path / "in.csv"
     with place.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([ROW, {**ROW, "model": name}.values()])

@@ -50,7 +50,7 @@ def test_with_nccl_it_sends_no_more_than_ddp_but_at_worse_moments():
     assert dp.exposed > 5 * ddp.exposed
 
 
-def test_threads_of_one_process_launch_the_forward_pass_in_turns():
+def test_threads_of_one_process_launch_the_forward_pass_one_after_another():
     """Where GPUs wait for the host, eight threads under one lock take eight times as long as one; the backward pass is
     C++."""
     one, eight = (

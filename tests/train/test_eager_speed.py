@@ -225,7 +225,7 @@ def test_huggingface_models_launch_more_and_keep_what_autocast_leaves_in_float32
     assert plain.to("bfloat16").layers[1].count_activation_bytes(2) == 2 * 2048 * 1024
 
 
-def test_python_beside_the_operations_of_a_layer_delays_its_forward_pass_alone():
+def test_python_next_to_the_operations_of_a_layer_delays_its_forward_pass_alone():
     speed = get_eager_speed("H100", "bfloat16")
     plain, checked = (
         Layer("small", (64,), flops=128.0, outputs=8, traffic=16, ops=10, python_ops=ops, dtype="bfloat16")

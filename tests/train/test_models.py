@@ -53,7 +53,7 @@ def test_models_have_the_published_number_of_parameters(name, parameters):
     ("name", "blocks", "experts", "published"),
     [("gpt-oss-20b", 24, 32, 20.91e9), ("gpt-oss-120b", 36, 128, 116.83e9)],
 )
-def test_gpt_oss_has_the_published_parameters_but_for_the_vectors_beside_matrices(name, blocks, experts, published):
+def test_gpt_oss_has_the_published_parameters_but_for_the_vectors_next_to_matrices(name, blocks, experts, published):
     """OpenAI 2025, table 1. An expert's are 3 · 2,880 elements; a block's others 2 · 2,880 + 4,096 + 2 · 512 at most."""
     vectors = blocks * (experts * 3 * 2880 + 2 * 2880 + 4096 + 2 * 512)
     assert cs.model(name).parameters + vectors == pytest.approx(published, rel=3e-4)
@@ -261,7 +261,7 @@ def test_a_table_of_layers_names_the_line_and_the_column(text, says, tmp_path):
         cs.train.Model.from_csv(tmp_path / "layers.csv")
 
 
-def test_a_name_may_have_what_ends_a_line_elsewhere(tmp_path):
+def test_a_name_may_have_what_ends_a_line_in_other_tools(tmp_path):
     (tmp_path / "layers.csv").write_text('name,tensors\n"a\u2028b",5\n"c\nd",6\n', encoding="utf-8")
     model = cs.train.Model.from_csv(tmp_path / "layers.csv")
     assert [layer.name for layer in model.layers] == ["a\u2028b", "c\nd"]

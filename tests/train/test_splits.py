@@ -320,7 +320,7 @@ def test_ranks_and_factors_may_be_numbers_of_numpy():
 
 @pytest.mark.parametrize("recompute", ["selective", "full", "alternate"])
 @pytest.mark.parametrize("way", [cs.fsdp(), cs.pipeline(4) * cs.zero(1), cs.ddp() * cs.tensor(2)])
-def test_what_is_computed_again_is_not_held_beside_itself(way, recompute):
+def test_what_is_computed_again_is_not_held_next_to_itself(way, recompute):
     """The input that a block keeps is the first of what it computes again: one block holds no more than without."""
     model = cs.train.transformer(64, 1, 4, seq=512, vocab=16)
     plain = cs.training_step(model, "dgx-a100", parallel=way, micro_batch=8, batch=8 * 8)

@@ -80,7 +80,7 @@ def test_what_articles_do_with_data_parallel_and_a_group():
     assert find_keys(part.corrected) == ["batch_of_one"]
 
 
-def test_a_group_without_any_use_leaves_models_apart():
+def test_a_group_without_any_use_leaves_models_different():
     source = STARTS["torchrun"] + "model = nn.Linear(1, 1).to(device)\n" + DATA["made in the loop"]
     assert find_keys(source) == ["no_synchronization"]
 

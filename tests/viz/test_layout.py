@@ -184,7 +184,7 @@ def dgx_a100(a, b):
         "4 sockets with a card",
     ],
 )
-def test_a_machine_of_ones_own_stands_in_its_box_with_as_many_switches_as_gpus_are_told_apart_by(
+def test_a_machine_of_ones_own_stands_in_its_box_with_as_many_switches_as_gpus_are_distinguished_by(
     gpus, cards, word, switches
 ):
     for nodes in (1, 2) if cards else (1,):

@@ -53,7 +53,7 @@ def test_ring_of_four_in_chinese():
     )
 
 
-def test_two_kinds_of_link_are_told_apart():
+def test_two_kinds_of_link_are_distinguished():
     """The mock's step 9: NVLink 16 MiB ÷ 300 GB/s + 1.4 µs = 57.3 µs; InfiniBand 16 MiB ÷ 25 GB/s + 3.2 µs = 674 µs."""
     en, zh = narrate_run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1)[8]
     assert en.endswith("NVLink delivers in 57.3 µs, InfiniBand (7 → 8 and 15 → 0) in 674 µs.")

@@ -36,7 +36,7 @@ def test_no_two_classes_of_cables_have_one_name(algorithm, place):
         assert len(set(names)) == len(names), names
 
 
-def test_what_tells_classes_apart_is_said():
+def test_what_distinguishes_classes_is_said():
     """A tree on a DGX-1V loads single NVLinks and pairs of them; halving and doubling loads by distance."""
     assert [row["label"]["en"] for row in lines("allreduce_tree", PLACES["dgx-1v"]())] == ["NVLink 2 ×1", "NVLink 2 ×2"]
     far = [row["label"]["en"] for row in lines("allreduce_halving_doubling", PLACES["mi300x"]())]

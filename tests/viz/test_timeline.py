@@ -383,7 +383,7 @@ def test_a_run_launched_later_is_played_from_0_and_judged_from_its_launch():
     assert made["rows"] == now["rows"]
 
 
-def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
+def test_a_run_stored_and_forwarded_alone_needs_no_rates_next_to_its_hops():
     topology = cs.topology.switch(4)
     made = build_timeline(
         cs.simulate(cs.schedule("allreduce_tree", topology=topology), topology, "1MiB", engine="event", sharing="fifo")

@@ -88,7 +88,7 @@ def test_a_sentence_says_whose_step_it_is_and_where_its_ranks_sit():
     assert all(text[:1] in "AB" for text in told["zh"])
 
 
-def test_a_wrong_schedule_beside_a_right_one_is_pointed_at_in_the_common_numbering():
+def test_a_wrong_schedule_next_to_a_right_one_is_pointed_at_in_the_common_numbering():
     right = cs.schedule("broadcast_chain", 3)
     wrong = freeze("half", "broadcast", 3, [copy(0, 1, 0)], chunks=1)
     both = cs.simulate([right, wrong], cs.topology.switch(6), "1MB", ranks=[[0, 1, 2], [5, 4, 3]])

@@ -92,7 +92,8 @@ function follow(ui, slider, scales, curve) {
     ev.preventDefault();
     ev.stopPropagation();
     const sizes = curve.map(([nbytes]) => nbytes),
-      next = by > 0 ? sizes.find((b) => b > ui.data.bucket_bytes) : sizes.filter((b) => b < ui.data.bucket_bytes).at(-1);
+      now = ui.data.bucket_bytes,
+      next = by > 0 ? sizes.find((b) => b > now) : sizes.filter((b) => b < now).at(-1);
     if (next) choose(next);
   });
 }

@@ -19,10 +19,9 @@ import { stepWords } from "./stepwords.js";
 const STEP_SECONDS = 24; // on screen at speed 1
 
 /**
- * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, bucket_bytes, asked, open, opened, every, language,
- * theme,
- * t}; `act(what)` is told what somebody wants: {what: "open", name}, {what: "switch", name}, {what: "bucket", nbytes},
- * {what: "default bucket"}, {what: "every", on}.
+ * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, bucket_bytes, asked, open, opened, every,
+ * language, theme, t}; `act(what)` is called with what somebody wants: {what: "open", name}, {what: "switch", name},
+ * {what: "bucket", nbytes}, {what: "default bucket"}, {what: "every", on}.
  *
  * @param {Element} host
  * @param {{ act?: (what: { what: string, name?: string, on?: boolean, nbytes?: number }) => void }} [listener]

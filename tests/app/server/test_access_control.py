@@ -400,7 +400,7 @@ def test_it_refuses_rebound_names_proxies_and_others_and_says_how_to_open_it(shu
     assert behind.reached == []
 
 
-def test_every_text_of_the_door_is_in_both_languages():
+def test_every_text_of_access_control_is_in_both_languages():
     for key, (english, chinese) in TEXTS.items():
         assert english.isascii(), key
         assert re.search(r"[\u4e00-\u9fff]", chinese), key

@@ -175,7 +175,7 @@ def _cookie(url):
     return cookie
 
 
-def test_no_folder_of_pages_stands_beside_the_script_that_streamlit_runs():
+def test_no_folder_of_pages_stands_next_to_the_script_that_streamlit_runs():
     """Streamlit takes such a folder for pages of its own, and says of ours that they do not exist."""
     assert Path(PAGES).is_file()
     assert not Path(PAGES).with_name("pages").exists()

@@ -183,7 +183,7 @@ def of_groups(groups, named):
     return "\n".join(line for moment in zip(*spoken, strict=True) for line in moment)
 
 
-def test_communicators_that_begin_at_once_are_kept_apart(tmp_path):
+def test_communicators_that_begin_at_once_are_kept_separate(tmp_path):
     """A world of 16, two groups of 8 with other rings, eight pairs; their lines alternate."""
     world, group = list(range(16)), [0, 3, 1, 2, 7, 6, 5, 4]
     groups = [(world, range(16)), (group, range(8)), (group, range(8, 16)), *(([0, 1], [r, r + 8]) for r in range(8))]

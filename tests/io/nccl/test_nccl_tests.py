@@ -106,7 +106,7 @@ def test_the_dialects_of_older_and_newer_versions_are_read(tmp_path, line, time,
     assert in_place is None or table["in_place_time"][0] == pytest.approx(in_place)
 
 
-def test_several_tables_in_one_log_are_told_apart(tmp_path):
+def test_several_tables_in_one_log_are_distinguished(tmp_path):
     table = read(tmp_path, TEXT + TEXT.replace("all_reduce_perf", "alltoall_perf").replace("sum", "none"))
     assert list(table["table"]) == [0, 0, 1, 1]
     assert list(table["collective"]) == ["allreduce", "allreduce", "alltoall", "alltoall"]
