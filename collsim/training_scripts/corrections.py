@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
-class Edit:
+class SourceEdit:
     """One change of a source.
 
     Attributes:
@@ -22,14 +22,14 @@ class Edit:
     text: str
 
 
-def replace_node(node: ast.expr, text: str) -> Edit:
+def replace_node(node: ast.expr, text: str) -> SourceEdit:
     """Replace an expression by a text."""
-    return Edit(
+    return SourceEdit(
         (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset), text
     )
 
 
-def insert_lines(before: int, lines: Iterable[str], like: str) -> Edit:
+def insert_lines(before: int, lines: Iterable[str], like: str) -> SourceEdit:
     """Put lines in before a line, indented as another one is.
 
     Args:
@@ -38,10 +38,10 @@ def insert_lines(before: int, lines: Iterable[str], like: str) -> Edit:
         like: a line with the indentation that they get.
     """
     indent = like[: len(like) - len(like.lstrip())]
-    return Edit((before, 0), (before, 0), "".join(f"{indent}{line}\n" for line in lines))
+    return SourceEdit((before, 0), (before, 0), "".join(f"{indent}{line}\n" for line in lines))
 
 
-def delete_statement(node: ast.stmt, line: str, is_alone: bool) -> Edit:
+def delete_statement(node: ast.stmt, line: str, is_alone: bool) -> SourceEdit:
     """Take a statement out.
 
     Args:
@@ -52,11 +52,11 @@ def delete_statement(node: ast.stmt, line: str, is_alone: bool) -> Edit:
     end = node.end_lineno or node.lineno
     rest = line.encode()[node.end_col_offset or 0 :].strip()
     if is_alone or (rest and not rest.startswith(b"#")):
-        return Edit((node.lineno, node.col_offset), (end, node.end_col_offset or len(line.encode())), "pass")
-    return Edit((node.lineno, 0), (end + 1, 0), "")
+        return SourceEdit((node.lineno, node.col_offset), (end, node.end_col_offset or len(line.encode())), "pass")
+    return SourceEdit((node.lineno, 0), (end + 1, 0), "")
 
 
-def apply_edits(source: str, edits: Iterable[Edit]) -> str:
+def apply_edits(source: str, edits: Iterable[SourceEdit]) -> str:
     """Apply edits to a source.
 
     Args:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from ..locale import translate
-from .corrections import Edit, delete_statement, insert_lines, replace_node
-from .script_facts import Call, ScriptFacts
+from .corrections import SourceEdit, delete_statement, insert_lines, replace_node
+from .script_facts import ScriptFacts, SourceCall
 
 #: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
 Severity = Literal["fails", "wrong", "slow", "note"]
@@ -53,7 +53,7 @@ class ScriptFinding:
     line: int
     severity: Severity
     values: Mapping[str, object] = field(default_factory=dict)
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[SourceEdit, ...] = ()
 
     def text(self, language: str = "en") -> str:
         """What is wrong.
@@ -138,7 +138,7 @@ def _find_no_set_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     yield ScriptFinding("no_set_device", facts.groups[0].line, "fails", {}, tuple(edits))
 
 
-def _is_plain_cuda(argument: ast.expr, call: Call) -> bool:
+def _is_plain_cuda(argument: ast.expr, call: SourceCall) -> bool:
     return call.method == "to" and isinstance(argument, ast.Constant) and argument.value in ("cuda", "cuda:0", 0)
 
 
@@ -218,7 +218,7 @@ def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     call = facts.groups[0]
     if facts.data_parallel:
         statement = call.statement
-        edits: tuple[Edit, ...] = ()
+        edits: tuple[SourceEdit, ...] = ()
         if statement is not None:
             edits = (_delete(facts, statement),)
         yield ScriptFinding("unused_group", call.line, "note", {"line": facts.data_parallel[0].line}, edits)
@@ -239,7 +239,7 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     is_cpu = any(isinstance(n, ast.Constant) and n.value == "cpu" for n in ast.walk(facts.tree))
     if is_cpu and not facts.find_methods("cuda", "set_device", "is_available") and '"cuda' not in facts.source:
         argument = facts.groups[0].get_argument(0, "backend")
-        edits: tuple[Edit, ...] = ()
+        edits: tuple[SourceEdit, ...] = ()
         if isinstance(argument, ast.Constant):
             edits = (replace_node(argument, '"gloo"'),)
         yield ScriptFinding("nccl_on_cpu", facts.groups[0].line, "fails", {}, edits)
@@ -291,7 +291,7 @@ def _find_no_sampler(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             continue
         if call.get_argument(3, "sampler") is None and call.get_argument(4, "batch_sampler") is None:
             dataset = call.get_argument(0, "dataset")
-            edits: tuple[Edit, ...] = ()
+            edits: tuple[SourceEdit, ...] = ()
             if dataset is not None:
                 sampler = f", sampler=torch.utils.data.DistributedSampler({ast.unparse(dataset)})"
                 edits = (_insert_after(dataset, sampler), *_remove_shuffle(call))
@@ -313,14 +313,14 @@ def _find_data_without_shard(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             return
 
 
-def _is_evaluation(facts: ScriptFacts, call: Call) -> bool:
+def _is_evaluation(facts: ScriptFacts, call: SourceCall) -> bool:
     """Whether a loader is for validation: all ranks may read all of it."""
     names = facts.list_names(call.node)
     text = " ".join([*names, *(ast.unparse(argument) for argument in call.node.args[:1]), call.function])
     return re.search(r"val|test|eval|infer", text, re.IGNORECASE) is not None
 
 
-def _has_own_shard(facts: ScriptFacts, call: Call) -> bool:
+def _has_own_shard(facts: ScriptFacts, call: SourceCall) -> bool:
     """Whether the data set itself belongs to a rank: it is cut by the rank, or reads a stream of its own."""
     if re.search(r"IterableDataset|split_dataset_by_node|webdataset|\.shard\(", facts.source):
         return True
@@ -349,7 +349,7 @@ def _find_sampler_mistakes(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         if training:
             first = loop.body[0]
             names = facts.list_names(training[0].node)
-            edits: tuple[Edit, ...] = ()
+            edits: tuple[SourceEdit, ...] = ()
             if names:
                 line = facts.lines[first.lineno - 1]
                 edits = (insert_lines(first.lineno, [f"{names[0]}.set_epoch({loop.target.id})"], line),)
@@ -387,7 +387,7 @@ def _find_small_batch(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 # ---- edits -----------------------------------------------------------------------------------------------------------
 
 
-def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator[Edit]:
+def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator[SourceEdit]:
     """Lines that give each process the number of its GPU, behind the imports and init_process_group."""
     if "local_rank" in facts.values and "torch.cuda.set_device" in facts.source:
         return
@@ -407,17 +407,17 @@ def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator
     yield insert_lines(statement.lineno, lines, facts.lines[statement.lineno - 1])
 
 
-def _delete(facts: ScriptFacts, statement: ast.stmt) -> Edit:
+def _delete(facts: ScriptFacts, statement: ast.stmt) -> SourceEdit:
     last = facts.lines[(statement.end_lineno or statement.lineno) - 1]
     return delete_statement(statement, last, facts.is_alone(statement))
 
 
-def _insert_after(node: ast.expr, text: str) -> Edit:
+def _insert_after(node: ast.expr, text: str) -> SourceEdit:
     place = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-    return Edit(place, place, text)
+    return SourceEdit(place, place, text)
 
 
-def _remove_shuffle(call: Call) -> Iterator[Edit]:
+def _remove_shuffle(call: SourceCall) -> Iterator[SourceEdit]:
     """DataLoader refuses shuffle=True beside a sampler, which shuffles by itself."""
     for keyword in call.node.keywords:
         if keyword.arg == "shuffle" and isinstance(keyword.value, ast.Constant):

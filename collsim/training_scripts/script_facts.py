@@ -52,7 +52,7 @@ class _Position:
 
 
 @dataclass(frozen=True)
-class Call:
+class SourceCall:
     """One call of the script.
 
     Attributes:
@@ -121,7 +121,7 @@ class ScriptFacts:
 
     source: str
     tree: ast.Module
-    calls: list[Call] = field(default_factory=list)
+    calls: list[SourceCall] = field(default_factory=list)
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     _imports: dict[str, str] = field(default_factory=dict)
     _block_sizes: dict[int, int] = field(default_factory=dict)  # statements around each, by its identity
@@ -138,27 +138,27 @@ class ScriptFacts:
         """The lines of the source, without their ends."""
         return self.source.splitlines()
 
-    def find_calls(self, *paths: str) -> list[Call]:
+    def find_calls(self, *paths: str) -> list[SourceCall]:
         """Calls of a function or class of these full names."""
         return [call for call in self.calls if call.path in paths]
 
-    def find_methods(self, *names: str) -> list[Call]:
+    def find_methods(self, *names: str) -> list[SourceCall]:
         """Calls whose last part is one of these names."""
         return [call for call in self.calls if call.method in names]
 
     @cached_property
-    def wrappers(self) -> list[Call]:
+    def wrappers(self) -> list[SourceCall]:
         """Calls that make a model parallel: DDP, DataParallel, FSDP."""
         sharded = [call for call in self.calls if call.method in _SHARDED]
         return [*self.find_calls(_DDP, _DATA_PARALLEL), *sharded]
 
     @cached_property
-    def ddp(self) -> list[Call]:
+    def ddp(self) -> list[SourceCall]:
         """Calls of DistributedDataParallel."""
         return self.find_calls(_DDP)
 
     @cached_property
-    def data_parallel(self) -> list[Call]:
+    def data_parallel(self) -> list[SourceCall]:
         """Calls of DataParallel."""
         return self.find_calls(_DATA_PARALLEL)
 
@@ -168,7 +168,7 @@ class ScriptFacts:
         return any(call.method in _SHARDED for call in self.calls)
 
     @cached_property
-    def groups(self) -> list[Call]:
+    def groups(self) -> list[SourceCall]:
         """Calls of init_process_group."""
         return self.find_calls("torch.distributed.init_process_group")
 
@@ -317,7 +317,7 @@ class ScriptFacts:
                 self._names.setdefault(id(value), []).append(ast.unparse(target))
             if isinstance(node, ast.Call):
                 place = (position.loops, position.function, position.statement, position.body_statement)
-                self.calls.append(Call(self.resolve(node.func), node, *place))
+                self.calls.append(SourceCall(self.resolve(node.func), node, *place))
             elif isinstance(node, Loop):
                 position = replace(position, loops=(*position.loops, node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
