@@ -452,18 +452,8 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1:
         algorithm = getattr(choice, "algorithm", "Ring")
-        hops = (collective, algorithm, machine, facts, graph_search, comm.running_channels)
-        loads = compute_link_loads(*hops)
-        if loads is not None and loads.card > 0 and facts.net == "none":
-            # Some pairs of a single node have neither P2P nor host memory, and meet over its cards.
-            cards = read_card_facts(machine)
-            assert cards is not None  # a route over cards needs them
-            call = replace(call, facts=replace(facts, net=cards[2]))
-            notes += ("GPUs of a node without P2P exchange data over its network cards",)
-        call = replace(call, loads=loads)
-        if not is_shm_off:
-            call = replace(call, fabric=compute_fabric_cost(*hops))
-            notes += _note_fabric(machine, call.fabric)
+        call, loads_notes = _add_loads(call, algorithm, machine, graph_search, with_fabric=not is_shm_off)
+        notes += loads_notes
     notes += _note_crossings(graph_search, facts.nodes, call.fabric)
     prediction = replace(
         _time_call(call, choice, notes, graph_search),
@@ -474,6 +464,27 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         return prediction
     pinned = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     return apply_calibration(prediction, calibration, pinned)
+
+
+def _add_loads(
+    call: Call, algorithm: str, machine: Topology, graph_search: GraphSearch | None, *, with_fabric: bool
+) -> tuple[Call, tuple[str, ...]]:
+    """Add what the flows of the algorithm put on the links of a Topology, and notes on it."""
+    facts = call.facts
+    notes: tuple[str, ...] = ()
+    hops = (call.collective, algorithm, machine, facts, graph_search, call.comm.running_channels)
+    loads = compute_link_loads(*hops)
+    if loads is not None and loads.card > 0 and facts.net == "none":
+        # Some pairs of a single node have neither P2P nor host memory, and meet over its cards.
+        cards = read_card_facts(machine)
+        assert cards is not None  # a route over cards needs them
+        call = replace(call, facts=replace(facts, net=cards[2]))
+        notes += ("GPUs of a node without P2P exchange data over its network cards",)
+    call = replace(call, loads=loads)
+    if with_fabric:
+        call = replace(call, fabric=compute_fabric_cost(*hops))
+        notes += _note_fabric(machine, call.fabric)
+    return call, notes
 
 
 def _has_shared_memory(machine: Facts | Topology, settings: NcclSettings) -> bool:

@@ -110,12 +110,7 @@ def program(
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     executions = execute_program(text, request, allow_unsandboxed)
-    run = judge(ranks, executions, expect, limit)
-    fault = None
-    if run.verdict == "wrong":
-        fault = find_sum_fault(run.execution, ranks, collective)
-    if fault is not None:
-        run = replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence))
+    run = _name_sum_fault(judge(ranks, executions, expect, limit), ranks, collective)
     same = partial(
         program,
         collective=collective,
@@ -144,8 +139,15 @@ def program(
         rerun=rerun,
         timeout=seconds,
         library=plan.program.library,
-        sum_fault=fault,
     )
+
+
+def _name_sum_fault(run: ProgramRun, ranks: int, collective: ProgramCollective | None) -> ProgramRun:
+    """A wrong run with the fault of its sums in its reason, where one is found."""
+    fault = find_sum_fault(run.execution, ranks, collective) if run.verdict == "wrong" else None
+    if fault is None:
+        return run
+    return replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence), sum_fault=fault)
 
 
 def _require_function(expect: object) -> None:

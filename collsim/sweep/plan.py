@@ -29,7 +29,7 @@ batch: [512, 1024]               # and all that training_step takes
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..collective import get_collective
 from ..dtypes import find_itemsize
@@ -44,6 +44,9 @@ from ..units import size_range
 from .nccl_library import NCCL
 from .step_sweep import SEVERAL, list_models, list_splits
 from .synthesized_algorithm import SYNTHESIZED
+
+if TYPE_CHECKING:
+    import yaml
 
 #: Keys of a plan over collectives; `schema` makes a JSON Schema of both.
 KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
@@ -79,12 +82,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     if not isinstance(node, yaml.MappingNode):
         message = "{name}, line 1: a plan is a mapping with the keys {keys}"
         raise FormatError(message, name=name, keys=", ".join(KEYS))
-    lines: dict[str, int] = {}
-    for key, _ in node.value:
-        line = key.start_mark.line + 1
-        if lines.setdefault(str(key.value), line) != line:
-            message = "{name}, line {line}: key {value!r} is there twice, first in line {first}"
-            raise FormatError(message, name=name, line=line, value=key.value, first=lines[str(key.value)])
+    lines = _find_lines(node, name)
     try:
         plan = build_value(node)
     except FormatError as error:
@@ -117,6 +115,17 @@ def read_plan(path: str | Path) -> dict[str, Any]:
                 line = entry_node.start_mark.line + 1
                 raise FormatError("{name}, line {line}: {error}", name=name, line=line, error=error) from error
     return arguments
+
+
+def _find_lines(node: yaml.MappingNode, name: str) -> dict[str, int]:
+    """The line of each key, from 1. Raises FormatError for a key that is there twice, of which YAML drops the first."""
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        line = key.start_mark.line + 1
+        if lines.setdefault(str(key.value), line) != line:
+            message = "{name}, line {line}: key {value!r} is there twice, first in line {first}"
+            raise FormatError(message, name=name, line=line, value=key.value, first=lines[str(key.value)])
+    return lines
 
 
 def _require_known(key: str, entry: Any) -> None:

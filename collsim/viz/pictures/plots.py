@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
 
     from ...analysis import Comparison
+    from ...schedule import Schedule
     from ...simulate import Trace
 
 __all__ = [
@@ -249,11 +250,7 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
             linewidth=0.5,
             label=name if is_member.any() else None,
         )
-    names = [f"rank {rank}" for rank in range(s.ranks)] + [f"helper {k}" for k in range(s.endpoints - s.ranks)]
-    names = names[:lanes]
-    every = max(1, lanes // 24)
-    ax.set_yticks(range(0, lanes, every), names[::every], fontsize=8)
-    ax.set_ylim(lanes - 0.4, -0.6)
+    _label_lanes(ax, s, lanes)
     hidden = s.endpoints - lanes
     if hidden:
         more = write_label(language, "plots.more_endpoints_not_shown", hidden=hidden)
@@ -264,6 +261,15 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.06))
     return _clean_axes(ax, "x", language)
+
+
+def _label_lanes(ax: Axes, schedule: Schedule, lanes: int) -> None:
+    """Name the lanes of a Gantt chart from the top down, about 24 of them at most."""
+    names = [f"rank {rank}" for rank in range(schedule.ranks)]
+    names += [f"helper {k}" for k in range(schedule.endpoints - schedule.ranks)]
+    every = max(1, lanes // 24)
+    ax.set_yticks(range(0, lanes, every), names[:lanes:every], fontsize=8)
+    ax.set_ylim(lanes - 0.4, -0.6)
 
 
 def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:

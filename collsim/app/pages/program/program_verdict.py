@@ -231,17 +231,7 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         with_mends: Also look for changes that help, each of which is run.
     """
     lines = [wait.line for wait in run.waits] + [error.line for error in run.errors]
-    schedule, timeline, comparison, reason = run.schedule, None, None, None
-    msccl = schedule_file = network = ""
-    steps = transfers = 0
-    if isinstance(schedule, Schedule):
-        rows = schedule.transfers
-        msccl, schedule_file = (_write_file(schedule, suffix) for suffix in (".xml", ".json"))
-        network = _write_file(run.topology, ".yaml")
-        steps, transfers = schedule.steps, int((rows["src"] != rows["dst"]).sum())
-        timeline = build_encoded_timeline(cs.simulate(schedule, run.topology, run.nbytes, run.dtype))
-    elif run.verdict == "right":
-        reason = schedule
+    comparison = None
     if run.verdict == "right" and run.library_comparison is not None and any(run.sent):
         comparison = run.library_comparison.sentence
     results: tuple[str, ...] = ()
@@ -256,7 +246,7 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
     mends: tuple[MendedProgram, ...] = ()
     if with_mends:
         mends = tuple(MendedProgram(mend.label, mend.source, mend.run.time, mend.ranks) for mend in run.mends)
-    return ProgramVerdict(
+    verdict = ProgramVerdict(
         None,
         run.verdict,
         run.reason,
@@ -270,21 +260,33 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         (draw_program_lanes(run, WIDE, has_counters=True), draw_program_lanes(run, NARROW)),
         tuple(text[:_LONGEST_OUTPUT] for text in run.printed),
         results,
-        reason,
-        steps,
-        transfers,
-        timeline,
-        comparison,
-        mends,
-        msccl=msccl,
-        schedule=schedule_file,
-        network=network,
+        comparison=comparison,
+        mends=mends,
         moments=list_moments(run),
         playback=build_playback(run, _find_fault_time(run)),
         counters=counters,
         logs=format_logs(run),
         dump=_zip_dumps(run),
         restored=restored,
+    )
+    return _add_schedule(verdict, run)
+
+
+def _add_schedule(verdict: ProgramVerdict, run: ProgramRun) -> ProgramVerdict:
+    """The verdict with the schedule that the messages of the run make, and its files; or with why they make none."""
+    schedule = run.schedule
+    if not isinstance(schedule, Schedule):
+        return replace(verdict, no_schedule=schedule if run.verdict == "right" else None)
+    rows = schedule.transfers
+    msccl, schedule_file = (_write_file(schedule, suffix) for suffix in (".xml", ".json"))
+    return replace(
+        verdict,
+        steps=schedule.steps,
+        transfers=int((rows["src"] != rows["dst"]).sum()),
+        timeline=build_encoded_timeline(cs.simulate(schedule, run.topology, run.nbytes, run.dtype)),
+        msccl=msccl,
+        schedule=schedule_file,
+        network=_write_file(run.topology, ".yaml"),
     )
 
 
