@@ -56,6 +56,14 @@ def test_every_value_that_cannot_be_used_gets_a_sentence(page):
         assert [word for word in some if f"{word}=" not in said] == [], (query, said)
 
 
+@pytest.mark.parametrize("page", [name for name in PAGES if name != "class"])
+def test_a_word_that_no_page_knows_is_complained_about_once_and_words_of_the_page_are_not(page):
+    said = messages(opened(page, {"machin": "pcie-8gpu", "lang": "en"}))
+    assert len(said) == 1, said
+    assert "machin=pcie-8gpu, which means nothing on this page" in said[0]
+    assert messages(opened(page, {"lang": "en"})) == []
+
+
 def test_a_rank_that_the_machine_does_not_have_is_told_of_and_not_just_moved():
     said = " ".join(messages(opened("machines", {"machine": "dgx-a100", "a": "99", "b": "3"})))
     assert "a=99 is not a rank; with 8 ranks it is 0 to 7" in said

@@ -63,6 +63,37 @@ test("every number that a text names is computed, in both languages", () => {
   }
 });
 
+/** Texts that a chapter's picture draws at a share of its time, on a canvas of 700 x 310 pixels that measures nothing. */
+function textsDrawn(key, share, words = STORY_WORDS.en) {
+  const drawn = [],
+    colors = new Proxy({}, { get: () => "#000" }),
+    values = startValues(),
+    facts = reckon(DATA, values);
+  const ctx = new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (name === "fillText") return (text) => drawn.push(text);
+        if (name === "measureText") return (text) => ({ width: 6 * text.length });
+        return () => {};
+      },
+      set: () => true,
+    },
+  );
+  const of = { w: 700, h: 310, colors, v: values, r: facts, said: spoken(values, facts, words), slim: false };
+  FIGURES[key](ctx, { ...of, data: { ...DATA, rings: {} }, share, words: words.figure });
+  return drawn;
+}
+
+test("a server that all send to at once has a part of every gradient, and no whole one before the end", () => {
+  const drawn = textsDrawn("server", 0.2); // of the time in which it collects and gives back: 40 % of the first half
+  assert.ok(
+    drawn.some((text) => text.includes("40\u00a0%")),
+    drawn.join("|"),
+  );
+  assert.ok(!drawn.some((text) => /has \d of 7/.test(text)), drawn.join("|"));
+});
+
 test("times are steps, bytes and additions", () => {
   const at = { n: 8, size: 2 ** 28, rate: 25e9, alpha: 2e-6, gamma: 1e-11 },
     parts = timeOf(DATA, "ring", at);

@@ -515,14 +515,14 @@ def _read_options(
     ]
     values, unread = read_words(words, query)
     complaints += unread
-    for key in _list_option_keys() & query.keys() - {name_option_key(name) for name in list_own_options(algorithm)}:
+    for key in list_option_keys() & query.keys() - {name_option_key(name) for name in list_own_options(algorithm)}:
         reason = Sentence("{algorithm} has no option {option}", algorithm=algorithm, option=key)
         complaints.append(Complaint(key, shorten(query[key]), reason, "–"))
     return tuple(values.items())
 
 
 @cache
-def _list_option_keys() -> frozenset[str]:
+def list_option_keys() -> frozenset[str]:
     """The options of all algorithms, as addresses have them."""
     return frozenset(name_option_key(name) for algorithm in cs.algorithms() for name in list_own_options(algorithm))
 

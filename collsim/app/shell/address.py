@@ -15,7 +15,7 @@ import streamlit as st
 from collsim.locale import LANGUAGES
 
 from ..scenario.address_parameters import Complaint, read_words, shorten
-from ..scenario.choice import MOMENT, Choice, to_query
+from ..scenario.choice import MOMENT, Choice, list_option_keys, to_query
 from ..scenario.outcome import read_choice
 from .page import Page, list_pages
 from .session import forget_widgets, get_language, get_session
@@ -58,11 +58,25 @@ def _read(page: Page, query: dict[str, str], shared: bool) -> None:
     now.page_values[page.name], unread = page.address.read(query)
     begins, unreadable = read_words((word for word in MOMENT if word.name in page.moment), query)
     now.start = now.moments[page.name] = begins
-    now.complaints += unread + unreadable
+    now.complaints += unread + unreadable + _complain_of_strangers(page, query)
     if language is not None and language not in LANGUAGES:
         now.complaints.append(Complaint("lang", shorten(language), "unknown", get_language()))
     elif language is not None:
         st.session_state["language"] = language
+
+
+#: Words that Streamlit and the classroom read.
+_FOREIGN = frozenset({"embed", "embed_options", "class", "code"})
+
+
+def _complain_of_strangers(page: Page, query: Mapping[str, str]) -> list[Complaint]:
+    """Complaints about words that mean nothing on a page, so that nobody takes another machine for theirs."""
+    known = {word.name for word in page.words}
+    if page.choice:
+        known |= list_option_keys()
+    strangers = [name for name in query if name not in known | _FOREIGN]
+    words = ", ".join(sorted({"lang", *(word.name for word in page.words)}))
+    return [Complaint(shorten(name), shorten(query[name]), "stranger", words) for name in strangers]
 
 
 def _identify_run(page: Page, value: object) -> tuple[Choice | None, object]:

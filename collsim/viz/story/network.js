@@ -2,6 +2,7 @@
 
 import { box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { measure, pointAt } from "../player/model/geometry.js";
+import { FONT } from "../player/model/look.js";
 import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js";
 
 const MOST_BOXES = 15; // GPUs that are drawn one by one
@@ -56,12 +57,27 @@ export function drawServer(ctx, fig) {
   rankBox(ctx, colors, x, server, 48, "0", true);
   const rate = fmtRate(v.rate / others);
   if (!slim) put(ctx, words.each(rate, fmtShare(1 / others)), 24, bus + 52, 14, colors.ink2);
-  put(ctx, words.full(spoken.rate, others), x + 20, bus + 52, slim ? 12.5 : 15, colors.fulltext, { bold: true });
-  const done = Math.floor(others * f + 1e-9),
-    state = back ? words.gives(done, others) : words.collects(done, others);
-  put(ctx, state, x + 36, server + 6, slim ? 12.5 : 14, colors.ink2);
+  putLines(ctx, words.full(spoken.rate, others), { x: x + 20, y: bus + 52, room: w - x - 26 }, slim ? 12.5 : 15, {
+    fill: colors.fulltext,
+    bold: true,
+  });
+  const state = (back ? words.gives : words.collects)(fmtShare(f), others);
+  putLines(ctx, state, { x: x + 36, y: server + 6, room: w - x - 42 }, slim ? 12.5 : 14, { fill: colors.ink2 });
   if (r.server)
     put(ctx, `${three(1e3 * r.server * share)} / ${spoken.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
+}
+
+/** A text in as many lines as it needs to be no wider than `room`; where it has no spaces it breaks after any character. */
+function putLines(ctx, text, { x, y, room }, px, { fill, bold = false }) {
+  const pieces = text.split(/(?<= )|(?<=[\u3000-\u9fff\uff00-\uffef])/),
+    lines = [""];
+  ctx.font = `${bold ? 700 : 400} ${px}px ${FONT}`;
+  for (const piece of pieces) {
+    const longer = lines.at(-1) + piece;
+    if (!lines.at(-1) || ctx.measureText(longer.trimEnd()).width <= room) lines[lines.length - 1] = longer;
+    else lines.push(piece);
+  }
+  lines.forEach((line, q) => put(ctx, line.trimEnd(), x, y + q * (px + 4), px, fill, { bold }));
 }
 
 const RIGHT = { align: "right", bold: true };

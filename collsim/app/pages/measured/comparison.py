@@ -34,7 +34,7 @@ from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import ReportProgress
-from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten
+from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import MOST_NODES, count, create_name_reader, read_flag
 from ...scenario.outcome import Refused, ignore_progress
 from . import nccl_log_comparison, osu_comparison
@@ -127,12 +127,6 @@ def _read_machine(text: str) -> str:
     return text
 
 
-def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Selection:
-    known = {word.name for word in WORDS}
-    complaints += [Complaint(shorten(k), shorten(v), "unknown", "-") for k, v in query.items() if k not in known]
-    return Selection(**fields)
-
-
 def _adapt_address(selection: Selection, query: dict[str, str]) -> dict[str, str]:
     """Where a log of one's own ran; of a published run only which, and whether the model is told less of it."""
     if selection.has_own_log:
@@ -156,7 +150,7 @@ WORDS = (
     Word("ranks", count("ranks", MOST_MPI)),
     Word("version", create_name_reader("version of NCCL", lambda: VERSIONS)),
 )
-ADDRESS = PageAddress(Selection(), WORDS, _reconcile, _adapt_address)
+ADDRESS = PageAddress(Selection(), WORDS, adapt=_adapt_address)
 
 
 # ---- runs
