@@ -9,7 +9,7 @@ from functools import cached_property
 from ..errors import CollsimError
 from ..locale import translate
 from ..topology import Topology
-from ..topology.cables import NICS, Nic, find_nic
+from ..topology.cables import Nic, find_nic, load_nics
 from ..topology.machine_builder import Machine
 from ..topology.parts.gpus import GPUS, find_model
 from ..topology.parts.nvlinks import NVLINK_WORDS
@@ -68,8 +68,8 @@ class PartChange:
             language: `en` or `zh`.
         """
         value = str(self.value)
-        if isinstance(self.value, str) and self.value in NICS:
-            value = f"{NICS[self.value].cable.bandwidth * 8 / 1e9:g}"
+        if isinstance(self.value, str) and self.value in load_nics():
+            value = f"{load_nics()[self.value].cable.bandwidth * 8 / 1e9:g}"
         key = f"part.{self.part}"
         if self.part == "nvlink" and value in NVLINK_WORDS:
             key += f".{value}"
@@ -175,10 +175,12 @@ class MachineParts:
     def _list_cards(self, card: Nic) -> Iterator[PartChange]:
         """Faster cards of the same kind of network, the same rate with RDMA, and more of them."""
         family = card.name.split("-")[0]
-        faster = [nic for nic in NICS.values() if nic.name.split("-")[0] == family and _get_rate(nic) > _get_rate(card)]
+        faster = [
+            nic for nic in load_nics().values() if nic.name.split("-")[0] == family and _get_rate(nic) > _get_rate(card)
+        ]
         if not card.rdma:  # Ethernet with RDMA, at the same rate too
             faster += [
-                nic for nic in NICS.values() if nic.name.startswith("roce") and _get_rate(nic) >= _get_rate(card)
+                nic for nic in load_nics().values() if nic.name.startswith("roce") and _get_rate(nic) >= _get_rate(card)
             ]
         for nic in sorted(faster, key=lambda nic: (_get_rate(nic), nic.rdma)):
             yield PartChange("nic", nic.name)

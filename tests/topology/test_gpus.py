@@ -145,3 +145,11 @@ def test_gpus_of_eight_lanes_have_half_of_the_slot():
 
 def test_every_row_has_a_slot_and_a_card():
     assert all(model.card in load_nics() and 3 <= model.pcie <= 6 and model.source for model in GPUS.values())
+
+
+def test_the_power_of_a_gpu_has_a_source():
+    for model in GPUS.values():
+        is_known = model.module_watts is not None or model.card_watts is not None
+        assert is_known == bool(model.power_source), model.name
+        for watts in filter(None, (model.module_watts, model.card_watts)):
+            assert f"{watts:g} W" in model.power_source or model.power_source.startswith("as "), model.name
