@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import CollsimError
-from ..files import read_text
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
 from .readers import TOOL_READERS, read_tree
 
@@ -115,25 +114,31 @@ class Evidence:
         return [(piece.name, self.texts[piece.name]) for piece in self.pieces if tool in piece.tools]
 
 
-def read_evidence(pieces: Sequence[str | Path] | Mapping[str, str]) -> Evidence:
+def require_few_pieces(count: int) -> None:
+    """Refuse more pieces than are read.
+
+    Args:
+        count: of pieces.
+
+    Raises:
+        CollsimError: There are too many.
+    """
+    if count > _MOST_PIECES:
+        raise CollsimError("{count} pieces of evidence; at most {most} are read", count=count, most=_MOST_PIECES)
+
+
+def read_evidence(texts: Mapping[str, str]) -> Evidence:
     """Read pieces of evidence.
 
     Args:
-        pieces: files, or texts by a name of yours.
+        texts: by the names of their files, or names of yours.
 
     Raises:
-        CollsimError: Nothing or too much was given, or a file cannot be read.
+        CollsimError: Nothing or too much was given.
     """
-    texts: dict[str, str] = {}
-    if isinstance(pieces, Mapping):
-        texts.update(pieces)
-    else:
-        for path in pieces:
-            texts[str(path)] = read_text(path)
     if not texts:
         raise CollsimError("no evidence: give a log, a table of nccl-tests or what a tool such as nvidia-smi printed")
-    if len(texts) > _MOST_PIECES:
-        raise CollsimError("{count} pieces of evidence; at most {most} are read", count=len(texts), most=_MOST_PIECES)
+    require_few_pieces(len(texts))
     read, facts = [], []
     for name, text in texts.items():
         tools = []

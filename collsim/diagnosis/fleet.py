@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +14,7 @@ from ..errors import CollsimError, FormatError
 from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..locale import translate
 from ..units import format_bandwidth, format_bytes
-from .anonymity import Mask, create_mask, mask_facts
+from .anonymity import Anonymizer
 from .causes import CAUSES
 from .evidence_pieces import Evidence, Fact, read_evidence
 from .fleet_nodes import FEWEST_NODES, FleetTexts, read_fleet
@@ -275,7 +275,7 @@ def compare_nodes(
         folder: with a subfolder for each node, or with files named after the nodes. A node's files are those that
             `diagnose` takes, the same of every node. Tables of nccl-tests over two nodes each tell slow cables. Or the
             texts of such files by their names.
-        anonymize: replace names of hosts and IP addresses in everything that is quoted.
+        anonymize: as of `diagnose`; nodes are `host1`, `host2` ...
         model: as of `diagnose`, for the node that is like most.
         batch: the same.
 
@@ -301,6 +301,8 @@ def compare_nodes(
         folder = Path(folder)
         name = folder.name
     texts = read_fleet(folder)
+    if anonymize:
+        texts = _anonymize(texts)
     pairs = _list_pairs(texts)
     if len(texts.nodes) < FEWEST_NODES and not pairs:
         raise CollsimError(
@@ -321,13 +323,10 @@ def compare_nodes(
     typical_node = next((node for node in evidence if node not in different), "")
     typical = None
     if typical_node:
-        typical = diagnose(dict(texts.nodes[typical_node]), anonymize=anonymize, model=model, batch=batch)
+        typical = diagnose(dict(texts.nodes[typical_node]), model=model, batch=batch)
     nodes = tuple(dict.fromkeys((*evidence, *(node for pair in pairs for node in pair.nodes))))
     predicted_pair = _predict_pair(texts, pairs)
-    fleet = FleetDiagnosis(nodes, odd, causes, slow_pairs, typical, typical_node, predicted_pair, readings)
-    if anonymize:
-        return _mask_fleet(fleet, create_mask(nodes))
-    return fleet
+    return FleetDiagnosis(nodes, odd, causes, slow_pairs, typical, typical_node, predicted_pair, readings)
 
 
 def _read_tables(evidence: Evidence) -> Iterator[NodeReading]:
@@ -417,24 +416,12 @@ def _find_node_causes(evidence: Mapping[str, Evidence]) -> tuple[NodeCause, ...]
     return tuple(causes)
 
 
-def _mask_fleet(fleet: FleetDiagnosis, mask: Mask) -> FleetDiagnosis:
-    def hide(odd: OddReading) -> OddReading:
-        fact = odd.reading.fact
-        if fact is not None:
-            fact = mask_facts([fact], mask)[0]
-        return replace(odd, node=mask(odd.node), reading=replace(odd.reading, fact=fact))
-
-    return replace(
-        fleet,
-        nodes=tuple(map(mask, fleet.nodes)),
-        odd=tuple(map(hide, fleet.odd)),
-        causes=tuple(
-            replace(cause, node=mask(cause.node), evidence=mask_facts(cause.evidence, mask)) for cause in fleet.causes
-        ),
-        slow_pairs=tuple(replace(pair, nodes=(mask(pair.nodes[0]), mask(pair.nodes[1]))) for pair in fleet.slow_pairs),
-        typical_node=mask(fleet.typical_node),
-        readings={mask(node): of_node for node, of_node in fleet.readings.items()},
-    )
+def _anonymize(texts: FleetTexts) -> FleetTexts:
+    """The same texts with stand-ins for names and addresses, each node's and host's the same everywhere."""
+    of_nodes = [text for of_node in texts.nodes.values() for text in of_node.values()]
+    anonymizer = Anonymizer([*of_nodes, *texts.shared.values()], hosts=list(texts.nodes))
+    nodes = {anonymizer.mask(node): anonymizer.mask_texts(of_node) for node, of_node in texts.nodes.items()}
+    return FleetTexts(nodes, anonymizer.mask_texts(texts.shared))
 
 
 def _write(language: str, key: str, **values: object) -> str:

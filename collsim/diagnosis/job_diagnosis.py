@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import CollsimError, Sentence
-from ..files import list_files
+from ..files import list_files, read_text
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
 from ..nccl.nccl_prediction import Prediction
@@ -18,11 +18,11 @@ from ..programs.job_records.record_files import is_job_record, load_hang
 from ..topology import Topology
 from ..train import Model
 from ..units import format_bandwidth
-from .anonymity import Mask, create_mask, list_hosts, mask_facts
+from .anonymity import Anonymizer
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
 from .comparison_causes import find_single_readings
 from .data_path import DataPath, find_used_path, predict_path
-from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence
+from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, require_few_pieces
 from .job import ObservedJob, describe_job, predict_run
 from .job_cost import JobCost, JobPredictions, predict_job
 from .report import Block, ReportFormat, write_document
@@ -299,7 +299,7 @@ def diagnose(
     Args:
         *pieces: files, or folders of files, in any mixture: logs of NCCL or RCCL, tables of nccl-tests, what
             nvidia-smi, lspci, ibstat, perftest and others printed, topology files; or one mapping of texts by name.
-        anonymize: replace names of hosts and IP addresses in everything that is quoted.
+        anonymize: replace names of hosts and people, addresses, identifiers and paths before anything is read.
         model: a Model, or a name of `cs.models()`, whose training step the cost is told for, too.
         batch: samples of that step over all GPUs; four a GPU unless given.
 
@@ -316,7 +316,7 @@ def diagnose(
         >>> cs.diagnose({"nccl.log": log}).causes[0].key
         'p2p_disabled'
     """
-    evidence, records = _read_pieces(pieces)
+    evidence, records = _read_pieces(pieces, anonymize=anonymize)
     job = describe_job(evidence)
     gap, predicted = _explain(job), predict_run(job.run)
     prediction = _get_last(predicted)
@@ -334,7 +334,7 @@ def diagnose(
     cost = None
     if predictions is not None:
         cost = predictions.compute_cost()
-    diagnosis = Diagnosis(
+    return Diagnosis(
         verdict=_decide_verdict(causes, questions, gap),
         causes=_add_costs(causes, predictions),
         cost=cost,
@@ -347,23 +347,25 @@ def diagnose(
         used=find_used_path(evidence),
         possible=predict_path(_get_last(predicted)),
     )
-    if anonymize:
-        return _anonymize(diagnosis, create_mask(list_hosts(evidence)))
-    return diagnosis
 
 
-def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]]) -> tuple[Evidence, list[Path]]:
+def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize: bool) -> tuple[Evidence, list[Path]]:
     """The evidence of texts, and the files that are records of a hang."""
+    records: list[Path] = []
     if len(pieces) == 1 and isinstance(pieces[0], Mapping):
-        return read_evidence(pieces[0]), []
-    named = [piece for piece in pieces if not isinstance(piece, Mapping)]
-    if len(named) < len(pieces):
-        raise CollsimError("diagnose: give files, or one mapping of texts by name")
-    paths = list_files(named)
-    records = [path for path in paths if is_job_record(path)]
-    texts = [path for path in paths if path not in records]
+        texts = dict(pieces[0])
+    else:
+        named = [piece for piece in pieces if not isinstance(piece, Mapping)]
+        if len(named) < len(pieces):
+            raise CollsimError("diagnose: give files, or one mapping of texts by name")
+        paths = list_files(named)
+        require_few_pieces(len(paths))
+        records = [path for path in paths if is_job_record(path)]
+        texts = {str(path): read_text(path) for path in paths if path not in records}
     if records and not texts:
         return Evidence((), {}, ()), records
+    if anonymize:
+        texts = Anonymizer(texts.values(), list(texts)).mask_texts(texts)
     return read_evidence(texts), records
 
 
@@ -524,15 +526,3 @@ def _write_path(path: DataPath | None) -> dict[str, object] | None:
         return None
     names = ("transports", "channels", "algorithm", "protocol", "cards")
     return {name: getattr(path, name) for name in names}
-
-
-def _anonymize(diagnosis: Diagnosis, mask: Mask) -> Diagnosis:
-    """Replace names of hosts and addresses in all that is quoted."""
-    return replace(
-        diagnosis,
-        causes=tuple(replace(cause, evidence=mask_facts(cause.evidence, mask)) for cause in diagnosis.causes),
-        questions=tuple(replace(question, facts=mask_facts(question.facts, mask)) for question in diagnosis.questions),
-        ruled_out=tuple((key, mask_facts([fact], mask)[0]) for key, fact in diagnosis.ruled_out),
-        used=diagnosis.used and replace(diagnosis.used, evidence=mask_facts(diagnosis.used.evidence, mask)),
-        pieces=tuple(replace(p, name=mask(p.name), first_line=mask(p.first_line)) for p in diagnosis.pieces),
-    )

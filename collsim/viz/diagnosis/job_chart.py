@@ -13,13 +13,13 @@ from ...locale import translate
 from ...units import format_bandwidth, format_bytes
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 10.0, 8.0, 24.0  # px around the plot
-_GIGA = 1e9
+_WIDE_LABELS = 480.0  # px of a picture in which labels with an interval fit
 #: Rules of the chart; a page adds them once.
 STYLE = """
 .jc text{font:13px var(--st-font,sans-serif);fill:var(--cs-ink2)}.jc .grid{stroke:var(--cs-grid)}
 .jc .band{fill:var(--cs-roomtint)}.jc .line{fill:none;stroke:var(--cs-room);stroke-width:2.4}
 .jc .fault{fill:none;stroke:var(--cs-hostink);stroke-width:2.4}.jc .dot{fill:var(--cs-ink)}
-.jc .said{font-weight:700;fill:var(--cs-ink)}
+.jc .said{font-weight:700;fill:var(--cs-ink);stroke:var(--cs-card);stroke-width:4px;paint-order:stroke}
 """
 
 
@@ -63,7 +63,7 @@ def draw_job_chart(
     rates = [rate for name in columns for rate in table[name] if rate > 0] + [rate for rate in with_fault if rate > 0]
     ends = (10.0 ** math.floor(math.log10(min(rates))), 10.0 ** math.ceil(math.log10(max(rates) * 1.02)))
     plot = _Plot(width, height, (float(table["nbytes"].min()), float(table["nbytes"].max())), ends)
-    label = "; ".join(text for text, _ in _list_labels(table, with_fault, language))
+    label = "; ".join(text for text, _ in _list_labels(table, with_fault, language, is_short=False))
     parts = [
         *_draw_axes(plot, table),
         *_draw_curves(plot, table, with_fault),
@@ -114,7 +114,9 @@ def _draw_curves(plot: _Plot, table: pd.DataFrame, with_fault: Sequence[float]) 
         yield f'<circle class="dot" cx="{x}" cy="{y}" r="4.2"/>'
 
 
-def _list_labels(table: pd.DataFrame, with_fault: Sequence[float], language: str) -> list[tuple[str, float]]:
+def _list_labels(
+    table: pd.DataFrame, with_fault: Sequence[float], language: str, *, is_short: bool
+) -> list[tuple[str, float]]:
     """What is written at each curve, at its largest size, and the rate there."""
     last = table.iloc[-1]
     low, high = (format_bandwidth(float(last[name])) for name in ("low_busbw", "high_busbw"))
@@ -125,12 +127,16 @@ def _list_labels(table: pd.DataFrame, with_fault: Sequence[float], language: str
     if with_fault:
         texts[1] = ("chart.with_fault", float(last["busbw"]))
         values["predicted"] = format_bandwidth(with_fault[-1])
+    if is_short:
+        texts = [("chart.possible.short", texts[0][1]), ("chart.measured", texts[1][1])]
     return [(translate(language, "diagnosis", key, **values), rate) for key, rate in texts]
 
 
 def _draw_labels(plot: _Plot, table: pd.DataFrame, with_fault: Sequence[float], language: str) -> Iterator[str]:
     """One label above what is higher at the largest size, the other below what is lower, within the plot."""
-    labels = sorted(_list_labels(table, with_fault, language), key=lambda label: -label[1])
+    labels = sorted(
+        _list_labels(table, with_fault, language, is_short=plot.width < _WIDE_LABELS), key=lambda label: -label[1]
+    )
     above, below = plot.find_y(labels[0][1]) - 12, plot.find_y(labels[1][1]) + 22
     if below > plot.height - _BOTTOM - 4:
         below = max(above + 40, plot.find_y(labels[1][1]) - 12)

@@ -38,6 +38,7 @@ STYLE = """
  padding:0 7px;background:var(--cs-card);color:var(--cs-ink);overflow-wrap:anywhere;width:fit-content}
 .dx-all{grid-template-columns:minmax(0,1fr)}
 .dx-ruled{border-top:1px solid var(--cs-line);padding-top:10px;font-size:13px;line-height:17px;color:var(--cs-ink2)}
+.dx-ruled summary{cursor:pointer;padding-bottom:4px}
 .dx-ruled b{color:var(--cs-ink)}.dx-ruled p{margin:0 0 5px;font-size:13px;line-height:17px}
 .dx-piece{border-top:1px solid var(--cs-line);padding:7px 0 8px}
 .dx-piece b{font-size:14px;line-height:18px;color:var(--cs-ink);overflow-wrap:anywhere}
@@ -88,7 +89,8 @@ def format_findings(diagnosis: Diagnosis, language: str) -> str:
         rows = "".join(
             f"<div>{_say(language, f'{key}.title')}{_format_lines((fact,))}</div>" for key, fact in diagnosis.ruled_out
         )
-        parts.append(f'<div class="dx-ruled"><b>{_say(language, "report.ruled_out")}</b>{rows}</div>')
+        summary = f"{_say(language, 'report.ruled_out')}: {len(diagnosis.ruled_out)}"
+        parts.append(f'<details class="dx-ruled"><summary><b>{summary}</b></summary>{rows}</details>')
     if diagnosis.missing:
         rows = "".join(f"<p>{_say(language, f'missing.{key}')}</p>" for key in diagnosis.missing)
         parts.append(f'<div class="dx-ruled"><b>{_say(language, "report.missing")}</b>{rows}</div>')
