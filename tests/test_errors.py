@@ -304,3 +304,14 @@ def test_a_value_that_cannot_be_written_is_named_by_its_type():
     assert str(CollsimError("got {n:,} of {m}", n="many", m=3)) == "got many of 3"
     assert str(CollsimError("got {n}", n=10**5000)) == "got a number of 16,610 bits"
     assert str(format_value("9" * 900)).endswith("of 900 characters")
+
+
+def test_a_sentence_calls_things_by_other_names_in_its_parts_too_and_keeps_them_over_processes():
+    inner = Sentence("{link} carries the bytes of many hops", link="node0/gpu0 → node0/nic0")
+    sentence = Sentence("{first}; {then}", first=inner, then="node0/gpu0 → node0/nic0")
+    renamed = sentence.rename({"node0/gpu0 → node0/nic0": ("GPU 0 → NIC 0", "GPU 0 → 网卡 0")})
+    for text in (renamed, pickle.loads(pickle.dumps(renamed))):
+        assert text.text("en") == "GPU 0 → NIC 0 carries the bytes of many hops; GPU 0 → NIC 0"
+        assert text.text("zh").count("GPU 0 → 网卡 0") == 2
+        assert "node0" not in text.text("en") + text.text("zh")
+    assert "node0/nic0" in str(sentence)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Number
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..locale import LANGUAGES, Text, load_messages
 from ..locale.synonyms import find_synonyms, rank_name, simplify_word
 
 #: Characters of names, values and lists in a message, names in a list, and names that are compared to find the one
@@ -77,6 +78,26 @@ class Sentence:
             The sentence in that language.
         """
         return _fill_template(_find_template(self.key, language), self.values, language)
+
+    def rename(self, names: Mapping[str, Text]) -> Sentence:
+        """The sentence with other names for the things that its values are, in the sentences inside it too.
+
+        Args:
+            names: What to write for a value that is one of these texts: the name of a link as a picture has it.
+
+        Examples:
+            >>> sentence = Sentence("{link} is busy", link="node0/gpu0 → node0/nic0")
+            >>> str(sentence.rename({"node0/gpu0 → node0/nic0": ("GPU 0 → NIC 0", "GPU 0 → 网卡 0")}))
+            'GPU 0 → NIC 0 is busy'
+        """
+        values: dict[str, object] = {}
+        for field, value in self.values.items():
+            if isinstance(value, Sentence):
+                value = value.rename(names)
+            elif isinstance(value, str) and value in names:
+                value = _Name(names[value])
+            values[field] = value
+        return Sentence(self.key, **values)
 
     def __add__(self, other: Words) -> Sentence:
         return Sentence("{first}{then}", first=self, then=other)
@@ -260,8 +281,6 @@ class FormatError(CollsimError):
 def _find_template(key: str, language: str) -> str:
     if language == "en":
         return key
-    from ..locale import LANGUAGES, load_messages  # late: most runs need no word of it
-
     if language not in LANGUAGES:
         return key
     return load_messages(language, "errors").get(key, key)
@@ -277,6 +296,18 @@ def _fill_template(template: str, values: dict[str, object], language: str) -> s
     with contextlib.suppress(Exception):  # braces that are no fields
         return template.format_map({name: _WrittenValue(value) for name, value in texts.items()})
     return template
+
+
+class _Name(NamedTuple):
+    """What a thing is called in each language."""
+
+    names: Text
+
+    def text(self, language: str) -> str:
+        return self.names[LANGUAGES.index(language)]
+
+    def __str__(self) -> str:
+        return self.names[0]
 
 
 class _WrittenValue:
@@ -310,7 +341,7 @@ def _make_picklable(value: object) -> object:
     """A value that goes to another process: numbers, texts and sentences as they are, everything else as its text."""
     if isinstance(value, CollsimError):
         return value.sentence
-    if value is None or isinstance(value, str | Number | Sentence | _WrittenValue):
+    if value is None or isinstance(value, str | Number | Sentence | _Name | _WrittenValue):
         return value
     return _WrittenValue(value)
 
@@ -326,7 +357,7 @@ def _rebuild_error(kind: type[CollsimError], state: dict[str, Any]) -> CollsimEr
     return error
 
 
-_HAS_TEXT = (Sentence, CollsimError)
+_HAS_TEXT = (Sentence, CollsimError, _Name)
 
 
 def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:

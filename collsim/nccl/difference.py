@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence, Words
 from ..locale import Text, build_text, has_text, translate
 from ..simulate import Trace, simulate
 from ..topology import Topology
@@ -105,7 +105,7 @@ class Difference:
     algorithm: str
     term: str
     seconds: float
-    reason: str
+    reason: Words
     evidence: str
     label: str = ""
     nccl_simulated: float = 0.0
@@ -203,7 +203,8 @@ def _compare_with_choice_of_nccl(difference: Difference, run: Trace, seconds: fl
     """The same difference, with what NCCL would run simulated too, so that like is compared with like."""
     reason = difference.reason
     if difference.term == "shared" and run.bottleneck is not None:
-        reason = f"{run.topology.link_name(run.bottleneck.busiest)} ({run.bottleneck.label})"
+        link = run.topology.link_name(run.bottleneck.busiest)
+        reason = Sentence("{link} ({cable})", link=link, cable=run.bottleneck.label)
     return replace(difference, label=run.schedule.name, nccl_simulated=seconds, reason=reason)
 
 
@@ -281,7 +282,9 @@ def find_large_difference(p: Prediction, run: Trace) -> Difference | None:
     return Difference(p.time, seconds, p.algorithm, term, terms[term], *_describe_term(call, term))
 
 
-def _explain_slower_simulation(p: Prediction, run: Trace, link_time: float, call: Call) -> tuple[str, float, str, str]:
+def _explain_slower_simulation(
+    p: Prediction, run: Trace, link_time: float, call: Call
+) -> tuple[str, float, Words, str]:
     """What makes a simulation the slower one."""
     terms = measure_simulation_terms(run)
     terms["cards"] = -compute_terms(call)["cards"]
@@ -292,11 +295,14 @@ def _explain_slower_simulation(p: Prediction, run: Trace, link_time: float, call
     term = max(terms, key=lambda name: terms[name])
     if neck is not None and term == "shared":
         link, share = run.topology.link_name(neck.busiest), 100 * neck.busiest_share
-        message = (
-            f"transfers share {link}, busy for {share:.3g} % of the run, and the prediction for NCCL's {p.algorithm} "
-            "takes the rate measured on other machines of this kind"
+        reason = Sentence(
+            "transfers share {link}, busy for {share:.3g} % of the run, and the prediction for NCCL's {algorithm} "
+            "takes the rate measured on other machines of this kind",
+            link=link,
+            share=share,
+            algorithm=p.algorithm,
         )
-        return "shared", shared, message, _describe_rate(call)[1]
+        return "shared", shared, reason, _describe_rate(call)[1]
     if term == "latency":
         message = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
         return "latency", terms["latency"], message, f"steps {_FIT}"
@@ -340,7 +346,7 @@ def compute_stated_time(call: Call) -> float:
     return compute_time(replace(call, links=call.links.without(*TERMS))).total
 
 
-def _describe_term(call: Call, term: str) -> tuple[str, str]:
+def _describe_term(call: Call, term: str) -> tuple[Words, str]:
     """What a term is, and what it is known from."""
     if term == "rate":
         return _describe_rate(call)
@@ -359,12 +365,13 @@ def _describe_term(call: Call, term: str) -> tuple[str, str]:
     return reasons[term], _FIT
 
 
-def _describe_rate(call: Call) -> tuple[str, str]:
+def _describe_rate(call: Call) -> tuple[Words, str]:
     facts = call.facts
     times = compute_link_times(call)
     limit = max(times, key=lambda name: times[name])
     if limit == "fabric":
-        return f"{call.fabric.busiest_link} carries the bytes of many hops", EVIDENCE.get(facts.net) or _FIT
+        reason = Sentence("{link} carries the bytes of many hops", link=call.fabric.busiest_link)
+        return reason, EVIDENCE.get(facts.net) or _FIT
     if limit == "host" or (limit == "pcie" and facts.wiring != "pcie"):
         return _describe_host_limit(call)
     if limit in (facts.wiring, "bridge"):

@@ -111,6 +111,13 @@ def test_a_run_says_what_its_file_does_not_say_and_where_nccl_is_predicted_to_be
     assert any("taken for ib-hdr" in en and "slower" in en and "用时为" in zh for en, zh in notes)
 
 
+def test_the_reason_of_a_difference_calls_its_link_as_the_picture_does():
+    shown = compute_outcome(Choice(algorithm="allreduce_parameter_server", nodes=4))
+    english, chinese = next(texts for texts in shown.notes if "NCCL would run" in texts[0])[:2]
+    assert "share NIC 0 → switch, node 0 (IB HDR)" in english
+    assert "共用 网卡 0 → 交换机，节点 0（IB HDR）" in chinese
+
+
 def test_a_broken_run_that_is_large_still_says_where_it_breaks():
     """Its timeline goes packed, and the sentence is in it."""
     choice = Choice(machine="ring", ranks=48, nbytes="1MiB")

@@ -382,11 +382,10 @@ def _explain_nccl_difference(trace: cs.Trace) -> list[Text]:
     difference, neck = cs.nccl.explain_difference(trace), trace.bottleneck
     if difference is None:
         return []
-    if neck is None:
-        return [tuple(map(difference.text, LANGUAGES))]
-    plain, names = trace.topology.link_name(neck.busiest), name_link(trace, neck.busiest)
-    named = zip(LANGUAGES, names, strict=True)
-    return [tuple(difference.text(language).replace(plain, name) for language, name in named)]
+    if neck is not None:
+        names = {trace.topology.link_name(neck.busiest): name_link(trace, neck.busiest)}
+        difference = replace(difference, reason=Sentence.from_words(difference.reason).rename(names))
+    return [tuple(map(difference.text, LANGUAGES))]
 
 
 def compute_figures(trace: cs.Trace) -> Figures:

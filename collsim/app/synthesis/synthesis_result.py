@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import collsim as cs
-from collsim.locale import Text
+from collsim.errors import Sentence
+from collsim.locale import LANGUAGES, Text
 from collsim.sweep import gap_closing
 from collsim.sweep.gap_closing import SynthesisRace
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED
@@ -53,13 +54,13 @@ class Synthesized:
     thinned: tuple[int, int, float] | None
 
 
-def write_both(sentence: Any) -> Text:
-    """A sentence in both languages.
+def write_text(sentence: Sentence) -> Text:
+    """A sentence in every language.
 
     Args:
-        sentence: A sentence with its translation.
+        sentence: A sentence with its translations.
     """
-    return sentence.text("en"), sentence.text("zh")
+    return tuple(map(sentence.text, LANGUAGES))
 
 
 def estimate_synthesis(ranks: int) -> float:
@@ -128,12 +129,11 @@ def write_sentences(race: SynthesisRace) -> tuple[Text, ...]:
     Args:
         race: The synthesized schedule and its rivals.
     """
-    texts = list(map(write_both, race.says))
+    names: dict[str, Text] = {}
     for name, trace in race.runs.items():
         busiest = race.parts[name].busiest
-        plain, named = trace.topology.link_name(busiest), name_link(trace, busiest)
-        texts = [(en.replace(plain, named[0]), zh.replace(plain, named[1])) for en, zh in texts]
-    return tuple(texts)
+        names[trace.topology.link_name(busiest)] = name_link(trace, busiest)
+    return tuple(write_text(sentence.rename(names)) for sentence in race.says)
 
 
 def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress = ignore_progress) -> Synthesized:
@@ -152,7 +152,7 @@ def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress =
         pieces = [run.schedule.options["pieces"] for run in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
     runners = {name: build_runner(run) for name, run in runs.items() if len(run.schedule) <= MOST_PLAYED}
-    return Synthesized(write_both(race.provenance), write_sentences(race), race.rows(), runners, thinned)
+    return Synthesized(write_text(race.provenance), write_sentences(race), race.rows(), runners, thinned)
 
 
 def _create_reporter(report_progress: ReportProgress) -> Callable[[int, int, str], None]:
