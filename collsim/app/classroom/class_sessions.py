@@ -22,6 +22,7 @@ from ..server.clients import LOCAL
 
 #: Sessions of all clients on the network, of one of them, and of whoever sits at the computer of the server.
 MOST_SESSIONS, MOST_PER_CLIENT, MOST_LOCAL = 100, 2, 20
+#: A large lecture hall. Each voter costs memory for as long as the class lives, and anybody with the code may vote.
 MOST_VOTERS = 400
 #: A session ends when its teacher's page has not been open for so long.
 IDLE_SECONDS = 45 * 60
@@ -35,6 +36,7 @@ MOST_PROGRAMS, LONGEST_PROGRAM = 24, 20_000
 MOST_REVEALED = 200
 _LETTERS = "bcdfghjkmnpqrstvwxz"  # no vowels, so that no word is spelled; no l, which looks like a 1
 _KEY_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+# Students type the code from a projector. The key stands in the teacher's address alone, and must not be guessed.
 _CODE_LENGTH, _KEY_LENGTH = 4, 8
 
 #: An answer as people write it, how many gave it, and whether it is right.

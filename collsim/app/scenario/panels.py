@@ -20,6 +20,7 @@ from .choice import count, create_name_reader, read_flag
 
 MOST_SEEDS = 9999
 MOST_QUESTIONS = 8
+#: Characters of an answer: a number with its unit, or the letter of a choice.
 LONGEST_ANSWER = 40
 SHOWN = "shown"
 SIMPLE, FULL = MODES = ("simple", "full")

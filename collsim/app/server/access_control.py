@@ -35,6 +35,7 @@ _UPLOAD = "/_stcore/upload_file/"
 #: header of Streamlit's pages that begins so is the second.
 _PROXY_HEADERS = ("x-", "forwarded", "via", "cf-", "cdn-", "client-ip", "true-client-ip", "fastly-", "fly-", "akamai-")
 _PAGE_HEADER = "x-xsrftoken"
+# Seconds. Wrong codes of a browser are counted for an hour; whoever typed the right one is a member for a week.
 _HOUR, _WEEK = 3600, 7 * 24 * 3600
 #: Seconds after which a page that may not open hears of it, and how many pages of one client wait so: a client that
 #: tries again whenever it is refused, as Streamlit's page does, costs the others little.

@@ -61,6 +61,7 @@ _ALLOWED = {"BackMsg": set(LIMITS), "WidgetState": {"id", *WIDGET_VALUES}}
 JSON_BYTES = 64 * 2**10
 _JSON = {"json_value", "json_trigger_value"}
 
+# Wire types of protobuf (protobuf.dev/programming-guides/encoding); 3 and 4 are groups, which Streamlit does not use.
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 #: The wire type of a type of field; of all others in these messages it is a varint.

@@ -14,6 +14,7 @@ from ...scenario.choice import Choice, build_engine_settings
 from ...scenario.outcome import build_topology, estimate_seconds, ignore_progress
 
 _RUNS = 16  # of `cs.best` for one algorithm: doublings, and what lies between the neighbours of the best
+# `cs.best` tries 1 to 256 chunks, and the run with the most takes the longest.
 _MANY = 256
 
 

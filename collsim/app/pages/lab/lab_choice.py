@@ -13,9 +13,11 @@ from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import count, create_name_reader
 
+#: Odd, so that the median run is one of the runs, whose columns can be drawn.
 REPEATS = (1, 3, 9, 25)
 #: What is on the sheet: one collective, or a step of training of so many layers, several of which fill a bucket.
 SHEETS = ("collective", "step")
+#: Layers in a bucket divide the layers, so that all buckets of a step are of one size.
 LAYERS, IN_A_BUCKET = 8, (1, 2, 4, 8)
 #: How such a step is split: DDP with buckets, FSDP with the next layer gathered meanwhile, a pipeline in two orders.
 SPLITS = ("ddp", "fsdp", "gpipe", "1f1b")
@@ -24,6 +26,7 @@ STRAGGLES = 2.0
 #: How late a late rank is, in s, and by which factor a slow cable is slower.
 LATE, SLOW = 0.1, 4.0
 LIMIT = 120.0  # s of one click
+# Of float32, the type that the page measures in.
 _BYTES_OF_ELEMENT = 4
 
 

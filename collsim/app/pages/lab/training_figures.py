@@ -18,6 +18,7 @@ from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
 from .lab_result import LabShown
 
 _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the bucket sizes that are not chosen
+# Bytes of a float32.
 _ELEMENT = 4
 
 

@@ -22,6 +22,7 @@ from .program_verdict import ProgramVerdict, describe_run
 
 PAGE = "hangs"
 NAMES = list(list_hangs())
+# The texts of the catalogue tell what four ranks do.
 _RANKS = 4
 
 

@@ -17,7 +17,9 @@ from ...scenario.mistakes import write_sentence
 from ...shell.notes import draw_mistake, draw_note, format_verdict
 from ...shell.session import get_language, t
 
+#: One file for each rank of eight nodes with eight GPUs; megabytes of each.
 MOST_FILES, _MOST_MEGABYTES = 64, 4
+# The end of a name is kept, since it tells the rank and the format; file systems take 255 bytes.
 _TEXT_NAME, _LONGEST_NAME = "ras.txt", 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")  # characters of a name that may lead elsewhere
 

@@ -31,7 +31,9 @@ from ...scenario.outcome import ignore_progress
 from ...synthesis.synthesis_result import Synthesized, close_gap, estimate_synthesis
 from .program_drafts import DELAY, ProgramDraft, build_topology
 
+#: Pixels of the column for pictures on a laptop, and on a telephone of 360 less its margins.
 WIDE, NARROW = 580, 330
+#: Code for one number of ranks often breaks at an odd one. These runs move little, so that all take no longer than one.
 OTHER_RANKS, SMALL = range(2, 9), "4KiB"
 _LONGEST_OUTPUT = 1_200  # characters of what a rank printed
 _MOST_ROWS = 100  # messages that are listed as text

@@ -40,6 +40,7 @@ from ...scenario.outcome import (
     read_choice,
 )
 
+#: One runner is no race, and of five players none is large enough on a projector.
 LEAST, MOST = 2, 4
 #: Transfers of one runner, since all are played at once in the browser.
 MOST_RACED = 60_000

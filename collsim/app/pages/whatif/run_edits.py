@@ -44,6 +44,7 @@ FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
 CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "one": "", "cut": ""}
 SWITCHED = ("same", "on", "off")
 PLACEMENTS = ("same", "round-robin")
+#: Ports down to capacity up of a leaf switch; 1 is non-blocking.
 OVERSUBSCRIPTIONS = (1, 2, 4, 8)
 #: What may be wrong with one rank: an option of the event engine, and its value for that rank.
 STRAGGLERS: dict[str, tuple[str, object]] = {
@@ -54,6 +55,7 @@ JITTERS = ("", "1us", "10us", "100us")
 TRAFFIC = ("", "one", "all")
 #: Runs that make a distribution, with the seeds 0, 1, 2 ...
 RUNS = 100
+#: The number of no rank: ranks are counted from 0.
 NOBODY = -1
 
 

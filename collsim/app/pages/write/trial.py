@@ -21,6 +21,7 @@ from collsim.schedule import Schedule
 
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
+#: Numbers of ranks that code is tried with besides the chosen one: what is right for powers of two alone is seen.
 OTHERS = (2, 3, 4, 5, 6, 7, 8)
 _FILE = "editor"
 
