@@ -47,6 +47,7 @@ def build_interleaved_tree(n: int) -> Parents:
         n: Ranks.
     """
     r = np.arange(n, dtype=np.int64)
+    # In two's complement r & -r leaves the lowest set bit: the level of r above the leaves, which are the odd ranks.
     bit = r & -r
     up = (r ^ bit) | (2 * bit)
     return np.where(r == 0, -1, np.where(up >= n, r ^ bit, up))
@@ -60,6 +61,7 @@ def build_double_binary_tree(n: int) -> tuple[Parents, Parents]:
         n: Ranks.
     """
     first = build_interleaved_tree(n)
+    # `_number_roles` says the role of each rank; argsort of a permutation is its inverse, the rank in each role.
     return first, rename_ranks(first, np.argsort(_number_roles(n)[1]))
 
 
@@ -83,6 +85,7 @@ def measure_depths(parent: Parents) -> npt.NDArray[np.int64]:
         parent: (ranks,) the parent of each, -1 for the root.
     """
     depth, ancestor = np.zeros(len(parent), np.int64), parent
+    # All ranks climb one edge at a time: as many passes as the tree is deep, where a loop would have one for each rank.
     while (ancestor >= 0).any():
         depth, ancestor = depth + (ancestor >= 0), np.where(ancestor >= 0, parent[ancestor], -1)
     return depth
@@ -132,6 +135,7 @@ def count_nodes(n: int, per_node: int, topology: Topology | None = None) -> int:
     if topology is not None and topology.ranks == n:
         node = topology.devices.node[topology.endpoint_device[:n]]
         nodes = len(np.unique(node))
+        # Only nodes of consecutive ranks, as many each, can be written as n / nodes; devices without a node have -1.
         if node.min() >= 0 and n % nodes == 0 and np.array_equal(node, np.repeat(node[:: n // nodes], n // nodes)):
             return nodes
     return n // next(d for d in range(min(n, per_node), 0, -1) if n % d == 0)
@@ -156,6 +160,7 @@ def build_node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parent
     start = np.arange(nodes, dtype=np.int64) * ranks_per_node
     trees = []
     for parent, role in zip(build_double_binary_tree(nodes), _number_roles(nodes), strict=True):
+        # Within a node each rank hangs at the one before it; only the first rank of a node hangs at another node.
         chain = np.arange(n, dtype=np.int64) - 1
         child = np.flatnonzero(parent >= 0)
         above = parent[child]
@@ -180,6 +185,8 @@ def order_chains(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
     orders = []
     for ring in np.asarray(rings, np.int64):
         node = ring // (len(ring) // nodes)
+        # A ring has no beginning: the array may start in the middle of a node's chain. From an entry on no chain is
+        # cut, and the stable sort by node keeps the ring's order inside each.
         entry = int(np.argmax(node != np.roll(node, 1)))
         rotated = np.roll(ring, -entry)
         orders.append(rotated[np.argsort(np.roll(node, -entry), kind="stable")])

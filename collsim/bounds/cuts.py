@@ -192,6 +192,8 @@ def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reve
     inside = side[topology.endpoint_device[:ranks]]
     src, dst = side[topology.links.src], side[topology.links.dst]
     links = np.flatnonzero(~src & dst if reverse else src & ~dst)
+    # Both sides have the same cables between them; a sentence names the side with fewer ranks. Data go into it where it
+    # is not the side that sends: the other side was named, or the links were turned round, but not both.
     if 2 * inside.sum() <= ranks:
         smaller = inside
     else:
@@ -236,6 +238,7 @@ def compute_route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]
     if ranks not in known:
         links, devices = topology.links, topology.endpoint_device[:ranks]
         total = len(topology.devices)
+        # All links of a rank's device are more than its routes can use: an upper limit that maximum flows only lower.
         out: Floats = np.bincount(links.src, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
         into: Floats = np.bincount(links.dst, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
         if 1 < ranks <= MOST_ROUTED and len(links) <= MOST_LINKS:
@@ -279,6 +282,8 @@ def _find_cut_side(
     others."""
     links, device, point = topology.links, topology.endpoint_device, len(topology.devices)
     rate = np.rint(links.bandwidth[used]).astype(np.int64)
+    # A point behind all others makes "to any of them" a flow between two ends. Its arcs are wider than all links
+    # together, so that no smallest cut goes through them.
     far, nodes = np.full(len(others), point), device[others]
     src = np.concatenate([links.src[used], nodes if leaving else far])
     dst = np.concatenate([links.dst[used], far if leaving else nodes])
@@ -305,6 +310,7 @@ class _Search:
         self.rate = np.where(self.bandwidth > 0, np.maximum(np.rint(self.bandwidth / unit), 1.0), 0.0).astype(np.int64)
 
     def graph(self) -> Arcs:
+        # Arcs from the source to the ranks begin without capacity: each search gives them what a rank has to send.
         ends = np.concatenate([self.src, np.full(self.n, self.source)]), np.concatenate([self.dst, self.device])
         return build_arcs(self.source + 1, *ends, np.concatenate([self.rate, np.zeros(self.n, np.int64)]))
 

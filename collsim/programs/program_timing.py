@@ -149,8 +149,11 @@ class MessageWalk:
         queues: list[list[int]] = [[] for _ in self.frontier]
         for position, event in enumerate(self.events):
             queues[event.rank].append(position)
+        # Reversed, so that taking the next event from the end of a list does not move all others.
         for queue in queues:
             queue.reverse()
+        # A rank that waits is passed over until another has posted what it waits for; a round without any move is the
+        # end, or a hang.
         moves = True
         while moves:
             moves = False
@@ -162,6 +165,7 @@ class MessageWalk:
     def _advance(self, position: int) -> bool:
         """Whether a rank gets past an event."""
         event = self.events[position]
+        # An event is met again in each round while its rank cannot pass it, and must be posted only once.
         if position not in self.before:
             self.before[position] = self.frontier[event.rank]
             if event.kind == "sleep":
@@ -173,12 +177,14 @@ class MessageWalk:
                 self._post_message(position)
         if event.kind != "wait":
             return True
+        # An eager send completed when it was called: waiting for it takes no time, whenever its message arrives.
         if self.events[event.other].is_eager:
             self.after[position] = self.frontier[event.rank]
             return True
         entry = self.entry.get(event.other, -1)
         if entry < 0:
             return False
+        # What the entry itself waits for need not be waited for again; frontiers would else grow with every event.
         rest = self.frontier[event.rank].difference(self.launches[entry].after)
         self.after[position] = self.frontier[event.rank] = rest | {entry}
         return True
@@ -214,6 +220,7 @@ class MessageWalk:
     def _post_collective(self, position: int) -> None:
         """A collective begins when the last member has called it."""
         event = self.events[position]
+        # Calls have no name in common: the k-th call of each member in a communicator is the same collective.
         caller = event.rank, event.group
         number = self._calls[caller] = self._calls.get(caller, -1) + 1
         calls = self._rounds.setdefault((event.group, number), [])

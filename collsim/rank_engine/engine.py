@@ -251,6 +251,7 @@ class Rank:
             codes: Code objects of the program's functions; frames of the engine's own are left out.
         """
         frames: list[StackFrame] = []
+        # A suspended generator has no Python stack: each hangs at the one that it waits for with `yield from`.
         task: object = self.task
         while task is not None:
             frame = getattr(task, "gi_frame", None)
@@ -345,6 +346,7 @@ class Engine:
                 # Calls that are no events (joining a thread) have no position.
                 if id(operation) in self._positions:
                     self._note(operation, "wait", self._find_line(rank))
+                # A call that is complete already does not suspend: the loop sends its rank on at once.
                 if not self._is_ready(operation):
                     rank.wait = operation
                     for waited in operation.alternatives or (operation,):
@@ -375,6 +377,7 @@ class Engine:
 
     def _find_error_line(self, error: BaseException) -> int:
         """The innermost line of the program in a traceback."""
+        # Lines of libraries and of the engine are below those of the program; the program's last one is what is shown.
         line, traceback = 0, error.__traceback__
         while traceback is not None:
             if traceback.tb_frame.f_code in self.codes:
@@ -433,9 +436,12 @@ class Engine:
                 messages=MOST_MESSAGES,
                 nbytes=MOST_BYTES,
             )
+        # An eager sender may change its buffer at once, so the bytes are copied now; late ones are read in a wait.
         is_eager = self._is_eager(post)
         if post.buffer is not None and (is_eager or not self.mode.is_late):
             post.buffer, post.is_buffered = post.buffer.copy(), True
+        # The first that fits, in the order of the posts: messages of one source and tag do not overtake (MPI 4.1, 3.5).
+        # Receives from any source are left out: which message they take is decided when no rank can go on.
         receive = next((p for p in self._posted.get(post.target, []) if not p.is_any and _fits(post, p)), None)
         if receive is None:
             self._unexpected.setdefault(post.target, []).append(post)
@@ -555,6 +561,7 @@ class Engine:
         # Collectives match by their order: the k-th call of each member belongs together, whatever it is.
         round_of_calls = [calls[rank][position] for rank in members if len(calls[rank]) > position]
         for call in round_of_calls:
+            # Whoever called something else is waited for, although it came: it will never make this call in this round.
             agreeing = {other.rank for other in round_of_calls if other.signature == call.signature}
             call.peers = tuple(rank for rank in members if rank not in agreeing)
         if len(round_of_calls) == len(members) and not post.peers:
@@ -609,6 +616,7 @@ class Engine:
                 sends = [p for p in self._unexpected.get(target, []) if _fits(p, receive)]
                 if not sends:
                     continue
+                # A choice is between sources and not between messages, since those of one source keep their order.
                 source = self._choose(sorted({p.source for p in sends}))
                 send = next(p for p in sends if p.source == source)
                 self._posted[target].remove(receive)
@@ -623,6 +631,7 @@ class Engine:
         """The source that a receive from any source takes."""
         if len(sources) == 1:
             return sources[0]
+        # `options` tells the caller what it could have chosen, so that it can run the other choices, one after another.
         number = len(self.options)
         self.options.append(len(sources))
         if number < len(self.mode.choices):

@@ -145,6 +145,8 @@ class _Grower:
                 partly_allowed += self.grow_trees(batch, batch.inside[scanned])
                 scanned += 1
                 continue
+            # No edge is left that all trees of the batch may take. The batch is split only here, as late as possible:
+            # trees that stay together are one schedule row with more chunks.
             edge, count = self.find_widest(batch, partly_allowed)
             rests.append(batch.split(count))
             self.prepare([*waiting, *rests])
@@ -191,11 +193,13 @@ class _Grower:
     def take(self, batch: Batch, edge: int, number: int | None = None) -> None:
         """All trees of the batch take an edge; `number` is that of the batch among those that `prepare` got."""
         x, y = int(self.src[edge]), int(self.dst[edge])
+        # The graph follows what is left, so that flows on it need not be built anew after every edge.
         self.left[edge] -= batch.count
         self.graph.capacity[self.graph.arc[edge]] -= batch.count
         batch.depth[y] = batch.depth[x] + 1
         batch.edges.append((x, y))
         batch.inside.append(y)
+        # From now on the batch feeds this rank, too: a flow may start there as from the root.
         if number is not None:
             self.graph.capacity[self.joins[number][y]] = self.endless
 

@@ -130,6 +130,7 @@ class ClusterRouter:
         if not local:
             message = "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')"
             raise TopologyError(message, name=self.machine.name)
+        # Helpers go round the nodes first, so that no node's cards carry two of them while another's carry none.
         which, node = np.divmod(np.arange(count), self.nodes)
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
@@ -187,6 +188,8 @@ class ClusterRouter:
         Args:
             lost: (links,) bool.
         """
+        # Links are numbered without gaps, so that columns of a topology stay arrays; `lost` keeps the first numbers, by
+        # which a machine without faults finds its routes.
         if self._link_numbers is None:
             original = np.arange(self._link_count)
         else:
@@ -218,6 +221,7 @@ class ClusterRouter:
                 cards.setdefault(node, set()).add(card)
         state = np.zeros(self.nodes, np.int64)
         states = [FailedParts(frozenset(), frozenset())]
+        # Nodes that lost the same share a state, so that routes inside are searched once for each, not for each node.
         for node in sorted({*links, *cards}):
             hurt = FailedParts(frozenset(links.get(node, ())), frozenset(cards.get(node, ())))
             if hurt not in states:
@@ -240,6 +244,7 @@ class ClusterRouter:
         gone[[link - inside for link in self.lost if link >= inside]] = True
         if not gone.any():
             return None
+        # Cable i is links 2i (a to b) and 2i + 1 (b to a), as everywhere in a topology.
         a, b = self.fabric.ends()
         src, dst = np.stack([a, b], 1).ravel().astype(np.int32), np.stack([b, a], 1).ravel().astype(np.int32)
         count = self.fabric.ports + sum(n for n, _ in self.fabric.switches)
@@ -267,6 +272,7 @@ class ClusterRouter:
             away = slice(None) if through.all() else np.flatnonzero(through[which])
             fabric = self._through_fabric(legs, which, node, goal, away)
             into = _look_up_local([leg.into for leg in legs], which, goal * self._local_links)
+            # A route of the switch itself is that of a stand-in in a node, less what lies before or behind the switch.
             for hop in [*hops, fabric[0]] if stands else []:
                 hop[starts] = -1
             for hop in [fabric[-1], *into] if stands else []:

@@ -181,6 +181,7 @@ class _Machine:
     def run(self, first: Order | None) -> None:
         """Let every thread block go on until it is blocked, or (with an order) let the first one make a step at a
         time."""
+        # Without an order, thread blocks queue up: the count is the number in the queue. A heap does for both.
         turn = itertools.count()
         ready = [(first(key) if first else next(turn), key) for key in self.blocks]
         heapq.heapify(ready)
@@ -191,6 +192,7 @@ class _Machine:
                 for event in self.events(spot):
                     for other in self.waiting.pop(event, ()):
                         heapq.heappush(ready, (first(other) if first else next(turn), other))
+                # With an order, another block may come before this one after each single step.
                 if first:
                     heapq.heappush(ready, (first(key), key))
                     break
@@ -211,6 +213,7 @@ class _Machine:
         g, b, s = spot
         tb = self.blocks[g, b]
         step = tb.steps[s]
+        # `now` is the number of the next step of a block, so the step waited for is done where it is beyond it.
         if step.waits is not None and self.now[g, step.waits[0]] <= step.waits[1]:
             return ("step", g, *step.waits)
         if step.receives and not self.flying.get((tb.recv, g, tb.channel)):
@@ -301,6 +304,7 @@ class _Machine:
     # ---- what can be wrong
 
     def require_finished(self) -> None:
+        # Messages that nobody received come second: in a deadlock many are left, and say nothing of its cause.
         stuck = next((key for key, tb in self.blocks.items() if self.now[key] < len(tb.steps)), None)
         if stuck is not None:
             self.explain(stuck)

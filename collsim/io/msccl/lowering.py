@@ -158,60 +158,62 @@ class _Graph:
         self.nodes: list[TransferBatch] = []
         self.clock = 0
         self.edges: dict[tuple[int, int], int] = {}
-        self.told: dict[int, list[int]] = {}  # node -> nodes that the program makes it wait for
+        self.required: dict[int, list[int]] = {}  # node -> nodes that the program makes it wait for
         self.access: dict[Slot, _Access] = {}
 
     def add(self, node: TransferBatch) -> int:
         self.nodes.append(node)
-        self.arrived(len(self.nodes) - 1)
+        self.note_arrival(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
-    def arrived(self, node: int) -> None:
+    def note_arrival(self, node: int) -> None:
         """Of two additions into one slot in one step, the one that arrived first is first."""
         self.clock += 1
         self.nodes[node].arrival = self.clock
 
-    def edge(self, a: int, b: int, weight: int) -> None:
+    def add_edge(self, a: int, b: int, weight: int) -> None:
         if a != b and self.edges.get((a, b), -1) < weight:
             self.edges[a, b] = weight
             if len(self.edges) > _MOST_EDGES:
                 raise FormatError("more than {most:,} pairs of messages depend on each other", most=_MOST_EDGES)
 
-    def waits(self, a: int, b: int, weight: int) -> None:
+    def add_wait(self, a: int, b: int, weight: int) -> None:
         """The program has b wait for a: until a has arrived (1), or until it has left (0)."""
-        self.edge(a, b, weight)
+        self.add_edge(a, b, weight)
         if weight and a != b:
-            self.told.setdefault(b, []).append(a)
+            self.required.setdefault(b, []).append(a)
 
-    def adds_alike(self, a: int, b: int) -> bool:
+    def adds_to_same_slots(self, a: int, b: int) -> bool:
         """Two messages added into the same slots: who waits does so for the addition alone, both may arrive in one
         step."""
         first, second = self.nodes[a], self.nodes[b]
         return first.reduce and second.reduce and first.dst == second.dst
 
-    def reads(self, node: int, slot: Slot) -> None:
+    def note_read(self, node: int, slot: Slot) -> None:
         a = self.access.setdefault(slot, _Access())
         for w in a.adding or a.writers:
-            self.edge(w, node, 1)
+            self.add_edge(w, node, 1)
+        # Whoever reads a sum ends it: what is added later is another one, and comes after this reader.
         if a.adding:
             a.writers, a.adding, a.readers = a.adding, [], []
         a.readers.append(node)
 
-    def copies(self, node: int, slot: Slot) -> None:
+    def note_copy(self, node: int, slot: Slot) -> None:
         a = self.access.setdefault(slot, _Access())
-        self.after(node, a.adding + a.writers, a.readers)
+        self.order_after(node, a.adding + a.writers, a.readers)
         self.access[slot] = _Access([node])
 
-    def after(self, node: int, writers: list[int], readers: list[int]) -> None:
+    def order_after(self, node: int, writers: list[int], readers: list[int]) -> None:
         """What overwrites comes a step after those that wrote, and not before those that read."""
         for w in writers:
-            self.edge(w, node, 1)
+            self.add_edge(w, node, 1)
         for r in readers:
-            self.edge(r, node, 0)
+            self.add_edge(r, node, 0)
 
-    def reduces(self, node: int, slot: Slot) -> None:
+    def note_reduce(self, node: int, slot: Slot) -> None:
         a = self.access.setdefault(slot, _Access())
-        self.after(node, a.writers, a.readers)
+        self.order_after(node, a.writers, a.readers)
+        # Additions do not wait for one another: the sum is the same in any order of steps.
         a.adding.append(node)
 
 
@@ -228,7 +230,7 @@ class _Lowering:
         self.blocks: dict[tuple[int, int], _Past] = {}
         self.end = layout.end
         self.spare: dict[object, int] = {}
-        self.dead = self.dead_sources()
+        self.dead = self.find_dead_sources()
 
     def slots(self, spot: Spot, operand: tuple[str, int], count: int) -> list[Slot]:
         return [(spot[0], self.layout.slot(spot[0], operand[0], operand[1] + k)) for k in range(count)]
@@ -236,7 +238,7 @@ class _Lowering:
     def instruction(self, spot: Spot) -> Instruction:
         return self.program.gpus[spot[0]].blocks[spot[1]].steps[spot[2]]
 
-    def dead_sources(self) -> set[Spot]:
+    def find_dead_sources(self) -> set[Spot]:
         """The `rrs` whose source nobody reads again before it is overwritten: they can add in place."""
         buffers = self.run.buffers
         natural = buffers.kind.slots(buffers.chunks)
@@ -258,7 +260,7 @@ class _Lowering:
                 live |= set(dst)
         return dead
 
-    def fresh(self, key: object, count: int) -> int:
+    def allocate_slots(self, key: object, count: int) -> int:
         """`count` slots beyond all others, the same ones for the same key."""
         if key not in self.spare:
             self.spare[key] = self.end
@@ -273,18 +275,18 @@ class _Lowering:
 
     def add_copies(self, copies: list[tuple[Slot, int]]) -> None:
         for (gpu, source), into in copies:
-            self.local([(gpu, source)], [(gpu, into)], False, 0)
+            self.add_local([(gpu, source)], [(gpu, into)], False, 0)
 
-    def local(self, src: list[Slot], dst: list[Slot], reduce: bool, channel: int) -> int | None:
+    def add_local(self, src: list[Slot], dst: list[Slot], reduce: bool, channel: int) -> int | None:
         """A copy or a reduce within a gpu; None if it would copy a slot onto itself."""
         pairs = [(a, b) for a, b in zip(src, dst, strict=True) if reduce or a != b]
         if not pairs:
             return None
         node = self.graph.add(TransferBatch([a for a, _ in pairs], [b for _, b in pairs], reduce, channel))
         for a, _ in pairs:
-            self.graph.reads(node, a)
+            self.graph.note_read(node, a)
         for _, b in pairs:
-            (self.graph.reduces if reduce else self.graph.copies)(node, b)
+            (self.graph.note_reduce if reduce else self.graph.note_copy)(node, b)
         return node
 
     def add_instruction(self, spot: Spot, sender: Spot | None) -> None:
@@ -304,44 +306,44 @@ class _Lowering:
         if step.receives:
             assert sender is not None
             arrived, outgoing = self.receive(spot, step, sender)
-            self.follow(arrived, past, "receives")
+            self.order_in_block(arrived, past, "receives")
             done.append((arrived, 1))
         elif step.type in ("cpy", "re", "ra"):
             src, dst = self.slots(spot, step.src, step.count), self.slots(spot, step.dst, step.count)
-            node = self.local(src, dst, step.type != "cpy", tb.channel)
+            node = self.add_local(src, dst, step.type != "cpy", tb.channel)
             if node is not None:
-                self.follow(node, past, "local")
+                self.order_in_block(node, past, "local")
                 done.append((node, 1))
         if step.sends:
             node = self.send(spot, outgoing, tb.send, tb.channel)
-            self.follow(node, past, "sends")
+            self.order_in_block(node, past, "sends")
             done.append((node, 0))
         self.finish[spot] = done or [*past.pending, *past.last()]
 
-    def follow(self, node: int, past: _Past, what: str) -> None:
+    def order_in_block(self, node: int, past: _Past, what: str) -> None:
         """The order of a thread block and what it waits for."""
         for other, weight in past.pending:
-            self.graph.waits(other, node, 0 if self.graph.adds_alike(other, node) else weight)
+            self.graph.add_wait(other, node, 0 if self.graph.adds_to_same_slots(other, node) else weight)
         past.pending = []
         for kind, other in past.latest.items():
             # What a block does after a receive may use what came, so it is a step later; two receives, or anything
             # after a send, may share a step.
             later = kind == "receives" and what != "receives"
-            self.graph.waits(other, node, int(later))
+            self.graph.add_wait(other, node, int(later))
         past.latest[what] = node
 
     def send(self, spot: Spot, slots: list[Slot], peer: int, channel: int) -> int:
         """A message leaves: where it goes is known when it is received, except that a boxed one goes to its box."""
         node = self.graph.add(TransferBatch(slots, [], False, channel))
         for slot in slots:
-            self.graph.reads(node, slot)
+            self.graph.note_read(node, slot)
         self.sent[spot] = node
         self.message[node] = spot
         if spot in self.boxed:
-            first = self.fresh(("box", spot), len(slots))
+            first = self.allocate_slots(("box", spot), len(slots))
             self.graph.nodes[node].dst = [(peer, first + k) for k in range(len(slots))]
             for slot in self.graph.nodes[node].dst:
-                self.graph.copies(node, slot)
+                self.graph.note_copy(node, slot)
         return node
 
     def receive(self, spot: Spot, step: Instruction, sender: Spot) -> tuple[int, list[Slot]]:
@@ -360,24 +362,24 @@ class _Lowering:
             if spot not in self.dead:
                 target = self.temporary(spot, step.count)
         if step.reduces and target != source:
-            self.local(source, target, False, channel)
+            self.add_local(source, target, False, channel)
         node = self.sent[sender]
         if sender in self.boxed:
-            taken = self.local(self.graph.nodes[node].dst, target, step.reduces, channel)
+            taken = self.add_local(self.graph.nodes[node].dst, target, step.reduces, channel)
             assert taken is not None
             return taken, target
         self.graph.nodes[node].dst = target
         self.graph.nodes[node].reduce = step.reduces
-        self.graph.arrived(node)
+        self.graph.note_arrival(node)
         for slot in target:
-            (self.graph.reduces if step.reduces else self.graph.copies)(node, slot)
+            (self.graph.note_reduce if step.reduces else self.graph.note_copy)(node, slot)
         return node, target
 
     def temporary(self, spot: Spot, count: int) -> list[Slot]:
         """Two sets of slots per thread block in turns, so that the next message may arrive while this one leaves."""
         past = self.blocks[spot[:2]]
         past.turn += 1
-        first = self.fresh(("turn", spot[:2], past.turn % 2, count), count)
+        first = self.allocate_slots(("turn", spot[:2], past.turn % 2, count), count)
         return [(spot[0], first + k) for k in range(count)]
 
 
@@ -473,7 +475,7 @@ def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | 
         table[steps[k]] += [
             (a[0], b[0], a[1], b[1], node.reduce, node.channel) for a, b in zip(node.src, node.dst, strict=True)
         ]
-        waits = [np.arange(first[a], first[a] + size[a]) for a in dict.fromkeys(graph.told.get(k, ()))]
+        waits = [np.arange(first[a], first[a] + size[a]) for a in dict.fromkeys(graph.required.get(k, ()))]
         counts += [sum(map(len, waits))] * len(node.src)
         parts += waits * len(node.src)
     start = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).astype(np.int64)

@@ -142,7 +142,7 @@ class Exchange:
         for slot in self.order:
             self._advance(slot)
 
-    def _one_less(self) -> None:
+    def _end_when_done(self) -> None:
         if not self.busy:
             self.ended()
 
@@ -186,6 +186,7 @@ class Exchange:
         self._settle(receive_index, data)
 
     def _write(self, slot: int, index: int) -> None:
+        # Sends read their slot without a copy. One that is still under way copies it before it changes.
         for transfer in self.lent.pop(slot, ()):
             transfer.keep()
         array = self.slots[slot]
@@ -195,7 +196,7 @@ class Exchange:
         else:
             array[:] = data
         self.left_to_write -= 1
-        self._one_less()
+        self._end_when_done()
 
     # ---- sending
 
@@ -211,6 +212,7 @@ class Exchange:
 
     def _gone(self, index: int, left: float) -> None:
         self.there_at = left + self.nic.network.alpha
+        # An eager sender is done when its bytes have left; in a rendezvous it waits for the receiver's ARRIVED.
         if self.eager:
             self._sent(index, left)
 
@@ -218,7 +220,7 @@ class Exchange:
         self.left_to_send -= 1
         for other in self.turns.finish(index):
             self._begin(other, moment)
-        self._one_less()
+        self._end_when_done()
 
     # ---- receiving
 
@@ -246,6 +248,7 @@ class Exchange:
 
     def _data(self, index: int, data: bytes | memoryview, came: float) -> None:
         """A piece came in; alpha after the last one the transfer is there."""
+        # Pieces of one transfer come in their order: a socket keeps it, and each pair of endpoints has one.
         have = self.coming.setdefault(index, bytearray())
         have += data
         if len(have) == self.slots[self.program.receives[index].slot].nbytes:

@@ -84,6 +84,7 @@ class RankNic:
 
     def call_at(self, moment: float, act: Callable[[float], None]) -> None:
         """Call something, with that moment, when it has come."""
+        # The number keeps calls of one moment in their order, and functions from being compared.
         heapq.heappush(self._due, (moment, next(self._number), act))
 
     # ---- the loop
@@ -122,6 +123,7 @@ class RankNic:
         reads = list(self.wires.values()) if self._throttled(now) == math.inf else []
         writes = [wire for wire in self.wires.values() if wire.full]
         seconds = None if wake == math.inf else max(0.0, wake - now)
+        # `select` of three empty lists waits on Unix, and is an error on Windows (documentation of the module).
         if not reads and not writes:
             time.sleep(seconds or 0.0)
             return
@@ -171,6 +173,8 @@ class RankNic:
     def _divide(self) -> None:
         """Hand over what has left of the only transfer so far; from now on it takes turns."""
         transfer = self.active[0]
+        # A transfer that was alone hands over long stretches, and part of the present one has left already. That part
+        # is sent as a piece, so that newcomers wait for a piece and not for the whole stretch.
         left = int((time.perf_counter() - self.out.free) / self.out.beta) if self.out.beta else 0
         size = min(left, self._next_size(transfer))
         if size > 0 and size < len(transfer.data) - transfer.sent and not transfer.wire.full:
@@ -179,6 +183,7 @@ class RankNic:
     def _push(self, now: float) -> float:
         """Hand over the pieces that have left by now, in turns; when the next will have left."""
         blocked = 0
+        # A transfer whose socket is full lets the next one go first; when all are full, one has to be drained.
         while self._join() and blocked < len(self.active):
             transfer = self.active[0]
             if transfer.wire.full:

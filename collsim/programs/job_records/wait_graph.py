@@ -70,6 +70,7 @@ def _find_shortest_cycle(edges: Mapping[int, Sequence[int]], start: int) -> tupl
     pending = deque([start])
     while pending:
         rank = pending.popleft()
+        # Breadth first, so that the first way back to the start is a shortest one.
         for peer in edges.get(rank, ()):
             if peer == start:
                 path = [rank]

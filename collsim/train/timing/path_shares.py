@@ -76,6 +76,7 @@ def _find_corner(low: _PathTime, high: _PathTime) -> float:
 
 def _find_longest_path(step: TrainingStep, seconds: Floats, factor: float) -> _PathTime:
     """The path that decides the time where collectives are scaled by a factor."""
+    # Dynamic programming over the order of tasks: the latest end of those before a task is when it begins.
     network = np.array([not task.is_compute for task in step.tasks], bool)
     scaled = np.where(network, factor * seconds, seconds).tolist()
     ends: list[float] = []
