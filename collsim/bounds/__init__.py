@@ -14,6 +14,7 @@ for it only the bound of each rank counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
@@ -74,7 +75,7 @@ def lower_bound(
     topology: TopologyLike,
     nbytes: ByteSize,
     *,
-    ranks: int | None = None,
+    ranks: int | Sequence[int] | None = None,
     root: int = 0,
     helpers: bool = False,
     dtype: DataType = "float32",
@@ -85,7 +86,7 @@ def lower_bound(
         kind: a collective or its name.
         topology: the network; a topology, or what names one.
         nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`.
-        ranks: how many of the topology's ranks take part; all when None.
+        ranks: how many of the topology's ranks take part, or their numbers; all when None.
         root: the root rank, where the collective has one.
         helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way.
         dtype: blocks are cut between elements of this type.
@@ -107,17 +108,8 @@ def lower_bound(
         kind = get_collective(kind)
     topology = resolve_topology(topology, "lower_bound")
     nbytes = parse_bytes(nbytes)
-    if ranks is None:
-        n = topology.ranks
-    else:
-        n = parse_count(ranks, "ranks")
-    if n > topology.ranks:
-        raise TopologyError(
-            "{n} ranks do not fit on {name}, which has {ranks}", n=n, name=topology.name, ranks=topology.ranks
-        )
-    if n < topology.ranks:
-        selected = topology.endpoint_device[select_ranks(topology, n)]
-        topology = replace(topology, ranks=n, endpoint_device=selected, orders=None)
+    topology = _restrict_ranks(topology, ranks)
+    n = topology.ranks
     root = parse_count(root, "root", least=0)
     if root >= n:
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
@@ -129,6 +121,29 @@ def lower_bound(
     if cut is None or rank_time > cut.time:
         return Bound(_compute_latency(kind, topology, n, root), rank_time, rank_cut)
     return Bound(_compute_latency(kind, topology, n, root), cut.time, cut)
+
+
+def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> Topology:
+    """The topology with the ranks that take part: so many of them, or those that are named."""
+    if ranks is None:
+        return topology
+    if isinstance(ranks, Sequence) and not isinstance(ranks, str):
+        selected = np.array(ranks)
+        is_whole = selected.ndim == 1 and selected.dtype.kind in "iu" and len(np.unique(selected)) == len(selected)
+        if not is_whole or not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
+            message = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
+            raise CollsimError(message, value=ranks, name=topology.name, last=topology.ranks - 1)
+    else:
+        count = parse_count(ranks, "ranks")
+        if count > topology.ranks:
+            raise TopologyError(
+                "{n} ranks do not fit on {name}, which has {ranks}", n=count, name=topology.name, ranks=topology.ranks
+            )
+        if count == topology.ranks:
+            return topology
+        selected = select_ranks(topology, count)
+    devices = topology.endpoint_device[selected]
+    return replace(topology, ranks=len(selected), endpoint_device=devices, orders=None)
 
 
 def _bound_by_rank_links(

@@ -10,7 +10,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown
+from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown, name_options
 from .output import print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
@@ -96,7 +96,7 @@ def predict(
         rows.append({name: getattr(p, name) for name in _COLUMNS})
     save_rows(rows, out)
     for note in notes:
-        print_note(f"collsim: {note}")
+        print_note(f"collsim: {name_options(note)}")
     if as_json:
         print_json(rows)
         return

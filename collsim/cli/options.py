@@ -188,7 +188,12 @@ def _parse_count_or_word(text: str | None) -> int | str | None:
 def print_assumptions(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
     """What a file did not say, with what another value would make of the answer, to stderr."""
     for line, _ in describe_effects(network, find_effects(network, time)):
-        print_note("collsim: " + re.sub(r"say (\w+)=[.]{3}", r"give --\1", line))
+        print_note(f"collsim: {name_options(line)}")
+
+
+def name_options(line: str) -> str:
+    """Name the options of the command line where a note has keywords of Python: `say gpu=...`."""
+    return re.sub(r"say (\w+)=[.]{3}", r"give --\1", line)
 
 
 def _read_topology(file: Path, options: dict[str, object], assumed: bool) -> cs.Topology:
@@ -348,6 +353,10 @@ def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
         return load_algorithm(f"{load}:{name}")
     if ".py" in name:
         return load_algorithm(name)
+    if Path(name).is_file():
+        load_schedule(name)  # says what it is, where it is no schedule
+        message = "{name} holds a schedule; give the name of an algorithm here, or run the file: collsim run {name}"
+        raise CollsimError(message, name=name)
     return get_algorithm(name)
 
 
@@ -359,12 +368,12 @@ def load_schedule(name: str) -> cs.Schedule | None:
 
     Raises:
         CollsimError: For a file that holds something else.
-        FormatError: For a damaged one.
+        FormatError: For a damaged one, and for a format that is not read, with its name and what to give instead.
     """
     if "." not in name or ".py" in name:
         return None
     suffixes = [s for f in cs.io.formats().values() if f.holds == "schedule" and f.read is not None for s in f.suffixes]
-    if not any(name.endswith(suffix) for suffix in suffixes):
+    if not any(name.endswith(suffix) for suffix in suffixes) and not Path(name).is_file():
         return None
     loaded = cs.load(name)
     if not isinstance(loaded, cs.Schedule):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypedDict
 
@@ -43,7 +44,7 @@ class NcclOptions(NcclSettings, total=False):
 class PredictOptions(NcclOptions, total=False):
     """The same with the number of ranks."""
 
-    ranks: int | str | None
+    ranks: int | str | Sequence[int] | None
 
 
 def read_text(value: object) -> str:

@@ -22,7 +22,7 @@ from ..topology import Topology
 from ..topology.network import choose_channels
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
-from .machine.nccl_routes import place_ranks
+from .machine.nccl_routes import place_ranks, select_participants
 from .nccl_environment import PredictOptions, route_machine
 from .nccl_prediction import Prediction, predict
 from .search.ring_tree_search import build_rank_orders
@@ -56,14 +56,13 @@ def predict_and_simulate(
         machine: a Topology made by `machine(...)`.
         nbytes: nccl-tests' size, bytes.
         engine: `lockstep` or `event`.
-        environment: ranks, NCCL_ALGO ... as for `predict`; fewer ranks are the first GPUs of each node.
+        environment: ranks, NCCL_ALGO ... as for `predict`.
 
     Returns:
         The prediction, and the simulation of its algorithm.
 
     Raises:
-        CollsimError: for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else as
-            `predict`.
+        CollsimError: for Facts, which have no links; else as `predict`.
 
     Examples:
         >>> import collsim as cs
@@ -73,6 +72,7 @@ def predict_and_simulate(
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)
+    machine, _, _ = select_participants(machine, environment.get("ranks"))
     settings = {name: value for name, value in environment.items() if name.startswith("NCCL_")}
     machine = place_ranks(
         route_machine(machine, settings),  # type: ignore[arg-type]
@@ -121,7 +121,8 @@ def order_channels(prediction: Prediction, machine: Topology) -> Topology:
         The machine with these orders; as it is where there is no search.
     """
     graph_search = prediction.graph_search
-    if graph_search is None or prediction.collective in ("alltoall", "sendrecv"):
+    is_uneven = prediction.facts.ranks % prediction.facts.nodes  # the search is of equal nodes
+    if graph_search is None or prediction.collective in ("alltoall", "sendrecv") or is_uneven:
         return machine
     if prediction.algorithm == "Tree":
         return replace(machine, orders=build_rank_orders(graph_search.trees.channels, prediction.facts.nodes))

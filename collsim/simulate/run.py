@@ -314,7 +314,8 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
         raise TopologyError(
             message, label=schedule.label, ranks=schedule.ranks, name=topology.name, topology_ranks=topology.ranks
         )
-    if ranks is None:
+    is_count = isinstance(ranks, int | np.integer) and not isinstance(ranks, bool)
+    if ranks is None or (is_count and ranks == schedule.ranks):
         return select_ranks(topology, schedule.ranks)
     try:
         group = np.asarray(ranks)

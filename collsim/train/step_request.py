@@ -280,7 +280,7 @@ def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
     if wanted is None:
         return tuple(range(n))
     if isinstance(wanted, Integral) and not isinstance(wanted, bool):
-        return _choose_even_ranks(int(wanted), topology)
+        return tuple(select_ranks(topology, int(wanted)).tolist())
     try:
         items = tuple(islice(wanted, n + 1))
     except TypeError:
@@ -292,29 +292,6 @@ def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
         message = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
         raise CollsimError(message, value=wanted, name=topology.name, last=n - 1)
     return listed
-
-
-def _choose_even_ranks(count: int, topology: Topology) -> tuple[int, ...]:
-    """So many ranks, as every interface chooses them; they have to fill the nodes, or to halve them, evenly."""
-    ranks = select_ranks(topology, count)
-    n, nodes = topology.ranks, topology.facts.nodes
-    per = n // nodes
-    if count % nodes or (per % (count // nodes) and count != n):
-        raise CollsimError(
-            "ranks={count} on {n} GPUs ({nodes} of {per}) uses nodes unevenly; use {fitting}, or name "
-            "them: ranks=range({count})",
-            count=count,
-            n=n,
-            nodes=Sentence("{count} nodes" if nodes > 1 else "{count} node", count=nodes),
-            per=per,
-            fitting=_list_even_counts(nodes, per),
-        )
-    return tuple(ranks.tolist())
-
-
-def _list_even_counts(nodes: int, per: int) -> str:
-    """The numbers of ranks that use all nodes alike."""
-    return ", ".join(str(nodes * k) for k in range(1, per + 1) if per % k == 0)
 
 
 def _resolve_batch(batch: int | None, micro: int | None, accumulate: int | None, ranks: int) -> tuple[int, int, int]:

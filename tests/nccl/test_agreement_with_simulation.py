@@ -23,7 +23,6 @@ REFUSALS = (
     "share no memory",
     "each node takes part",
     "no network card",
-    "cannot share them evenly",
 )
 
 

@@ -66,10 +66,17 @@ def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
 
 
 def test_what_cannot_be_simulated_is_said():
-    with pytest.raises(CollsimError, match="ranks=3: 2 nodes cannot share them evenly"):
-        predict_and_simulate("allreduce", topology.machine("dgx-a100", nodes=2), GIB, ranks=3)
     with pytest.raises(CollsimError, match="predict_and_simulate wants a topology"):
         predict_and_simulate("allreduce", read_facts(topology.machine("dgx-a100")), GIB)
+
+
+def test_ranks_that_nodes_cannot_share_evenly_are_simulated():
+    """Three ranks: GPUs 0 and 1 of node 0, and GPU 0 of node 1, in one ring that crosses the network once each way."""
+    p, run = predict_and_simulate("allreduce", topology.machine("dgx-a100", nodes=2), GIB, ranks=3, NCCL_ALGO="Ring")
+    assert p.used_ranks == "3 ranks: GPUs 0-1 of node 0, GPU 0 of node 1"
+    node = run.topology.devices.node[run.topology.endpoint_device[:3]]
+    assert list(node) == [0, 0, 1]
+    assert run.time == pytest.approx(4 / 3 * GIB / 25e9, rel=0.02)
 
 
 def test_without_p2p_the_simulation_loads_host_memory():

@@ -104,6 +104,39 @@ def test_ranks_that_are_named_are_those():
     assert cs.training_step("resnet50", machine, parallel=cs.ddp(), ranks=range(2), batch=64).time < 0.1
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, [0, 1], [0, 8], [0, 2, 5]])
+def test_every_interface_takes_a_number_of_ranks_and_a_list_of_them(ranks):
+    """A number is the list that `select_ranks` makes of it, wherever it is given."""
+    machine = two_nodes()
+    listed = ranks if isinstance(ranks, list) else select_ranks(machine, ranks).tolist()
+    ring = cs.schedule("allreduce_ring", ranks=len(listed))
+    for ask in (
+        lambda r: cs.nccl.predict("allreduce", machine, NBYTES, ranks=r),
+        lambda r: cs.nccl.predict_and_simulate("allreduce", machine, NBYTES, ranks=r)[1],
+        lambda r: cs.simulate(ring, machine, NBYTES, ranks=r),
+        lambda r: cs.lower_bound("allreduce", machine, NBYTES, ranks=r),
+        lambda r: cs.training_step("resnet18", machine, parallel=cs.ddp(), micro_batch=8, ranks=r),
+    ):
+        assert ask(ranks).time == ask(listed).time
+    prediction = cs.nccl.predict("allreduce", machine, NBYTES, ranks=ranks)
+    assert prediction.used_ranks == str(describe_ranks(machine, np.array(listed)))
+    has_network = len({rank // 8 for rank in listed}) > 1
+    assert (prediction.time > 10e-3) == has_network
+
+
+def test_named_ranks_are_predicted_on_their_own_links():
+    """GPUs 0 and 4 of a DGX-1V have two NVLinks between them, GPUs 0 and 1 one; others of each node are refused."""
+    machine = cs.machine("dgx-1v")
+    near, far = (cs.nccl.predict("allreduce", machine, "1GiB", ranks=pair) for pair in ([0, 1], [0, 4]))
+    assert near.time == pytest.approx(2 * far.time, rel=0.1)
+    with pytest.raises(cs.CollsimError, match="simulate them"):
+        cs.nccl.predict("allreduce", two_nodes(), NBYTES, ranks=[0, 9])
+    with pytest.raises(cs.CollsimError, match="no machine as it was built"):
+        cs.nccl.predict("allreduce", machine.scaled("nvlink", 0.5), NBYTES, ranks=[0, 4])
+    with pytest.raises(cs.CollsimError, match="must be different ranks"):
+        cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 0])
+
+
 def test_the_command_line_says_which_ranks_it_took():
     """`--gpus-per-node 1` builds nodes of one GPU; `--ranks 2` takes one GPU of each node."""
     said = "2 ranks: GPU 0 of each node"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter, Policy
 from ...topology.machine_builder import LEVELS, LOC
 from ...topology.machines import join_cards, order_rings
+from ...topology.machines import machine as build_machine
+from ...topology.parts.rank_selection import describe_ranks, select_ranks
+from ...topology.parts.refit import remove_devices
 
 #: Machines with other routes, by machine and what NCCL may do: what is known of their links is known by machine.
 _MACHINES: WeakKeyDictionary[Topology, dict[Policy, Topology]] = WeakKeyDictionary()
@@ -69,21 +74,86 @@ def place_ranks(machine: Topology, collective: str, count: int) -> Topology:
     Args:
         machine: a machine with all its ranks.
         collective: collsim's name of it; sends and receives name ranks, so that theirs keep their numbers.
-        count: ranks that take part: as many on each node, its first GPUs.
+        count: ranks that take part: as many on each node, its first GPUs; else the first nodes give one more.
 
     Returns:
         The machine with these ranks; the same object where they are its own.
-
-    Raises:
-        CollsimError: where nodes cannot share that number evenly.
     """
     nodes = machine.facts.nodes
-    if count % nodes:
-        template = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
-        raise CollsimError(template, ranks=count, nodes=nodes)
     if collective not in ("alltoall", "sendrecv"):
         machine = sort_ranks_by_node(machine)
+    if count % nodes:
+        return _keep_ranks(machine, select_ranks(machine, count))
     return restrict_ranks(machine, count // nodes)
+
+
+def select_participants(
+    machine: Topology, ranks: int | str | Sequence[int] | None
+) -> tuple[Topology, int | str | None, str]:
+    """Leave the ranks of a machine that take part in a call, where NCCL's model needs a machine of these alone.
+
+    Args:
+        machine: a machine with all its ranks.
+        ranks: how many, or their numbers; None: all.
+
+    Returns:
+        The machine, how many of its ranks take part (None: all), and which GPUs they are where the machine no longer
+        says it.
+
+    Raises:
+        CollsimError: as `name_ranks`.
+    """
+    if ranks is None or isinstance(ranks, str):
+        return machine, ranks, ""
+    if not isinstance(ranks, int | np.integer):
+        numbers = np.asarray(ranks)
+        count = len(numbers)
+        is_usual = machine.ranks >= count >= machine.facts.nodes
+        if is_usual and np.array_equal(np.sort(numbers), select_ranks(machine, count)):
+            return machine, count, ""
+    elif 0 < ranks < machine.facts.nodes:  # of fewer ranks than nodes each is on a node of its own
+        numbers = select_ranks(machine, ranks)
+    else:
+        return machine, ranks, ""
+    return name_ranks(machine, numbers.tolist()), None, str(describe_ranks(machine, numbers))
+
+
+def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
+    """Leave the ranks that are named, where they are the same GPUs on each of their nodes.
+
+    Args:
+        machine: a machine with all its ranks.
+        ranks: their numbers.
+
+    Returns:
+        A machine of so many nodes with these GPUs and all cards, ranks node by node.
+
+    Raises:
+        CollsimError: for numbers that it has not, for a network that is no machine or was edited, and where nodes give
+            different GPUs, which NCCL's model does not time.
+    """
+    node, numbers = machine.facts.machine, [int(rank) for rank in ranks]
+    if not numbers or len(set(numbers)) < len(numbers) or not all(0 <= rank < machine.ranks for rank in numbers):
+        template = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
+        raise CollsimError(template, value=numbers, name=machine.name, last=machine.ranks - 1)
+    if node is None or machine.facts.edits:
+        template = "ranks={value!r}: {name} is no machine as it was built; give their number, or simulate them"
+        raise CollsimError(template, value=numbers, name=machine.name)
+    devices = np.sort(machine.endpoint_device[numbers])
+    which, local = np.divmod(devices, len(node.devices))
+    by_node = {int(number): local[which == number].tolist() for number in np.unique(which)}
+    chosen = next(iter(by_node.values()))
+    if any(gpus != chosen for gpus in by_node.values()):
+        template = (
+            "ranks={value!r} are different GPUs of each node, and NCCL's model times equal ones; simulate them: "
+            "simulate(schedule(..., ranks={count}), machine, nbytes, ranks={value!r})"
+        )
+        raise CollsimError(template, value=numbers, count=len(numbers))
+    unused = [name for number, name in enumerate(node.devices) if number in set(node.ranks) - set(chosen)]
+    if unused:
+        node = replace(remove_devices(node, unused), rings=(), paths=())
+    options = {**machine.facts.options, "nodes": len(by_node), "placement": "node"}
+    return replace(build_machine(node, **options), name=machine.name)
 
 
 def restrict_ranks(machine: Topology, local_ranks: int) -> Topology:
@@ -103,11 +173,16 @@ def restrict_ranks(machine: Topology, local_ranks: int) -> Topology:
     gpus = np.unique(devices % per_node)
     if local_ranks >= len(gpus):
         return machine
-    ranks = np.flatnonzero(np.isin(devices % per_node, gpus[:local_ranks]))
+    return _keep_ranks(machine, np.flatnonzero(np.isin(devices % per_node, gpus[:local_ranks])))
+
+
+def _keep_ranks(machine: Topology, ranks: npt.NDArray[np.int64]) -> Topology:
+    """The machine with these ranks, in its orders without the others."""
     orders = None
     if machine.orders is not None:
         orders = np.array([np.searchsorted(ranks, order[np.isin(order, ranks)]) for order in machine.orders], np.int32)
-    return replace(machine, ranks=len(ranks), endpoint_device=devices[ranks], orders=orders)
+    endpoint_device = machine.endpoint_device[: machine.ranks][ranks]
+    return replace(machine, ranks=len(ranks), endpoint_device=endpoint_device, orders=orders)
 
 
 def sort_ranks_by_node(machine: Topology) -> Topology:

@@ -23,8 +23,9 @@ _OTHER_GPUS: Mapping[str, tuple[str, ...]] = {
     "H100": ("B200",),
     "B200": ("H100",),
 }
-#: Cards that a bridge of NVLink joins in pairs, where somebody bought one.
-_BRIDGED = ("A6000", "RTX 3090")
+#: Cards that a bridge of NVLink joins in pairs, where somebody bought one, and its links: fewer are seen where the
+#: contact is partial (NVIDIA/nccl issue 557).
+_BRIDGED, _BRIDGE_LINKS = ("A6000", "RTX 3090"), 4
 #: What is tried in place of a guess, to say how much depends on it.
 _OTHER_CARDS = {"ib-edr": ("ib-hdr", "roce-25"), "ib-hdr": ("ib-edr", "ib-ndr"), "ib-ndr": ("ib-hdr", "ib-xdr")}
 _OTHER_CARDS["ib-xdr"] = ("ib-ndr", "ib-hdr")
@@ -103,7 +104,10 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
     table = (*(_OLD_BY_LINKS if seen.old else ()), *_BY_LINKS)
     kind = next((name for most, name in table if seen.links <= most), "B200")
     reason = f"the GPU is not in the text: up to {seen.links} NVLinks", f"文本没有说明 GPU：至多 {seen.links} 条 NVLink"
-    assumptions.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", reason, _OTHER_GPUS[kind]))
+    others = _OTHER_GPUS[kind]
+    if kind == "V100" and seen.links <= _BRIDGE_LINKS:
+        others = (_BRIDGED[1], *others)
+    assumptions.append(Assumption("gpu", kind or "one without NVLink, of PCIe 4.0", reason, others))
     return kind
 
 

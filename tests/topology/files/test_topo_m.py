@@ -174,6 +174,18 @@ def test_many_a_gpu_is_known_by_its_name(said, label):
     assert quiet(parse_topology_text, uniform(2, "PIX"), gpu=said).route(0, 1)[0].label == label
 
 
+def test_a_pair_of_few_links_may_be_the_bridge_of_graphics_cards():
+    """NVIDIA/nccl issue 557: NV3 of an RTX 3090 is 42 GB/s, of a V100 75; the command line says what was taken."""
+    pair = quiet(parse_topology_text, table([["X", "NV3"], ["NV3", "X"]]))
+    (assumed,) = [each for each in pair.facts.assumptions if each.option == "gpu"]
+    assert assumed.value == "V100"
+    assert assumed.others[0] == "RTX 3090"
+    prediction = cs.nccl.predict("allreduce", pair, "1GiB")
+    assert any("taken for V100" in note and "RTX 3090: 1.8x slower" in note for note in prediction.notes)
+    bridge = quiet(parse_topology_text, table([["X", "NV3"], ["NV3", "X"]]), gpu="RTX 3090")
+    assert prediction.time < cs.nccl.predict("allreduce", bridge, "1GiB").time < prediction.high
+
+
 def test_a_gpu_without_nvlink_cannot_have_printed_nv():
     with pytest.raises(cs.TopologyError, match="gpu='L4' has no NVLink, but the text has NV#"):
         quiet(parse_topology_text, uniform(2, "NV4"), gpu="L4")

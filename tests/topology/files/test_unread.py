@@ -4,8 +4,10 @@ import re
 import time
 
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.cli import app
 from collsim.io import load
 from collsim.topology.files import parse_topology_text
 from collsim.topology.files.unread import UNREAD, find_unread_format
@@ -30,6 +32,33 @@ OUTPUTS = {
     "nvidia-smi": "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n",
 }
 DOES_NOT_READ = "which collsim does not read; |which only cs.diagnose reads, "
+
+
+@pytest.mark.parametrize("tool", OUTPUTS)
+def test_a_diagnosis_names_what_it_does_not_read_and_what_to_give(tool):
+    (piece,) = cs.diagnose({"text": OUTPUTS[tool]}).pieces
+    if piece.tools:  # a diagnosis reads more outputs than a machine is built from
+        return
+    assert "collsim does not read; " in piece.describe()
+    assert "collsim 不读取它；" in piece.describe("zh")
+    assert piece.first_line not in piece.describe()
+
+
+def test_a_diagnosis_names_the_format_of_a_file_that_states_no_fault():
+    graph = '<graphs version="1">\n<graph id="0" pattern="4" nchannels="1"><channel><gpu dev="0"/></channel></graph>\n</graphs>\n'
+    (piece,) = cs.diagnose({"text 1": graph}).pieces
+    assert piece.format == "nccl-graphs"
+    assert "nccl-graphs" in piece.describe()
+
+
+@pytest.mark.parametrize("command", ["run", "show", "verify"])
+def test_the_command_line_names_a_file_that_stands_for_an_algorithm(command, tmp_path):
+    file = tmp_path / "x.goal"
+    file.write_text(OUTPUTS["GOAL"])
+    result = CliRunner().invoke(app, [command, str(file)])
+    assert result.exit_code == 2
+    assert "a GOAL schedule, which collsim does not read" in result.output
+    assert "unknown algorithm" not in result.output
 
 
 @pytest.mark.parametrize("tool", OUTPUTS)
