@@ -7,6 +7,7 @@ of a link that is data, the rate that a link really carries, and the pipeline th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
@@ -17,8 +18,9 @@ from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_time
 from .bayesian_update import MeasuredTimes
-from .machine.idle_cards import find_idle_cards
+from .machine.idle_cards import IdleCards, find_idle_cards
 from .machine.machine_facts import Facts
+from .machine.nccl_routes import place_ranks
 from .machine.topology_facts import read_facts
 from .model.algorithm_time import (
     Call,
@@ -38,6 +40,8 @@ from .predicted_schedule import build_schedule, measure_simulation_terms
 from .predicted_schedule import predict_and_simulate as simulated
 
 _SEARCH: Final = "NCCL's own search (src/graph/search.cc)"
+#: Share of a difference from which NCCL's own rings explain it rather than another term.
+_AS_MUCH = 0.9
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5
 #: NCCL's name of those of our algorithms that it has itself (src/graph/tuning.cc).
@@ -89,8 +93,12 @@ class Difference:
         simulated: s.
         reason: what the term is.
         evidence: what it is known from.
-        label: of the simulated algorithm, where NCCL would run another one; "" where it is NCCL's.
+        label: of the simulated algorithm, where NCCL would run another one, or has other rings; "" where NCCL would run
+            the same.
         nccl_simulated: seconds of what NCCL would run, simulated on the same links; 0 where the two are the same.
+        idle_cards: network cards that NCCL's rings leave idle; None where there are none, or they are not to blame.
+        shares_link: whether the simulated rings or trees share the link that `reason` names.
+        is_uneven: whether nodes have different numbers of ranks, which the prediction takes to be equal.
 
     Examples:
         >>> import collsim as cs
@@ -109,6 +117,9 @@ class Difference:
     evidence: str
     label: str = ""
     nccl_simulated: float = 0.0
+    idle_cards: IdleCards | None = None
+    shares_link: bool = False
+    is_uneven: bool = False
 
     @property
     def factor(self) -> float:
@@ -135,12 +146,28 @@ class Difference:
             term = build_text("nccl", f"difference.term.{self.term}")
             return translate(language, "nccl", key, term=term, evidence=self.evidence, **facts, **times)
         key = "difference.other_algorithm"
+        if self.label in _NCCL_ALGO:
+            return self._describe_other_rings(language, times)
         if self.term in ("shared", "latency"):
             key = f"difference.other_algorithm_{self.term}"
         algorithm: Text | str = self.algorithm
         if has_text("nccl", f"difference.algorithm.{self.algorithm}"):
             algorithm = build_text("nccl", f"difference.algorithm.{self.algorithm}")
         return translate(language, "nccl", key, label=self.label, link=self.reason, algorithm=algorithm, **times)
+
+    def _describe_other_rings(self, language: str, times: Mapping[str, str]) -> str:
+        """NCCL's rings or trees beside those of the simulation, on the same links."""
+        key = "difference.other_rings"
+        if self.shares_link:
+            key = "difference.other_rings_shared"
+        sentences = [translate(language, "nccl", key, label=self.label, link=self.reason, **times)]
+        if self.idle_cards is not None:
+            sentences.append(self.idle_cards.text(language))
+            if self.idle_cards.pcie:
+                sentences.append(translate(language, "nccl", "difference.faster_pcie", label=self.label))
+        if self.is_uneven:
+            sentences.append(translate(language, "nccl", "difference.uneven"))
+        return translate(language, "words", "semicolons").join(sentences)
 
     def __str__(self) -> str:
         return self.text()
@@ -176,8 +203,9 @@ def explain_difference(run: Trace) -> Difference | None:
     if difference is None or prediction.algorithm == "P2P":
         return difference
     try:
-        choice = build_schedule(prediction, run.topology)
-        seconds = float(simulate(choice, run.topology, run.nbytes, run.dtype, run.engine).time)
+        machine = place_ranks(run.topology, name, run.schedule.ranks)
+        choice = build_schedule(prediction, machine)
+        seconds = float(simulate(choice, machine, run.nbytes, run.dtype, run.engine).time)
     except CollsimError:  # an algorithm without a schedule here
         return difference
     if _get_nccl_algorithm(run) is not None:
@@ -186,17 +214,24 @@ def explain_difference(run: Trace) -> Difference | None:
 
 
 def _compare_with_rings_of_nccl(difference: Difference, p: Prediction, run: Trace, nccl_seconds: float) -> Difference:
-    """The same difference, or that NCCL's search finds other rings, where these make more of it."""
+    """The same difference, or that NCCL's search finds other rings, where these make as much of it. A link that
+    transfers share is compared with what NCCL's rings take on the same links in any case."""
     seconds = nccl_seconds - run.time
     if p.time < run.time:
         seconds = -seconds
-    if p.graph_search is None or seconds <= difference.seconds:
+    is_shared = difference.term == "shared" and run.bottleneck is not None
+    if p.graph_search is None or (seconds < _AS_MUCH * difference.seconds and not is_shared):
         return difference
-    reason = f"NCCL's search finds other rings or trees, which take {format_time(nccl_seconds)} on the same links"
-    idle_cards = find_idle_cards(read_facts(run.topology, run.schedule.ranks), p.graph_search)
-    if idle_cards is not None:
-        reason += f"; {idle_cards}"
-    return replace(difference, term="rings", seconds=seconds, reason=reason, evidence=_SEARCH)
+    idle_cards = None
+    if seconds >= _AS_MUCH * difference.seconds:
+        difference = replace(difference, term="rings", seconds=seconds, evidence=_SEARCH)
+        idle_cards = find_idle_cards(read_facts(run.topology, run.schedule.ranks), p.graph_search)
+    is_uneven = run.schedule.ranks % run.topology.facts.nodes > 0
+    difference = replace(difference, label=run.schedule.name, nccl_simulated=nccl_seconds, idle_cards=idle_cards)
+    difference = replace(difference, is_uneven=is_uneven)
+    if is_shared and run.bottleneck is not None:
+        return replace(difference, reason=run.topology.link_name(run.bottleneck.busiest), shares_link=True)
+    return replace(difference, reason="NCCL's search finds other rings or trees")
 
 
 def _compare_with_choice_of_nccl(difference: Difference, run: Trace, seconds: float) -> Difference:

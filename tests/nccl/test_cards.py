@@ -89,6 +89,12 @@ def test_other_rings_than_those_of_nccl_are_named_as_the_difference():
     assert difference.seconds == pytest.approx(of_nccl.time - run.time)
     assert "with pcie=5 they would use 2" in str(difference)
     assert "环" in difference.text("zh")
+    # the run's own counterfactual says that faster PCIe saves nothing, so the sentence says whose rings it helps
+    assert "faster PCIe helps the rings of NCCL only" in str(difference)
+    times = f"{cs.format_time(of_nccl.time)} on the same links, {cs.format_time(difference.predicted)} as predicted"
+    assert str(difference).startswith(f"allreduce_ring takes {cs.format_time(run.time)} on these links. NCCL's own")
+    assert times in str(difference)
+    assert "times simulate" not in str(difference)
 
 
 def test_without_gpudirect_rdma_a_channel_leaves_by_its_card_and_not_by_a_gpus_nearest():

@@ -96,6 +96,23 @@ def test_run_and_predict_say_it():
     assert line in predicted.stderr
 
 
+@pytest.mark.parametrize("ranks", [4, 10, 3])
+def test_rings_that_share_a_card_are_compared_with_those_of_nccl(ranks):
+    """Two nodes of dgx-a100: the rings of so few ranks enter by one card, NCCL's by several."""
+    machine = cs.machine("dgx-a100", nodes=2)
+    run = cs.simulate(cs.schedule("allreduce_ring", ranks=ranks, topology=machine), machine, "1GiB")
+    found = nccl.explain_difference(run)
+    _, of_nccl = nccl.predict_and_simulate("allreduce", machine, "1GiB", ranks=ranks, NCCL_ALGO="Ring")
+    assert found.nccl_simulated == pytest.approx(of_nccl.time)
+    link = machine.link_name(run.bottleneck.busiest)
+    assert f"takes {cs.format_time(run.time)} on these links, because its transfers share {link}. NCCL's own" in str(
+        found
+    )
+    assert "times predict" not in str(found)
+    assert ("as many ranks as the fullest" in str(found)) == (ranks == 3)
+    assert "共用" in found.text("zh")
+
+
 def test_a_link_that_everybody_shares_is_not_called_latency():
     """Without P2P all eight hops cross the one cable to host memory: 8 x 2 x 7/8 x 1 GiB at 31.5 GB/s, and 14 steps.
     `predict` counts the same flows, so that only what the cable carries of its rate is left."""
