@@ -75,7 +75,21 @@ def test_the_longest_name_in_a_text_counts(text, name):
 
 @pytest.mark.parametrize(
     ("text", "nearest"),
-    [("RTX 4070 Ti SUPER", "RTX 4090"), ("RTX A2000", "A10"), ("H300", "H100"), ("GTX 1660 Ti", "RTX 2080")],
+    [
+        ("RTX 4070 Ti SUPER", "RTX 4090"),
+        ("RTX A2000", "A10"),
+        ("H300", "H100"),
+        ("GTX 1660 Ti", "RTX 2080"),
+        ("RTX 6090", "RTX 5090"),
+        ("Rubin R200", "B300"),
+        ("L60", "L40"),
+        ("Tesla P4", "P40"),
+        ("Quadro P5000", "P40"),
+        ("RTX 2000 Ada", "6000 Ada"),
+        ("T1000", "T4"),
+        ("Radeon PRO W7900", "MI210"),
+        ("Jetson AGX Thor", "GB10"),
+    ],
 )
 def test_of_an_unknown_gpu_the_nearest_is_taken_with_a_word(text, nearest):
     assert find_model(text) is None
@@ -85,8 +99,9 @@ def test_of_an_unknown_gpu_the_nearest_is_taken_with_a_word(text, nearest):
 
 
 def test_a_gpu_without_a_near_one_is_refused():
-    with pytest.raises(TopologyError, match="Banana"):
-        find_gpu_name("Banana")
+    for name in ("Banana", "Gaudi 3", "Arc B580", "Ascend 910B", "V10O"):
+        with pytest.raises(TopologyError, match=name):
+            find_gpu_name(name)
 
 
 def test_the_interval_of_an_unknown_gpu_is_wide():
@@ -94,6 +109,18 @@ def test_the_interval_of_an_unknown_gpu_is_wide():
     assert unknown.time == pytest.approx(known.time, rel=0.01)
     assert unknown.high / unknown.low > known.high / known.low
     assert any("RTX 4070 is in no table of GPUs" in note for note in unknown.notes)
+
+
+def test_a_gpu_of_another_pcie_generation_than_its_machine_leaves_the_slots_open():
+    """A RTX 5090 in the catalogue's box for RTX 4090: its slots may be PCIe 4 or 5, unless they are said."""
+    open_slots, old, new = (cs.machine("rtx4090-8gpu", gpu="RTX 5090", pcie=pcie) for pcie in (None, 4, 5))
+    (assumed,) = open_slots.facts.assumptions
+    assert (assumed.option, assumed.others) == ("pcie", (5,))
+    assert old.facts.assumptions == new.facts.assumptions == cs.machine("rtx4090-8gpu").facts.assumptions == ()
+    predicted, as_old, as_new = (cs.nccl.predict("allreduce", machine, "1GiB") for machine in (open_slots, old, new))
+    assert predicted.time == as_old.time
+    assert predicted.low < as_new.time < as_old.low
+    assert any("say pcie=... if it is another; if pcie is 5: 1.5x faster" in note for note in predicted.notes)
 
 
 def test_a_bridge_with_missing_contacts_has_three_links():

@@ -66,6 +66,24 @@ def test_amds_generations_are_told_by_either_way_of_counting_families(family, mo
     assert identify_processor("x86_64", "AuthenticAMD", family, model) == name
 
 
+@pytest.mark.parametrize(
+    ("name", "pcie", "processor"),
+    [("pcie-8gpu", 5, "sapphire-rapids"), ("dgx-1v", 5, "sapphire-rapids"), ("rtx4090-8gpu", 5, "genoa")],
+)
+def test_another_generation_of_slots_brings_the_socket_link_of_its_processors(name, pcie, processor):
+    node = cs.machine(name, pcie=pcie).facts.machine
+    links = {cable for *_, cable in node.connections if cable.kind == "upi"}
+    assert links == {build_socket_cable(processor)}
+    said = cs.machine(name, pcie=pcie, cpu="ice-lake").facts.machine
+    assert {cable for *_, cable in said.connections if cable.kind == "upi"} == {build_socket_cable("ice-lake")}
+
+
+def test_what_nccls_tuner_believes_follows_the_socket_link():
+    """A ring over two sockets of Sapphire Rapids: 22 GB/s, where Ice Lake has 10 (NCCL src/graph/topo.h)."""
+    slow, fast = (cs.nccl.predict("allreduce", cs.machine("pcie-8gpu", pcie=pcie), "1GiB") for pcie in (4, 5))
+    assert fast.tuner_time == pytest.approx(slow.tuner_time / 2, rel=0.05)
+
+
 def test_the_nccl_model_takes_its_socket_links_from_the_table():
     for pcie in (3, 4, 5, 6):
         facts = Facts("A100", 80, 8, wiring="host", link_rate=1e9, pcie=pcie, crosses_sockets=True)

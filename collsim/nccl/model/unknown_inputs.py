@@ -334,7 +334,7 @@ def list_file_inputs(effects: Iterable[Effect]) -> tuple[UnknownInput, ...]:
         fast, slow = compute_deviations([(share, math.log(effect.factor)) for effect in tried])
         if math.hypot(fast, slow) > _LEAST:
             value = tried[0].assumption.value
-            assumption = Sentence("{option} not stated in the file: {value}", option=option, value=value)
+            assumption = Sentence("{option} not stated: {value}", option=option, value=value)
             inputs.append(
                 UnknownInput(option, assumption, Sentence("{option} of this machine", option=option), fast, slow)
             )

@@ -1,4 +1,4 @@
-"""What the other values of an assumption make of a time: the file is read again with them."""
+"""What the other values of an assumption make of a time: the file is read again with them, or the machine changed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from .topology_loader import parse_topology_text
 
 
 def read_again(topology: Topology, **options: object) -> Topology:
-    """The same file read with further options.
+    """The same file read with further options, or the same machine with other parts.
 
     Args:
-        topology: what was read.
-        options: of `load_topology`, in place of those it was read with or in addition.
+        topology: what was read or built.
+        options: of `load_topology`, in place of those it was read with or in addition; of a machine that no file
+            describes its parts.
 
     Raises:
         CollsimError: Where the topology comes from no file, was edited, or the options cannot be.
     """
     facts = topology.facts
+    if facts.base is not None and not facts.file:
+        machine: Topology = topology.with_(**options)
+        return machine
     if facts.reading is None or facts.edits or facts.calibration is not None:
         message = "{name} is not as a file has it, so it cannot be read again with {options}"
         raise CollsimError(message, name=topology.name, options=options)

@@ -7,6 +7,7 @@ texts, is all that a new machine takes.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -25,10 +26,11 @@ from ..cables import Nic, apply_rates, find_nic
 from ..calibrated import calibrate_links
 from ..cluster import ClusterRouter, Policy
 from ..fabrics import FABRIC_OPTIONS, Fabric, build_fabric
-from ..facts import Call, TopologyFacts
+from ..facts import Assumption, Call, TopologyFacts
 from ..machine_builder import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology, views
 from ..node_names import NodeNames
+from ..parts.gpus import find_model, find_nearest_model, label_gpu
 from ..parts.refit import refit_machine
 from ..rings import find_rings
 from .machine_files import list_machine_files, read_machine
@@ -172,7 +174,7 @@ def machine(
     if order != "node":
         settings = {**changed, "placement": placement}
     facts = _collect_facts(node, count, net, card, policy, rates, order, settings)
-    facts = replace(facts, base=base, parts=other)
+    facts = replace(facts, base=base, parts=other, assumptions=_list_assumptions(node, gpu, pcie))
     links = _build_links(node, count, net, card, rates)
     topology = _join_nodes(
         node, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
@@ -180,6 +182,26 @@ def machine(
     if shm:
         return topology
     return join_cards(topology)
+
+
+#: Label of a PCIe cable, with its generation (`cables.build_pcie`).
+_PCIE_LABEL = re.compile(r"PCIe (\d)\.0 ")
+
+
+def _list_assumptions(node: Machine, gpu: str | None, pcie: int | None) -> tuple[Assumption, ...]:
+    """What was assumed of a machine with another GPU: that its slots stayed, where the GPU has another generation."""
+    labels = [cable.label for *_, cable in node.connections if cable.kind == "pcie"]
+    slots = {int(match[1]) for label in labels if (match := _PCIE_LABEL.match(label))}
+    if gpu is None or pcie is not None or len(slots) != 1:
+        return ()
+    (slot,), model = slots, find_model(gpu) or find_nearest_model(gpu)
+    if model is None or model.pcie == slot:
+        return ()
+    reason = (
+        f"{node.name} has PCIe {slot}.0 and {label_gpu(gpu)} PCIe {model.pcie}.0",
+        f"{node.name} 为 PCIe {slot}.0，{label_gpu(gpu)} 为 PCIe {model.pcie}.0",
+    )
+    return (Assumption("pcie", f"{slot}.0", reason, (model.pcie,)),)
 
 
 def _format_argument(value: object) -> str:

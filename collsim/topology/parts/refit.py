@@ -13,7 +13,7 @@ from ..machine_builder import P2C, PHB, PIX, PXB, Machine, MachinePaths
 from ..network import Cable
 from .gpus import GPUS, find_gpu_name, label_gpu
 from .nvlinks import parse_nvlink_part, refit_nvlinks
-from .sockets import build_socket_cable, choose_memory, find_processor
+from .sockets import choose_memory, choose_processor, find_processor
 
 #: The keywords of `machine` and `load_topology` that name parts.
 PARTS = ("gpu", "pcie", "cpu", "nvlink", "nics", "gpus")
@@ -35,7 +35,8 @@ def refit_machine(
         machine: the machine.
         gpu: a name in `gpus.GPUS`: compute capability, NVLinks of its generation (as many as there are), P2P and
             GPUDirect as its driver allows; PCIe stays.
-        pcie: generation of every slot; another one brings the memory of the processors that have it.
+        pcie: generation of every slot; another one brings the memory and the socket link of the processors that have
+            it.
         cpu: generation of the processors, `processors.toml`, for the link between sockets and the memory of each.
         nvlink: `"none"`, `"bridge"`, `"board"` or a generation, see `nvlinks.refit_nvlinks`.
         nics: use so many cards, those next to a GPU first, spread over switches and sockets; `"all"`. More than there
@@ -63,10 +64,7 @@ def refit_machine(
     if pcie is not None:
         machine = _with_pcie(machine, pcie)
     if cpu is not None:
-        machine = replace(
-            _replace_cables(machine, "upi", lambda _: build_socket_cable(cpu)), amd_cpu=find_processor(cpu).is_amd
-        )
-        machine = _replace_cables(machine, "memory", lambda _: find_processor(cpu).dram)
+        machine = _with_processor(machine, cpu)
     if nics is None:
         return machine
     return with_cards(machine, nics)
@@ -106,7 +104,17 @@ def _with_pcie(machine: Machine, generation: int | str) -> Machine:
     slots = _replace_cables(machine, "pcie", lambda cable: build_pcie(number, cable.width or 16))
     if slots.connections == machine.connections:
         return machine
-    return _replace_cables(slots, "memory", lambda _: choose_memory(number))
+    # What host memory carries was measured on servers of eight channels (`nccl.model.links.HOST_MEMORY`), so that the
+    # memory is that of the usual server whoever makes its processors.
+    linked = _replace_cables(slots, "upi", lambda _: find_processor(choose_processor(number, machine.amd_cpu)).link)
+    return _replace_cables(linked, "memory", lambda _: choose_memory(number))
+
+
+def _with_processor(machine: Machine, name: str) -> Machine:
+    """The machine with other processors: the link between sockets, and the memory of each."""
+    processor = find_processor(name)
+    linked = _replace_cables(machine, "upi", lambda _: processor.link)
+    return _replace_cables(replace(linked, amd_cpu=processor.is_amd), "memory", lambda _: processor.dram)
 
 
 def list_gpu_cards(machine: Machine) -> list[str]:

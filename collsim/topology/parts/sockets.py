@@ -79,7 +79,11 @@ def _build_processor(row: TomlTable) -> Processor:
 
 #: The processor of the usual two-socket server with GPUs of a PCIe generation (NVIDIA's and vendors' guides: DGX-2,
 #: servers with A100 PCIe, DGX H100, HGX B200).
-_USUAL = {1: "broadwell", 2: "broadwell", 4: "ice-lake", 5: "sapphire-rapids", 6: "emerald-rapids"}
+_USUAL: Mapping[int, str] = {1: "broadwell", 2: "broadwell", 4: "ice-lake", 5: "sapphire-rapids", 6: "emerald-rapids"}
+
+#: The same of servers with AMD's processors: EPYC 7001 has PCIe 3, 7002 and 7003 PCIe 4, 9004 and 9005 PCIe 5 (data
+#: sheets).
+_USUAL_AMD: Mapping[int, str] = {4: "milan", 5: "genoa", 6: "turin"}
 
 
 def find_processor(name: object) -> Processor:
@@ -109,8 +113,18 @@ def choose_memory(pcie: int) -> Cable:
     return find_processor(choose_processor(pcie)).dram
 
 
-def choose_processor(pcie: int) -> str:
-    """The generation that a server with slots of a PCIe generation usually has."""
+def choose_processor(pcie: int, is_amd: bool = False) -> str:
+    """Choose the generation that a server with slots of a PCIe generation usually has.
+
+    Args:
+        pcie: generation of the slots.
+        is_amd: whether its processors are AMD's; else Intel's.
+
+    Returns:
+        A key of PROCESSORS.
+    """
+    if is_amd:
+        return _USUAL_AMD.get(pcie, "naples")
     return _USUAL.get(pcie, "skylake")
 
 
