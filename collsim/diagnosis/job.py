@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import CollsimError, Sentence, Words
-from ..io.file_formats import find_format_by_content
+from ..io.file_formats import find_schedule_format
 from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
 from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..nccl.measured.published_runs import MeasuredRun, create_run
@@ -118,7 +118,7 @@ def _describe_unread(evidence: Evidence) -> Iterator[Words]:
             continue
         text, name = evidence.texts[piece.name], Path(piece.name).name
         unread = find_unread_format(text)
-        schedule = find_format_by_content(text, "schedule")
+        schedule = find_schedule_format(text[:_HEAD])
         if unread is not None and not unread.is_evidence:
             yield unread.build_error(name).sentence
         elif unread is not None:

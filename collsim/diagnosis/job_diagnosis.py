@@ -213,7 +213,8 @@ class Diagnosis:
             blocks.append(("text", ""))
         blocks.append(("heading", text("report.pieces")))
         for piece in self.pieces:
-            blocks.append(("text", f"- {Path(piece.name).name}: {piece.describe(language)}"))
+            known = ", ".join(piece.tools) or text("report.unrecognized", line=piece.first_line)
+            blocks.append(("text", f"- {Path(piece.name).name}: {known}"))
         return [*blocks, *(("text", f"- {note}") for note in self.list_notes(language))]
 
     def list_rows(self, language: str = "en") -> list[dict[str, object]]:

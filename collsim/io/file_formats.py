@@ -285,9 +285,10 @@ def _guess(path: FilePath) -> Format:
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:
-        others = find_format_by_content(text)
+        tellable = [e for e in _load_formats().values() if e.read is not None and e.looks is not Format.looks]
+        others = [e for e in tellable if _is_like(e, text)]
         if others:
-            return _load_formats()[others]
+            return others[0]
     written = next((e.name for e in _list_by_suffix(path) if e.read is None), None)
     if written and not sharing:
         message = "{name}: {written} files can be written, but not be loaded"
@@ -297,19 +298,14 @@ def _guess(path: FilePath) -> Format:
     raise FormatError(message, name=Path(to_text(path)).name, known=known)
 
 
-def find_format_by_content(text: str, holds: Holds | None = None) -> str:
-    """Find the format that a text has, whatever the name of its file.
+def find_schedule_format(text: str) -> str:
+    """Return the name of the first format of schedules that a text looks like; "" for none.
 
     Args:
-        text: the beginning of a file; at most 1 MiB is looked at.
-        holds: what it has to hold; None: anything.
-
-    Returns:
-        Name of the format; "" where it looks like none that can be read.
+        text: of a file, or its beginning.
     """
-    readable = [entry for entry in _load_formats().values() if entry.read is not None and holds in (None, entry.holds)]
-    tellable = [entry for entry in readable if entry.looks is not Format.looks]
-    return next((entry.name for entry in tellable if _is_like(entry, text[:_HEAD])), "")
+    entries = (entry for entry in _load_formats().values() if entry.holds == "schedule" and entry.read is not None)
+    return next((entry.name for entry in entries if entry.looks is not Format.looks and _is_like(entry, text)), "")
 
 
 def _is_like(entry: Format, text: str) -> bool:

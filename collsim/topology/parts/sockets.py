@@ -121,7 +121,7 @@ def choose_processor(pcie: int, is_amd: bool = False) -> str:
         is_amd: whether its processors are AMD's; else Intel's.
 
     Returns:
-        A key of PROCESSORS.
+        A name in `processors.toml`.
     """
     if is_amd:
         return _USUAL_AMD.get(pcie, "naples")

@@ -34,23 +34,6 @@ OUTPUTS = {
 DOES_NOT_READ = "which collsim does not read; |which only cs.diagnose reads, "
 
 
-@pytest.mark.parametrize("tool", OUTPUTS)
-def test_a_diagnosis_names_what_it_does_not_read_and_what_to_give(tool):
-    (piece,) = cs.diagnose({"text": OUTPUTS[tool]}).pieces
-    if piece.tools:  # a diagnosis reads more outputs than a machine is built from
-        return
-    assert "collsim does not read; " in piece.describe()
-    assert "collsim 不读取它；" in piece.describe("zh")
-    assert piece.first_line not in piece.describe()
-
-
-def test_a_diagnosis_names_the_format_of_a_file_that_states_no_fault():
-    graph = '<graphs version="1">\n<graph id="0" pattern="4" nchannels="1"><channel><gpu dev="0"/></channel></graph>\n</graphs>\n'
-    (piece,) = cs.diagnose({"text 1": graph}).pieces
-    assert piece.format == "nccl-graphs"
-    assert "nccl-graphs" in piece.describe()
-
-
 @pytest.mark.parametrize("command", ["run", "show", "verify"])
 def test_the_command_line_names_a_file_that_stands_for_an_algorithm(command, tmp_path):
     file = tmp_path / "x.goal"

@@ -170,7 +170,7 @@ def format_piece(diagnosis: Diagnosis, piece: EvidencePiece, language: str) -> s
     """
     name = escape_text(Path(piece.name).name)
     if not piece.tools:
-        known = escape_text(piece.describe(language))
+        known = escape_text(translate(language, "diagnosis", "report.unrecognized", line=piece.first_line[:80]))
         return (
             f'<div class="dx-piece"><b>{name}</b><p class="dx-note">{known}</p>'
             f'<p class="dx-note">{_write(language, "findings.known")}</p></div>'
