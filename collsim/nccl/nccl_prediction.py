@@ -20,7 +20,7 @@ from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.idle_cards import count_near_cards, find_idle_cards
 from .machine.link_loads import compute_link_loads
 from .machine.machine_facts import Facts
-from .machine.nccl_routes import has_shared_memory
+from .machine.nccl_routes import has_shared_memory, select_participants
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
     GraphSearch,
@@ -276,7 +276,7 @@ def predict(
     collective: str,
     machine: Facts | TopologyLike,
     nbytes: ByteSize,
-    ranks: int | str | None = None,
+    ranks: int | str | Sequence[int] | None = None,
     *,
     NCCL_ALGO: str | None = None,
     NCCL_PROTO: str | None = None,
@@ -302,7 +302,8 @@ def predict(
         collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
         machine: `machine("dgx-h100", nodes=2)`, its name, or Facts.
         nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`: for allgather and reduce_scatter the whole array.
-        ranks: fewer ranks than GPUs; None: all.
+        ranks: fewer ranks than GPUs, the first GPUs of each node; or their numbers, where they are the same GPUs on
+            each of their nodes. None: all.
         NCCL_ALGO: algorithms that NCCL may choose, `"Ring,Tree"`, `"^NVLS"`.
         NCCL_PROTO: protocols that it may choose, `"Simple"`, `"^LL128"`.
         NCCL_P2P_DISABLE: 1 stages what GPUs of a node exchange through host memory.
@@ -338,8 +339,11 @@ def predict(
         >>> prediction.low < prediction.time < prediction.high
         True
     """
+    used_ranks = ""
     if not isinstance(machine, Facts):
-        machine = resolve_topology(machine, "predict")
+        machine, ranks, used_ranks = select_participants(resolve_topology(machine, "predict"), ranks)
+    elif isinstance(ranks, Sequence) and not isinstance(ranks, str):
+        raise CollsimError("ranks={value!r}: facts of a machine have no numbered GPUs; say how many", value=ranks)
     settings: NcclSettings = {
         "NCCL_ALGO": NCCL_ALGO,
         "NCCL_PROTO": NCCL_PROTO,
@@ -356,6 +360,8 @@ def predict(
     prediction = _predict_call(request, machine, nbytes)
     if measured is not None:
         prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
+    if used_ranks:
+        prediction = replace(prediction, used_ranks=used_ranks)
     if not isinstance(machine, Topology):
         return prediction
     prediction = replace(prediction, machine=machine, repeat=partial(_predict_on, request, nbytes))
