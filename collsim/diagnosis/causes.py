@@ -8,6 +8,7 @@ comes before one that only the times fit, and none is named that a line contradi
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from .comparison_causes import (
     find_losses,
     find_lost_links,
     find_lost_xgmi,
+    find_mixed_cards,
+    find_slow_cards,
     find_slow_host_links,
 )
 from .evidence_pieces import Evidence, Fact
@@ -49,6 +52,8 @@ class CauseRule:
         source: where it is published.
         ends_job: the job dies or hangs of it, and is not only slow.
         needs_gap: it is a cause only where the job is slower than predicted; the state is common in healthy machines.
+        conclusive: kinds of facts that make it a cause although collectives take no longer than predicted: the job
+            waits for something else.
     """
 
     key: str
@@ -58,6 +63,7 @@ class CauseRule:
     source: str = ""
     ends_job: bool = False
     needs_gap: bool = False
+    conclusive: tuple[str, ...] = ()
 
 
 def _select_variable(evidence: Evidence, *names: str, values: tuple[str, ...] = ()) -> tuple[Fact, ...]:
@@ -233,16 +239,18 @@ def _find_missing_cards(evidence: Evidence) -> tuple[Fact, ...]:
 
 
 def _find_down_ports(evidence: Evidence) -> tuple[Fact, ...]:
-    """Active ports that NCCL uses, of the same layer as the fastest, at half of its rate or less."""
+    """Active ports that NCCL uses, of the same layer as the fastest, at half of its rate or less; else cards that are
+    slow in perftest."""
     ports = evidence.select_values("card.port", CardPort)
     used = {card for cards in evidence.list_values("nccl.cards") if isinstance(cards, tuple) for card in cards}
     fastest = max((port.gbits for _, port in ports), default=0.0)
     layers = {port.layer for _, port in ports if port.gbits == fastest}
-    return tuple(
+    slow = [
         fact
         for fact, port in ports
         if port.layer in layers and port.state == "Active" and port.card in used and port.gbits <= fastest / 2
-    )[:4]
+    ]
+    return tuple(slow[:4]) or find_slow_cards(evidence)
 
 
 def _find_single_queue_pair(evidence: Evidence) -> tuple[Fact, ...]:
@@ -339,12 +347,18 @@ def _find_numa_balancing(evidence: Evidence) -> tuple[Fact, ...]:
 
 
 def _find_throttling(evidence: Evidence) -> tuple[Fact, ...]:
-    return evidence.select("gpu.throttled", True)[:4]
+    """Heat and power brakes; a power cap alone is what a busy GPU runs into by design, so that it counts where the job
+    is slow."""
+    return (*evidence.select("gpu.throttled", True)[:4], *evidence.select("gpu.power_capped", True)[:2])
 
 
-def _find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
+def find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
     """Containers of one host that NCCL takes for nodes: more of them than hosts, or with a host name and another GPU of
-    the machine each."""
+    the machine each.
+
+    Args:
+        evidence: all pieces.
+    """
     hosts = len(evidence.list_values("nccl.host"))
     counts = evidence.select_values("nccl.ranks", tuple)
     alone = [(fact, nodes) for fact, (_, nodes, local) in counts if nodes > 1 and local == 1]
@@ -356,6 +370,28 @@ def _find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
     if lines and has_each_another:
         lines += [fact for fact, _ in devices.values()][:2]
     return tuple(lines)
+
+
+def _find_uneven_ranks(evidence: Evidence) -> tuple[Fact, ...]:
+    """Nodes of one communicator with other numbers of ranks than others have."""
+    by_size: dict[tuple[int, int], dict[int, Fact]] = {}
+    for fact, (ranks, nodes, local) in evidence.select_values("nccl.ranks", tuple):
+        if nodes > 1:
+            by_size.setdefault((ranks, nodes), {}).setdefault(local, fact)
+    return next((tuple(facts.values())[:3] for facts in by_size.values() if len(facts) > 1), ())
+
+
+#: Interfaces that end on the host: bridges of containers and virtual machines, and the loop.
+_VIRTUAL_INTERFACE = re.compile(r"docker\d|virbr\d|br-[0-9a-f]|veth|cni\d|lo$|podman\d|lxcbr\d|lxdbr\d")
+
+
+def _find_wrong_interface(evidence: Evidence) -> tuple[Fact, ...]:
+    """An interface of the host alone, over which processes of several hosts look for one another."""
+    bootstraps = evidence.select_values("nccl.bootstrap", str)
+    virtual = [fact for fact, name in bootstraps if _VIRTUAL_INTERFACE.match(name) is not None]
+    if not virtual or len(evidence.list_values("nccl.host")) < 2:
+        return ()
+    return (*virtual[:2], *_select_variable(evidence, "NCCL_SOCKET_IFNAME")[:1])
 
 
 def _find_broken_link(evidence: Evidence) -> tuple[Fact, ...]:
@@ -390,11 +426,15 @@ CAUSES = (
     CauseRule("open_files", _find_too_many_files, source="NCCL troubleshooting", ends_job=True),
     CauseRule("dead_gpu", _find_dead_gpu, source="NVIDIA XID errors", ends_job=True),
     CauseRule("unreachable_peer", _find_broken_link, source="github.com/NVIDIA/nccl/issues/426", ends_job=True),
+    CauseRule(
+        "wrong_interface",
+        _find_wrong_interface,
+        lambda e: e.select("nccl.init_complete")[:1],
+        source="NCCL troubleshooting: NCCL_SOCKET_IFNAME",
+        ends_job=True,
+    ),
     CauseRule("duplicate_gpu", _select_one("nccl.duplicate_gpu"), source="nccl src/init.cc", ends_job=True),
     CauseRule("mixed_versions", _select_one("nccl.mixed_versions"), source="nccl src/init.cc", ends_job=True),
-    CauseRule(
-        "mixed_cards", _select_one("nccl.mixed_cards"), source="github.com/NVIDIA/nccl/issues/2428", ends_job=True
-    ),
     CauseRule(
         "p2p_disabled",
         _find_p2p_disabled,
@@ -425,13 +465,19 @@ CAUSES = (
         "github.com/NVIDIA/nccl/issues/2186",
     ),
     CauseRule("imex", _find_imex, lambda e: e.select("nccl.mnnvl", True), "split_domain", "NVIDIA IMEX guide"),
-    CauseRule("isolated_containers", _find_isolated_containers, source="github.com/NVIDIA/nccl/issues/1536"),
+    CauseRule("isolated_containers", find_isolated_containers, source="github.com/NVIDIA/nccl/issues/1536"),
+    CauseRule("mixed_cards", find_mixed_cards, source="github.com/NVIDIA/nccl/issues/2428"),
+    CauseRule("uneven_ranks", _find_uneven_ranks, source="nccl src/init.cc: localRanks"),
     CauseRule("gdr_module", _find_gdr_module, _find_gdr, "gdr_off", "github.com/NVIDIA/nccl/issues/1412"),
     CauseRule("gdr_refused", _find_gdr_too_far, _find_gdr, "gdr_off", "github.com/NVIDIA/nccl/issues/489"),
     CauseRule("acs", _find_acs, _find_virtual, "acs", "github.com/NVIDIA/nccl-tests/issues/112", needs_gap=True),
     CauseRule("iommu", _find_iommu, _find_iommu_off, "acs", "github.com/NVIDIA/nccl/issues/841", needs_gap=True),
     CauseRule(
-        "nvlink_lost", find_lost_links, hypothesis="nvlink_lost", source="github.com/Azure/azhpc-diagnostics/issues/73"
+        "nvlink_lost",
+        find_lost_links,
+        hypothesis="nvlink_lost",
+        source="github.com/Azure/azhpc-diagnostics/issues/73",
+        conclusive=("nccl.nvlink_rate",),  # the machine is that of the tree, which has the links that are left
     ),
     CauseRule("xgmi_lost", find_lost_xgmi, source="ROCm: rocm-smi --showtopo"),
     CauseRule("pcie_link", _find_narrow_links, _find_awake_links, "pcie_width", "NCCL troubleshooting: lspci LnkSta"),
@@ -461,8 +507,8 @@ CAUSES = (
     ),
     CauseRule("bad_cable", find_cable_errors, source="infiniband-diags: perfquery; mlx5 counters"),
     CauseRule("congestion", find_losses, source="github.com/NVIDIA/nccl/issues/378", needs_gap=True),
-    CauseRule("late_rank", find_late_rank, source="nccl plugins/profiler/inspector"),
-    CauseRule("throttling", _find_throttling, source="nvidia-smi -q -d PERFORMANCE"),
+    CauseRule("late_rank", find_late_rank, source="nccl plugins/profiler/inspector", conclusive=("job.late_rank",)),
+    CauseRule("throttling", _find_throttling, source="nvidia-smi -q -d PERFORMANCE", conclusive=("gpu.throttled",)),
     CauseRule(
         "numa_balancing",
         _find_numa_balancing,

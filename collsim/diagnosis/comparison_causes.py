@@ -8,8 +8,19 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
+from ..io.nccl.nccl_log_facts import find_host
 from .evidence_pieces import Evidence, Fact
-from .readers import ERROR_COUNTERS, LOSS_COUNTERS, GpuLinks, HostLink, LateRank, LinkKinds, PairRow, PortCounter
+from .readers import (
+    ERROR_COUNTERS,
+    LOSS_COUNTERS,
+    CardTest,
+    GpuLinks,
+    HostLink,
+    LateRank,
+    LinkKinds,
+    PairRow,
+    PortCounter,
+)
 
 #: A link between host and GPU with half of the lanes or of the speed is below this share of its neighbours.
 _HALF = 0.65
@@ -17,7 +28,7 @@ _HALF = 0.65
 _LOST_LINK, _ALIKE = 0.955, 0.98
 #: GB/s between GPUs that no PCIe of today carries in one direction (generation 6 with 16 lanes: 121).
 _NVLINK_RATE = 125.0
-#: Fewer GPUs have no majority.
+#: Fewer GPUs or cards have no majority.
 _FEWEST_GPUS = 3
 #: Counters of errors that say something once they grow at all; of the others a few are within a cable's error rate.
 _SEVERE = frozenset({"LinkErrorRecoveryCounter", "LinkDownedCounter", "link_down_events_phy"})
@@ -75,6 +86,43 @@ def find_slow_host_links(evidence: Evidence) -> tuple[Fact, ...]:
         if slow and len(links) >= _FEWEST_GPUS:
             return tuple(dict.fromkeys(slow))[:2]
     return ()
+
+
+def find_slow_cards(evidence: Evidence) -> tuple[Fact, ...]:
+    """Cards that reach half of what most cards do in the same test of perftest, beside one that reaches it.
+
+    Args:
+        evidence: all pieces.
+    """
+    by_test = defaultdict(list)
+    for fact, test in evidence.select_values("card.test", CardTest):
+        by_test[test.queue_pairs, test.uses_gpu, test.layer].append((fact, test))
+    for tests in by_test.values():
+        usual = median(test.gbits for _, test in tests)
+        slow = [fact for fact, test in tests if test.gbits < _HALF * usual]
+        devices = {test.device for _, test in tests}
+        if slow and len(devices) >= _FEWEST_GPUS and len(slow) < len(tests) / 2:
+            return (*slow[:4], next(fact for fact, test in tests if test.gbits >= usual))
+    return ()
+
+
+def find_mixed_cards(evidence: Evidence) -> tuple[Fact, ...]:
+    """Hosts of one job that list other numbers of network cards than others: the warning of NCCL 2.30, and before it
+    the lists.
+
+    Args:
+        evidence: all pieces.
+    """
+    warned = evidence.select("nccl.mixed_cards")[:2]
+    by_host: dict[str, tuple[int, Fact]] = {}
+    for fact, cards in evidence.select_values("nccl.cards", tuple):
+        host = find_host(fact.text)
+        if host and len(cards) > by_host.get(host, (0, fact))[0]:
+            by_host[host] = len(cards), fact
+    counts = dict(by_host.values())
+    if warned or len(counts) < 2:
+        return warned
+    return counts[min(counts)], counts[max(counts)]
 
 
 def find_lost_xgmi(evidence: Evidence) -> tuple[Fact, ...]:

@@ -20,8 +20,10 @@ from ..topology import Topology, parse_topology_text
 from ..topology.files.nccl_tree import extract_tree
 from ..topology.files.unread import find_unread_format
 from ..topology.machines import machine as build_machine
+from .causes import find_isolated_containers
+from .comparison_causes import find_lost_links
 from .evidence_pieces import Evidence
-from .readers import TOPOLOGY_FILE, CardPort, CardTest, GpuLinks, MeasuredTime
+from .readers import TOPOLOGY_FILE, CardPort, CardTest, MeasuredTime
 
 _RACK = "gb200-nvl72"
 #: Characters of a text that are looked at to find out what it is.
@@ -97,6 +99,8 @@ def describe_job(evidence: Evidence) -> ObservedJob:
     """
     notes: list[Words] = []
     nodes, ranks = _count_nodes(evidence)
+    if find_isolated_containers(evidence):  # without that fault they are one node
+        nodes = 1
     machine, source = None, ""
     try:
         machine, source = _build_machine(evidence, nodes, ranks)
@@ -176,7 +180,7 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a reader takes for granted stands in the machine's notes
         for name, text in _list_topologies(evidence):
-            if machine_name and _has_lost_links(evidence):
+            if machine_name and find_lost_links(evidence):
                 break
             if names:
                 options["gpu"] = names[0]
@@ -199,11 +203,6 @@ def _find_usual_machine(names: list[str]) -> str:
     return next(usual, "")
 
 
-def _has_lost_links(evidence: Evidence) -> bool:
-    """Whether GPUs of one machine have different numbers of active NVLinks."""
-    return len({gpu.active for _, gpu in evidence.select_values("nvlink.links", GpuLinks)}) > 1
-
-
 def _list_topologies(evidence: Evidence) -> list[tuple[str, str]]:
     """Pieces that describe a machine: files first, then the words of nvidia-smi, then the tree of a log."""
     files = evidence.find_texts(TOPOLOGY_FILE) + evidence.find_texts("nvidia-smi topo -m")
@@ -221,8 +220,8 @@ def _describe_cards(evidence: Evidence) -> tuple[str, int]:
     active = [port for _, port in evidence.select_values("card.port", CardPort) if port.state == "Active"]
     if active:
         gbits = round(max(port.gbits for port in active))
-        cards = len({port.card for port in active if round(port.gbits) == gbits})
-        return _name_card(gbits, active[0].layer), cards
+        fast = len({port.card for port in active if round(port.gbits) == gbits})
+        return _name_card(gbits, active[0].layer), max(fast, used)
     tests = [test for _, test in evidence.select_values("card.test", CardTest)]
     if tests:
         reached = max(test.gbits for test in tests)
@@ -240,11 +239,15 @@ def _name_card(gbits: int, layer: str) -> str:
 
 
 def _read_log(evidence: Evidence, notes: list[Words]) -> NcclCommunicator | None:
-    for name, text in evidence.find_texts("NCCL log"):
-        try:
-            return parse_nccl_log(text, Path(name).name)
-        except CollsimError as error:
-            notes.append(error.sentence)
+    """The largest communicator of all logs together: ranks often write one each, and only the first prints rings."""
+    logs = evidence.find_texts("NCCL log")
+    if not logs:
+        return None
+    names = ", ".join(dict.fromkeys(Path(name).name for name, _ in logs))
+    try:
+        return parse_nccl_log("\n".join(text for _, text in logs), names, needs_graphs=False)
+    except CollsimError as error:
+        notes.append(Sentence("{piece}: {reason}", piece=names, reason=error))
     return None
 
 
@@ -294,5 +297,5 @@ def _list_measurements(evidence: Evidence, ranks: int, notes: list[Words]) -> It
             message = "{piece}: {tool} does not say how many ranks ran; give a log or a table that does"
             notes.append(Sentence(message, piece=Path(piece).name, tool=tool))
         else:
-            sizes = [time.nbytes * (count if time.is_of_rank else 1) for time in times]
+            sizes = [time.nbytes * {True: count, False: 1}[time.is_of_rank] for time in times]
             yield MeasuredTable(collective, sizes, [time.seconds for time in times], count, piece)

@@ -33,6 +33,8 @@ Verdict = Literal["cause", "healthy", "undecided", "unknown"]
 _NOT_SLOWER = 1.08
 #: A setting counts as a cause where the machine without it is this much faster.
 _PINNED_COST = 1.15
+#: Of what a job loses, the share from which on settings are a cause although something is lost besides.
+_MOST_OF_LOSS = 0.5
 #: Hypotheses of `explain_gap` and the causes that they are.
 CAUSE_OF_HYPOTHESIS = {
     "p2p_off": "p2p_disabled",
@@ -421,26 +423,35 @@ def _is_cause_here(
     rule: CauseRule, stated: Sequence[Fact], job: ObservedJob, gap: Gap | None, prediction: Prediction | None
 ) -> bool:
     """Whether a stated cause is one here: not where the job is as fast as the machine is without it."""
-    if rule.ends_job:
+    if rule.ends_job or any(fact.kind in rule.conclusive for fact in stated):
         return True
     if rule.key == "pinned_algorithm":
         return _is_slowed_by_settings(job, gap, prediction)
     if gap is not None and not _is_slower(gap):
         return False
+    if gap is not None and gap.is_agreement and rule.hypothesis and not _changes_time(rule.hypothesis, gap):
+        return False  # the machine is like that by design, and this is what it gives
     if rule.needs_gap:
         return gap is not None or any(fact.kind == "card.test" for fact in stated)
     return True
 
 
+def _changes_time(hypothesis: str, gap: Gap) -> bool:
+    return any(candidate.key == hypothesis for candidate in gap.candidates)
+
+
 def _is_slowed_by_settings(job: ObservedJob, gap: Gap | None, prediction: Prediction | None) -> bool:
-    """Whether the measurement is what the settings give, and the machine without them is faster."""
-    if job.run is None or gap is None or not gap.is_agreement:
+    """Whether the machine is faster without the settings, and they are most of what it loses (on a scale of factors):
+    maintainers ask for runs with NCCL_ALGO=Ring, which is then no fault."""
+    if job.run is None or gap is None or prediction is None:
         return False
     try:
         free = replace(job.run, settings=()).predict_sizes()[-1]
     except CollsimError:
         return False
-    return prediction is not None and prediction.time > _PINNED_COST * free.time
+    cost = prediction.time / free.time
+    loss = max(cost, job.run.times[-1] / free.time)
+    return cost > _PINNED_COST and math.log(cost) > _MOST_OF_LOSS * math.log(loss)
 
 
 def _predict_busbw(hypothesis: str, gap: Gap | None, prediction: Prediction | None) -> float | None:

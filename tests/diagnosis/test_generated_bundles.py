@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tool_outputs import write_inspector, write_nvbandwidth, write_rdma_statistic
 
 import collsim as cs
 
@@ -13,8 +14,19 @@ MACHINES = {
     "hgx-h200": ("NVIDIA H200", 400),
 }
 GPUS, NOISE = 8, 0.08
+H100 = "NVIDIA H100 80GB HBM3"
 FAULTS = ("p2p_disabled", "sockets", "gdr_module", "acs", "cards_left_out", "nvls_off", "nvls_driver", "few_channels")
-FAULTS += ("nvlink_lost", "pcie_link", "small_shm", "iommu")
+FAULTS += ("nvlink_lost", "pcie_link", "small_shm", "iommu", "slow_port", "congestion", "late_rank", "pinned_algorithm")
+ONE_NODE = (
+    "p2p_disabled",
+    "nvls_off",
+    "nvls_driver",
+    "few_channels",
+    "nvlink_lost",
+    "pcie_link",
+    "small_shm",
+    "late_rank",
+)
 
 
 class Bundle:
@@ -28,12 +40,9 @@ class Bundle:
         if fault == "few_channels":  # with NVLink SHARP two channels cost next to nothing
             self.name = "dgx-a100"
         self.gpu, self.gbits = MACHINES[self.name]
-        self.nodes = (
-            1
-            if fault
-            in ("p2p_disabled", "nvls_off", "nvls_driver", "few_channels", "nvlink_lost", "pcie_link", "small_shm")
-            else 2
-        )
+        self.nodes = 2
+        if fault in (*ONE_NODE, ""):
+            self.nodes = 1
         if fault == "" and self.draw.random() < 0.5:
             self.nodes = 2
         self.machine = cs.machine(self.name, nodes=self.nodes)
@@ -71,6 +80,8 @@ class Bundle:
                 lines.append(self.info(rank, "NCCL_MAX_NCHANNELS set by environment to 2."))
             if fault == "nvls_off":
                 lines.append(self.info(rank, "NCCL_NVLS_ENABLE set by environment to 0."))
+            if fault == "pinned_algorithm":
+                lines.append(self.info(rank, "NCCL_PROTO set by environment to LL"))
             if fault == "nvls_driver" or self.name == "dgx-a100":
                 lines.append(self.info(rank, "NVLS multicast support is not available on dev 0"))
             lines.append(
@@ -90,8 +101,9 @@ class Bundle:
             lines.append(
                 f"{self.hosts[0]}:1:2 [0] misc/shmutils.cc:87 NCCL WARN Error: failed to extend /dev/shm/nccl-x to 99 bytes, error: No space left on device (28)"
             )
-        self.draw.shuffle(lines[1:])
-        return "\n".join(lines)
+        banner, *rest = lines
+        self.draw.shuffle(rest)  # ranks write at once
+        return "\n".join([banner, *rest])
 
     def predict(self, nbytes):
         machine, settings = self.machine, {}
@@ -106,9 +118,18 @@ class Bundle:
             machine = cs.machine(self.name, nics=1, **options)
         elif self.fault in ("nvls_off", "nvls_driver"):
             settings = {"NCCL_NVLS_ENABLE": 0}
+        elif self.fault == "pinned_algorithm":
+            settings = {"NCCL_PROTO": "LL"}
         elif self.fault == "few_channels":
             settings = {"NCCL_MAX_NCHANNELS": 2}
-        slower = {"acs": 2.3, "iommu": 2.0, "nvlink_lost": 1.5, "pcie_link": 1.2}.get(self.fault, 1.0)
+        slower = {
+            "acs": 2.3,
+            "iommu": 2.0,
+            "nvlink_lost": 1.5,
+            "pcie_link": 1.2,
+            "slow_port": 1.8,
+            "congestion": 2.5,
+        }.get(self.fault, 1.0)
         return slower * cs.nccl.predict("allreduce", machine, nbytes, **settings).time
 
     def table(self):
@@ -132,7 +153,7 @@ class Bundle:
         """What else somebody has, some of it healthy."""
         texts = {}
         ports = [
-            f"CA 'mlx5_{k}'\n\tPort 1:\n\t\tState: Active\n\t\tRate: {self.gbits}\n\t\tLink layer: InfiniBand"
+            f"CA 'mlx5_{k}'\n\tPort 1:\n\t\tState: Active\n\t\tRate: {self.gbits // 2 if self.fault == 'slow_port' and k == 3 else self.gbits}\n\t\tLink layer: InfiniBand"
             for k in range(GPUS)
         ]
         if self.nodes > 1:
@@ -143,6 +164,19 @@ class Bundle:
             )
         if self.fault == "iommu":
             texts["dmesg.txt"] = "[    1.02] iommu: Default domain type: Translated"
+        if self.fault == "congestion" or (not self.fault and self.nodes > 1 and self.draw.random() < 0.3):
+            first = self.draw.randrange(1000)
+            last = first + self.draw.randrange(10_000, 10**6) * (self.fault == "congestion")
+            texts["counters.txt"] = write_rdma_statistic(first, 5) + write_rdma_statistic(last, 9_000)
+        if self.fault == "late_rank" or (not self.fault and self.nodes == 1 and self.draw.random() < 0.3):
+            late = self.draw.randrange(GPUS) if self.fault else -1
+            texts["inspector.log"] = write_inspector(late, GPUS, seconds=self.predict(2**30))
+        if self.fault == "" and self.nodes == 1 and self.draw.random() < 0.3:
+            pairs = [
+                [None if a == b else 390 * self.draw.uniform(0.995, 1.005) for b in range(GPUS)] for a in range(GPUS)
+            ]
+            links = [55 * self.draw.uniform(0.9, 1.0) for _ in range(GPUS)]
+            texts["nvbandwidth.txt"] = write_nvbandwidth(pairs, links).replace(H100, self.gpu)
         if self.fault == "nvlink_lost" or (not self.fault and self.draw.random() < 0.3):
             down = self.draw.randrange(GPUS) if self.fault else -1
             texts["nvlink.txt"] = "\n".join(
@@ -169,7 +203,7 @@ def diagnose(seed, fault):
     return cs.diagnose(Bundle(seed, fault).texts())
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(2 * len(FAULTS)))
 def test_the_planted_fault_is_named_first(number):
     fault = FAULTS[number % len(FAULTS)]
     found = diagnose(number, fault)

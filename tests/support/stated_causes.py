@@ -55,6 +55,15 @@ STATED = {
     "open_files": [log() + "\nn1:1:2 [0] x.cc:1 NCCL WARN socket failed: Too many open files"],
     "dead_gpu": ["[1.0] NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus."],
     "unreachable_peer": [log() + "\nn1:1:2 [0] net_ib.cc:1 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<1> with status=12 opcode=1 len=0 vendor err 129"],
+    "wrong_interface": [
+        "\n".join(info(f"Bootstrap : Using docker0:172.17.0.1<0>\n{info('NCCL_SOCKET_IFNAME set to docker', host)}", host) for host in ("n1", "n2"))
+    ],
+    "uneven_ranks": [
+        "\n".join(
+            info(f"comm 0x1 rank {rank} nRanks 12 nNodes 2 localRanks {local} localRank 0 MNNVL 0", host)
+            for rank, local, host in ((0, 8, "n1"), (8, 4, "n2"))
+        )
+    ],
     "duplicate_gpu": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1b000"],
     "mixed_versions": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Mismatched NCCL version detected : rank 0"],
     "mixed_cards": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Detected mixed local Net device counts (min 4 max 8). Set NCCL_IGNORE_NET_MISMATCH=1"],

@@ -186,7 +186,9 @@ def read_nccom_test(lines: Sequence[str]) -> Iterator[Stated]:
             name = next((word for word in command[1].split() if word in _SHORT_NAMES or _name_collective(word)), "")
             collective = _SHORT_NAMES.get(name) or _name_collective(name)
             count = re.search(r"(?:-r|--nworkers) (\d{1,6})\b", command[1])
-            ranks = int(count[1]) if count is not None else 0
+            ranks = 0
+            if count is not None:
+                ranks = int(count[1])
         elif _NCCOM_HEAD.match(line) is not None:
             is_table = True
         elif is_table and (row := _NCCOM_ROW.match(line)) is not None:

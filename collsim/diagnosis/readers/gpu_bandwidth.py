@@ -155,7 +155,9 @@ def _read_nvbandwidth_json(lines: Sequence[str]) -> Iterator[Stated]:
         if (name := re.match(r'^\s*"\d{1,3}: ([^"(]{3,80}?):? \(', line)) is not None:
             yield number, "gpu.name", name[1]
     tests = body.get("testcases")
-    for case in tests if isinstance(tests, list) else ():
+    if not isinstance(tests, list):
+        return
+    for case in tests:
         if not isinstance(case, dict) or not isinstance(matrix := case.get("bandwidth_matrix"), list):
             continue
         test = str(case.get("name", ""))

@@ -133,7 +133,7 @@ _HOST_LINES: tuple[tuple[str, object, re.Pattern[str]], ...] = (
     ("gpu.xid", 48, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 48\b")),
     ("host.out_of_memory", True, re.compile(r"Out of memory: Killed process|oom-kill")),
     ("gpu.throttled", True, re.compile(r"(?:HW|SW) (?:Thermal )?(?:Slowdown|Power Brake Slowdown)\s+: Active")),
-    ("gpu.throttled", True, re.compile(r"SW Power Cap\s+: Active")),
+    ("gpu.power_capped", True, re.compile(r"SW Power Cap\s+: Active")),
     ("gpu.is_split", True, re.compile(r"^\s*MIG (?:Mode|M\.)\s*:? ?Enabled|^\s*Current\s+: Enabled")),
     ("imex.state", "DOWN", re.compile(r"Domain State: (?:DEGRADED|DOWN)")),
     ("imex.state", "UP", re.compile(r"Domain State: UP")),

@@ -55,5 +55,5 @@ def read_tree(lines: Sequence[str]) -> Iterator[Stated]:
     Yields:
         Number of the line from 1, kind of the fact, and its value.
     """
-    for number, _, _, rate in read_nvlink_rates(lines):
+    for number, _, rate in read_nvlink_rates(lines):
         yield number, "nccl.nvlink_rate", rate

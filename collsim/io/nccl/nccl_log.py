@@ -248,12 +248,13 @@ def read_nccl_log(path: FilePath) -> NcclCommunicator:
     return parse_nccl_log(read_text(path, most=_MOST_LINES), path)
 
 
-def parse_nccl_log(text: str, path: FilePath) -> NcclCommunicator:
+def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> NcclCommunicator:
     """The largest communicator of the text of an NCCL log.
 
     Args:
         text: of the log.
         path: of the file, or a name for the text; it stands in errors.
+        needs_graphs: refuse a log without rings and trees; else it is read for what it states besides.
 
     Raises:
         FormatError: If there is none, or its rings or trees do not close.
@@ -276,7 +277,9 @@ def parse_nccl_log(text: str, path: FilePath) -> NcclCommunicator:
         _note(path, number, words, jobs.job(_find_thread(head), words))
     job = jobs.largest()
     ranks = _parse_size(job)
-    if not ranks:
+    if not ranks and not needs_graphs:
+        ranks = max(sizes)
+    elif not ranks:
         unread = find_unread_format(text)
         if unread is not None:
             raise unread.build_error(Path(path).name)

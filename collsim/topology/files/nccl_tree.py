@@ -112,7 +112,7 @@ def read_nccl_tree(text: str, name: str, options: dict[str, object]) -> Topology
     """
     tree = _Tree()
     lines = text.splitlines()
-    rates = {gpu: rate for _, gpu, _, rate in read_nvlink_rates(lines)}
+    rates = {gpu: rate for _, gpu, rate in read_nvlink_rates(lines)}
     for _, line in _list_lines(lines):
         if (device := _DEVICE.match(line)) is not None:
             _add_device(tree, device, rates, name)
@@ -121,34 +121,33 @@ def read_nccl_tree(text: str, name: str, options: dict[str, object]) -> Topology
     return nccl_xml.read_nccl_topology(tostring(tree.root, encoding="unicode"), name, options)
 
 
-def read_nvlink_rates(lines: Sequence[str]) -> Iterator[tuple[int, str, int, float]]:
+def read_nvlink_rates(lines: Sequence[str]) -> Iterator[tuple[int, str, float]]:
     """List the GPUs of the first tree of a log and what all NVLinks of each carry.
 
     Args:
         lines: of the log.
 
     Yields:
-        Line of a GPU from 1, its bus id as the tree has it, its rank (-1 for none), and GB/s.
+        Line of a GPU from 1, its bus id as the tree has it, and GB/s.
     """
-    gpus: list[tuple[int, str, int]] = []
+    gpus: list[tuple[int, str]] = []
     rates: dict[str, float] = {}
     current = ""
     for number, line in _list_lines(lines):
         device = _DEVICE.match(line)
         if device is None:
             continue
-        _, link, rate, kind, _, bus, words = device.groups()
+        _, link, rate, kind, _, bus, _ = device.groups()
         if link == "NVL" and current:
             rates[current] += float(rate)
         elif kind == "GPU":
             current = bus
             rates[bus] = 0.0
-            rank = re.match(r"\d{1,7}\b", words or "")
-            gpus.append((number, bus, int(rank[0]) if rank is not None else -1))
+            gpus.append((number, bus))
         else:
             current = ""
-    for number, bus, rank_of_gpu in gpus:
-        yield number, bus, rank_of_gpu, rates[bus]
+    for number, bus in gpus:
+        yield number, bus, rates[bus]
 
 
 def _list_lines(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
