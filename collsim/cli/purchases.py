@@ -35,6 +35,11 @@ def upgrades(
         list[str] | None,
         typer.Option(help="Of a part or a change, for the whole machine: nic=2400, nic=roce-100=2400."),
     ] = None,
+    gpu_hour: Annotated[float | None, typer.Option(help="Price of an hour of one GPU.")] = None,
+    kwh: Annotated[float | None, typer.Option(help="Price of a kilowatt-hour, beside the GPU-hours.")] = None,
+    watts: Annotated[float | None, typer.Option(help="Power of one GPU; its data sheet's unless given.")] = None,
+    epoch: Annotated[float | None, typer.Option(help="Samples of an epoch, to say what it costs.")] = None,
+    tokens: Annotated[float | None, typer.Option(help="Tokens of the whole run, to say what it costs.")] = None,
     language: Language = "en",
     out: TableFile = None,
     progress: Progress = None,
@@ -49,11 +54,19 @@ def upgrades(
     else:
         split, arguments = splitting.build_strategy(), options.to_arguments(network)
         timed = cs.training_step(find_model(run), network, parallel=split, ranks=ranks, **arguments)
+    money = {"gpu_hour": gpu_hour, "kwh": kwh, "watts": watts, "epoch": epoch, "tokens": tokens}
+    costs: tuple[cs.purchases.RunningCost, ...] = ()
+    if any(value is not None for value in money.values()):
+        if not isinstance(timed, cs.train.StepTrace):
+            raise CollsimError("costs are of a step of training: name a model in place of {run!r}", run=run)
+        costs = cs.purchases.estimate_costs(timed, **money)
     table = cs.upgrades(timed, part, prices, progress=progress)
     save_rows(table.list_records(), out)
     if as_json:
-        print_json(table.to_record())
+        print_json({**table.to_record(), "costs": costs})
         return
+    for cost in costs:
+        print(cost.text(language))
     _print_table(table, language)
 
 

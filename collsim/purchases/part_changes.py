@@ -115,9 +115,13 @@ class MachineParts:
 
     @property
     def is_board(self) -> bool:
-        """Whether its GPUs are modules on a board, and no PCIe cards."""
-        return any(cable.kind in ("nvlink", "xgmi") and "bridge" not in cable.label for *_, cable in
-                   self.machine.connections)  # fmt: skip
+        """Whether its GPUs are modules on a board: joined by a switch, or each to several others."""
+        peers: dict[str, set[str]] = {}
+        for a, b, cable in self.machine.connections:
+            if cable.kind in ("nvlink", "xgmi"):
+                peers.setdefault(a, set()).add(b)
+                peers.setdefault(b, set()).add(a)
+        return any(len(others) > 1 for others in peers.values())
 
     def list_changes(self) -> Iterator[PartChange]:
         """List what could be better, free settings first; of a part the smaller step first."""

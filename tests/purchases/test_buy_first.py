@@ -14,7 +14,9 @@ PAGES = sorted((Path(__file__).parents[2] / "docs" / "howto").glob("buy-first*.m
 
 def test_both_languages_run_the_same_code():
     blocks = [re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL) for page in PAGES]
-    english, chinese = ("\n".join(each).replace('explanation("zh")', "explanation()") for each in blocks)
+    english, chinese = (
+        "\n".join(each).replace('explanation("zh")', "explanation()").replace('text("zh")', "text()") for each in blocks
+    )
     assert english == chinese
 
 
