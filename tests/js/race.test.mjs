@@ -7,6 +7,9 @@ import test from "node:test";
 import { index } from "../../collsim/viz/player/model/model.js";
 import { flagPlaces, roomOf } from "../../collsim/viz/race/finish.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
+import { describeParadox } from "../../collsim/viz/race/traffic.js";
+import { ratesAt, receivedAt, sentAt } from "../../collsim/viz/player/model/sent.js";
+import { ring4 } from "./runs.mjs";
 
 // Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice
 // as slow.
@@ -128,4 +131,42 @@ test("no name of a finish covers another, however near they end", () => {
 test("a Chinese name takes the room of its characters, which are as wide as they are high", () => {
   assert.equal(roomOf("Ring 90.6"), 72);
   assert.equal(roomOf("合成的调度 11.3"), 5 * 14 + 5 * 8);
+});
+
+/** A runner of which only the end is known. */
+const runner = (q, { total, sent, received, ranks }) => ({
+  q,
+  player: { model: { total, ranks, endpoints: sent.length, totals: { sent, received }, tl: SERVER } },
+});
+const SERVER = {
+  meta: { nbytes: 64 },
+  devices: { endpoint: [0, 1, 2], x: [0, 1, 2], label: { en: ["", "", "server"], zh: ["", "", "server"] } },
+};
+
+test("a server whose workers send less and wait longer is said to be strange, and where its bytes meet", () => {
+  const ring = runner(0, { total: 1e-3, ranks: 2, sent: [112, 112], received: [112, 112] }),
+    server = runner(1, { total: 9e-3, ranks: 2, sent: [64, 64, 128], received: [64, 64, 128] }),
+    data = { runners: [{ name: "Ring" }, { name: "Server" }], language: "en", verdict: true },
+    said = (cards, more = {}) => describeParadox({ cards, data: { ...data, ...more } });
+  const [sentence, reason] = said([ring, server]);
+  assert.match(sentence, /Server sends less .* Ring, and still waits longer/);
+  assert.match(reason, /^1 buffer leaves .*1\.75 each rank of Ring.* But 2 buffers go into the server and 2 come out/);
+  assert.match(reason, /9.*ms against 1.*ms/);
+  assert.deepEqual(said([ring, ring]), ["", ""]);
+  assert.deepEqual(said([ring, server], { verdict: false }), ["", ""]);
+  const slow = runner(1, { total: 2e-3, ranks: 2, sent: [200, 200], received: [200, 200] });
+  assert.match(said([ring, slow])[0], /sends more/);
+});
+
+test("what endpoints have sent and received adds up, at every moment and at the end", () => {
+  const model = index(ring4());
+  assert.deepEqual([...receivedAt(model, model.total)], [600, 600, 600, 600]);
+  for (const t of [0, 0.3, 2.5, 5]) {
+    const sum = (list) => list.reduce((a, b) => a + b, 0);
+    assert.equal(sum(sentAt(model, t)), sum(receivedAt(model, t)));
+    const { out, into } = ratesAt(model, t);
+    assert.ok(Math.abs(sum(out) - sum(into)) < 1e-9);
+  }
+  const [rate] = ratesAt(model, 0.01).out;
+  assert.ok(Math.abs(rate - model.bytes[0] / (model.t1[0] - model.t0[0])) < 1e-9);
 });

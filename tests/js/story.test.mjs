@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { index } from "../../collsim/viz/player/model/model.js";
-import { sentAt } from "../../collsim/viz/simple/sent.js";
+import { sentAt } from "../../collsim/viz/player/model/sent.js";
 import { pairsOf, placeTrack, trackOf } from "../../collsim/viz/simple/track.js";
 import { SIMPLE_WORDS } from "../../collsim/viz/simple/simplewords.js";
 import { FIGURES } from "../../collsim/viz/story/figures.js";

@@ -66,12 +66,19 @@ def test_incast_is_told():
     push, pull = narrate_run("allreduce_parameter_server", cs.topology.switch(8), server="helper")
     assert push[0] == (
         "Every rank sends one 64 MiB chunk that holds 1 of 8 contributions to the server, which adds them up "
-        "and has all 8. 8 chunks wait for one cable (switch → server): 512 MiB through it takes 21.5 ms."
+        "and has all 8. 8 chunks share one cable (switch → server): 512 MiB through it takes 21.5 ms."
     )
-    assert "8 个 chunk 等同一条线缆（交换机 → 服务器）" in push[1]
+    assert "8 个 chunk 共用一条线缆（交换机 → 服务器）" in push[1]
     assert pull[0].startswith(
         "The server sends one finished 64 MiB chunk to every rank; all 8 ranks have the sum then."
     )
+
+
+def test_chunks_queue_only_where_they_are_served_one_by_one():
+    switch, plan = cs.topology.switch(8), cs.schedule("allreduce_parameter_server", ranks=8, server="helper")
+    for sharing, words in (("fair", "8 chunks share one cable"), ("fifo", "8 chunks queue for one cable")):
+        trace = cs.simulate(plan, switch, "64MiB", engine="event", sharing=sharing)
+        assert words in narrate(RunFacts(trace))[0][0], sharing
 
 
 def test_a_queue_is_told_with_what_the_cable_itself_needs():
@@ -81,8 +88,8 @@ def test_a_queue_is_told_with_what_the_cable_itself_needs():
     plan = cs.schedule("allreduce_parameter_server", topology=place)
     fifo, free = (cs.simulate(plan, place, "256MiB", engine="event", sharing=sharing) for sharing in ("fifo", "none"))
     assert "1.75 GiB through it takes 75.2 ms." in narrate(RunFacts(fifo))[0][0]
-    assert "wait" not in narrate(RunFacts(free))[0][0]
-    assert "等" not in narrate(RunFacts(free))[0][1]
+    assert "share" not in narrate(RunFacts(free))[0][0]
+    assert "共用" not in narrate(RunFacts(free))[0][1]
     assert (
         describe_bottleneck(RunFacts(free))["text"]["en"]
         == "The cable rank 0 → switch, each way: its bytes would need 350 % of the run."

@@ -77,5 +77,7 @@ def mount_race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str,
         for of, (runner, name, note) in zip(facts, runners, strict=True)
     ]
     mount = st.components.v2.component("collsim_race", js=read_bundle("race"))
-    data = {"id": ident, "runners": entries, **look()} | ({} if seconds is None else {"t": seconds})
+    data = {"id": ident, "runners": entries, "verdict": key == "race", **look()} | (
+        {} if seconds is None else {"t": seconds}
+    )
     mount(key=key, data=data)

@@ -58,8 +58,9 @@ async function setSeveral(many, next) {
 }
 
 /** Language and colours of the root and of the players. */
-function dressSeveral({ root, data, cards }) {
-  dressRoot(root, data);
+function dressSeveral(many) {
+  const { root, data, cards } = many;
+  many.colors = dressRoot(root, data);
   for (const { player } of cards) player.set({ language: data.language, theme: data.theme });
 }
 

@@ -4,6 +4,7 @@ import { el, setText } from "../player/draw/elements.js";
 import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
 import { buildRaceLine } from "./racetransport.js";
+import { drawTraffic } from "./traffic.js";
 import { drawTransport } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
 import { raceWords } from "./racewords.js";
@@ -76,7 +77,11 @@ export function drawRace(race) {
     unit = timeUnit(clock.total),
     t = clock.t,
     home = cards.filter(({ player: { model } }) => model && t >= model.total);
-  for (const run of cards) if (run.player.model) drawRunner(run, t, data.language, words);
+  for (const run of cards) {
+    if (!run.player.model) continue;
+    drawRunner(run, t, data.language, words);
+    drawTraffic(race, run, t);
+  }
   drawTransport(parts, clock, words, words.of(unit.num(t), unit.fmt(clock.total)));
   moveKnob(race);
   Object.assign(root.dataset, {

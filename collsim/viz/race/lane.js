@@ -15,6 +15,7 @@ export function buildLane(race, timeline) {
     most: el("b"),
     meter: el("i"),
     stage: el("div", { className: "stage0" }),
+    traffic: el("canvas", { role: "img", className: "traffic" }),
     reason: el("p", { className: "reason" }),
   };
   parts.card.append(
@@ -23,6 +24,7 @@ export function buildLane(race, timeline) {
     el("div", { className: "load" }, parts.load, parts.most),
     el("div", { className: "meter" }, parts.meter),
     parts.stage,
+    parts.traffic,
     parts.reason,
   );
   race.lanes.append(parts.card);

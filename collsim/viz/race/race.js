@@ -14,6 +14,7 @@ import { chooseSpeed, transportKeys } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { RACE_CSS } from "./racestyle.js";
 import { stepRace } from "./racetransport.js";
+import { describeParadox, setRuler, sizeTraffic } from "./traffic.js";
 import { raceWords } from "./racewords.js";
 
 const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
@@ -47,7 +48,8 @@ function buildRace(race) {
   race.foot = el("div", { className: "foot" });
   race.says = el("div", { className: "quiet", "aria-live": "polite" });
   race.root.tabIndex = 0;
-  race.root.append(race.lanes, race.board, race.line, race.foot, race.says);
+  race.verdict = el("p", { className: "verdict" });
+  race.root.append(race.verdict, race.lanes, race.board, race.line, race.foot, race.says);
   const { root, clock } = race,
     keys = transportKeys({ root, clock, turn: (by) => stepRace(race, by) });
   root.addEventListener("keydown", (ev) => actOnKey(ev, keys), true);
@@ -66,6 +68,9 @@ function dressRace(race) {
   const { root, data, cards } = race;
   root.setAttribute("aria-label", raceWords(race).label);
   for (const run of cards) dressLane(race, run);
+  const [sentence, reason] = describeParadox(race);
+  race.verdict.replaceChildren(el("b", { textContent: sentence }), el("span", { textContent: reason }));
+  race.verdict.style.display = sentence ? "" : "none";
   buildBoard(race);
   buildFoot(race);
   arrangeRace(race);
@@ -93,7 +98,10 @@ function arrangeRace(race) {
   );
   const most = Math.max(230, globalThis.innerHeight - 590);
   setHeights(cards, names + Math.round(Math.min(Math.max(150, ...tall), most)));
+  setRuler(race);
+  for (const run of cards) sizeTraffic(run);
   drawFlags(race);
+  if (race.data && race.parts.axis) drawRace(race);
 }
 
 export default component((box) => withPlayback("race", createRace(box)));

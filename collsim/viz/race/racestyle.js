@@ -10,7 +10,10 @@ ${buttonsCss(".rc")}
 .rc .board{border-bottom:0;border-radius:10px 10px 0 0}
 .rc .line{position:sticky;bottom:0;z-index:3;background:var(--card);border:1px solid var(--line);border-top:0;
   border-radius:0 0 10px 10px;padding:0 20px 6px}
-.rc .lane{display:flex;flex-direction:column}
+.rc .lane{display:flex;flex-direction:column}.rc .traffic{display:block;width:100%}
+.rc .verdict{border-left:4px solid var(--full);margin:0 0 12px;padding:0 0 0 14px}
+.rc .verdict b{display:block;font-size:18px;line-height:24px}
+.rc .verdict span{display:block;font-size:15px;line-height:20px;color:var(--ink2)}
 .rc h2{margin:0;font-size:22px;line-height:28px;font-weight:700;white-space:nowrap;overflow:hidden;
   text-overflow:ellipsis}
 .rc h2 small{font-size:14px;font-weight:400;color:var(--ink2);margin-left:10px}

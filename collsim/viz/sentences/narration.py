@@ -536,6 +536,10 @@ def _describe_crowd(trace: Trace, moment: Moment) -> Text | None:
     total, count = words.format_size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
     takes = words.format_duration(float(moment.load[worst]))
     values = {"count": count, "total": total, "takes": takes}
+    # nothing stands in a queue unless transfers are served one by one
+    has_queue = trace.conditions is not None and trace.conditions.sharing == "fifo"
     if len(others) > 1:
-        return build_text("sentences", "narration.chunks_wait_for_cables", cables=len(others), **values)
-    return build_text("sentences", "narration.chunks_wait_for_cable", cable=name_link(trace, link), **values)
+        key = "narration.chunks_queue_for_cables" if has_queue else "narration.chunks_share_cables"
+        return build_text("sentences", key, cables=len(others), **values)
+    key = "narration.chunks_queue_for_cable" if has_queue else "narration.chunks_share_cable"
+    return build_text("sentences", key, cable=name_link(trace, link), **values)

@@ -14,7 +14,7 @@ import { stepBack, togglePlay } from "../player/ui/controls.js";
 import { askedHead, buildSide, drawCode } from "./asking.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
-import { sentAt } from "./sent.js";
+import { sentAt } from "../player/model/sent.js";
 import { SIMPLE_CSS } from "./simplestyle.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";

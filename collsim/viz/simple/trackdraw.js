@@ -8,7 +8,7 @@ import { linkBytes, stepShare, useClass } from "../player/model/load.js";
 import { activeAt } from "../player/model/model.js";
 import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtRate, fmtSpan, three } from "../player/model/units.js";
-import { sentAt } from "./sent.js";
+import { sentAt } from "../player/model/sent.js";
 
 const UNITS = [
   [64 * 2 ** 20, 2 ** 20],

@@ -67,7 +67,7 @@ export function drawServer(ctx, fig) {
     put(ctx, `${three(1e3 * r.server * share)} / ${spoken.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
 }
 
-/** A text in as many lines as it needs to be no wider than `room`; where it has no spaces it breaks after any character. */
+/** A text in as many lines as it needs to be no wider than `room`; Chinese breaks after any character. */
 function putLines(ctx, text, { x, y, room }, px, { fill, bold = false }) {
   const pieces = text.split(/(?<= )|(?<=[\u3000-\u9fff\uff00-\uffef])/),
     lines = [""];

@@ -1,0 +1,151 @@
+// What each endpoint of a runner has sent and received: two bars below its number, on one ruler for all runners.
+
+import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { sizeCanvas } from "../player/draw/elements.js";
+import { nameOf } from "../player/model/names.js";
+import { fmtBytes, fmtSpan, three } from "../player/model/units.js";
+import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
+import { raceWords } from "./racewords.js";
+
+const BARS = 58, // pixels of the ruler's height
+  HEAD = 30,
+  ROW = 16,
+  LABELS = 66, // pixels left of the bars
+  LEAST_PITCH = 34, // pixels between two endpoints from which on their figures have room
+  MOST_ENDPOINTS = 32;
+
+const UNITS = [
+  { unit: "GiB", per: 2 ** 30 },
+  { unit: "MiB", per: 2 ** 20 },
+  { unit: "KiB", per: 2 ** 10 },
+  { unit: "B", per: 1 },
+];
+
+/** Bytes by endpoint when a run is over. */
+const totalsOf = (model) =>
+  (model.totals ??= { sent: sentAt(model, model.total), received: receivedAt(model, model.total) });
+
+const most = (list) => list.reduce((a, b) => Math.max(a, b), 0);
+
+/** One ruler for all runners: the largest sum of any of their endpoints. */
+export function setRuler(race) {
+  const sums = race.cards.flatMap(({ player: { model } }) => {
+    if (!model) return [];
+    const { sent, received } = totalsOf(model);
+    return [most(sent), most(received)];
+  });
+  race.ruler = most(sums);
+}
+
+/** The endpoints from left to right, as they stand in the picture. */
+function orderOf(model) {
+  const { endpoint, x } = model.tl.devices,
+    left = new Map();
+  endpoint.forEach((e, device) => {
+    if (e >= 0 && !left.has(e)) left.set(e, x[device]);
+  });
+  return Array.from({ length: model.endpoints }, (_, e) => e).sort(
+    (a, b) => (left.get(a) ?? 0) - (left.get(b) ?? 0) || a - b,
+  );
+}
+
+/** Give the canvas of a runner its size; none where its endpoints are too many to be told apart. */
+export function sizeTraffic(run) {
+  const { model } = run.player,
+    canvas = run.parts.traffic,
+    w = run.parts.card.clientWidth - 30;
+  const isShown = model && model.endpoints <= MOST_ENDPOINTS && w > 120;
+  canvas.style.display = isShown ? "" : "none";
+  run.traffic = null;
+  if (!isShown) return;
+  const order = orderOf(model),
+    pitch = (w - LABELS) / order.length,
+    hasFigures = pitch >= LEAST_PITCH,
+    h = HEAD + BARS + 8 + (hasFigures ? 4 * ROW : 0);
+  canvas.style.height = `${h}px`;
+  run.traffic = { order, pitch, hasFigures, w, h, ctx: sizeCanvas(canvas, w, h) };
+}
+
+/** One frame. */
+export function drawTraffic(race, { player: { model }, parts, traffic }, t) {
+  if (!traffic || !race.ruler) return;
+  const { ctx, order, pitch, hasFigures, w, h } = traffic,
+    words = raceWords(race),
+    { language } = race.data,
+    { unit, per } = UNITS.find((of) => race.ruler >= 10 * of.per) ?? UNITS.at(-1),
+    colors = race.colors,
+    ends = totalsOf(model),
+    facts = { sent: sentAt(model, t), received: receivedAt(model, t), rates: ratesAt(model, t) },
+    bottom = HEAD + BARS,
+    tall = (bytes) => (BARS * bytes) / race.ruler;
+  ctx.clearRect(0, 0, w, h);
+  const title = words.traffic(unit, fmtBytes(race.ruler));
+  put(ctx, title, 0, 12, fitFont(ctx, title, 12.5, w, false, 10) || 10, colors.ink2);
+  stroke(ctx, [LABELS - 6, bottom + 0.5, w, bottom + 0.5], 1, colors.edge);
+  const wide = Math.min(14, pitch * 0.3);
+  order.forEach((e, q) => {
+    const x = LABELS + pitch * (q + 0.5);
+    for (const [left, now, end, fill] of [
+      [x - wide - 1, facts.sent[e], ends.sent[e], colors.ink3],
+      [x + 1, facts.received[e], ends.received[e], colors.wait],
+    ]) {
+      box(ctx, left, bottom - tall(end), wide, Math.max(1, tall(end)), 0, null, colors.edge, 1, [3, 2]);
+      box(ctx, left, bottom - tall(now), wide, tall(now), 0, fill);
+    }
+    if (!hasFigures) return;
+    const figures = [facts.sent[e] / per, facts.received[e] / per, facts.rates.out[e] / 1e9, facts.rates.into[e] / 1e9],
+      isBusiest = Math.max(ends.sent[e], ends.received[e]) === race.ruler;
+    figures.forEach((value, row) => {
+      const text = three(value),
+        size = fitFont(ctx, text, 12.5, pitch - 3, isBusiest, 9);
+      put(ctx, text, x, bottom + 18 + row * ROW, size, isBusiest ? colors.fulltext : colors.ink, {
+        align: "center",
+        bold: isBusiest,
+      });
+    });
+  });
+  if (hasFigures)
+    [words.sent, words.received, words.out, words.into].forEach((text, row) => {
+      put(ctx, text, 0, bottom + 18 + row * ROW, fitFont(ctx, text, 12.5, LABELS - 8, false, 10) || 10, colors.ink2);
+    });
+  const label = order
+    .map((e) => words.end(nameOf(model, e, language), fmtBytes(facts.sent[e]), fmtBytes(facts.received[e])))
+    .join("; ");
+  if (!race.clock.playing) parts.traffic.setAttribute("aria-label", label);
+}
+
+const NEAR = 0.01; // shares that differ by less are the same
+
+/** The word for a share that is sent beside another. */
+function compareSends(a, b) {
+  if (a < b * (1 - NEAR)) return "less";
+  return a > b * (1 + NEAR) ? "more" : "same";
+}
+
+/**
+ * What is strange about the slowest runner beside the fastest: whether its ranks send less and it still ends later, and
+ * where its bytes meet. Two texts, empty where all end together.
+ */
+export function describeParadox(race) {
+  const runs = race.cards
+    .filter(({ player }) => player.model)
+    .map(({ player: { model }, q }) => ({ model, name: race.data.runners[q].name, nbytes: model.tl.meta.nbytes }));
+  const byTime = [...runs].sort((a, b) => a.model.total - b.model.total),
+    [fast, slow] = [byTime[0], byTime.at(-1)];
+  if (!race.data.verdict || runs.length < 2 || slow.model.total < 1.05 * fast.model.total || !slow.nbytes)
+    return ["", ""];
+  const words = raceWords(race),
+    { language } = race.data,
+    [a, b] = [slow, fast].map(({ model, nbytes }) => most(totalsOf(model).sent.slice(0, model.ranks)) / nbytes),
+    ends = totalsOf(slow.model),
+    busiest = ends.received.indexOf(most(ends.received)),
+    [into, out] = [ends.received[busiest], ends.sent[busiest]].map((bytes) => bytes / slow.nbytes),
+    meets = into > 1.5 * a && busiest >= slow.model.ranks;
+  const name = nameOf(slow.model, busiest, language);
+  return [
+    words[compareSends(a, b)](slow.name, fast.name),
+    words.buffers(slow.name, three(a), fast.name, three(b)) +
+      (meets ? words.meet(name, three(into), three(out)) : "") +
+      words.times(fmtSpan(slow.model.total), fmtSpan(fast.model.total)),
+  ];
+}
