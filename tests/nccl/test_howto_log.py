@@ -1,4 +1,4 @@
-"""What docs/howto/nccl-tests-log.md says of the log in examples/ is what its program prints."""
+"""What docs/howto/slow-job.md says of the log in examples/ is what its program prints."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def read_page(name):
     return " ".join((ROOT / "docs" / "howto" / name).read_text(encoding="utf-8").split())
 
 
-@pytest.mark.parametrize("name", ["nccl-tests-log.md", "nccl-tests-log.zh.md"])
+@pytest.mark.parametrize("name", ["slow-job.md", "slow-job.zh.md"])
 def test_the_page_names_the_line_of_the_broken_links(name):
     """The log was written for NVLinks at 80 % of their rate."""
     words, factor = "bandwidth inside a node", cs.analysis.calibrate(LOG, cs.machine("dgx-a100"))
@@ -31,7 +31,7 @@ def test_the_page_names_the_line_of_the_broken_links(name):
 def test_the_page_names_the_hypotheses_in_their_order(log):
     gap = cs.nccl.explain_gap(cs.nccl.create_run("allreduce", cs.machine("dgx-a100"), log["nbytes"], log["time"]))
     assert (gap.verdict, gap.best.key, [c.key for c in gap.alternatives]) == ("explained", "nvlink_lost", ["tree"])
-    page = read_page("nccl-tests-log.md")
+    page = read_page("slow-job.md")
     first, second = (page.index(f'"{c.description}"') for c in (gap.best, *gap.alternatives))
     assert first < second
 
