@@ -52,7 +52,7 @@ def main(first: str = "explore") -> None:
 
 #: The menu's groups and the pages in them, in order; a page that is in none stands with those that show something.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "learn": ("story", "lessons", "write", "program", "hangs", "class"),
+    "learn": ("story", "lessons", "write", "program", "script", "hangs", "class"),
     "see": ("explore", "race", "train"),
     "decide": ("compare", "whatif", "machines", "diagnosis", "measured"),
     "lab": ("lab",),

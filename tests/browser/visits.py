@@ -26,6 +26,7 @@ SHOWN = {
     "measured": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "lessons": ".cs[data-transfers]",
     "program": "svg.pl rect.wait",
+    "script": "[data-testid=stCode] code",
     "hangs": "svg.pl path.arrow",
     "lab": ".lb[data-t]",
     "class": "[data-testid=stTextInput] input",

@@ -1,0 +1,1 @@
+"""Read a training script: a text in, findings and a step out."""

@@ -1,0 +1,78 @@
+"""A pasted training script and what it says. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from collsim.training_scripts import ScriptReading, ScriptStep, predict_step, read_script
+from collsim.training_scripts.samples import load_samples
+
+from ...jobs.worker import ReportProgress
+from ...scenario.outcome import ignore_progress
+
+LONGEST = 200_000  # characters of a script
+
+
+@dataclass(frozen=True)
+class PastedScript:
+    """What somebody pasted, or a sample.
+
+    Attributes:
+        text: the script; "" for the sample.
+        sample: name of a sample.
+        machine: the machine that its steps are timed on.
+    """
+
+    text: str = ""
+    sample: str = "ddp"
+    machine: str = "dgx-a100"
+
+    @property
+    def source(self) -> str:
+        """The text to read."""
+        return self.text or load_samples()[self.sample]
+
+
+@dataclass(frozen=True)
+class ScriptAnswer:
+    """What the page shows.
+
+    Attributes:
+        reading: what the script says of itself.
+        steps: a step of each of its parts on the machine; None where that is not known.
+    """
+
+    reading: ScriptReading
+    steps: tuple[ScriptStep | None, ...]
+
+
+def answer_script(pasted: PastedScript, report_progress: ReportProgress = ignore_progress) -> ScriptAnswer:
+    """Read a script, and predict its steps.
+
+    Args:
+        pasted: what was given.
+        report_progress: called with the stage and the share that is done, 0 to 1.
+
+    Returns:
+        The reading with a step for each of its parts.
+
+    Raises:
+        CollsimError: there is no script in the text.
+    """
+    reading = read_script(pasted.source)
+    steps: list[ScriptStep | None] = []
+    for part in reading.parts:
+        step = None
+        if part.trains:
+            step = predict_step(part, pasted.machine)
+        steps.append(step)
+    return ScriptAnswer(reading, tuple(steps))
+
+
+def estimate_answer(pasted: PastedScript) -> float:
+    """Estimate how long it takes, s: what a step of ResNet-50 takes, and the reading of the text.
+
+    Args:
+        pasted: what was given.
+    """
+    return 0.5 + len(pasted.source) / 2e5
