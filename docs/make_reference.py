@@ -64,6 +64,12 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "program",
         ("programs",),
     ),
+    "training_scripts": (
+        "Training scripts",
+        "Scripts of PyTorch, read and not run; see [read a training script](../howto/training-script.md).",
+        "",
+        ("training_scripts",),
+    ),
     "diagnosis": (
         "Diagnosis",
         "Why a job is slow or dies; see [my job is slow](../howto/slow-job.md).",

@@ -47,12 +47,18 @@ def read_script_command(
     if out is not None:
         write_text(out, next(part.corrected for part in reading.parts))
     if as_json:
-        document = reading.to_dict(language)
-        for number, step in steps.items():
-            if step is not None:
-                record = {"time": step.time, "gpus": step.gpus, "batch": step.batch, "bytes": step.gradient_bytes}
-                document["parts"][number]["step"] = record | {"text": step.text(language)}
-        print_json(document)
+        known_steps = {
+            f"{number}": {
+                "time": step.time,
+                "gpus": step.gpus,
+                "batch": step.batch,
+                "bytes": step.gradient_bytes,
+                "text": step.text(language),
+            }
+            for number, step in steps.items()
+            if step is not None
+        }
+        print_json({**reading.to_dict(language), "steps": known_steps})
     else:
         print(reading.explanation(language))
         for number, step in steps.items():

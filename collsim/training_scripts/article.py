@@ -90,12 +90,12 @@ def _find_unmarked_blocks(text: str, commands: list[str]) -> list[str]:
             blocks[-1].append(line)
         elif blocks[-1]:
             blocks.append([])
-    found = []
+    scripts = []
     for block in blocks:
         code = [line for line in block if line.strip() and not line.lstrip().startswith("#")]
         if len(code) >= _FEWEST_LINES and any("(" in line for line in code):
-            found.append("\n".join(block).strip("\n") + "\n")
-    return found
+            scripts.append("\n".join(block).strip("\n") + "\n")
+    return scripts
 
 
 def _restore(script: str) -> tuple[str, bool]:
@@ -108,15 +108,15 @@ def _restore(script: str) -> tuple[str, bool]:
 def _join_fragments(scripts: list[str]) -> list[tuple[str, bool]]:
     """Put back what scripts have lost; a block that only sets up what the next one uses is put in front of it."""
     joined: list[tuple[str, bool]] = []
-    before, was_restored = "", False
+    prefix, was_restored = "", False
     for script in scripts:
         text, has_lost = _restore(script)
-        text, has_lost = before + text, was_restored or has_lost
-        before, was_restored = "", False
+        text, has_lost = prefix + text, was_restored or has_lost
+        prefix, was_restored = "", False
         if "init_process_group" in text and not re.search(r"Parallel\(|\.backward\(|all_reduce|def ", text):
-            before, was_restored = text, has_lost
+            prefix, was_restored = text, has_lost
         else:
             joined.append((text, has_lost))
-    if before:
-        joined.append((before, was_restored))
+    if prefix:
+        joined.append((prefix, was_restored))
     return joined

@@ -16,10 +16,12 @@ from pathlib import PurePath
 from ..errors import CollsimError
 from .findings import BACKENDS, ScriptFinding
 
-_LONGEST_COMMAND = 4_000
+_LONGEST_COMMAND = 4_000  # characters
+_MOST_DIGITS = 6  # of a number of processes
 _LAUNCHERS = ("torchrun", "mpirun", "mpiexec", "srun", "horovodrun", "deepspeed", "accelerate")
 _START = re.compile(
-    rf"^\s*(?:[$>#]\s+)?((?:[A-Z][A-Z0-9_]*=\S+\s+)*(?:python3?|{'|'.join(_LAUNCHERS)})\s+\S.*)$", re.MULTILINE
+    rf"^[ \t]*(?:[$>#][ \t]+)?((?:[A-Z][A-Z0-9_]*=\S+[ \t]+)*(?:python3?|{'|'.join(_LAUNCHERS)})[ \t]+\S.*)$",
+    re.MULTILINE,
 )
 _TYPOGRAPHIC = re.compile("[“”‘’—–]")
 #: Options of scripts that say the same, by what they say.
@@ -72,8 +74,8 @@ class CommandLine:
     @property
     def is_imagenet_example(self) -> bool:
         """Whether it starts the ImageNet example of PyTorch: its script and its options."""
-        own = {"-a", "--arch", "--dist-backend", "--dist-url", "--multiprocessing-distributed"}
-        return PurePath(self.script).name == "main.py" and bool(own & self.options.keys())
+        example_options = {"-a", "--arch", "--dist-backend", "--dist-url", "--multiprocessing-distributed"}
+        return PurePath(self.script).name == "main.py" and bool(example_options & self.options.keys())
 
     @property
     def starts_group(self) -> bool:
@@ -122,12 +124,14 @@ def read_command_line(text: str) -> CommandLine:
         if words[:2] in (["-m", "torch.distributed.launch"], ["-m", "torch.distributed.run"]):
             launcher = words[1]
             words = words[2:]
-    before, rest = _split_at_script(words)
-    if not rest:
+    launcher_words, script_words = _split_at_script(words)
+    if not script_words:
         raise CollsimError("the command starts no script: {text!r}", text=text[:80])
-    own = _read_options(before)
-    nodes, ranks_per_node = _count_processes(launcher, own)
-    return CommandLine(text, launcher, rest[0], nodes, ranks_per_node, _read_options(rest[1:]), environment)
+    launcher_options = _read_options(launcher_words)
+    nodes, ranks_per_node = _count_processes(launcher, launcher_options)
+    return CommandLine(
+        text, launcher, script_words[0], nodes, ranks_per_node, _read_options(script_words[1:]), environment
+    )
 
 
 def _split_at_script(words: list[str]) -> tuple[list[str], list[str]]:
@@ -157,19 +161,19 @@ def _read_options(words: list[str]) -> dict[str, str]:
     return options
 
 
-def _count_processes(launcher: str, own: dict[str, str]) -> tuple[int, int | None]:
+def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[int, int | None]:
     """Nodes, and processes on each, that a launcher starts; None for one on each GPU."""
 
     def read_number(*names: str) -> int | None:
-        texts = (own.get(name, own.get(name.replace("_", "-"), "")) for name in names)
-        return next((int(text) for text in texts if text.isdigit() and 0 < len(text) < 7), None)
+        texts = (launcher_options.get(name, launcher_options.get(name.replace("_", "-"), "")) for name in names)
+        return next((int(text) for text in texts if text.isdigit() and len(text) <= _MOST_DIGITS), None)
 
     if launcher in ("torchrun", "torch.distributed.run", "torch.distributed.launch"):
-        nodes = own.get("--nnodes", "1").partition(":")[0]
-        per_node = own.get("--nproc_per_node", own.get("--nproc-per-node", "1"))
+        nodes = launcher_options.get("--nnodes", "1").partition(":")[0]
+        per_node = launcher_options.get("--nproc_per_node", launcher_options.get("--nproc-per-node", "1"))
         if per_node in ("gpu", "auto"):
-            return int(nodes) if nodes.isdigit() else 1, None
-        return int(nodes) if nodes.isdigit() else 1, int(per_node) if per_node.isdigit() else 1
+            return _read_count(nodes), None
+        return _read_count(nodes), _read_count(per_node)
     if launcher in ("mpirun", "mpiexec", "horovodrun"):
         return 1, read_number("-np", "-n", "--np") or 1
     if launcher == "srun":
@@ -181,6 +185,13 @@ def _count_processes(launcher: str, own: dict[str, str]) -> tuple[int, int | Non
     if launcher in ("deepspeed", "accelerate"):
         return read_number("--num_nodes", "--num_machines") or 1, read_number("--num_gpus", "--num_processes")
     return 1, 1
+
+
+def _read_count(text: str) -> int:
+    """A number of nodes or processes; 1 where a variable of the shell stands in its place."""
+    if text.isdigit() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    return 1
 
 
 def find_command_mistakes(command: CommandLine) -> Iterator[ScriptFinding]:

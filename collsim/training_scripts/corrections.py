@@ -50,8 +50,8 @@ def delete_statement(node: ast.stmt, line: str, is_alone: bool) -> SourceEdit:
         is_alone: whether its block has no other statement: then `pass` does, too.
     """
     end = node.end_lineno or node.lineno
-    rest = line.encode()[node.end_col_offset or 0 :].strip()
-    if is_alone or (rest and not rest.startswith(b"#")):
+    remainder = line.encode()[node.end_col_offset or 0 :].strip()
+    if is_alone or (remainder and not remainder.startswith(b"#")):
         return SourceEdit((node.lineno, node.col_offset), (end, node.end_col_offset or len(line.encode())), "pass")
     return SourceEdit((node.lineno, 0), (end + 1, 0), "")
 

@@ -20,7 +20,7 @@ from typing import Literal
 
 from ..locale import translate
 from .corrections import SourceEdit, delete_statement, insert_lines, replace_node
-from .script_facts import ScriptFacts, SourceCall
+from .script_facts import SourceCall, ScriptFacts
 
 #: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
 Severity = Literal["fails", "wrong", "slow", "note"]
@@ -47,6 +47,12 @@ class ScriptFinding:
         severity: `fails`, `wrong`, `slow` or `note`.
         values: what stands in its sentence.
         edits: the smallest change that mends it.
+
+    Examples:
+        >>> from collsim.training_scripts import read_script
+        >>> finding = read_script("import torch.distributed as dist\\ndist.reduce_grad(1)\\n").findings[0]
+        >>> print(finding.line, finding.key, finding.text())
+        2 absent_call torch.distributed has no 'reduce_grad'.
     """
 
     key: str
@@ -102,8 +108,10 @@ def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         if model is None or facts.is_on_gpu(model, call.line) is not False:
             continue
         is_ddp = call in facts.ddp
-        ids = call.get_argument(1, "device_ids")
-        names_devices = ids is not None and not (isinstance(ids, ast.Constant) and ids.value is None)
+        device_ids = call.get_argument(1, "device_ids")
+        names_devices = device_ids is not None and not (
+            isinstance(device_ids, ast.Constant) and device_ids.value is None
+        )
         if is_ddp and not names_devices and facts.list_backends() != ["nccl"]:
             continue  # DDP of a model on CPUs is right with gloo
         if not is_ddp and not names_devices and not _is_for_gpus(facts):
@@ -113,8 +121,8 @@ def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             key, device = "model_on_cpu", "local_rank"
         else:
             key, device = "model_on_cpu_data_parallel", "0"
-            if isinstance(ids, ast.List | ast.Tuple) and ids.elts:
-                device = ast.unparse(ids.elts[0])
+            if isinstance(device_ids, ast.List | ast.Tuple) and device_ids.elts:
+                device = ast.unparse(device_ids.elts[0])
         edits = [replace_node(model, f"{name}.to({device})")]
         if is_ddp:
             edits += _define_local_rank(facts)
@@ -127,9 +135,9 @@ def _find_no_set_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         return
     edits = list(_define_local_rank(facts))
     for call in facts.ddp:
-        ids = call.get_argument(1, "device_ids")
-        if ids is not None:
-            edits.append(replace_node(ids, "[local_rank]"))
+        device_ids = call.get_argument(1, "device_ids")
+        if device_ids is not None:
+            edits.append(replace_node(device_ids, "[local_rank]"))
     for call in facts.find_methods("cuda"):
         if not call.node.args and not call.path.startswith("torch."):
             edits.append(replace_node(call.node, f"{call.receiver}.to(local_rank)"))
@@ -158,8 +166,10 @@ def _find_rank_as_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     for call in facts.find_methods("to", "cuda", "set_device", "device", "DistributedDataParallel", "DDP"):
         arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
         if call.method == "DistributedDataParallel" or call in facts.ddp:
-            ids = call.get_argument(1, "device_ids")
-            arguments = list(ids.elts) if isinstance(ids, ast.List | ast.Tuple) else []
+            device_ids = call.get_argument(1, "device_ids")
+            arguments = []
+            if isinstance(device_ids, ast.List | ast.Tuple):
+                arguments = list(device_ids.elts)
         for argument in arguments:
             if _is_global_rank(facts, argument):
                 edits = (replace_node(argument, "local_rank"), *_define_local_rank(facts))
@@ -211,9 +221,9 @@ def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not facts.groups:
         return
-    others = {call.path for call in facts.calls if call.path.startswith("torch.distributed.")}
-    others -= {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
-    if others or facts.ddp or facts.is_sharded or facts.uses_framework:
+    used_paths = {call.path for call in facts.calls if call.path.startswith("torch.distributed.")}
+    used_paths -= {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
+    if used_paths or facts.ddp or facts.is_sharded or facts.uses_framework:
         return
     call = facts.groups[0]
     if facts.data_parallel:
@@ -251,11 +261,13 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         tensor = call.get_argument(position, "tensor")
         if tensor is None or facts.sets_default_device:
             continue
-        made = facts.values.get(ast.unparse(tensor), [])
-        plain = [value for value in made if isinstance(value, ast.Call) and facts.resolve(value.func) in _FACTORIES]
-        if made and len(plain) == len(made) and facts.is_on_gpu(tensor, call.line) is False:
+        assigned = facts.values.get(ast.unparse(tensor), [])
+        factories = [
+            value for value in assigned if isinstance(value, ast.Call) and facts.resolve(value.func) in _FACTORIES
+        ]
+        if assigned and len(factories) == len(assigned) and facts.is_on_gpu(tensor, call.line) is False:
             values = {"name": ast.unparse(tensor), "operation": call.method}
-            edits = tuple(_insert_after(value, ".cuda()") for value in made)
+            edits = tuple(_insert_after(value, ".cuda()") for value in assigned)
             yield ScriptFinding("tensor_on_cpu", call.line, "fails", values, edits)
 
 
@@ -413,8 +425,8 @@ def _delete(facts: ScriptFacts, statement: ast.stmt) -> SourceEdit:
 
 
 def _insert_after(node: ast.expr, text: str) -> SourceEdit:
-    place = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-    return SourceEdit(place, place, text)
+    position = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return SourceEdit(position, position, text)
 
 
 def _remove_shuffle(call: SourceCall) -> Iterator[SourceEdit]:

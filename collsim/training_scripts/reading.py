@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from ..errors import CollsimError
 from ..locale import translate
@@ -42,6 +42,12 @@ class ScriptPart:
         is_command: whether it is a command line.
         trains: whether it trains a model, as far as can be seen.
         divides_batch: whether the batch is that of all GPUs together, and not of each.
+
+    Examples:
+        >>> from collsim.training_scripts import read_script
+        >>> part = read_script("torchrun --nnodes=2 --nproc_per_node=8 train.py --batch-size 64").parts[0]
+        >>> part.launch, part.ranks, part.batch
+        ('torchrun', 16, 64)
     """
 
     source: str
@@ -102,12 +108,51 @@ class ScriptPart:
         return translate(language, "scripts", "space").join(sentences)
 
 
+class FindingDocument(TypedDict):
+    """A finding as plain data."""
+
+    key: str
+    line: int
+    severity: str
+    text: str
+    reason: str
+
+
+class PartDocument(TypedDict):
+    """A script or command as plain data."""
+
+    summary: str
+    parallelism: str
+    backends: list[str]
+    launch: str
+    model: str
+    parameters: int
+    batch: int | None
+    ranks: int | None
+    source: str
+    corrected: str
+    findings: list[FindingDocument]
+
+
+class ReadingDocument(TypedDict):
+    """A reading as plain data."""
+
+    right: bool
+    parts: list[PartDocument]
+
+
 @dataclass(frozen=True)
 class ScriptReading:
     """What `read_script` found.
 
     Attributes:
         parts: the scripts and commands of what was given, in their order.
+
+    Examples:
+        >>> from collsim.training_scripts import read_script
+        >>> reading = read_script("python -m torch.distributed.launch --nproc_per_node 2 train.py")
+        >>> reading.is_right, [finding.key for finding in reading.findings]
+        (True, ['old_launcher'])
     """
 
     parts: tuple[ScriptPart, ...]
@@ -146,7 +191,7 @@ class ScriptReading:
                 lines.append(translate(language, "scripts", "nothing"))
         return "\n".join(lines)
 
-    def to_dict(self, language: str = "en") -> dict[str, Any]:
+    def to_dict(self, language: str = "en") -> ReadingDocument:
         """The reading as plain data.
 
         Args:
@@ -273,12 +318,16 @@ def _read_facts(facts: ScriptFacts, was_restored: bool) -> ScriptPart:
 def _read_command(command: CommandLine) -> ScriptPart:
     parallelism: Parallelism = "none"
     if command.is_imagenet_example:
-        parallelism = "DDP" if command.starts_group else "DataParallel"
+        parallelism = "DataParallel"
+        if command.starts_group:
+            parallelism = "DDP"
     ranks = None
     starts_itself = command.is_imagenet_example and command.launcher == "python"  # a process for each GPU, or one
     if command.ranks_per_node is not None and not starts_itself:
         ranks = command.nodes * command.ranks_per_node
-    backends = (command.backend,) if command.backend and command.starts_group else ()
+    backends: tuple[str, ...] = ()
+    if command.backend and command.starts_group:
+        backends = (command.backend,)
     return ScriptPart(
         source=command.text,
         findings=tuple(find_command_mistakes(command)),

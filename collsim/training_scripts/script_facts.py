@@ -221,7 +221,14 @@ class ScriptFacts:
         return self._names.get(id(value), [])
 
     def resolve(self, node: ast.expr) -> str:
-        """The full name of a function or class, with the imports of the script put in."""
+        """Resolve the name of a function or class through the imports of the script.
+
+        Args:
+            node: what is called, a name or the attributes behind one.
+
+        Returns:
+            The full name: `torch.nn.Linear` of `nn.Linear`; behind another call `().method`.
+        """
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -243,19 +250,19 @@ class ScriptFacts:
         Returns:
             True or False; None where the script does not say it, as of a function's parameter.
         """
-        known = False
+        has_calls = False
         for value in self.list_values(expression):
             calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
             if any(self._moves(call) for call in calls):
                 return True
-            known |= bool(calls)
+            has_calls |= bool(calls)
         key = ast.unparse(expression)
         moves = (call for call in self.find_methods("cuda", "to") if call.line <= before)
         if any(call.receiver == key and self._moves(call.node) for call in moves):
             return True
         if self.sets_default_device:
             return None
-        if isinstance(expression, ast.Name) and not known:
+        if isinstance(expression, ast.Name) and not has_calls:
             return None
         return False
 
@@ -269,7 +276,7 @@ class ScriptFacts:
             return True
         if call.func.attr != "to" or not (call.args or call.keywords):
             return False
-        target = ast.unparse(call.args[0]) if call.args else ""
+        target = "".join(ast.unparse(argument) for argument in call.args[:1])
         return "cpu" not in target and not target.startswith("torch.float") and not target.startswith("torch.bfloat")
 
     def selects_device(self) -> bool:
@@ -301,8 +308,11 @@ class ScriptFacts:
     def _note_import(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                name = alias.asname or alias.name.partition(".")[0]
-                self._imports[name] = alias.name if alias.asname else name
+                root = alias.name.partition(".")[0]
+                if alias.asname:
+                    self._imports[alias.asname] = alias.name
+                else:
+                    self._imports[root] = root  # `import torch.nn` binds torch
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 self._imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
@@ -316,8 +326,8 @@ class ScriptFacts:
                 self.values.setdefault(ast.unparse(target), []).append(value)
                 self._names.setdefault(id(value), []).append(ast.unparse(target))
             if isinstance(node, ast.Call):
-                place = (position.loops, position.function, position.statement, position.body_statement)
-                self.calls.append(SourceCall(self.resolve(node.func), node, *place))
+                owners = (position.loops, position.function, position.statement, position.body_statement)
+                self.calls.append(SourceCall(self.resolve(node.func), node, *owners))
             elif isinstance(node, Loop):
                 position = replace(position, loops=(*position.loops, node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -26,6 +26,13 @@ class ScriptStep:
         gradient_bytes: bytes of all gradients.
         trace: the step; None for a model that collsim does not know.
         machine: name of the topology.
+
+    Examples:
+        >>> from collsim.training_scripts import predict_step, read_script
+        >>> source = "import torch\\nmodel = torch.nn.DataParallel(torch.nn.Linear(100, 10).cuda())\\n"
+        >>> step = predict_step(read_script(source).parts[0], "dgx-a100")
+        >>> step.gpus, step.gradient_bytes
+        (8, 4040)
     """
 
     time: float

@@ -93,7 +93,7 @@ def test_the_command_prints_what_python_says(tmp_path):
     file.write_text(EXAMPLE + "\n", encoding="utf-8")
     result = CliRunner().invoke(app, ["read-script", str(file), "--machine", "dgx-a100", "--json"])
     document = json.loads(result.output)
-    step = document["parts"][0].pop("step")
+    step = document.pop("steps")["0"]
     assert result.exit_code == 0
     assert document == read_script(EXAMPLE).to_dict()
     assert step["time"] == predict_step(read_script(EXAMPLE).parts[0], "dgx-a100").time

@@ -136,6 +136,9 @@ def test_every_key_of_a_finding_has_its_texts():
         "\x00",
         "x" * 200_001,
         "```python\n" * 3000,
+        "\n" * 200_000,
+        "A=1 " * 50_000,
+        "\\\n" * 60_000 + "“",
     ],
 )
 def test_what_is_no_script_or_has_no_end_is_refused(source):

@@ -12,7 +12,7 @@ from collsim.units import format_bytes, format_time
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
-from ...shell.address import get_menu, get_remembered, leave
+from ...shell.address import get_menu, get_remembered, write_page_address
 from ...shell.controls import choose, label_machine
 from ...shell.notes import (
     complain,
@@ -51,7 +51,7 @@ def draw() -> None:
     inputs, findings = st.columns([1, 1.25], gap="small")
     with inputs:
         pasted = _draw_inputs(get_remembered(PAGE))
-    leave(pasted)
+    write_page_address(pasted)
     with findings:
         complain(get_session().complaints)
         latest = get_latest(answer_script, pasted, expected=estimate_answer, only=True, in_worker=True)
@@ -61,7 +61,7 @@ def draw() -> None:
     with head:
         _draw_verdict(answer)
     with inputs:
-        for number, part in enumerate(answer.reading.parts):
+        for part in answer.reading.parts:
             st.code(part.source, language="python", line_numbers=True, wrap_lines=True)
     with findings:
         for number, part in enumerate(answer.reading.parts):
@@ -101,7 +101,10 @@ def _draw_part(number: int, part: ScriptPart, step: ScriptStep | None, is_only: 
     """One script or command: what it does, its findings, the corrected one, its step."""
     language = get_language()
     with st.container(border=True, key=f"card_part_{number}"):
-        draw_heading(t("script.does"), "" if is_only else part.first_line)
+        if is_only:
+            draw_heading(t("script.does"))
+        else:
+            draw_heading(t("script.does"), part.first_line)
         draw_note(part.describe(language))
         if part.was_restored:
             draw_note(_say("restored"))
