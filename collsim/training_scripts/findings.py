@@ -20,7 +20,7 @@ from typing import Literal
 
 from ..locale import translate
 from .corrections import SourceEdit, delete_statement, insert_lines, replace_node
-from .script_facts import SourceCall, ScriptFacts
+from .script_facts import ScriptFacts, SourceCall
 
 #: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
 Severity = Literal["fails", "wrong", "slow", "note"]

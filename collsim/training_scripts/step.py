@@ -74,7 +74,7 @@ def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
 
     Examples:
         >>> from collsim.training_scripts import predict_step, read_script
-        >>> part = read_script("torchrun --nproc_per_node=8 main.py -a resnet18 --batch-size 64").parts[0]
+        >>> part = read_script("torchrun --nproc_per_node=8 train.py --arch resnet18 --batch-size 64").parts[0]
         >>> step = predict_step(part, "dgx-a100")
         >>> step.gpus, step.batch
         (8, 512)
