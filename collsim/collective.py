@@ -106,6 +106,7 @@ class Collective:
         chunk = np.broadcast_to(slot, contributor.shape).copy()
         if self.after == "peer":
             per = count_chunks_per_rank(ranks, chunks)
+            # Results lie behind the input: block s of rank r's result is block r of what rank s put in.
             contributor[:, chunks:] = np.arange(chunks) // per
             chunk[:, chunks:] = np.arange(ranks)[:, None] * per + np.arange(chunks) % per
             return contributor, chunk
@@ -156,6 +157,7 @@ class Collective:
         """
         if not self.has_blocks:
             return nbytes // itemsize, nbytes // itemsize * itemsize
+        # Kernels load 16 bytes at a time, so nccl-tests gives each rank whole multiples of them.
         align = max(1, 16 // itemsize)
         count = nbytes // (itemsize * ranks) // align * align
         return count, count * itemsize * ranks
@@ -307,6 +309,7 @@ def _compose(parts: list[Collective]) -> Collective:
     if reduces and first.before != "all":
         name, copier = "+".join(p.name for p in parts), first.name
         raise CollsimError("{name} would add up copies of what {copier} hands out", name=name, copier=copier)
+    # What holds before and after is all that a collective is: a composition that has both is that one.
     for known in _COLLECTIVES.values():
         if (known.before, known.after, known.reduces) == (first.before, last.after, reduces):
             return known

@@ -111,19 +111,21 @@ class Step:
             raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with repetition(k)")
         if self.width != 1:
             return self.repetition(0).map_to(ranks, chunks, channel)
+        # All columns are brought to the shape (copies, rows, pieces) and flattened at the end.
         rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
         if slot.ndim == 1:
             slot = slot[:, None]
         slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
         src, dst, reduces = rank[:, self.src, None], rank[:, self.dst, None], self.reduce[None, :, None]
-        lane = np.broadcast_to(channel, len(rank))[:, None, None]
-        columns = np.broadcast_arrays(src, dst, slot[:, self.chunk], slot[:, self.into], reduces, lane)
+        channel_of = np.broadcast_to(channel, len(rank))[:, None, None]
+        columns = np.broadcast_arrays(src, dst, slot[:, self.chunk], slot[:, self.into], reduces, channel_of)
         s, d, c, i, r, ch = (np.ascontiguousarray(a).ravel() for a in columns)
         return Step(
             s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32)
         )
 
     def _shift_slots(self, slot: Ints, k: int) -> Ints:
+        # A slot stays in its group of `modulus` slots and moves inside it; int64, as k times the shift may pass 2^31.
         offset = slot % self.modulus
         return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
 
@@ -276,6 +278,7 @@ def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride
             raise ScheduleError(message, what=what, value=value, least=least)
     listed = list(expand_steps(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):
+        # Copy c is c rounds behind the first, so it makes round now - c, if it has begun and not ended.
         late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
         parts = [listed[now - c] for c in late]
         shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
@@ -310,6 +313,7 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
             step = item
         else:
             step = join_steps("reverse", item)
+        # The last repetition comes first, so the pattern begins where it ended, and shifts the other way.
         chunk, into = step._shift_slots(step.chunk, step.times - 1), step._shift_slots(step.into, step.times - 1)
         yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
 

@@ -106,6 +106,8 @@ def run_lockstep(
     link_bytes, done = np.zeros(len(topology.links)), 0
     lengths: list[Floats] = [np.zeros(0)] * len(patterns)
     seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
+    # Steps are independent: each begins when the one before has ended, and shares links with no other. So they can be
+    # timed in any order, and steps with the same pairs need their routes once.
     for group in group_by_pairs(patterns):
         first = patterns[group[0]]
         paths = find_paths(topology, placement[first.src], placement[first.dst])

@@ -90,6 +90,8 @@ def find_pairs(topology: Topology, ranks: int) -> Pairs:
 
 
 def _drop_relayed(pairs: Pairs, rank_on: Longs) -> Pairs:
+    # A link that ends at a rank in the middle of a route makes that rank a relay. Two pairs over it are the better
+    # description, because the chunk can then be used there.
     last = np.zeros(len(pairs.routes.link), bool)
     last[pairs.routes.start[1:] - 1] = True
     between = (rank_on[pairs.topology.links.dst[pairs.routes.link]] >= 0) & ~last
@@ -198,6 +200,7 @@ def find_rates(
         directed = pairs.reversed
     else:
         directed = pairs
+    # Where no two pairs share a link there is nothing to divide: each has its link's bandwidth.
     if (pairs.routes.hops == 1).all() and len(np.unique(pairs.routes.link)) == len(pairs.routes.link):
         rate = pairs.topology.links.bandwidth[pairs.routes.link].copy()
         return rate, find_narrowest_cut(directed, rate, root)[0]
@@ -278,11 +281,15 @@ def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[fl
     graph, feed = build_fed_graph(pairs, capacities)
     into = np.bincount(pairs.dst, weights=capacities, minlength=pairs.ranks).astype(np.int64)
     lacking = need.sum() - need
+    # Begin with the tightest cut round a single rank: on many networks it is the narrowest, and each flow below then
+    # only confirms it.
     rank = int(np.argmin(np.where(lacking > 0, into / np.maximum(lacking, 1), np.inf)))
     side = np.arange(pairs.ranks) != rank
     inside, out = int(lacking[rank]), int(into[rank])
     for sink in np.flatnonzero(lacking > 0):
         while out:
+            # Newton's method for a fraction (Dinkelbach 1967): all is multiplied by `inside` so that the rate
+            # out / inside stays whole; a cut that is smaller than what is fed has a smaller ratio, and is tried next.
             capacity = graph.capacity * inside
             capacity[feed] = need * out
             _, cut_side = max_flow(graph, capacity, pairs.ranks, int(sink), int(need.sum()) * out)

@@ -92,6 +92,7 @@ def match_chunks(
         holders[:] = -np.rint(distance[held_before.argmax(axis=0), goal] / distance.max() * 1e6)
     chunk_state = holding, held_before.copy(), wanted, goal, distance, holders, np.full((n, chunks), -1, np.int64)
     table, finish = np.empty((_SLICE + len(src), 3), np.int64), np.empty(_SLICE + len(src))
+    # The loop is compiled and cannot be interrupted, so it returns after each slice; tables grow between slices.
     done = False
     while not done:
         most = int(state[0]) + _SLICE
@@ -123,6 +124,7 @@ def _build_network(n: int, src: Longs, dst: Longs, alpha: Floats, seconds: Float
 
 def _build_queue(pairs: int, seed: int) -> Queue:
     """All pairs awake, nothing carried."""
+    # Rows of the table so far, entries of the queue, pairs awake, and the state of the random generator (`draw_number`).
     state = np.array([0, 0, pairs, 1 + 7919 * seed], np.int64)
     nothing = np.full(pairs, -1, np.int64)
     return np.arange(pairs), state, np.zeros(pairs), np.zeros(pairs, np.int64), nothing, nothing.copy()

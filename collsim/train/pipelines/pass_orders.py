@@ -95,6 +95,8 @@ def _build_gpipe_order(rank: int, micros: int) -> PassOrder:
 def _build_1f1b_order(ranks: int, rank: int, micros: int) -> PassOrder:
     """ranks - rank - 1 forward passes ahead, then one of each in turn (Megatron's schedules.py,
     forward_backward_pipelining_without_interleaving)."""
+    # A microbatch is back after it went through the ranks behind this one: with so many ahead the rank never waits, and
+    # it holds no more activations than that.
     ahead = min(ranks - rank - 1, micros)
     out = [Action(FORWARD, rank, micro) for micro in range(ahead)]
     for micro in range(micros - ahead):
@@ -166,6 +168,7 @@ class _Passes:
         self.out: PassOrder = []
 
     def run(self, kind: str, number: int) -> None:
+        # A round is `group` microbatches through each stage of the rank: all of one stage, then all of the next.
         around, within = divmod(number, self.group * self.interleave)
         turn, micro = divmod(within, self.group)
         if kind == FORWARD:

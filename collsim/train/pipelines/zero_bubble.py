@@ -47,17 +47,22 @@ def build_zbv_order(ranks: int, rank: int, micros: int) -> PassOrder:
     """
     many, ends = max(2 * ranks - 1, micros), _Ends(ranks, rank)
     back = [((INPUT, end), (WEIGHT, end)) for end in (0, 1)]
+    # Down the V: so many microbatches leave before the first one comes back up to this rank.
     for _ in range(2 * (ranks - rank) - 1):
         ends.run((FORWARD, 0))
+    # Up the V: the two stages in turn, until the first gradient comes down again.
     for _ in range(rank):
         ends.run((FORWARD, 1), (FORWARD, 0))
     for _ in range(ranks - rank):
         ends.run((FORWARD, 1), *back[1])
+    # Steady: a forward pass and both halves of a backward pass on either stage.
     count = ends.count
     while count[FORWARD, 1] < count[FORWARD, 0] or count[FORWARD, 0] < many:
         if count[FORWARD, 0] < many:
             ends.run((FORWARD, 0))
         ends.run(*back[0], (FORWARD, 1), *back[1])
+    # Nothing comes in any more. Input halves go first, as other ranks wait for them; weight halves, for which nobody
+    # waits, fill the gaps that would be the bubble.
     for _ in range(rank):
         ends.run((INPUT, 0), (INPUT, 1))
     for _ in range(ranks - rank):
@@ -101,6 +106,8 @@ def build_dualpipe_order(ranks: int, rank: int, micros: int) -> PassOrder:
         add_weight_half()
         ends.run((FORWARD, 1))
     for i in range(micros - 2 * ranks + rank + 1):  # nF0B1F1B0
+        # The last rank holds the bottom of the V: its first backward pass is of what its own forward pass just made, so
+        # the two cannot overlap.
         if i == 0 and rank == ranks - 1:
             ends.run((FORWARD, 0), (BACKWARD, 1))
         else:

@@ -86,6 +86,7 @@ def build_picture(topology: Topology, carried: Carried | None = None) -> Picture
     keep = np.ones(len(topology.devices), bool)
     if carried is not None and nodes > 0:
         keep = _select_devices(topology, carried > 0, nodes)
+    # Only devices that stand for themselves get a box; the others are in the box of their alias, or in none with it.
     keep &= (alias := _merge_switches(topology)) == np.arange(len(keep))
     device_of = np.where(keep, np.cumsum(keep) - 1, -1)[alias]
     return _merge_devices(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
@@ -137,6 +138,7 @@ def _find_trees(near: dict[int, list[int]]) -> list[list[int]]:
         if start not in seen:
             tree = [start]
             seen.add(start)
+            # The list grows while it is walked: a search in breadth, without a second list.
             for p in tree:
                 new = [d for d in near[p] if d in near and d not in seen]
                 seen.update(new)
@@ -160,6 +162,7 @@ def _select_devices(topology: Topology, used: npt.NDArray[np.bool_], nodes: int)
     if nodes == 1 and not (touched & outside).any():
         idle |= outside
     idle |= _find_idle_switches(topology, touched)
+    # Whoever takes part is drawn, also in a run in which it moves nothing.
     idle[topology.endpoint_device] = False
     keep: npt.NDArray[np.bool_] = ~idle
     return keep
