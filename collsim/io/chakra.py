@@ -113,7 +113,7 @@ def write_chakra(schedule: Schedule, path: FilePath, *, nbytes: Any = None, item
         message = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
         raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     trace = ChakraTrace(schedule.endpoints)
-    trace.schedule(
+    trace.add_schedule(
         schedule, compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints)
     )
     trace.write(path)
@@ -162,7 +162,7 @@ class ChakraTrace:
         self.nodes[endpoint].append(node)
         return number
 
-    def schedule(
+    def add_schedule(
         self,
         schedule: Schedule,
         sizes: Sequence[int],
@@ -180,7 +180,7 @@ class ChakraTrace:
             before: nodes that an endpoint waits for.
             tag: of the first step's messages.
         """
-        return _Messages(self, sizes, ranks, before or {}, tag).steps(schedule)
+        return _Messages(self, sizes, ranks, before or {}, tag).add_steps(schedule)
 
     def write(self, path: FilePath) -> list[Path]:
         """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files.
@@ -243,23 +243,24 @@ class _Messages:
         self.open[end].add(number)
         return number
 
-    def steps(self, schedule: Schedule) -> list[set[int]]:
+    def add_steps(self, schedule: Schedule) -> list[set[int]]:
         for number, step in enumerate(schedule.each_step()):
             columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
-            self.step(list(zip(*(c.tolist() for c in columns), strict=True)), self.tag + number)
+            self.add_step(list(zip(*(c.tolist() for c in columns), strict=True)), self.tag + number)
         return self.open
 
-    def step(self, rows: list[tuple[int, int, int, int, bool]], tag: int) -> None:
+    def add_step(self, rows: list[tuple[int, int, int, int, bool]], tag: int) -> None:
+        # All of a step read what was there when it began, so who wrote that is looked up before the step writes.
         sources = [list(self.wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
         for (src, dst, chunk, _, _), before in zip(rows, sources, strict=True):
             if src != dst:
-                sent = self.add(src, SEND, f"send {chunk} to {dst}", before, **self.message(src, dst, chunk, tag))
+                sent = self.add(src, SEND, f"send {chunk} to {dst}", before, **self.describe(src, dst, chunk, tag))
                 self.read[src, chunk].append(sent)
         written: dict[tuple[int, int], list[int]] = defaultdict(list)
         for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
             deps = self.read[dst, into] + (before if src == dst else [])
             if src != dst:
-                done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.message(src, dst, chunk, tag))
+                done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.describe(src, dst, chunk, tag))
             if src == dst or adds:
                 if adds:
                     previous = [*self.wrote.get((dst, into), []), *written[dst, into]]
@@ -276,7 +277,7 @@ class _Messages:
         for key, last in written.items():
             self.wrote[key], self.read[key] = last, []
 
-    def message(self, src: int, dst: int, chunk: int, tag: int) -> dict[str, int]:
+    def describe(self, src: int, dst: int, chunk: int, tag: int) -> dict[str, int]:
         ends = {"comm_src": self.ranks[src], "comm_dst": self.ranks[dst], "comm_tag": tag}
         return {"comm_size": self.sizes[chunk], **ends}
 

@@ -66,7 +66,7 @@ def read_msccl_tools(path: FilePath) -> Schedule:
         refuse(path, "", "expected an object of msccl_type 'algorithm', found {kind!r}", kind=_get_type(data))
     ranks, addresses = _parse_addresses(path, data)
     layout = _build_address_map(path, addresses, ranks)
-    steps = _Sends(path, addresses, layout, ranks).steps(data)
+    steps = _Sends(path, addresses, layout, ranks).build_steps(data)
     facts = {
         "name": str(data.get("name", "msccl_tools")),
         "collective": layout.collective,
@@ -217,7 +217,7 @@ class _Sends:
         self.path, self.addresses, self.layout, self.ranks = path, addresses, layout, ranks
         self.contributions = {(rank, a): 1 << rank for a, address in enumerate(addresses) for rank in address.before}
 
-    def steps(self, data: dict[str, object]) -> list[list[Step]]:
+    def build_steps(self, data: dict[str, object]) -> list[list[Step]]:
         steps: list[list[Step]] = []
         total = 0
         for number, step in enumerate(_list(self.path, "steps", data.get("steps"))):
@@ -231,7 +231,7 @@ class _Sends:
                 refuse(
                     self.path, Sentence("step {number}", number=number), "more than {most:,} sends", most=_MOST_SENDS
                 )
-            rows = self._step(number, sends)
+            rows = self._build_step_rows(number, sends)
             if number == 0 and self.layout.collective == "alltoall":
                 kept_blocks = [
                     (a.before[0], slots)
@@ -244,12 +244,12 @@ class _Sends:
                 steps.append(built)
         return steps
 
-    def _step(self, number: int, sends: list[object]) -> dict[str, list[tuple[int, int, int, int]]]:
+    def _build_step_rows(self, number: int, sends: list[object]) -> dict[str, list[tuple[int, int, int, int]]]:
         """(src, dst, slot read, slot written) of each transfer, by what it does."""
         before, copied = dict(self.contributions), set[tuple[int, int]]()
         rows: dict[str, list[tuple[int, int, int, int]]] = {"copy": [], "reduce": []}
         for send in sends:
-            address, src, dst = self._send(number, send)
+            address, src, dst = self._parse_send(number, send)
             where = Sentence(
                 "step {number}, send of address {address} from {src} to {dst}",
                 number=number,
@@ -262,6 +262,7 @@ class _Sends:
                 refuse(self.path, where, "rank {src} holds nothing at this address yet", src=src)
             if coming | there == there:
                 continue  # nothing new comes
+            # A set of contributors is a whole number with a bit for each rank, so sets are compared without loops.
             adds = there and not there & coming
             written = there != before.get((dst, address), 0)
             if (dst, address) in copied or (not adds and (written or there & coming != there)):
@@ -274,10 +275,12 @@ class _Sends:
             if not adds:
                 copied.add((dst, address))
             self.contributions[dst, address] = there | coming
-            rows["reduce" if adds else "copy"].append((src, dst, self._slot(src, address), self._slot(dst, address)))
+            rows["reduce" if adds else "copy"].append(
+                (src, dst, self._find_slot(src, address), self._find_slot(dst, address))
+            )
         return rows
 
-    def _send(self, number: int, send: object) -> tuple[int, int, int]:
+    def _parse_send(self, number: int, send: object) -> tuple[int, int, int]:
         if not isinstance(send, list) or len(send) < 3:
             message = "send {send}; expected [address, src, dst]"
             refuse(self.path, Sentence("step {number}", number=number), message, send=str(send)[:60])
@@ -289,7 +292,7 @@ class _Sends:
         )
         return address, src, dst
 
-    def _slot(self, rank: int, address: int) -> int:
+    def _find_slot(self, rank: int, address: int) -> int:
         at_source, at_target, on_the_way = self.layout.slots[address]
         wanted = self.addresses[address]
         if self.layout.collective != "alltoall" or rank == wanted.before[0]:

@@ -178,7 +178,7 @@ class _Steps:
             self.rows.append([])
         self.rows[step].append((src, dst, chunk, into))
 
-    def steps(self) -> list[Step]:
+    def build_steps(self) -> list[Step]:
         columns = (zip(*rows, strict=True) for rows in self.rows if rows)
         return [copy(src, dst, chunk, into) for src, dst, chunk, into in columns]
 
@@ -199,7 +199,7 @@ def _build_allgather(path: FilePath, flows: list[Flow], nodes: list[int]) -> Sch
         steps.add(has[key], rank[f.a], rank[f.b], slot, slot)
         has[f.source, f.chunk, f.b] = has[key] + 1
     facts = {"name": "teccl_allgather", "collective": "allgather", "ranks": len(nodes), "chunks": len(nodes) * per}
-    return freeze_rows(path, facts, steps.steps())
+    return freeze_rows(path, facts, steps.build_steps())
 
 
 def _build_alltoall(
@@ -273,7 +273,7 @@ def _move_chunks(
             # The block for itself, which TE-CCL does not mention.
             steps.add(0, r, r, r * per + k, chunks + r * per + k)
     facts = {"name": "teccl_alltoall", "collective": "alltoall", "ranks": n, "chunks": chunks}
-    return freeze_rows(path, facts, steps.steps())
+    return freeze_rows(path, facts, steps.build_steps())
 
 
 def _require_capacity(path: FilePath, slots: int) -> None:

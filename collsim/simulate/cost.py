@@ -143,7 +143,7 @@ def _estimate_visits(
     shared = np.bincount(routes.link, minlength=links) > 1
     noticed = np.bincount(owner[shared[routes.link]], minlength=n) > 1  # others follow the one link that they share
 
-    def looked_at(selected: npt.NDArray[np.bool_]) -> float:
+    def count_visits(selected: npt.NDArray[np.bool_]) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
         owners, link = owner[selected], routes.link[selected].astype(np.int64)
         part = _find_parts(owners, link, n, links)
@@ -161,11 +161,11 @@ def _estimate_visits(
         return float((moments * ((flows + cables) / 2 + _FEW))[many > 1].sum())
 
     if not conditions.jitter:
-        return looked_at(np.ones(len(owner), np.bool_))
+        return count_visits(np.ones(len(owner), np.bool_))
     # The longer a flow takes beside its jitter, the more go with it.
     alive = share.max() / (share.max() + conditions.jitter)
     tight = busy[routes.link] >= share[owner] * (1 - 1e-9)
-    least, most = looked_at(tight), looked_at(np.isin(routes.link, routes.link[tight]))
+    least, most = count_visits(tight), count_visits(np.isin(routes.link, routes.link[tight]))
     return float(alive * np.sqrt(least * most))
 
 

@@ -124,7 +124,7 @@ def _build_network(n: int, src: Longs, dst: Longs, alpha: Floats, seconds: Float
 
 def _build_queue(pairs: int, seed: int) -> Queue:
     """All pairs awake, nothing carried."""
-    # Rows of the table so far, entries of the queue, pairs awake, and the state of the random generator (`draw_number`).
+    # Rows of the table so far, entries of the queue, pairs awake, and the state of the generator (`draw_number`).
     state = np.array([0, 0, pairs, 1 + 7919 * seed], np.int64)
     nothing = np.full(pairs, -1, np.int64)
     return np.arange(pairs), state, np.zeros(pairs), np.zeros(pairs, np.int64), nothing, nothing.copy()
@@ -227,7 +227,7 @@ def _freeze_matchings(
     """Transfers in steps; each pair of ranks has its own channel, so that no pair waits for another."""
     channel = color_pairs(pairs.src, pairs.dst).astype(np.int32)
 
-    def steps() -> Iterator[Step]:
+    def yield_steps() -> Iterator[Step]:
         for matching, reverse in matchings:
             last = int(matching.step.max(initial=-1))
             if reverse:
@@ -249,4 +249,4 @@ def _freeze_matchings(
     if kind.has_blocks:
         block = ranks
     name = f"synthesized_{kind.name}"
-    return freeze(name, kind.name, ranks, steps(), chunks=chunks, block=block, root=root, options=options)
+    return freeze(name, kind.name, ranks, yield_steps(), chunks=chunks, block=block, root=root, options=options)

@@ -95,6 +95,7 @@ def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_
     number[pairs.src, pairs.dst] = np.arange(len(pairs))
     used = np.zeros(len(pairs), bool)
     used[number[src, dst]] = True
+    # Only pairs that carry something count; a link that two of them cross is shared.
     crossed = np.bincount(pairs.routes.link[used[pairs.pair_of]], minlength=len(pairs.topology.links))
     most = np.zeros(len(pairs), np.int64)
     np.maximum.at(most, pairs.pair_of, crossed[pairs.routes.link])

@@ -129,7 +129,7 @@ class _ChakraWriter:
             end: waits.get(member, set()) | self.server_nodes.get(member, set()) for end, member in enumerate(members)
         }
         sizes = compute_slot_bytes(plan, task.nbytes, 4).tolist()
-        ends = self.trace.schedule(plan, sizes, members, before, self.tag)
+        ends = self.trace.add_schedule(plan, sizes, members, before, self.tag)
         self.tag += plan.steps
         for end, member in enumerate(members[len(gpus) :], len(gpus)):
             self.server_nodes[member] = ends[end] or self.server_nodes.get(member, set())

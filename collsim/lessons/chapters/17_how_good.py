@@ -34,7 +34,7 @@ def _build_graph() -> Topology:
 def _pack_trees(trees: Sequence[Tree], pieces: int) -> Schedule:
     """Each tree carries its share of the buffer, in pieces that follow one another."""
 
-    def steps() -> Iterator[list[Step]]:
+    def yield_steps() -> Iterator[list[Step]]:
         for piece in range(pieces + 1):
             yield [
                 copy(src, dst, chunk=share * pieces + piece - level)
@@ -43,7 +43,7 @@ def _pack_trees(trees: Sequence[Tree], pieces: int) -> Schedule:
                 if 0 <= piece - level < pieces
             ]
 
-    return freeze("trees", "broadcast", 4, steps(), chunks=len(trees) * pieces)
+    return freeze("trees", "broadcast", 4, yield_steps(), chunks=len(trees) * pieces)
 
 
 def _run(trees: Sequence[Tree], pieces: int = _PIECES) -> Trace:

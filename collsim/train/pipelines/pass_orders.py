@@ -146,17 +146,17 @@ def _build_interleaved_order(ranks: int, rank: int, micros: int, interleave: int
     ahead = min((interleave - 1) * group + hops, total)
     passes = _Passes(ranks, rank, group, interleave)
     for op in range(ahead):
-        passes.run(FORWARD, op)
+        passes.add_pass(FORWARD, op)
     for op in range(total):
         if ahead + op < total:
-            passes.run(FORWARD, ahead + op)
-        passes.run(backward, op)
+            passes.add_pass(FORWARD, ahead + op)
+        passes.add_pass(backward, op)
         # Weights' gradients are computed where the rank would wait otherwise, `rank` passes later.
         if split and op >= rank:
-            passes.run(WEIGHT, op - rank)
+            passes.add_pass(WEIGHT, op - rank)
     if split:
         for op in range(max(0, total - rank), total):
-            passes.run(WEIGHT, op)
+            passes.add_pass(WEIGHT, op)
     return passes.out
 
 
@@ -167,7 +167,7 @@ class _Passes:
         self.ranks, self.rank, self.group, self.interleave = ranks, rank, group, interleave
         self.out: PassOrder = []
 
-    def run(self, kind: str, number: int) -> None:
+    def add_pass(self, kind: str, number: int) -> None:
         # A round is `group` microbatches through each stage of the rank: all of one stage, then all of the next.
         around, within = divmod(number, self.group * self.interleave)
         turn, micro = divmod(within, self.group)

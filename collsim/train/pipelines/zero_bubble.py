@@ -28,8 +28,8 @@ class _Ends:
             self.count[WEIGHT, end] += 1
         return action
 
-    def run(self, *kinds: tuple[str, int]) -> None:
-        """Each by itself."""
+    def add_passes(self, *kinds: tuple[str, int]) -> None:
+        """Add the next pass of each of these kinds, none overlapped with another."""
         self.out += [(self.next(kind, end),) for kind, end in kinds]
 
 
@@ -49,27 +49,27 @@ def build_zbv_order(ranks: int, rank: int, micros: int) -> PassOrder:
     back = [((INPUT, end), (WEIGHT, end)) for end in (0, 1)]
     # Down the V: so many microbatches leave before the first one comes back up to this rank.
     for _ in range(2 * (ranks - rank) - 1):
-        ends.run((FORWARD, 0))
+        ends.add_passes((FORWARD, 0))
     # Up the V: the two stages in turn, until the first gradient comes down again.
     for _ in range(rank):
-        ends.run((FORWARD, 1), (FORWARD, 0))
+        ends.add_passes((FORWARD, 1), (FORWARD, 0))
     for _ in range(ranks - rank):
-        ends.run((FORWARD, 1), *back[1])
+        ends.add_passes((FORWARD, 1), *back[1])
     # Steady: a forward pass and both halves of a backward pass on either stage.
     count = ends.count
     while count[FORWARD, 1] < count[FORWARD, 0] or count[FORWARD, 0] < many:
         if count[FORWARD, 0] < many:
-            ends.run((FORWARD, 0))
-        ends.run(*back[0], (FORWARD, 1), *back[1])
+            ends.add_passes((FORWARD, 0))
+        ends.add_passes(*back[0], (FORWARD, 1), *back[1])
     # Nothing comes in any more. Input halves go first, as other ranks wait for them; weight halves, for which nobody
     # waits, fill the gaps that would be the bubble.
     for _ in range(rank):
-        ends.run((INPUT, 0), (INPUT, 1))
+        ends.add_passes((INPUT, 0), (INPUT, 1))
     for _ in range(ranks - rank):
-        ends.run((INPUT, 0), (WEIGHT, 0))
+        ends.add_passes((INPUT, 0), (WEIGHT, 0))
     for end in (1, 0):
         while count[WEIGHT, end] < count[INPUT, end]:
-            ends.run((WEIGHT, end))
+            ends.add_passes((WEIGHT, end))
     return [entry for entry in ends.out if entry[0].microbatch < micros]
 
 
@@ -98,30 +98,30 @@ def build_dualpipe_order(ranks: int, rank: int, micros: int) -> PassOrder:
         ends.out.append((ends.next(FORWARD, forward), ends.next(BACKWARD, backward)))
 
     for _ in range(2 * (ranks - rank - 1)):  # nF0
-        ends.run((FORWARD, 0))
+        ends.add_passes((FORWARD, 0))
     for _ in range(rank + 1):  # nF0F1
-        ends.run((FORWARD, 0), (FORWARD, 1))
+        ends.add_passes((FORWARD, 0), (FORWARD, 1))
     for _ in range(ranks - rank - 1):  # nB1W1F1
         add_input_half(1)
         add_weight_half()
-        ends.run((FORWARD, 1))
+        ends.add_passes((FORWARD, 1))
     for i in range(micros - 2 * ranks + rank + 1):  # nF0B1F1B0
         # The last rank holds the bottom of the V: its first backward pass is of what its own forward pass just made, so
         # the two cannot overlap.
         if i == 0 and rank == ranks - 1:
-            ends.run((FORWARD, 0), (BACKWARD, 1))
+            ends.add_passes((FORWARD, 0), (BACKWARD, 1))
         else:
             add_overlapped(0, 1)
         add_overlapped(1, 0)
     for _ in range(ranks - rank - 1):  # nB1F1B0
-        ends.run((BACKWARD, 1))
+        ends.add_passes((BACKWARD, 1))
         add_overlapped(1, 0)
     for i in range(2 * (rank + 1)):  # nB1B0, the second half in halves
         end = 1 - i % 2
         if i >= 2 * ((rank + 1) // 2) + (1 - rank % 2):
             add_input_half(end)
         else:
-            ends.run((BACKWARD, end))
+            ends.add_passes((BACKWARD, end))
     for _ in range(ranks - rank - 1):  # nWB0
         add_weight_half()
         add_input_half(0)

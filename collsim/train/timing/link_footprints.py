@@ -134,10 +134,12 @@ class Footprints:
         topology = self.placement.topology
         routes = topology.routes(ends[src], ends[dst])
         links, first, link_number = np.unique(routes.link, return_index=True, return_inverse=True)
-        turn = np.argsort(first, kind="stable")  # links are named by when they come
-        name = np.empty(len(turn), np.int64)
-        name[turn] = np.arange(len(turn))
-        seen = links[turn]
+        # Links are named by the order in which routes first cross them, so that two nodes that are alike have one key
+        # although their links have other numbers.
+        order = np.argsort(first, kind="stable")
+        name = np.empty(len(order), np.int64)
+        name[order] = np.arange(len(order))
+        seen = links[order]
         columns = routes.start, name[link_number], topology.links.alpha[seen], topology.links.bandwidth[seen]
         return b"|".join([str(id(plan)).encode(), *(column.tobytes() for column in columns)])
 

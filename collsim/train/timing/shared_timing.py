@@ -250,6 +250,7 @@ def _add_step_launches(
 ) -> list[_Chain]:
     """Add the launches of a step: of what is written out, and of all that waits for it. What comes before ends when it
     ends anyway."""
+    # What neither meets another collective nor waits for one that does has a known time, and needs no launch.
     later = np.zeros(len(step.tasks), bool)
     for number, before in enumerate(step.predecessors):
         later[number] = number in written or any(later[b] for b in before)
@@ -259,6 +260,7 @@ def _add_step_launches(
     for chain in _list_chains(step, written, later):
         before = step.predecessors[chain[0]]
         after = {n for b in before if later[b] for n in last[b]}
+        # Predecessors with known ends are one delay from the start; equal moments share a launch.
         moment = max((float(end[b]) for b in before if not later[b]), default=0.0)
         if moment not in moments:
             launches.append(Launch((), moment))
@@ -300,6 +302,8 @@ def _list_chains(step: TrainingStep, written: dict[int, _Entries], later: npt.ND
     last: dict[int, int] = {}
     for number in np.flatnonzero(later).tolist():
         before = step.predecessors[number]
+        # A delay joins the chain of its only predecessor where nobody else waits for that one: no moment in between
+        # can matter to another task.
         if number not in written and len(before) == 1 and waited[before[0]] == 1 and before[0] not in written:
             out[last[before[0]]].append(number)
             last[number] = last[before[0]]
