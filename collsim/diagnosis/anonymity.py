@@ -37,7 +37,8 @@ _USERS = (
 )
 #: Last words of domain names; those of two letters that are endings of files are none.
 _DOMAIN = re.compile(
-    r"(?<![\w.-])((?:[A-Za-z0-9-]{1,63}\.){1,6}(?:com|org|net|edu|gov|mil|io|ai|cloud|dev|internal|local|lan|corp|intra|"
+    r"(?<![\w.-])((?:[A-Za-z0-9-]{1,63}\.){1,6}"
+    r"(?:com|org|net|edu|gov|mil|io|ai|cloud|dev|internal|local|lan|corp|intra|"
     r"home|svc|cluster|(?!so|py|sh|gz|xz|cc|cu|md|js|ts|rs|el|fc|rc)[a-z]{2}))(?![\w.-])"
 )
 _COMMON = frozenset(

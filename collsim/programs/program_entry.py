@@ -109,8 +109,7 @@ def program(
         expect = expect_collective(plan, collective)
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
-    executions = execute_program(text, request, allow_unsandboxed)
-    run = _name_sum_fault(judge(ranks, executions, expect, limit), ranks, collective)
+    run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
     same = partial(
         program,
         collective=collective,
@@ -128,7 +127,7 @@ def program(
         return same(changed, count)
 
     return replace(
-        run,
+        _name_sum_fault(run, ranks, collective),
         machine=topology,
         late=delays,
         collective=collective,
