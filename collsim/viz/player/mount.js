@@ -7,9 +7,20 @@ import { listenToPage } from "./pagekeys.js";
 const pictureIn = (box) =>
   [...box.children].find((e) => e.getAttribute("role") === "group" && e.getAttribute("tabindex") === "0");
 
+/** Keys of the page go to the picture in `box`, also to one that moves in later; returns what ends that. */
 function listenTo(box) {
-  const root = pictureIn(box);
-  return root ? listenToPage(root) : () => {};
+  let end = null;
+  const begin = () => {
+    const root = end ? null : pictureIn(box);
+    if (root) end = listenToPage(root);
+  };
+  begin();
+  const observer = new MutationObserver(begin);
+  observer.observe(box, { childList: true });
+  return () => {
+    observer.disconnect();
+    end?.();
+  };
 }
 
 /**

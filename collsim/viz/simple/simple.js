@@ -12,6 +12,7 @@ import { createPlayer } from "../player/ui/player.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { stepBack, togglePlay } from "../player/ui/controls.js";
 import { askedHead, buildSide, drawCode } from "./asking.js";
+import { buildGuide, dressGuide, markStep, toggleGuide } from "./guide.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
 import { sentAt } from "../player/model/sent.js";
@@ -38,6 +39,8 @@ export function createSimple(host, on = {}) {
     { root } = shell,
     simple = { root, on, clock: createClock(), still: media("(prefers-reduced-motion: reduce)"), dead: false };
   Object.assign(simple, { asked: null, questions: [], all: false, predict: false, ticket: 0, off: () => {} });
+  simple.rearrange = () => arrange0(simple);
+  buildGuide(simple);
   buildParts(simple);
   simple.turnCards = (all) => turnCards(simple, all);
   simple.ask = (question) => ask(simple, question);
@@ -85,10 +88,18 @@ function buildParts(simple) {
   simple.asks = el("button", { type: "button", className: "predict", onclick: () => setPredict(simple) });
   simple.key = el("p", { className: "key" });
   simple.side = el("aside", { className: "side" });
-  const buttons = el("div", { className: "buttons" }, simple.back, simple.play, simple.next, simple.asks);
+  const buttons = el(
+    "div",
+    { className: "buttons" },
+    simple.back,
+    simple.play,
+    simple.next,
+    simple.asks,
+    simple.guide.open,
+  );
   const time = el("div", { className: "time" }, buttons, simple.bar.box, simple.key),
     card = el("section", { className: "card" }, simple.says, simple.stage, time);
-  simple.mid = el("div", { className: "mid" }, card, simple.side);
+  simple.mid = el("div", { className: "mid" }, card, simple.side, simple.guide.box);
   simple.error = el("p", { className: "error", role: "alert" });
   simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
   root.append(simple.head, simple.error, simple.mid);
@@ -193,6 +204,7 @@ function dressState(simple) {
   root.dataset.question = question ? String(simple.questions.indexOf(question) + 1) : "";
   if (predict) buildSide(simple);
   simple.canvas.setAttribute("aria-label", question && !question.shown ? words.hidden : simple.data.title);
+  dressGuide(simple);
   showPlay(simple);
   arrange0(simple);
 }
@@ -263,6 +275,7 @@ function onTick(simple, cause) {
   }
   if (cause === "end" && simple.asked && !simple.asked.shown) reveal(simple);
   if (cause !== "tick") showPlay(simple);
+  if (clock.playing) markStep(simple, "play");
   render0(simple);
 }
 
@@ -337,6 +350,7 @@ function turnCards(simple, all) {
   clock.pause();
   clearTimeout(simple.lighting);
   simple.all = all;
+  if (all) markStep(simple, "cards");
   simple.asked = null;
   if (all && simple.predict) simple.predict = false;
   begin0(simple, 0);
@@ -370,6 +384,7 @@ function onSimpleKey(simple, ev) {
     Home: () => clock.seek(0),
     End: () => clock.seek(clock.total),
     q: () => simple.questions.length && setPredict(simple),
+    g: () => toggleGuide(simple),
   };
   if (simple.asked) for (let k = 1; k <= simple.asked.choices.length; k++) acts[k] = () => answer(simple, k - 1);
   else acts[8] = () => turnCards(simple, !simple.all);

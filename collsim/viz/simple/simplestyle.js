@@ -49,6 +49,27 @@ export const SIMPLE_CSS = `
   stroke-linecap:round}
 .sp .scrub{cursor:pointer;touch-action:none;min-width:0}.sp .scrub canvas{display:block}
 .sp .key{font-size:13px;line-height:18px;color:var(--ink2)}
+.sp.guided .mid{display:grid;grid-template-columns:minmax(0,1fr) 236px;gap:12px;align-items:stretch}
+.sp .guide{border:2px solid var(--ink);border-radius:10px;background:var(--card);padding:10px 14px;display:flex;
+  flex-direction:column;font-size:13px;line-height:17px;color:var(--ink2)}
+.sp .guide header{display:flex;align-items:center;gap:8px;border-bottom:1px solid var(--line);padding-bottom:6px}
+.sp .guide header b{font-size:15px;color:var(--ink);flex:1}
+.sp .guide .close{width:34px;height:34px;border:1px solid var(--edge);border-radius:6px;background:none;font-size:20px;
+  line-height:1;padding:0}
+.sp .guide ol{list-style:none;margin:0;padding:0;flex:1}
+.sp .guide li{display:flex;gap:10px;padding:10px 0;border-bottom:1px solid var(--line)}
+.sp .guide li>div{flex:1;min-width:0}.sp .guide li :is(b,small,.act){display:block;font-size:13px;line-height:17px}
+.sp .guide li :is(b,.act){font-size:15px;line-height:20px;color:var(--ink);font-weight:400}
+.sp .guide .act{border:0;background:none;padding:0;text-align:left;text-decoration:underline dotted;min-height:24px}
+.sp .guide .next :is(b,.act){font-weight:700}
+.sp .guide i{font-style:normal;flex:none;width:24px;height:24px;border:1.5px solid var(--edge);border-radius:50%;
+  text-align:center;line-height:21px;color:var(--ink)}
+.sp .guide .next i{border-color:var(--ink);font-weight:700}
+.sp .guide .done i{background:var(--ink);border-color:var(--ink);color:var(--card)}
+.sp .guide a{display:inline-block;margin:7px 6px 0 0;padding:6px 9px;border:1px solid var(--edge);border-radius:6px;
+  color:var(--ink);text-decoration:none;font-size:14px;line-height:20px}
+.sp .guide .next a:only-of-type{background:var(--ink);border-color:var(--ink);color:var(--card);font-weight:700}
+.sp .guide .keys{padding-top:8px}.sp .reopen{font-weight:700}
 .sp .side{display:none}
 .sp.asking .mid{display:grid;grid-template-columns:minmax(0,1fr) minmax(380px,34%);gap:20px;align-items:start}
 .sp.asking .side{display:grid;gap:12px}
@@ -94,9 +115,14 @@ export const SIMPLE_CSS = `
 .sp.slim .cards{flex:none;max-width:none}
 .sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
 .sp.slim .stage{order:-1;margin:0 0 10px}.sp.slim .says{font-size:17px;line-height:24px;min-height:72px}
-.sp.slim .time,.sp.slim.asking .time{display:flex;flex-direction:column-reverse;align-items:stretch;border:0;
+.sp.slim .time,.sp.slim.asking .time{display:flex;flex-direction:column;order:-1;align-items:stretch;border:0;
   padding:0;gap:8px}
-.sp.slim .key{order:-1}.sp.slim .what{font-size:24px;line-height:32px}.sp.slim .big{font-size:20px;height:30px}
+.sp.stack.guided .mid{display:block}.sp.stack .guide{position:sticky;bottom:0;z-index:4;padding:6px 12px;margin-top:8px}
+.sp.stack .guide :is(header b,header span,.keys,small,li:not(.next)){display:none}
+.sp.stack .guide{flex-direction:row-reverse;align-items:center;gap:10px}.sp.stack .guide header{border:0;padding:0}
+.sp.stack .guide li{border:0;padding:0;align-items:center}.sp.stack .guide li>div{display:flex;align-items:center;
+  flex-wrap:wrap;gap:0 10px}.sp.stack .guide a{margin:0}
+.sp.slim .what{font-size:24px;line-height:32px}.sp.slim .big{font-size:20px;height:30px}
 .sp.slim .sign{font-size:20px;line-height:30px}.sp.slim .product{gap:2px 8px}.sp.slim .frac{font-size:15px;
   line-height:15px}
 .sp.slim .factor small{font-size:12px;line-height:15px}.sp.slim .big .unit{font-size:17px}
@@ -104,5 +130,5 @@ export const SIMPLE_CSS = `
 .sp.slim.asking .mid{display:flex;flex-direction:column}.sp.slim .side{width:100%}
 .sp.slim.asking .top{order:-1;padding:0 0 10px;min-height:0}.sp.slim .asks{font-size:21px;line-height:27px}
 .sp.slim .which{text-align:left}.sp.slim .predict{flex:1}.sp.slim .play{min-width:104px}
-@media print{.sp .buttons,.sp .cards{display:none}}
+@media print{.sp .buttons,.sp .cards,.sp .guide{display:none}}
 `;

@@ -15,6 +15,26 @@ const KINDS_EN = {
 export const SIMPLE_WORDS = {
   en: {
     label: "collsim, simple",
+    guide: {
+      title: "First steps",
+      open: "First steps (G)",
+      close: "Close the first steps (G)",
+      count: (done, all) => `${done} of ${all} done`,
+      all: "All done",
+      done: "done",
+      steps: {
+        play: () => ["Press Play", "The slowest cable sets the pace."],
+        cards: ([single, all], run) => [
+          run.cards > 1 ? `Use all ${run.cards} network cards` : `Use all ${run.channels} channels`,
+          `${single} becomes ${all}.`,
+        ],
+        story: () => ["Read the story, 3 minutes", "Why a ring, in 7 pictures."],
+        custom: () => ["Your own", "Your program, your machine, or lesson 1."],
+      },
+      story: "Open the story",
+      custom: { program: "program", machine: "machine", lesson: "lesson 1" },
+      keys: "Space: play, pause. ← →: step. 8: cards. Q: predict. G: this guide.",
+    },
     each: "each GPU sends",
     busiest: "the busiest GPU sends",
     counted: (now, all) => (now === all ? "all of it is sent" : `counted on every GPU below; so far ${now}`),
@@ -78,6 +98,26 @@ export const SIMPLE_WORDS = {
   },
   zh: {
     label: "collsim 简明模式",
+    guide: {
+      title: "第一步",
+      open: "第一步（G）",
+      close: "关闭指引（G）",
+      count: (done, all) => `已完成 ${done} / ${all}`,
+      all: "全部完成",
+      done: "已完成",
+      steps: {
+        play: () => ["按“播放”", "最慢的线缆决定节奏。"],
+        cards: ([single, all], run) => [
+          run.cards > 1 ? `启用全部 ${run.cards} 块网卡` : `启用全部 ${run.channels} 个通道`,
+          `${single} 变为 ${all}。`,
+        ],
+        story: () => ["读故事，3 分钟", "用 7 幅图说明为什么是环。"],
+        custom: () => ["自己动手", "你的程序、你的机器，或第 1 课。"],
+      },
+      story: "打开故事",
+      custom: { program: "程序", machine: "机器", lesson: "第 1 课" },
+      keys: "空格：播放、暂停。← →：单步。8：网卡。Q：预测。G：本指引。",
+    },
     each: "每个 GPU 发送",
     busiest: "最忙的 GPU 发送",
     counted: (now, all) => (now === all ? "已全部发送" : `下面每个 GPU 都在计数；目前 ${now}`),

@@ -1,0 +1,117 @@
+// The guide of the first page: four steps that lead on, ticked as they are done by any way. Whoever closes it has it
+// closed at the next visit too.
+
+import { el, setText } from "../player/draw/elements.js";
+import { fmtSpan } from "../player/model/units.js";
+
+const STORED = "collsim.guide";
+
+/** Steps in order: what ticks them is `markStep(simple, name)`. */
+const STEPS = ["play", "cards", "story", "custom"];
+
+/** What a browser remembers of the guide: whether it is closed, and which steps are done. */
+function readStored() {
+  try {
+    const { closed, done } = JSON.parse(localStorage.getItem(STORED) ?? "{}");
+    return { closed: closed === true, done: STEPS.filter((name) => Array.isArray(done) && done.includes(name)) };
+  } catch {
+    return { closed: false, done: [] }; // a browser that stores nothing, or something of somebody else
+  }
+}
+
+function store({ closed, done }) {
+  try {
+    localStorage.setItem(STORED, JSON.stringify({ closed, done }));
+  } catch {
+    // nothing to remember it by
+  }
+}
+
+/** The guide's elements, beside the picture. */
+export function buildGuide(simple) {
+  const state = readStored(),
+    box = el("aside", { className: "guide" }),
+    open = el("button", { type: "button", className: "btn reopen", onclick: () => toggleGuide(simple) });
+  simple.guide = { ...state, box, open };
+}
+
+/** Close or open it. */
+export function toggleGuide(simple) {
+  simple.guide.closed = !simple.guide.closed;
+  store(simple.guide);
+  dressGuide(simple);
+  simple.rearrange();
+}
+
+/** A step is done, whichever way. */
+export function markStep(simple, name) {
+  const { guide } = simple;
+  if (guide.done.includes(name)) return;
+  guide.done = STEPS.filter((step) => step === name || guide.done.includes(step));
+  store(guide);
+  dressGuide(simple);
+}
+
+/** Its texts, in the language and for the runs that are shown. */
+export function dressGuide(simple) {
+  const { guide, words, root, data, predict } = simple;
+  if (!data) return;
+  const isShown = !guide.closed && !predict;
+  root.classList.toggle("guided", isShown);
+  guide.box.style.display = isShown ? "" : "none";
+  guide.open.style.display = guide.closed && !predict ? "" : "none";
+  setText(guide.open, "?");
+  guide.open.title = words.guide.open;
+  guide.open.setAttribute("aria-label", words.guide.open);
+  guide.box.setAttribute("aria-label", words.guide.title);
+  const steps = STEPS.filter((name) => name !== "cards" || data.runs[1]),
+    done = steps.filter((name) => guide.done.includes(name)),
+    next = steps.find((name) => !done.includes(name));
+  const close = el("button", { type: "button", className: "close", textContent: "×", title: words.guide.close });
+  close.setAttribute("aria-label", words.guide.close);
+  close.onclick = () => toggleGuide(simple);
+  const count = next ? words.guide.count(done.length, steps.length) : words.guide.all;
+  guide.box.replaceChildren(
+    el("header", {}, el("b", { textContent: words.guide.title }), el("span", { textContent: count }), close),
+    el("ol", {}, ...steps.map((name, q) => buildStep(simple, name, { number: q + 1, isNext: name === next }))),
+    el("p", { className: "keys", textContent: words.guide.keys }),
+  );
+}
+
+function buildStep(simple, name, { number, isNext }) {
+  const { guide, words, data } = simple,
+    isDone = guide.done.includes(name),
+    [title, line] = words.guide.steps[name](
+      data.runs.map((run) => run && fmtSpan(run.time)),
+      data.runs[1],
+    );
+  const mark = el("i", { textContent: isDone ? "✓" : String(number) });
+  if (isDone) mark.setAttribute("aria-label", words.guide.done);
+  const head = name === "play" || name === "cards" ? actOf(simple, name, title) : el("b", { textContent: title });
+  return el(
+    "li",
+    { className: `${isDone ? "done" : ""}${isNext ? " next" : ""}` },
+    mark,
+    el("div", {}, head, el("small", { textContent: line }), ...linksOf(simple, name)),
+  );
+}
+
+/** A step's name that does the thing. */
+function actOf(simple, name, title) {
+  const act = { play: () => simple.clock.play(), cards: () => simple.turnCards(true) };
+  return el("button", { type: "button", className: "act", textContent: title, onclick: act[name] });
+}
+
+/** Where a step leads. */
+function linksOf(simple, name) {
+  const { words, language } = simple,
+    link = (path, text) => {
+      const here = el("a", { href: `${path}?lang=${language}`, target: "_self", textContent: text });
+      here.addEventListener("click", () => markStep(simple, name));
+      return here;
+    };
+  if (name === "story") return [link("story", words.guide.story)];
+  if (name !== "custom") return [];
+  const { program, machine, lesson } = words.guide.custom;
+  return [link("program", program), link("machines", machine), link("lessons", lesson)];
+}
