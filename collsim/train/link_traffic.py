@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .step_request import get_collective_model
-from .timing.link_footprints import count_pair_bytes, count_sent_bytes
 from .workload.collective_model import CollectiveModel
+from .workload.group_crowds import count_pair_bytes, count_sent_bytes
 from .workload.step_graph import StepTask, TrainingStep
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ BOX = cs.machine("dgx-a100")
 
 def sent(trace, kinds, rank=0):
     """Bytes that a rank sends in collectives of some kinds, of parameters and gradients only."""
-    from collsim.train.timing.link_footprints import count_sent_bytes
     from collsim.train.workload.collective_model import CollectiveModel
+    from collsim.train.workload.group_crowds import count_sent_bytes
 
     network = CollectiveModel(trace.topology)
     total = 0

@@ -9,6 +9,8 @@ import collsim as cs
 from collsim.train import Layer
 from collsim.train.timing.link_contention import LinkContention
 from collsim.train.timing.shared_timing import _SharedRun
+from collsim.train.workload.collective_model import CollectiveModel
+from collsim.train.workload.step_graph import StepTask
 
 MACHINES = [
     cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"),
@@ -179,3 +181,36 @@ def test_a_shared_step_of_a_thousand_gpus_writes_out_the_few_that_meet(monkeypat
 def test_more_than_memory_holds_is_refused_before_it_is_tried():
     with cs.limits.within("64KiB"), pytest.raises(cs.CollsimError, match="collectives that meet on a link would take"):
         cs.training_step("resnet18", "aws-p4d", parallel=cs.ddp(), micro_batch=4, network="shared", eager=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("dgx-a100", {"nics": 4}),
+        ("dgx-a100", {"nic": "tcp-100"}),
+        ("dgx-1v", {}),
+        ("dgx-1v", {"gdr": False}),
+        ("rtx4090-8gpu", {}),
+    ],
+)
+@pytest.mark.parametrize("collectives", ["nccl", "links"])
+def test_groups_that_share_links_take_as_long_alone_as_together(name, options, collectives):
+    """Eight data-parallel groups over the cards of two nodes: one rule, whether steps share the network or not."""
+    machine = cs.machine(name, nodes=2, **options)
+    split = {"parallel": cs.tensor(8) * cs.ddp(), "micro_batch": 2, "collectives": collectives}
+    alone, shared = (cs.training_step("gpt2", machine, network=network, **split) for network in ("alone", "shared"))
+    spans = [(step.tasks.end - step.tasks.begin)[step.tasks.kind == "allreduce"] for step in (alone, shared)]
+    assert spans[0].to_list() == pytest.approx(spans[1].to_list(), rel=0.05)
+    assert alone.time <= shared.time * (1 + 1e-9)
+
+
+def test_a_card_carries_the_bytes_of_all_groups():
+    """Eight groups over one card of 100 Gbit/s, whose CPU moves no more for eight groups than for one; four cards for
+    eight groups are two groups a card."""
+    for options, times in (({"nic": "tcp-100"}, 8), ({"nics": 4}, 2), ({}, 1)):
+        machine = cs.machine("dgx-a100", nodes=2, **options)
+        network = CollectiveModel(machine)
+        groups = tuple((gpu, gpu + 8) for gpu in range(8))
+        task = StepTask("bucket", "allreduce", (0,), nbytes=2**30)
+        by_itself, together = network.time_group(groups[0], task), network.time_groups(groups, task)
+        assert together / by_itself == pytest.approx(times, rel=0.01)

@@ -199,7 +199,7 @@ def test_what_is_asked_twice_is_told_twice_the_same():
         ({"batch": 0}, "batch"),
         ({"batch": None}, "say how many samples"),
         ({"micro_batch": 3}, "micro_batch=3"),
-        ({"ranks": 7}, "ranks=7 on 8 GPUs.*range"),
+        ({"ranks": 9}, "ranks=9: .* has 8 ranks; give 1 to 8"),
         ({"ranks": [0, 0]}, "different ranks"),
         ({"ranks": [0, 9]}, "0 to 7"),
         ({"ranks": "all"}, "list of ranks"),

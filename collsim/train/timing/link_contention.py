@@ -48,10 +48,9 @@ class LinkContention:
         self._shared_kinds = _find_shared_kinds([footprint.links for footprint in self.footprints])
 
     def find_permanent(self, background: Longs) -> set[CollectiveId]:
-        """Collectives whose own groups meet, or that cross one of these links, on which there is always something."""
-        met = [
-            footprint.has_overlap or bool(np.isin(footprint.links, background).any()) for footprint in self.footprints
-        ]
+        """Collectives that cross one of these links, on which there is always something. Groups of one collective that
+        meet each other are in the time that it takes by itself."""
+        met = [bool(np.isin(footprint.links, background).any()) for footprint in self.footprints]
         return {collective for collective, kind in zip(self.collectives, self.kinds, strict=True) if met[kind]}
 
     def find_overlapping(self, times: Sequence[tuple[Floats, Floats]]) -> set[CollectiveId]:

@@ -10,42 +10,12 @@ import numpy.typing as npt
 
 from ...schedule import Schedule
 from ...simulate.ordered import HelperPlacement
-from ...simulate.paths import Slots
-from ...simulate.run import compute_slot_bytes
 from ..workload.collective_model import CollectiveModel
+from ..workload.group_crowds import count_pair_bytes
 from ..workload.step_graph import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-
-
-def count_sent_bytes(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
-    """Bytes that each endpoint of a schedule sends, of a buffer of so many bytes."""
-    src, _, moved = count_pair_bytes(plan, nbytes, item)
-    return [round(v) for v in np.bincount(src, weights=moved, minlength=plan.endpoints)]
-
-
-def count_pair_bytes(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs, Longs, Floats]:
-    """Count the bytes that go from one endpoint of a schedule to another.
-
-    Args:
-        plan: The schedule.
-        nbytes: Bytes of its buffer.
-        item: Bytes of an element, between which chunks are cut.
-
-    Returns:
-        (pairs,) senders, receivers and bytes: each pair of endpoints once.
-    """
-    slots, ends = Slots(compute_slot_bytes(plan, nbytes, item)), plan.endpoints
-    total: dict[int, float] = {}
-    for step in plan.each_step():
-        away = step.src != step.dst
-        moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
-        pairs, pair_number = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
-        for pair, size in zip(pairs.tolist(), np.bincount(pair_number, weights=moved).tolist(), strict=True):
-            total[pair] = total.get(pair, 0.0) + size
-    listed = np.array(list(total), dtype=np.int64)
-    return listed // ends, listed % ends, np.array(list(total.values()))
 
 
 class Footprint(NamedTuple):

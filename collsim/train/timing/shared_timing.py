@@ -10,7 +10,7 @@ by the interference, which is found by running again until nothing moves.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,16 +140,40 @@ def _fit_entry(group: tuple[int, ...], task: StepTask, seconds: float, network: 
     def time_links(nbytes: int) -> float:
         return simulate(plan, network.topology, nbytes, engine="event", ranks=list(group)).time
 
-    full_time, least, nbytes = time_links(task.nbytes), time_links(0), task.nbytes
+    nbytes, delay = _fit_bytes(time_links, task.nbytes, seconds)
+    if not nbytes:
+        return _Entry(seconds, None, 0)
+    return _Entry(delay, plan, nbytes)
+
+
+def _fit_groups(
+    groups: Sequence[tuple[int, ...]], task: StepTask, seconds: float, network: CollectiveModel
+) -> _Entries:
+    """The delay and the bytes with which all groups of a collective take `seconds` when they run at once."""
+    plans = [network.build_schedule(group, task) for group in groups]
+
+    def time_links(nbytes: int) -> float:
+        launches = [Launch((), 0.0, plan, nbytes, group) for plan, group in zip(plans, groups, strict=True)]
+        return float(max(simulate_ordered(launches, network.topology).end))
+
+    nbytes, delay = _fit_bytes(time_links, task.nbytes, seconds)
+    if not nbytes:
+        return [(group, _Entry(seconds, None, 0)) for group in groups]
+    return [(group, _Entry(delay, plan, nbytes)) for plan, group in zip(plans, groups, strict=True)]
+
+
+def _fit_bytes(time_links: Callable[[int], float], most: int, seconds: float) -> tuple[int, float]:
+    """Bytes, at most so many, that take no longer on the links than `seconds`, and what is left of these; no bytes
+    where latency alone takes as long, as there is nothing to share links with."""
+    took, least, nbytes = time_links(most), time_links(0), most
     if seconds <= least:
-        return _Entry(seconds, None, 0)  # nothing but latency: it has no bytes to share links with
-    took = full_time
+        return 0, seconds
     # NCCL is faster than its schedule on these links: run as few bytes as take no longer. Time over bytes is not a
     # straight line, hence steps from above, and a delay for what is left.
     while took > seconds and nbytes:
         nbytes = min(nbytes - 1, int(nbytes * (seconds - least) / (took - least)))
         took = time_links(nbytes)
-    return _Entry(seconds - took, plan, nbytes)
+    return nbytes, seconds - took
 
 
 # ---- running --------------------------------------------------------------------------------------------------------
@@ -177,6 +201,7 @@ class _SharedRun:
         self.expanded: set[CollectiveId] = set()
         self._entries: list[dict[int, _Entries]] = [{} for _ in parts]
         self._known: dict[Hashable, _Entry] = {}
+        self._known_groups: dict[Hashable, _Entries] = {}
         every = set(self.meeting.collectives)
         # With eager sends a collective takes another time than the one that is known of it alone.
         self.expand(every if eager else self.meeting.find_permanent(self._find_background_links()))
@@ -197,7 +222,7 @@ class _SharedRun:
                 task = part.step.tasks[i]
                 key = self.network.make_key(part.step, task)
                 if key not in known:
-                    known[key] = max(self.network.time_group(group, task) for group in part.step.get_groups(task))
+                    known[key] = self.network.time_groups(part.step.get_groups(task), task)
                 seconds[i] = task.repeats * known[key]
             out.append(seconds)
         return out
@@ -208,8 +233,7 @@ class _SharedRun:
         self._require_capacity()
         for s, i in self.expanded:
             if i not in self._entries[s]:
-                step = self.parts[s].step
-                self._entries[s][i] = [(g, self._get_entry(g, step.tasks[i])) for g in step.get_groups(step.tasks[i])]
+                self._entries[s][i] = self._fit_entries(self.parts[s].step, self.parts[s].step.tasks[i])
 
     def _require_capacity(self) -> None:
         rows = entries = 0
@@ -223,6 +247,18 @@ class _SharedRun:
             Extent(rows=rows, numbers=_ENTRY * entries),
             "use network='alone', or fewer microbatches or GPUs",
         )
+
+    def _fit_entries(self, step: TrainingStep, task: StepTask) -> _Entries:
+        """What each group of a collective runs: groups that meet on links take together as long as the collective does
+        by itself."""
+        groups = step.get_groups(task)
+        if not self.footprints.get(step, task).has_overlap or not self.network.is_predicted(groups[0], task):
+            return [(group, self._get_entry(group, task)) for group in groups]
+        seconds = self.network.time_groups(groups, task)
+        key = self.network.make_key(step, task), seconds
+        if key not in self._known_groups:
+            self._known_groups[key] = _fit_groups(groups, task, seconds, self.network)
+        return self._known_groups[key]
 
     def _get_entry(self, group: tuple[int, ...], task: StepTask) -> _Entry:
         seconds = self.network.time_group(group, task)

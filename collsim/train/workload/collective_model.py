@@ -19,16 +19,17 @@ import numpy.typing as npt
 from ...errors import CollsimError, require_word
 from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts
-from ...nccl.algorithm_choices import grow_facts
 from ...nccl.machine.nccl_routes import sort_ranks_by_node
-from ...nccl.model.calibration_knobs import get_link_parameters
+from ...nccl.model.algorithm_time import compute_time
+from ...nccl.model.links import FABRICS
 from ...nccl.predicted_schedule import SLOT, build_schedule
 from ...registry import algorithms, schedule
 from ...schedule import Schedule
-from ...simulate import simulate
+from ...simulate import Launch, simulate, simulate_ordered
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
 from ...topology.machines import order_rings
+from .group_crowds import GroupCrowd, measure_crowd
 from .step_graph import Ranks, StepTask, TrainingStep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -59,6 +60,8 @@ _NCCL_COLLECTIVES = {
 _POINT_TO_POINT = ("alltoall", "sendrecv", "send")
 #: Kinds that run as a chain, and the most pieces that their data is cut into.
 _CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
+#: Rows of schedules up to which groups that share links are simulated in one run.
+_MOST_ROWS = 2**18
 
 
 class CollectiveModel:
@@ -93,6 +96,7 @@ class CollectiveModel:
         self._schedules: dict[Hashable, Schedule] = {}
         self._is_machine: bool | None = None
         self._fewer_nodes: dict[int, Topology] = {}
+        self._crowds: dict[Hashable, GroupCrowd] = {}
 
     @property
     def is_machine(self) -> bool:
@@ -223,19 +227,62 @@ class CollectiveModel:
         Returns:
             The time in s, of the slowest group.
         """
-        if len(groups) == 1 or not self.is_predicted(groups[0], task):
-            return max(self.time_group(group, task) for group in groups)
         # groups with as many ranks on each node take as long as each other: one of each is enough
-        examples = {self.count_ranks_per_node(group): group for group in groups}
-        return max(self.time_group(group, task, shares_nics=True) for group in examples.values())
+        examples = list(groups)
+        if self.is_predicted(groups[0], task):
+            examples = list({self.count_ranks_per_node(group): group for group in groups}.values())
+        longest = max(self.time_group(group, task) for group in examples)
+        if len(groups) == 1 or not longest or not self._may_share_links(groups[0], task):
+            return longest
+        crowd = self._measure_crowd(groups, task)
+        if not crowd.is_crowded:
+            return longest
+        if not self.is_predicted(groups[0], task):
+            return self._simulate_groups(groups, task, longest * crowd.most)
+        return max(self._time_crowded(group, task, crowd) for group in examples)
 
-    def time_group(self, group: Ranks, task: StepTask, shares_nics: bool = False) -> float:
+    def _may_share_links(self, group: Ranks, task: StepTask) -> bool:
+        """Whether groups of a collective may use the same links; where each GPU has links and a card of its own they do
+        not, which saves a count."""
+        if not self.is_predicted(group, task):
+            return True
+        facts = read_facts(self.topology)
+        has_card = len(self.count_ranks_per_node(group)) == 1 or not 0 < facts.nics < facts.local_ranks
+        return not has_card or facts.wiring not in FABRICS
+
+    def _measure_crowd(self, groups: tuple[Ranks, ...], task: StepTask) -> GroupCrowd:
+        plans = [(self.build_schedule(group, task), group) for group in groups]
+        key = groups, tuple(id(plan) for plan, _ in plans)
+        if key not in self._crowds:
+            self._crowds[key] = measure_crowd(self.topology, plans, task.nbytes)
+        return self._crowds[key]
+
+    def _time_crowded(self, group: Ranks, task: StepTask, crowd: GroupCrowd) -> float:
+        """Seconds of a predicted collective of one group while all others run it."""
+        prediction = self.predict(group, task)
+        if prediction.call is None:
+            return prediction.time
+        crowded = compute_time(crowd.crowd_call(prediction.call)).total
+        return prediction.time * max(1.0, crowded / compute_time(prediction.call).total)
+
+    def _simulate_groups(self, groups: tuple[Ranks, ...], task: StepTask, estimate: float) -> float:
+        """Seconds of a collective that all groups run at once on the links; the estimate where they are too many rows
+        for one run."""
+        plans = [(self.build_schedule(group, task), group) for group in groups]
+        if sum(len(plan) for plan, _ in plans) > _MOST_ROWS:
+            return estimate
+        key = groups, task.kind, task.nbytes, task.algorithm, task.options
+        if key not in self._seconds:
+            launches = [Launch(schedule=plan, nbytes=task.nbytes, ranks=group) for plan, group in plans]
+            self._seconds[key] = float(max(simulate_ordered(launches, self.topology).end))
+        return self._seconds[key]
+
+    def time_group(self, group: Ranks, task: StepTask) -> float:
         """Seconds of a collective of one group by itself.
 
         Args:
             group: Ranks of the group.
             task: The collective.
-            shares_nics: Whether other groups use the network cards of its nodes at the same time.
 
         Returns:
             The time in s.
@@ -244,35 +291,23 @@ class CollectiveModel:
             placement = self.count_ranks_per_node(group)
         else:
             placement = group
-        key = placement, task.kind, task.nbytes, task.algorithm, task.options, shares_nics
+        key = placement, task.kind, task.nbytes, task.algorithm, task.options
         if key not in self._seconds:
-            self._seconds[key] = self._time_group(group, task, shares_nics)
+            self._seconds[key] = self._time_group(group, task)
         return self._seconds[key]
 
-    def predict(self, group: Ranks, task: StepTask, shares_nics: bool = False) -> Prediction:
-        """Predict a collective of one group as NCCL runs it.
+    def predict(self, group: Ranks, task: StepTask) -> Prediction:
+        """Predict a collective of one group as NCCL runs it by itself.
 
         Args:
             group: Ranks of the group.
             task: The collective.
-            shares_nics: Whether other groups use the network cards of its nodes at the same time.
 
         Returns:
             The prediction.
         """
         kind, counts = _NCCL_COLLECTIVES[task.kind], self.count_ranks_per_node(group)
-        facts = read_facts(self.topology)
-        if not (shares_nics and 0 < facts.nics < facts.local_ranks and len(counts) > 1):
-            return predict(kind, self._restrict_nodes(len(counts)), task.nbytes, len(group))
-        # the group's part of the node's cards: whole cards, or a part of the rate of one
-        nics = facts.nics * counts[0] / facts.local_ranks
-        group_facts = replace(
-            grow_facts(facts, len(counts)),
-            wired_nodes=None,
-            nics=max(1.0, nics),
-            nic_rate=facts.nic_rate * min(1.0, nics),
-        )
-        return predict(kind, group_facts, task.nbytes, len(group), links=get_link_parameters(self.topology))
+        return predict(kind, self._restrict_nodes(len(counts)), task.nbytes, len(group))
 
     def _restrict_nodes(self, count: int) -> Topology:
         """The topology with the ranks of its first nodes only: groups on as many nodes take as long as each other."""
@@ -291,9 +326,9 @@ class CollectiveModel:
             )
         return self._fewer_nodes[count]
 
-    def _time_group(self, group: Ranks, task: StepTask, shares_nics: bool) -> float:
+    def _time_group(self, group: Ranks, task: StepTask) -> float:
         if self.is_predicted(group, task):
-            return self.predict(group, task, shares_nics).time
+            return self.predict(group, task).time
         transfers = self.build_schedule(group, task)
         if not len(transfers):
             return 0.0
