@@ -283,7 +283,11 @@ def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> N
         unread = find_unread_format(text)
         if unread is not None:
             raise unread.build_error(Path(path).name)
-        refuse(path, "", "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH)")
+        message = (
+            "no rings or trees of NCCL; log them with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,GRAPH). load_topology "
+            "reads the machine, where the log has its tree (=== System)"
+        )
+        refuse(path, "", message)
     rings, trees = _list_rings(path, job, ranks), _list_trees(path, job, ranks)
     return NcclCommunicator(ranks, nodes, version, rings, trees, job.transports, read_statements(text.splitlines()))
 
