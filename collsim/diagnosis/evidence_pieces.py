@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import CollsimError
+from ..files import read_text
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
 from .readers import TOOL_READERS, read_tree
 
@@ -17,6 +18,8 @@ Value = TypeVar("Value")
 _LONGEST_LINE, _LONGEST_QUOTE = 4096, 200
 #: Texts that somebody may give at once, and facts that are kept of each kind and piece.
 _MOST_PIECES, _MOST_FACTS = 2_000, 4_096
+#: Characters of all texts together, so that their lines fit into the memory of a small computer.
+_MOST_CHARACTERS = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,35 @@ class Evidence:
         return [(piece.name, self.texts[piece.name]) for piece in self.pieces if tool in piece.tools]
 
 
+def read_texts(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Read files one by one.
+
+    Args:
+        paths: of the files.
+
+    Yields:
+        The path and the text of each.
+
+    Raises:
+        CollsimError: One of them cannot be read, or they are too large together.
+    """
+    characters = 0
+    for path in paths:
+        text = read_text(path)
+        characters += len(text)
+        if characters > _MOST_CHARACTERS:
+            message = (
+                "{path}: with this file there are more than {most} MiB; give fewer files, or the parts that matter"
+            )
+            raise CollsimError(message, path=path.name, most=_MOST_CHARACTERS // 2**20)
+        yield str(path), text
+
+
+def clean_text(text: str) -> str:
+    """Return a text without characters that a terminal or a reader of it would act on."""
+    return "".join(letter if letter.isprintable() or letter == "\t" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
 def require_few_pieces(count: int) -> None:
     """Refuse more pieces than are read.
 
@@ -140,6 +172,7 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
         raise CollsimError("no evidence: give a log, a table of nccl-tests or what a tool such as nvidia-smi printed")
     require_few_pieces(len(texts))
     read, facts = [], []
+    texts = {clean_text(name): text for name, text in texts.items()}
     for name, text in texts.items():
         tools = []
         lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
@@ -154,7 +187,7 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
                 tools.append(tool)
                 facts += stated
         first_line = next((line.strip() for line in lines if line.strip()), "")
-        read.append(EvidencePiece(name, tuple(tools), first_line[:_LONGEST_QUOTE]))
+        read.append(EvidencePiece(name, tuple(tools), clean_text(first_line[:_LONGEST_QUOTE])))
     return Evidence(tuple(read), texts, tuple(facts))
 
 
@@ -168,4 +201,4 @@ def _build_facts(name: str, lines: Sequence[str], stated: Iterable[Stated]) -> I
     for number, kind, value in stated:
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= _MOST_FACTS:
-            yield Fact(kind, value, name, number, lines[number - 1].strip()[:_LONGEST_QUOTE])
+            yield Fact(kind, value, name, number, clean_text(lines[number - 1].strip()[:_LONGEST_QUOTE]))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from ..errors import CollsimError
-from ..files import list_files, read_text
+from ..files import list_files
 from ..io.nccl.nccl_log_facts import find_host
+from .evidence_pieces import read_texts
 from .job import list_tested_hosts
 
 #: Fewer nodes have no usual state from which one could differ.
@@ -85,7 +86,8 @@ def read_fleet(source: Path | Mapping[str, str]) -> FleetTexts:
     owned = [(named.get(file.name, ""), file) for file in files]
     owned += [(part.name, file) for part in _list_folders(source) for file in list_files([part])]
     _require_few(len(owned), source.name)
-    return _group_texts((node, str(file), read_text(file)) for node, file in owned)
+    texts = read_texts(file for _, file in owned)
+    return _group_texts((node, name, text) for (node, _), (name, text) in zip(owned, texts, strict=True))
 
 
 def _require_few(count: int, name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import CollsimError, Sentence
-from ..files import list_files, read_text
+from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
 from ..nccl.nccl_prediction import Prediction
@@ -22,7 +22,7 @@ from .anonymity import Anonymizer
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
 from .comparison_causes import find_single_readings
 from .data_path import DataPath, find_used_path, predict_path
-from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, require_few_pieces
+from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, read_texts, require_few_pieces
 from .job import ObservedJob, describe_job, predict_run
 from .job_cost import JobCost, JobPredictions, predict_job
 from .report import Block, ReportFormat, write_document
@@ -187,7 +187,7 @@ class Diagnosis:
         blocks: list[Block] = [("title", text("report.title")), ("text", self.explanation(language))]
         for key, path in (("path.used", self.used), ("path.possible", self.possible)):
             if path is not None:
-                blocks.append(("text", f"- {text(key, path=path.text(language))}"))
+                blocks.append(("item", text(key, path=path.text(language))))
         blocks.append(("text", ""))
         for number, cause in enumerate(self.causes, 1):
             blocks.append(("heading", f"{number}. {cause.explanation(language)}"))
@@ -203,21 +203,21 @@ class Diagnosis:
             blocks += [("quote", fact.quote()) for fact in question.facts]
             for key in question.causes:
                 check = text("report.check", command=text(f"{key}.check"))
-                blocks.append(("text", f"- {text(f'{key}.title')} {check}"))
+                blocks.append(("item", f"{text(f'{key}.title')} {check}"))
             blocks.append(("text", ""))
         if self.ruled_out:
             blocks.append(("heading", text("report.ruled_out")))
-            blocks += [("text", f"- {text(f'{key}.title')} ({fact.quote()})") for key, fact in self.ruled_out]
+            blocks += [("item", f"{text(f'{key}.title')} ({fact.quote()})") for key, fact in self.ruled_out]
             blocks.append(("text", ""))
         if self.missing:
             blocks.append(("heading", text("report.missing")))
-            blocks += [("text", f"- {text(f'missing.{key}')}") for key in self.missing]
+            blocks += [("item", text(f"missing.{key}")) for key in self.missing]
             blocks.append(("text", ""))
         blocks.append(("heading", text("report.pieces")))
         for piece in self.pieces:
             known = ", ".join(piece.tools) or text("report.unrecognized", line=piece.first_line)
-            blocks.append(("text", f"- {Path(piece.name).name}: {known}"))
-        return [*blocks, *(("text", f"- {note}") for note in self.list_notes(language))]
+            blocks.append(("item", f"{Path(piece.name).name}: {known}"))
+        return [*blocks, *(("item", note) for note in self.list_notes(language))]
 
     def list_rows(self, language: str = "en") -> list[dict[str, object]]:
         """Return a row for each cause, the first to mend first.
@@ -363,7 +363,7 @@ def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize:
         paths = list_files(named)
         require_few_pieces(len(paths))
         records = [path for path in paths if is_job_record(path)]
-        texts = {str(path): read_text(path) for path in paths if path not in records}
+        texts = dict(read_texts(path for path in paths if path not in records))
     if records and not texts:
         return Evidence((), {}, ()), records
     if anonymize:

@@ -58,8 +58,10 @@ class Board {
   }
 
   connect() {
-    this.root.querySelector(".top small").textContent = this.data.machine;
-    this.root.querySelector(".machine").hidden = this.root.querySelector(".layers").hidden = !this.data.wide;
+    this.root.querySelector(".top b").textContent = this.data.words.title;
+    this.root.querySelector(".top small").textContent = this.data.words.note;
+    this.root.querySelector(".machine").hidden = !this.data.wide;
+    for (const part of [".layers", ".legend"]) this.root.querySelector(part).hidden = !this.data.layers;
     this.root.querySelector(".rates").hidden = !this.data.widechart;
     this.root.querySelector(".mark-h").hidden = !this.data.staged;
     this.root.querySelector(".mark-u").hidden = this.data.staged;

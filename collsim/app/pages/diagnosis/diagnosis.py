@@ -37,8 +37,8 @@ from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
 from . import job_findings
-from .fleet_table import draw_fleet, label_fleet_rows
-from .job_machine import draw_job_machine, draw_link_table
+from .fleet_table import label_fleet_rows
+from .job_machine import draw_fleet, draw_job_machine, draw_link_table
 from .slow_job import LONGEST, MOST_CHARACTERS, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
 
 PAGE = "diagnosis"
@@ -108,7 +108,6 @@ def _draw_fleet(fleet: FleetDiagnosis, head: DeltaGenerator, machine: DeltaGener
     with head:
         draw_headline(_format_heading(), format_verdict(fleet.explanation(language), token=token, status=True))
     with machine, st.container(border=True, key="card_machine"):
-        st.html(job_findings.format_heading(t("diagnosis.fleet"), t("diagnosis.fleet.note")))
         draw_fleet(fleet)
         rows = fleet.list_rows(language)
         if rows:

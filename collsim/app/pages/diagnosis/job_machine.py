@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 
-from collsim.diagnosis import Diagnosis
+from collsim.diagnosis import Diagnosis, FleetDiagnosis
 from collsim.display.markup import escape_text
 from collsim.errors import CollsimError
 from collsim.locale import translate
 from collsim.nccl import compare_run
 from collsim.units import format_bandwidth
-from collsim.viz.diagnosis import job_chart, job_picture
+from collsim.viz.diagnosis import fleet_picture, job_chart, job_picture
 from collsim.viz.diagnosis.job_links import describe_links, find_job_links
 from collsim.viz.hosts.bundle import read_bundle
 
@@ -37,18 +38,32 @@ def draw_job_machine(diagnosis: Diagnosis, machine: str) -> None:
     for shape, width in (("wide", _WIDE), ("narrow", _NARROW)):
         pictures[shape] = job_picture.draw_job_picture(diagnosis, language, width)
         pictures[f"{shape}chart"] = _draw_chart(diagnosis, language, width)
-    report = diagnosis.report(language)
+    options = {"findings": len(diagnosis.causes), "layers": bool(pictures["wide"]), "staged": _is_staged(diagnosis)}
+    _mount(pictures, diagnosis.report(language), (t("diagnosis.machine"), machine), options)
+
+
+def draw_fleet(fleet: FleetDiagnosis) -> None:
+    """Draw the nodes of a fleet.
+
+    Args:
+        fleet: what tells its nodes apart.
+    """
+    pictures = dict.fromkeys(_SHAPES, "")
+    for shape, width in (("wide", _WIDE), ("narrow", _NARROW)):
+        pictures[shape] = fleet_picture.draw_fleet_picture(fleet, width)
+    heading = (t("diagnosis.fleet"), t("diagnosis.fleet.note"))
+    _mount(pictures, fleet.report(get_language()), heading, {"findings": 0, "layers": False, "staged": False})
+
+
+def _mount(
+    pictures: Mapping[str, str], report: str, heading: tuple[str, str], options: Mapping[str, int | bool]
+) -> None:
+    """Mount the component with pictures, the report that it copies, a heading with small print, and its options."""
     identity = hashlib.sha256("".join((*pictures.values(), report)).encode()).hexdigest()[:16]
-    mount = st.components.v2.component("collsim_job_picture", html=_build_skeleton(), css=_STYLE, js=read_bundle("job"))
-    data: dict[str, object] = {
-        "id": identity,
-        **pictures,
-        "findings": len(diagnosis.causes),
-        "report": report,
-        "machine": machine,
-    }
-    data |= {"staged": _is_staged(diagnosis), "words": {"copy": t("diagnosis.copy"), "copied": t("diagnosis.copied")}}
-    mount(key="job_picture", data=data)
+    name = f"collsim_job_picture_{get_language()}"
+    mount = st.components.v2.component(name, html=_build_skeleton(), css=_STYLE, js=read_bundle("job"))
+    words = {"copy": t("diagnosis.copy"), "copied": t("diagnosis.copied"), "title": heading[0], "note": heading[1]}
+    mount(key="job_picture", data={"id": identity, **pictures, **options, "report": report, "words": words})
 
 
 def _draw_chart(diagnosis: Diagnosis, language: str, width: int) -> str:
@@ -87,7 +102,7 @@ def _build_skeleton() -> str:
         for mark, name in (("h", "staged"), ("u", "used"), ("c", "could"), ("a", "part"))
     )
     return (
-        f'<div class="board"><div class="top"><h3>{escape_text(t("diagnosis.machine"))} <small></small></h3>'
+        '<div class="board"><div class="top"><h3><b></b> <small></small></h3>'
         f'<div class="layers" role="group" aria-label="{escape_text(t("diagnosis.layers"))}">{layers}</div></div>'
         f'<div class="machine"><div class="wide"></div><div class="narrow"></div>'
         f'<div class="legend">{marks}</div></div>'
@@ -132,6 +147,7 @@ def _format_count(count: object) -> str:
 _STYLE = (
     job_picture.STYLE
     + job_chart.STYLE
+    + fleet_picture.STYLE
     + """
 .board{color:var(--cs-ink);font-family:var(--st-font,sans-serif)}
 .top{display:flex;justify-content:space-between;align-items:flex-start;gap:10px;margin-bottom:8px}
@@ -142,7 +158,7 @@ h3 small{font-weight:400;font-size:14px;color:var(--cs-ink2)}
  background:var(--cs-card);color:var(--cs-ink2);cursor:pointer}
 .layers button:first-child{border-left:0}
 .layers button[aria-pressed=true]{background:var(--cs-ink);color:var(--cs-card);font-weight:700}
-.narrow,.narrowchart{display:none}[hidden]{display:none}
+.narrow,.narrowchart{display:none}[hidden]{display:none!important}
 .legend{display:flex;flex-wrap:wrap;gap:3px 20px;font-size:14px;line-height:20px;color:var(--cs-ink2);margin-top:8px}
 .legend i{display:inline-block;width:22px;height:10px;margin-right:7px;border:1px solid var(--cs-room)}
 .legend .u{background:var(--cs-room)}.legend .h{background:var(--cs-hostink);border-color:var(--cs-hostink)}

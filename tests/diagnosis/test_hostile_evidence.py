@@ -1,0 +1,108 @@
+"""Evidence that somebody made to harm: refused with a sentence or shown as text, within bounds of time and memory."""
+
+import gzip
+import os
+import re
+import time
+import zipfile
+
+import pytest
+
+import collsim as cs
+from collsim.diagnosis import compare_nodes, evidence_pieces
+
+OFF = "n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1"
+TAGS = "<script>alert(1)</script><img src=x onerror=alert(2)>[link](javascript:alert(3))"
+
+
+def write_bomb(path):
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        for _ in range(80):
+            file.write(b"0" * 2**20)
+
+
+def write_zip(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.log", b"0" * 2**24)
+
+
+def write_sparse(path):
+    with path.open("wb") as file:
+        file.truncate(2**36)
+
+
+FILES = {
+    "bomb.log.gz": write_bomb,
+    "bomb.zip": write_zip,
+    "sparse.log": write_sparse,
+    "noise.bin": lambda path: path.write_bytes(bytes(range(256)) * 1000),
+    "itself.log": lambda path: path.symlink_to(path),
+    "zero.log": lambda path: path.symlink_to("/dev/zero"),
+    "gone.log": lambda path: path.symlink_to("/nowhere/at/all"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_text_or_too_large_is_refused_by_name_and_soon(tmp_path, name):
+    FILES[name](tmp_path / name)
+    begin = time.process_time()
+    with pytest.raises(cs.CollsimError, match=name.partition(".")[0]):
+        cs.diagnose(tmp_path / name)
+    assert time.process_time() - begin < 5
+
+
+def test_many_large_files_are_refused_before_they_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence_pieces, "_MOST_CHARACTERS", 1000)
+    for number in range(4):
+        (tmp_path / f"node-{number}.log").write_text(OFF + "\n" + "x" * 400)
+    with pytest.raises(cs.CollsimError, match=r"node-2\.log"):
+        cs.diagnose(*sorted(tmp_path.iterdir()))
+    with pytest.raises(cs.CollsimError, match=r"node-2\.log"):
+        compare_nodes(tmp_path)
+
+
+def test_thousands_of_files_are_refused_without_being_read(tmp_path):
+    for number in range(2_001):
+        os.symlink("/dev/zero", tmp_path / f"{number}.log")
+    with pytest.raises(cs.CollsimError, match="at most"):
+        cs.diagnose(*sorted(tmp_path.iterdir()))
+
+
+def test_a_pipe_in_a_folder_is_no_evidence(tmp_path):
+    os.mkfifo(tmp_path / "pipe.log")
+    (tmp_path / "nccl.log").write_text(OFF)
+    assert [piece.tools for piece in cs.diagnose(tmp_path).pieces] == [("NCCL log",)]
+
+
+def test_what_a_terminal_acts_on_is_shown_and_not_done():
+    text = f"\x1b]0;owned\x07\x1b[2J\u202e\x08{OFF}\nunknown\x1b[31m"
+    diagnosis = cs.diagnose({"a\x1b[2J.log": text, "b.txt": "\x1b]0;owned\x07 hello \u202e"})
+    for written in (diagnosis.report(), diagnosis.report("zh", "html")):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", written)
+    assert "hello" in diagnosis.report()
+
+
+@pytest.mark.parametrize("place", ["name", "first line", "quoted line", "ruled out"])
+def test_tags_and_links_of_evidence_are_text_in_every_report(place):
+    texts = {
+        "name": {f"{TAGS.replace('/', '')}.log": OFF},
+        "first line": {"x.txt": TAGS},
+        "quoted line": {"x.log": f"{OFF}\nn1:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC {TAGS} LOC"},
+        "ruled out": {"x.log": f"{OFF}\nn1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/{TAGS}"},
+    }[place]
+    diagnosis = cs.diagnose(texts)
+    html, markdown = diagnosis.report("en", "html"), diagnosis.report()
+    assert "<script" not in html
+    assert "<img" not in html
+    for line in markdown.splitlines():
+        if not line.startswith("    "):  # an indented line is shown as it is
+            assert not re.search(r"(?<!\\)(<(script|img)|\[link)", line)
+    assert place == "quoted line" or "alert(2)" in markdown
+
+
+def test_tags_in_names_of_nodes_are_text_in_a_fleet():
+    smi = "| NVIDIA-SMI 570.1 Driver Version: 57{}.1 CUDA Version: 12.8 |"
+    fleet = compare_nodes({f"<img src=x>{k}/a.txt": smi.format(k // 3) for k in range(4)})
+    assert fleet.verdict == "odd"
+    assert "<img" not in fleet.report("en", "html")
+    assert not re.search(r"(?<!\\)<img", fleet.report())
