@@ -226,7 +226,20 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"collsim.{package}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'collsim' has no attribute {name!r}")
+    message = f"module 'collsim' has no attribute {name!r}"
+    if not name.startswith("_"):
+        message += _describe_near_names(name)
+    raise AttributeError(message, name=name)
+
+
+def _describe_near_names(name: str) -> str:
+    """Where a name is that people look for at the top; nothing where no name is like it."""
+    from difflib import get_close_matches
+
+    if name in collectives():
+        return f"; cs.algorithms({name!r}) has its algorithms, and cs.schedule('{name}_ring', ranks=8) builds one"
+    near = get_close_matches(name.lower(), [*__all__, *_LATE_NAMES, *_SHORT_PATHS], n=2)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def __dir__() -> list[str]:

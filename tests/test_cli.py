@@ -193,6 +193,11 @@ def test_show_run_and_verify_take_load_alike(tmp_path):
         (["sweep", "."], "directory"),
         (["app", "--port", "99999"], "65535"),
         (["list", "algoritms"], "did you mean 'algorithms'"),
+        (["run", "allreduce_ring", "-n", "8"], "did you mean --ranks"),
+        (["run", "allreduce_ring", "--ranks", "8", "--size", "64MiB"], "did you mean --nbytes"),
+        (["simulate", "allreduce_ring"], "Did you mean 'run'"),
+        (["machines"], "Did you mean 'list'"),
+        (["version"], "Did you mean '--version'"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(words, sentence):

@@ -14,7 +14,8 @@ from typing import Annotated, Any, cast
 import typer
 
 import collsim as cs
-from collsim.errors import CollsimError, Sentence, Words
+from collsim.errors import CollsimError, Sentence, Words, join_words
+from collsim.locale.synonyms import load_synonyms
 from collsim.registry import get_algorithm, load_algorithm
 from collsim.simulate import Engine
 from collsim.topology.files.effects import describe_effects, find_effects
@@ -395,6 +396,7 @@ def parse_algorithm_options(context: typer.Context) -> dict[str, Any]:
     words = list(context.args)
     while words:
         word = words.pop(0)
+        _refuse_other_spelling(context, word)
         if not word.startswith("--"):
             raise CollsimError("unexpected {word!r}; options of the algorithm are written --name value", word=word)
         name, equals, value = word[2:].partition("=")
@@ -404,6 +406,16 @@ def parse_algorithm_options(context: typer.Context) -> dict[str, Any]:
             value = words.pop(0)
         options[name.replace("-", "_")] = _parse_option_value(value)
     return options
+
+
+def _refuse_other_spelling(context: typer.Context, word: str) -> None:
+    """Raise CollsimError for an option of other tools that is one of the command's: `-n 8`, `--size 64MiB`. A loaded
+    algorithm may have an option of that name."""
+    name = word.lstrip("-").partition("=")[0].replace("-", "_")
+    meant = [meaning for meaning in load_synonyms().get(name, ()) if meaning in context.params]
+    if word.startswith("-") and meant and not context.params.get("load"):
+        spelled = join_words([f"--{meaning.replace('_', '-')}" for meaning in meant], "{first} or {then}")
+        raise CollsimError("unknown option {word}; did you mean {close}?", word=word, close=spelled)
 
 
 def _parse_option_value(text: str) -> object:

@@ -46,6 +46,21 @@ COMMANDS = {
     **dict.fromkeys(("worksheet", "slides", "grade", "site", "app"), "teaching"),
 }
 
+#: What other tools call a command, or what people try first.
+OTHER_NAMES = {
+    **dict.fromkeys(("simulate", "sim", "time", "bench", "benchmark"), "run"),
+    **dict.fromkeys(("algorithms", "machines", "models", "collectives", "ls"), "list"),
+    **dict.fromkeys(("check", "validate", "test"), "verify"),
+    **dict.fromkeys(("best", "race", "diff"), "compare"),
+    **dict.fromkeys(("export", "import", "load", "save"), "convert"),
+    **dict.fromkeys(("nccl", "tune", "tuner", "nccl-tests"), "predict"),
+    **dict.fromkeys(("synth", "synthesise", "optimize", "optimise"), "synthesize"),
+    **dict.fromkeys(("gui", "ui", "web", "serve", "server", "start"), "app"),
+    **dict.fromkeys(("doctor", "log", "logs", "analyze", "analyse"), "diagnose"),
+    "version": "--version",
+    "help": "--help",
+}
+
 
 class Commands(TyperGroup):
     """The commands; the module of one is imported when its name is asked for, so that the others cost nothing."""
@@ -61,6 +76,8 @@ class Commands(TyperGroup):
             ctx: Of click.
             cmd_name: As it was typed.
         """
+        if cmd_name not in COMMANDS and cmd_name in OTHER_NAMES:
+            ctx.fail(f"No such command '{cmd_name}'. Did you mean '{OTHER_NAMES[cmd_name]}'?")
         if cmd_name not in self.commands:
             for module in {COMMANDS[cmd_name]} if cmd_name in COMMANDS else dict.fromkeys(COMMANDS.values()):
                 import_module(f"{__package__}.{module}")

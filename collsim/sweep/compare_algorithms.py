@@ -128,6 +128,10 @@ def compare(
     if not switches and not (isinstance(collective, str) and collective in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")
     _require_no_runs(collective, topology)
+    if isinstance(collective, list | tuple | set):
+        message = "compare takes one collective, got {value!r}; algorithms are named by algorithm=: {call}"
+        call = "compare('allreduce', machine, '64MiB', algorithm=['allreduce_ring', 'allreduce_tree'])"
+        raise CollsimError(message, value=collective, call=call)
     topology = resolve_topology(topology, "compare")
     if not isinstance(collective, str) or _is_model(collective):
         options = {"dtype": dtype, "algorithm": algorithm, **step}

@@ -263,6 +263,8 @@ def _require_parts(arguments: StepArguments) -> tuple[Model, Topology]:
         ("parallel", arguments.parallel, ParallelStrategy, "ddp()"),
     ):
         if not isinstance(value, kind):
+            if what == "parallel" and isinstance(value, str):
+                constructor = f"cs.train.parse_strategy({value!r:.80})"
             message = "training_step: {what}={value!r} is no {kind}; make one with {way}"
             raise CollsimError(message, what=what, value=value, kind=kind.__name__, way=constructor)
     return model, topology

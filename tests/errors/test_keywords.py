@@ -28,6 +28,8 @@ SWITCH = cs.topology.switch(8)
         (lambda: cs.crossover("allreduce_ring", "allreduce_tree", SWITCH, frist=1), "did you mean 'first'"),
         (lambda: cs.synthesize("allgather", SWITCH, n=4), "did you mean 'ranks'"),
         (lambda: close_gap("allgather", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
+        (lambda: cs.compare(["allreduce_ring"], SWITCH, "1MiB"), "one collective.*algorithm="),
+        (lambda: cs.training_step("gpt2", "dgx-a100", parallel="fsdp"), "cs.train.parse_strategy"),
         (lambda: cs.machine("dgx-a100", nic="ConnectX-7"), "did you mean 'ib-ndr' or 'roce-400'"),
         (lambda: cs.machine("dgx-a100", nic="200G"), "did you mean 'ib-hdr' or 'roce-200' or 'tcp-200'"),
         (lambda: cs.machine("dgx-a100", network="ib-ndr"), "did you mean 'nic' or 'fabric'"),
@@ -179,3 +181,11 @@ def test_what_no_library_has_is_said_to_be_absent(word):
 def test_no_name_that_there_is_means_another():
     known = [*cs.algorithms(), *cs.collectives(), *list_dtypes()]
     assert [name for name in known if find_synonyms(name.upper(), known)[:1] != [name]] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"), [("allreduce", "allreduce_ring"), ("Simulate", "simulate"), ("xyzzy", "'xyzzy'$")]
+)
+def test_a_name_that_is_not_at_the_top_says_where_it_is(name, answer):
+    with pytest.raises(AttributeError, match=answer):
+        getattr(cs, name)
