@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
+from collsim.app.pages.diagnosis.fleet_table import format_fleet_table
 from collsim.app.pages.diagnosis.slow_job import JobTexts, diagnose_texts
 from collsim.diagnosis import list_studied_cases
 from collsim.display.markup import escape_text
@@ -106,6 +107,17 @@ def test_the_page_says_what_python_says():
     fleet = diagnose_texts(JobTexts(nodes))
     assert fleet.odd_nodes == ("node-2",)
     assert fleet.to_json() == cs.diagnosis.compare_nodes(dict(nodes), model="gpt2-xl").to_json()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nodes_that_differ_are_a_table_in_the_language_of_the_page(language):
+    texts = {f"<b>node-{k}.ibstat.txt": IBSTAT.format(rate) for k, rate in enumerate((400, 400, 200, 400))}
+    rows = cs.diagnosis.compare_nodes(texts).list_rows(language)
+    table = format_fleet_table(rows, language)
+    assert table.count("<tr>") == 1 + len(rows) == 2
+    assert "200 Gbit/s" in table.replace("\N{NO-BREAK SPACE}", " ")
+    assert translate(language, "diagnosis", "fleet.column.node") in table
+    assert "<b>" not in table
 
 
 def test_an_unknown_studied_case_in_a_link_is_named():

@@ -17,7 +17,6 @@ from collsim.units import format_bandwidth, format_bytes
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import Choice, create_name_reader, read_file_fields
-from ...shell import charts
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import choose
 from ...shell.notes import (
@@ -37,7 +36,7 @@ from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
 from . import job_findings
-from .fleet_table import label_fleet_rows
+from .fleet_table import format_fleet_table
 from .job_machine import draw_fleet, draw_job_machine, draw_link_table
 from .slow_job import LONGEST, MOST_CHARACTERS, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
 
@@ -111,7 +110,7 @@ def _draw_fleet(fleet: FleetDiagnosis, head: DeltaGenerator, machine: DeltaGener
         draw_fleet(fleet)
         rows = fleet.list_rows(language)
         if rows:
-            charts.show_frame(label_fleet_rows(rows, language))
+            st.html(format_fleet_table(rows, language))
     with findings, st.container(border=True, key="card_findings"):
         st.html(job_findings.format_heading(_say("fleet.typical", node=fleet.typical_node or "-")))
         if fleet.typical is not None:

@@ -52,6 +52,7 @@ STYLE = """
  var(--st-font,sans-serif);text-align:center;flex:none}
 .dx-finding.dim,.dx-chip.dim{opacity:.4}
 .dx-tells{border-collapse:collapse;font-size:14px;line-height:19px;color:var(--cs-ink)}
+.dx-tells th{text-align:left;font-weight:400;color:var(--cs-ink2);padding:0 14px 4px 0}
 .dx-tells td{border-top:1px solid var(--cs-line);padding:6px 14px 6px 0;vertical-align:top}
 .dx-tells td+td{color:var(--cs-ink2)}
 .dx-heading{font-size:16px;line-height:22px;font-weight:700;margin:0;color:var(--cs-ink)}
