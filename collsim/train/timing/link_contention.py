@@ -48,8 +48,16 @@ class LinkContention:
         self._shared_kinds = _find_shared_kinds([footprint.links for footprint in self.footprints])
 
     def find_permanent(self, background: Longs) -> set[CollectiveId]:
-        """Collectives that cross one of these links, on which there is always something. Groups of one collective that
-        meet each other are in the time that it takes by itself."""
+        """Find the collectives that cross a link on which there is always something.
+
+        Groups of one collective that meet each other are in the time that it takes by itself.
+
+        Args:
+            background: Numbers of the links that other traffic crosses.
+
+        Returns:
+            The collectives.
+        """
         met = [bool(np.isin(footprint.links, background).any()) for footprint in self.footprints]
         return {collective for collective, kind in zip(self.collectives, self.kinds, strict=True) if met[kind]}
 
