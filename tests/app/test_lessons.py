@@ -166,6 +166,13 @@ def test_a_moment_of_the_player_is_in_the_address():
     assert played(opened(lesson="ring", t="nan", view="sideways"))["view"] == "logical"
 
 
+def test_where_a_phase_ends_is_hidden_until_the_question_is_answered():
+    at = opened(lesson="ring")
+    assert played(at)["hides_phases"] is True
+    at.button(key="answer_ring_1").click().run()
+    assert played(at)["hides_phases"] is False
+
+
 def test_a_lesson_is_kept_small():
     assert all(len(json.dumps(load_lesson(name).timeline)) < 300_000 for name in NAMES)
 

@@ -136,6 +136,23 @@ test("numbers of steps under the scrubber do not touch, however uneven the steps
   places.slice(1).forEach((x, q) => assert.ok(x - places[q] >= 10, String(g.texts)));
 });
 
+test("where a phase ends is not written while a question asks it", () => {
+  const tl = ring4();
+  tl.phases = [
+    { first: 0, last: 2, reduce: true, label: { en: ["reduce-scatter"], zh: ["reduce-scatter"] } },
+    { first: 3, last: 5, reduce: false, label: { en: ["allgather"], zh: ["allgather"] } },
+  ];
+  const words = (hidesPhases) => {
+    const g = Object.assign(scribe(), { arc() {}, stroke() {}, closePath() {} }),
+      view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, language: "en", t: 0, s: 0, hidesPhases };
+    drawScrub(g, view, { x0: 0, tw: 900, zoom: 1 });
+    return g.texts.map(([text]) => text).join("|");
+  };
+  assert.match(words(false), /steps 1 to 3/);
+  assert.match(words(true), /^reduce-scatter, then allgather; where one ends/);
+  assert.doesNotMatch(words(true), /steps/);
+});
+
 test("ranks in a node's box: squares side by side inside it, none where they would be too small", () => {
   const eight = heldSquares([8, 9, 10, 11, 12, 13, 14, 15], 100, 20, 120, 60);
   assert.deepEqual(

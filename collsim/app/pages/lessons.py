@@ -116,7 +116,8 @@ def draw() -> None:
         _draw_text(reading, content)
     with picture, st.container(key="lessonstage"):
         start = {"view": content.view, **get_session().start}
-        mount_player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
+        key, is_open = f"player_lesson_{reading.lesson}", reading.lesson not in reading.answers
+        mount_player(content.timeline, reading.lesson, start, key, hides_phases=is_open)
 
 
 def _draw_text(reading: Reading, content: Content) -> None:

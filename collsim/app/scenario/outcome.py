@@ -283,7 +283,7 @@ def ignore_progress(stage: str, share: float) -> None:
 #: and with a single channel.
 RUNS_OF_OUTCOME = 6
 SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
-_SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
+_SECONDS_OF_SCENARIO = 0.004  # of a comparison, beside its transfers: 420 of them took 1.2 s of processor time
 #: Of a synthesis, in all and for each pair of ranks: measured from 8 to 256 ranks.
 SECONDS_TO_SYNTHESIZE, SECONDS_OF_PAIR = 0.6, 1e-3
 

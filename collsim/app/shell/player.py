@@ -19,7 +19,9 @@ def look() -> dict[str, str]:
     return {"language": get_language(), "theme": "dark" if is_dark() else "light"}
 
 
-def mount_player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: str = "player") -> None:
+def mount_player(
+    timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: str = "player", *, hides_phases: bool = False
+) -> None:
     """Mount the player. It plays on over reruns, and reports nothing: the browser keeps its moment.
 
     Args:
@@ -27,10 +29,11 @@ def mount_player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], k
         run: names the run; the same name means the same picture, and nothing starts again.
         start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
         key: of the component, another one on every page.
+        hides_phases: a question is open whose answer is where a phase ends.
     """
     mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
-    mount(key=key, data={"id": run, "timeline": timeline, **look(), **begins})
+    mount(key=key, data={"id": run, "timeline": timeline, "hides_phases": hides_phases, **look(), **begins})
 
 
 def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, bool], None]) -> None:

@@ -8,8 +8,8 @@ import { createPlayer } from "./ui/player.js";
  * Streamlit: data = {id, timeline, language, theme, t, view, node, header}. A call with the same id changes neither the
  * moment nor whether it plays.
  */
-const streamlit = component((box, { language, theme, view, t, node, header }) => {
-  const player = createPlayer(box, { language, theme, view, t, node, header });
+const streamlit = component((box, { language, theme, view, t, node, header, hides_phases: hidesPhases }) => {
+  const player = createPlayer(box, { language, theme, view, t, node, header, hidesPhases });
   let data = null,
     ready = Promise.resolve();
   return withPlayback("run", {
@@ -22,6 +22,7 @@ const streamlit = component((box, { language, theme, view, t, node, header }) =>
         language: next.language,
         theme: next.theme,
         header: next.header,
+        hidesPhases: next.hides_phases,
         ...(isOtherView && { view: next.view }),
       });
       data = next;

@@ -1,6 +1,6 @@
 // The scrubber and the axis of time under the rows: one x scale, one cursor.
 
-import { box, cross, disc, put, widthOf } from "../draw/canvas.js";
+import { box, cross, disc, fitFont, put, widthOf } from "../draw/canvas.js";
 import { mistakeTime } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { token } from "../draw/tokens.js";
@@ -11,7 +11,8 @@ export function drawScrub(ctx, view, geo) {
     z = geo.zoom,
     bar = 24 * z,
     at = (t) => geo.x0 + (model.total > 0 ? t / model.total : 0) * geo.tw;
-  for (const p of model.phases) drawPhase(ctx, view, geo, p, at);
+  if (view.hidesPhases && model.phases.length > 1) drawHiddenPhases(ctx, view, geo);
+  else for (const p of model.phases) drawPhase(ctx, view, geo, p, at);
   if (!model.nsteps) {
     ctx.fillStyle = colors.grid;
     ctx.fillRect(geo.x0, 4, geo.tw, bar);
@@ -23,6 +24,16 @@ export function drawScrub(ctx, view, geo) {
     put(ctx, words.figures[geo.chart][0], geo.fig, 6 * z + bar + 15.5, 13, colors.ink2);
     put(ctx, words.figures[geo.chart][1], geo.fig + 194, 6 * z + bar + 15.5, 13, colors.ink2);
   }
+}
+
+/** One plain band in place of all phases: where one ends is what a question asks. */
+function drawHiddenPhases(ctx, { model, colors, words, language }, { x0, tw, zoom: z }) {
+  const names = [...new Set(model.phases.map(({ label }) => textAt(label, 0, language)))],
+    text = words.phasesHidden(names);
+  ctx.fillStyle = colors.sunk;
+  ctx.fillRect(x0, 4, tw, 24 * z);
+  const px = fitFont(ctx, text, 13.5 * z, tw - 20, false, 10);
+  if (px) put(ctx, text, x0 + 10, 4 + 12 * z + px * 0.36, px, colors.ink2);
 }
 
 /** The band of a phase: its name, and a token as the transfers of its steps look. */

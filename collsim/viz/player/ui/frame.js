@@ -68,6 +68,7 @@ function sceneAt(ui) {
     reduced: still.matches,
     facts: stageFacts(model, t, s, act),
     marks: ui.opts.marks ?? [],
+    hidesPhases: !!ui.opts.hidesPhases,
     fill: !ui.opts.marks, // on a way hop by hop nothing is finished
     grid: before?.grid,
     drawn: before?.drawn ?? [],

@@ -34,6 +34,7 @@ import { problem, unpack } from "../model/read.js";
  *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
  *             a machine)
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
+ *   hidesPhases  where a phase ends is not shown, as a question that is open asks it
  *   node      number of the node that is open, where nodes are boxes
  *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
@@ -116,7 +117,7 @@ function setOptions(ui, o) {
   if (o.theme !== undefined) change(state, "theme", o.theme);
   if (o.view != null) change(state, "view", o.view);
   if (o.node !== undefined && ui.model) goInto(ui, o.node, false);
-  for (const name of ["header", "compact", "marks"]) if (name in o) change(opts, name, o[name]);
+  for (const name of ["header", "compact", "marks", "hidesPhases"]) if (name in o) change(opts, name, o[name]);
   if (!changed) return;
   ui.narrated = "";
   dress(ui);
