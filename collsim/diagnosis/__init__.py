@@ -1,6 +1,7 @@
 """Why a job is slow or dies, from the evidence that somebody has of it."""
 
 from .causes import OpenQuestion
+from .contradictions import Contradiction
 from .data_path import DataPath
 from .evidence_pieces import EvidencePiece, Fact
 from .fleet import FleetDiagnosis, NodeCause, SlowPair, compare_nodes
@@ -12,6 +13,7 @@ from .studied_cases import StudiedCase, list_studied_cases
 
 __all__ = [
     "Cause",
+    "Contradiction",
     "DataPath",
     "Diagnosis",
     "EvidencePiece",

@@ -21,6 +21,7 @@ from ..units import format_bandwidth
 from .anonymity import Anonymizer
 from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_questions
 from .comparison_causes import find_single_readings
+from .contradictions import Contradiction, find_contradictions
 from .data_path import DataPath, find_used_path, predict_path
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, read_texts, require_few_pieces
 from .job import ObservedJob, describe_job, predict_run
@@ -126,6 +127,7 @@ class Diagnosis:
         job: nodes, ranks, log and notes.
         used: how the data moved, as the log says; None where it does not.
         possible: how it would on the machine without a fault; None without a measured table and a machine.
+        contradictions: pieces that cannot be of one job; the answer may be of neither.
 
     Examples:
         >>> import collsim as cs
@@ -146,6 +148,7 @@ class Diagnosis:
     job: ObservedJob
     used: DataPath | None = None
     possible: DataPath | None = None
+    contradictions: tuple[Contradiction, ...] = ()
 
     @property
     def machine(self) -> Topology | None:
@@ -188,6 +191,9 @@ class Diagnosis:
         for key, path in (("path.used", self.used), ("path.possible", self.possible)):
             if path is not None:
                 blocks.append(("item", text(key, path=path.text(language))))
+        for contradiction in self.contradictions:
+            blocks.append(("item", contradiction.text(language)))
+            blocks += [("quote", fact.quote()) for fact in contradiction.facts]
         blocks.append(("text", ""))
         for number, cause in enumerate(self.causes, 1):
             blocks.append(("heading", f"{number}. {cause.explanation(language)}"))
@@ -277,6 +283,10 @@ class Diagnosis:
                     }
                     for question in self.questions
                 ],
+                "contradictions": [
+                    {"key": each.key, "explanation": each.text(), "evidence": [write_fact(fact) for fact in each.facts]}
+                    for each in self.contradictions
+                ],
                 "ruled_out": [{"key": key, "evidence": write_fact(fact)} for key, fact in self.ruled_out],
                 "missing": self.missing,
                 "machine": self.machine and self.machine.name,
@@ -348,6 +358,7 @@ def diagnose(
         job=job,
         used=find_used_path(evidence),
         possible=predict_path(_get_last(predicted)),
+        contradictions=find_contradictions(evidence),
     )
 
 

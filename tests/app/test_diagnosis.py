@@ -109,6 +109,17 @@ def test_the_page_says_what_python_says():
     assert fleet.to_json() == cs.diagnosis.compare_nodes(dict(nodes), model="gpt2-xl").to_json()
 
 
+def test_of_two_pieces_that_disagree_either_can_be_kept():
+    comm = "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0"
+    matrix = "\tGPU0\tGPU1\nGPU0\t X \tNV18\nGPU1\tNV18\t X "
+    evidence = JobTexts((("nccl.log", comm), ("topo.txt", matrix)), model="")
+    diagnosis = diagnose_texts(evidence)
+    assert [contradiction.key for contradiction in diagnosis.contradictions] == ["gpus"]
+    kept = diagnose_texts(JobTexts(evidence.pieces, model="", left_out=("topo.txt",)))
+    assert kept.contradictions == ()
+    assert [piece.name for piece in kept.pieces] == ["nccl.log"]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nodes_that_differ_are_a_table_in_the_language_of_the_page(language):
     texts = {f"<b>node-{k}.ibstat.txt": IBSTAT.format(rate) for k, rate in enumerate((400, 400, 200, 400))}

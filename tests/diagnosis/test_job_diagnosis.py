@@ -8,6 +8,7 @@ import pytest
 from stated_causes import A100, ACS, BOX, PAIR, STATED, VIA_GDR, VIA_P2P, VIA_SHM, info, log, table
 
 import collsim as cs
+from collsim.diagnosis import list_studied_cases
 from collsim.diagnosis.causes import CAUSES
 from collsim.locale import LANGUAGES, load_messages
 from collsim.programs.job_records.flight_recorder import save_dumps
@@ -136,6 +137,43 @@ def test_a_model_that_does_not_fit_or_a_job_without_times_is_said_and_an_unknown
     assert (untimed.cost, "gpt2" in untimed.list_notes("zh")[-1]) == (None, True)
     with pytest.raises(cs.CollsimError, match="gpt2"):
         diagnose([VIA_SHM], model="gpt-2x")
+
+
+COMM = "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks {ranks} nNodes 1 localRanks {ranks} localRank 0"
+
+
+@pytest.mark.parametrize(
+    ("texts", "key", "values"),
+    [
+        ({"a.log": COMM.format(ranks=4), "b.txt": table(BOX, A100)}, "ranks", ("4", "8")),
+        (
+            {"a.log": COMM.format(ranks=8), "b.txt": "\tGPU0\tGPU1\nGPU0\t X \tNV18\nGPU1\tNV18\t X "},
+            "gpus",
+            ("8", "2"),
+        ),
+        ({"a.txt": table(BOX, A100), "b.txt": table(BOX, "NVIDIA H100 80GB HBM3")}, "models", ("A100", "H100")),
+    ],
+)
+def test_pieces_that_cannot_be_of_one_job_are_named_with_a_line_of_each(texts, key, values):
+    found = cs.diagnose(texts)
+    (contradiction,) = found.contradictions
+    assert (contradiction.key, contradiction.values) == (key, values)
+    assert [fact.piece for fact in contradiction.facts] == list(texts)
+    for language in LANGUAGES:
+        assert contradiction.text(language) in found.report(language)
+    assert json.loads(found.to_json())["contradictions"][0]["key"] == key
+    for name in texts:
+        assert cs.diagnose({name: texts[name]}).contradictions == ()
+
+
+@pytest.mark.parametrize("key", list_studied_cases())
+def test_pieces_of_one_job_do_not_contradict(key):
+    assert cs.diagnose(list_studied_cases()[key].texts).contradictions == ()
+
+
+def test_a_job_on_some_of_the_gpus_of_a_node_contradicts_nothing():
+    matrix = "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tNV18\tNV18\nGPU1\tNV18\t X \tNV18\nGPU2\tNV18\tNV18\t X "
+    assert cs.diagnose({"a.log": COMM.format(ranks=2), "b.txt": matrix}).contradictions == ()
 
 
 def test_every_cause_and_question_has_its_texts_in_every_language():

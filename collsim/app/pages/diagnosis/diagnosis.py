@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import collsim as cs
-from collsim.diagnosis import Diagnosis, FleetDiagnosis, list_studied_cases
+from collsim.diagnosis import Contradiction, Diagnosis, FleetDiagnosis, list_studied_cases
 from collsim.display.markup import escape_text
 from collsim.locale import translate
 from collsim.units import format_bandwidth, format_bytes
@@ -92,6 +92,8 @@ def draw() -> None:
         return
     with head:
         _draw_verdict(diagnosis)
+        for contradiction in diagnosis.contradictions:
+            _draw_contradiction(contradiction, evidence)
     with pieces:
         _draw_pieces(diagnosis, evidence)
     with machine:
@@ -209,6 +211,20 @@ def _draw_verdict(diagnosis: Diagnosis) -> None:
     if diagnosis.causes:
         lead, rest = diagnosis.causes[0].explanation(get_language()), [diagnosis.causes[0].fix(get_language())]
     draw_headline(*boxes, format_verdict(lead, *rest, token=token, status=True))
+
+
+def _draw_contradiction(contradiction: Contradiction, evidence: JobTexts) -> None:
+    """Which of two pieces is of this job: a button for each, which leaves out the other."""
+    draw_mistake(contradiction.text(get_language()))
+    first, second = (fact.piece for fact in contradiction.facts)
+    with st.container(horizontal=True, gap="small"):
+        for kept, dropped in ((first, second), (second, first)):
+            st.button(
+                Path(kept).name,
+                key=f"w_d_keep_{contradiction.key}_{kept == first}",
+                on_click=_leave_out,
+                args=(evidence, dropped),
+            )
 
 
 def _name_size(diagnosis: Diagnosis) -> str:

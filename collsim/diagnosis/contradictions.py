@@ -1,0 +1,104 @@
+"""Pieces of evidence that cannot be of one job: other numbers of ranks or GPUs, or other GPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from ..locale import translate
+from .evidence_pieces import Evidence, EvidencePiece, Fact
+from .job import list_tested_hosts
+
+#: The model in the name of a GPU: H100 of `NVIDIA H100 80GB HBM3`.
+_MODEL = re.compile(r"\b(?:RTX \d{4}|GB\d{3}|MI\d{3}|[ABHLTV]\d{1,3})")
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two pieces that disagree.
+
+    Attributes:
+        key: `ranks`, `gpus` (of a node) or `models` (of GPUs).
+        facts: a line of each of the two.
+        values: what each says, as text.
+
+    Examples:
+        >>> import collsim as cs
+        >>> log = "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0"
+        >>> matrix = "\\tGPU0\\tGPU1\\nGPU0\\t X \\tNV18\\nGPU1\\tNV18\\t X "
+        >>> (contradiction,) = cs.diagnose({"nccl.log": log, "topo.txt": matrix}).contradictions
+        >>> contradiction.key, contradiction.values
+        ('gpus', ('8', '2'))
+    """
+
+    key: str
+    facts: tuple[Fact, Fact]
+    values: tuple[str, str]
+
+    def text(self, language: str = "en") -> str:
+        """Write it as a question, in `en` or `zh`."""
+        first, second = (Path(fact.piece).name for fact in self.facts)
+        a, b = self.values
+        key = f"contradiction.{self.key}"
+        return translate(language, "diagnosis", key, first=first, second=second, a=a, b=b)
+
+
+def find_contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
+    """Find pieces that disagree, for each thing the first two.
+
+    Args:
+        evidence: all pieces.
+    """
+    result = []
+    for key in ("ranks", "gpus", "models"):
+        stated = [(*each, piece) for piece in evidence.pieces for each in _state(key, evidence, piece)]
+        for first, second in combinations(stated, 2):
+            if first[2] is not second[2] and _differ(key, first, second):
+                result.append(Contradiction(key, (first[0], second[0]), (_name(first[1]), _name(second[1]))))
+                break
+    return tuple(result)
+
+
+def _state(key: str, evidence: Evidence, piece: EvidencePiece) -> Iterator[tuple[Fact, frozenset[str] | int]]:
+    """What a piece says of ranks, GPUs or models, with a line that says it; at most one."""
+    counts = [(f, v) for f, v in evidence.select_values("nccl.ranks", tuple) if f.piece == piece.name]
+    names = [fact for fact in evidence.select("gpu.name") if fact.piece == piece.name]
+    if key == "models":
+        models = frozenset(match[0] for fact in names if (match := _MODEL.search(str(fact.value))))
+        if models:
+            yield names[0], models
+    elif counts:
+        position = {"ranks": 0, "gpus": 2}[key]
+        fact, value = max(counts, key=lambda pair: pair[1][position])
+        yield fact, int(value[position])
+    elif key == "ranks":
+        hosts = list_tested_hosts(evidence.texts.get(piece.name, ""))
+        if hosts and names:
+            yield names[0], len(hosts)
+    else:
+        rows = [(f, v) for f, v in evidence.select_values("topology.row", tuple) if f.piece == piece.name]
+        if rows:
+            yield rows[0][0], len({value[0] for _, value in rows})
+
+
+def _differ(
+    key: str,
+    first: tuple[Fact, frozenset[str] | int, EvidencePiece],
+    second: tuple[Fact, frozenset[str] | int, EvidencePiece],
+) -> bool:
+    a, b = first[1], second[1]
+    if isinstance(a, frozenset) and isinstance(b, frozenset):
+        return not a & b
+    if key == "gpus" and isinstance(a, int) and isinstance(b, int):  # a job may use fewer GPUs than the node has
+        by_kind = {first[0].kind: a, second[0].kind: b}
+        return by_kind.get("nccl.ranks", 0) > by_kind.get("topology.row", 0) > 0
+    return a != b
+
+
+def _name(value: frozenset[str] | int) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return ", ".join(sorted(value))
