@@ -318,6 +318,6 @@ def _split_by_target(target: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64
     new = np.concatenate([[True], key[1:] != key[:-1]])
     if new.all():
         return [order]
-    turn = np.arange(len(key)) - np.maximum.accumulate(np.where(new, np.arange(len(key)), 0))
-    by_turn = np.argsort(turn, kind="stable")
-    return np.split(order[by_turn], np.flatnonzero(np.diff(turn[by_turn])) + 1)
+    rank_in_group = np.arange(len(key)) - np.maximum.accumulate(np.where(new, np.arange(len(key)), 0))
+    by_turn = np.argsort(rank_in_group, kind="stable")
+    return np.split(order[by_turn], np.flatnonzero(np.diff(rank_in_group[by_turn])) + 1)

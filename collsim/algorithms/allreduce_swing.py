@@ -20,8 +20,8 @@ from collsim.steps import Step, reduce, reverse
 )
 def allreduce_swing(n):
     r = np.arange(n)
-    turns = [(1 - (-2) ** (k + 1)) // 3 for k in range(n.bit_length() - 1)]  # 1, -1, 3, -5, 11, ...
-    peers = [(r + np.where(r % 2 == 0, rho, -rho)) % n for rho in turns]
+    distances = [(1 - (-2) ** (k + 1)) // 3 for k in range(n.bit_length() - 1)]  # 1, -1, 3, -5, 11, ...
+    peers = [(r + np.where(r % 2 == 0, rho, -rho)) % n for rho in distances]
     reach = np.eye(n, dtype=bool)  # (rank, chunk): which chunks can still get home from this rank in the steps to come
     steps: list[Step] = []
     for peer in reversed(peers):

@@ -187,7 +187,7 @@ def _print_difference(trace: cs.Trace) -> None:
 
 def _run_together(
     plan: cs.Schedule,
-    beside: list[str],
+    companions: list[str],
     network: cs.Topology,
     nbytes: str,
     timing: TimingOptions,
@@ -199,7 +199,7 @@ def _run_together(
     if timing.engine != "event":
         message = "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together"
         raise cs.CollsimError(message, engine=timing.engine)
-    others = [_parse_companion(word, plan, network) for word in beside]
+    others = [_parse_companion(word, plan, network) for word in companions]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what: tuple[cs.Topology, str, str, Engine] = (network, nbytes, timing.dtype, "event")
     _print_cost(
@@ -314,7 +314,9 @@ def compare(
         {"batch": batch, "micro-batch": micro_batch},
     )  # fmt: skip
     if model is not None:
-        _compare_ways(model, machine_spec.build_network(), batch, micro_batch, timing.dtype, progress, out, as_json)
+        _compare_strategies(
+            model, machine_spec.build_network(), batch, micro_batch, timing.dtype, progress, out, as_json
+        )
         return
     kind, stored = _split_words(what or [], collective)
     network = machine_spec.build_network(next((schedule.ranks for schedule in stored), None), assumed=False)
@@ -441,7 +443,7 @@ def _require_alone(model: str | None, collectives: dict[str, object], steps: dic
             raise cs.CollsimError("--{option} is for a collective; leave out --model", option=option)
 
 
-def _compare_ways(
+def _compare_strategies(
     model: str,
     network: cs.Topology,
     batch: int | None,

@@ -67,8 +67,10 @@ def _list_events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str,
         word = ("send", "receive", "local")[number]
         thread = (table["channel"][rows].astype(np.int64) * 3 + number) * 1_000_000 + lanes + 1
         sides[word] = (rows, thread)
-        places = zip(*(a.tolist() for a in (table[side][rows], thread, table["channel"][rows], lanes)), strict=True)
-        for pid, tid, channel, lane in set(places):
+        rows_of_events = zip(
+            *(a.tolist() for a in (table[side][rows], thread, table["channel"][rows], lanes)), strict=True
+        )
+        for pid, tid, channel, lane in set(rows_of_events):
             names[pid, tid] = f"channel {channel} {word}" + (f" ({lane + 1})" if lane else "")
     yield from _list_names(trace, names)
     yield from _list_slices(trace, sides, flows)

@@ -208,15 +208,15 @@ def _build_alltoall(
     rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
     pieces = lcm(*(f.volume.denominator for f in flows))
     goal_of = {key: _find_goal(path, key, wanted[key], rank) for key in sorted(wanted)}
-    places: dict[tuple[int, int], list[int]] = defaultdict(list)
+    slots: dict[tuple[int, int], list[int]] = defaultdict(list)
     for (source, chunk), goal in goal_of.items():
-        places[source, goal].append(chunk)
-    per = max(map(len, places.values())) * pieces
+        slots[source, goal].append(chunk)
+    per = max(map(len, slots.values())) * pieces
     if pieces > _MOST_PIECES:
         message = "volumes need {pieces} pieces per chunk; at most {most} are cut"
         refuse(path, "", message, pieces=pieces, most=_MOST_PIECES)
     _require_capacity(path, n * (2 * n * per + n * n * per))
-    first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in places.items() for k, c in enumerate(cs)}
+    first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in slots.items() for k, c in enumerate(cs)}
     target = {(s, c, p): slot + p for (s, c), slot in first.items() for p in range(pieces)}
     return _move_chunks(path, flows, rank, pieces, per, target, goal_of)
 

@@ -202,8 +202,8 @@ def _find_crossing(table: pd.DataFrame, ring: str, tree: str) -> float | None:
     """The last size from which on the ring is ahead, found between two sizes on logarithmic axes; None where one is
     ahead everywhere."""
     x, ahead = np.log(table["nbytes"].to_numpy(float)), np.log(table[tree].to_numpy() / table[ring].to_numpy())
-    turns = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
-    if not len(turns):
+    crossings = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
+    if not len(crossings):
         return None
-    k = int(turns[-1])
+    k = int(crossings[-1])
     return float(np.exp(x[k] - ahead[k] * (x[k + 1] - x[k]) / (ahead[k + 1] - ahead[k])))

@@ -315,7 +315,7 @@ class Engine:
         Raises:
             CollsimError: for more turns, messages or bytes than one run may have.
         """
-        turns = idle_polls = 0
+        steps = idle_polls = 0
         while self._runnable or self._decide():
             rank = self._runnable.popleft()
             polls = rank.polls
@@ -326,8 +326,8 @@ class Engine:
             # All that run have polled in vain once around: only a choice that depends on timing can bring them on.
             if idle_polls > len(self._runnable) and self._decide():
                 idle_polls = 0
-            turns += 1
-            if turns > MOST_TURNS:
+            steps += 1
+            if steps > MOST_TURNS:
                 raise CollsimError("the ranks took {most:,} turns and have not ended", most=MOST_TURNS)
 
     def _step(self, rank: Rank) -> None:

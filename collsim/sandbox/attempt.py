@@ -148,8 +148,8 @@ def _read_schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: 
         (_, *position, _), _ = read_numbers(body, 5)
         step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in position)
         raise ScheduleError(read_failure(body), step=step, rank=rank, chunk=chunk)
-    (said_n, chunks, slots, count), rest = read_numbers(body, 4)
-    if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
+    (ranks, chunks, slots, count), rest = read_numbers(body, 4)
+    if kind != Kind.TABLE or ranks != n or not 0 <= count <= len(rest) // 32:
         raise ScheduleError(_NOT_A_TABLE)
     if count > limits.steps:
         raise _build_too_much(limits)

@@ -32,12 +32,12 @@ def get_version() -> int:
         return 0
 
 
-def restrict_files(places: Iterable[str]) -> None:
+def restrict_files(paths: Iterable[str]) -> None:
     """Let this process read only below some files and folders, write nowhere and reach no other process. It cannot be
     undone.
 
     Args:
-        places: files and folders.
+        paths: files and folders.
 
     Raises:
         OSError: The system refuses it.
@@ -49,7 +49,7 @@ def restrict_files(places: Iterable[str]) -> None:
     rules = struct.pack("QQQ", rights, _TCP if known >= 4 else 0, _SCOPED if known >= 6 else 0)
     ruleset = system.call(_CREATE, rules, 8 * (1 + (known >= 4) + (known >= 6)), 0)
     try:
-        for path in places:
+        for path in paths:
             _allow(ruleset, path)
         # Landlock demands it of a process without rights: a setuid program would else run with rules that somebody else
         # made.

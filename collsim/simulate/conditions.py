@@ -204,11 +204,11 @@ def parse_conditions(topology: Topology, options: Mapping[str, object]) -> Condi
     for name in options:
         if name not in known:
             raise CollsimError(describe_unknown("option of engine 'event'", name, known))
-    options_given = {name: value for name, value in options.items() if value is not None}
-    require_word("sharing", options_given.get("sharing", "fair"), SHARING)
-    _require_switches(options_given)
-    values: dict[str, Any] = {**options_given, **_parse_numbers(options_given)}
-    return Conditions(**values | _parse_rank_options(options_given, topology))
+    stated = {name: value for name, value in options.items() if value is not None}
+    require_word("sharing", stated.get("sharing", "fair"), SHARING)
+    _require_switches(stated)
+    values: dict[str, Any] = {**stated, **_parse_numbers(stated)}
+    return Conditions(**values | _parse_rank_options(stated, topology))
 
 
 def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -698,9 +698,9 @@ def expected_cost(
 def _estimate_steps(work: _Work, how: str) -> Cost:
     """What one schedule takes where it is worked out step by step."""
     schedule, slots = work.schedules[0], Slots(work.slot_bytes[0])
-    turns = [1 if slots.has_equal_repetitions(p) else p.times for p in schedule.patterns]
-    rows = sum(len(p) * k for p, k in zip(schedule.patterns, turns, strict=True))
-    seconds = _SECONDS_STEP * sum(turns) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
+    repetitions = [1 if slots.has_equal_repetitions(p) else p.times for p in schedule.patterns]
+    rows = sum(len(p) * k for p, k in zip(schedule.patterns, repetitions, strict=True))
+    seconds = _SECONDS_STEP * sum(repetitions) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
     memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (
         len(work.topology.links) + schedule.steps
     )

@@ -96,10 +96,10 @@ class Bottleneck:
         tail = ""
         if others:
             tail = f"; {', '.join(others)}"
-        turns = ""
+        alternating = ""
         if self.has_alternating_links:
-            turns = ", and others like it at other times"
-        busy = f"{self.name} ({self.label}) is busy {_format_percent(self.busy_share)} of the run{turns}"
+            alternating = ", and others like it at other times"
+        busy = f"{self.name} ({self.label}) is busy {_format_percent(self.busy_share)} of the run{alternating}"
         return f"{busy}; doubling {self.kind} saves {_format_percent(self.savings[self.kind])}{tail}{self._busier}"
 
     @property
@@ -278,18 +278,18 @@ class Trace:
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
             if slots.has_equal_repetitions(pattern):
-                turns = 1
+                repetitions = 1
             else:
-                turns = pattern.times
-            for k in range(turns):
-                if turns == 1:
+                repetitions = pattern.times
+            for k in range(repetitions):
+                if repetitions == 1:
                     step = pattern
                 else:
                     step = pattern.repetition(k)
                 away = step.src != step.dst
                 moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
                 total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
-                    pattern.times // turns
+                    pattern.times // repetitions
                 )
         return total
 
@@ -390,15 +390,17 @@ class Trace:
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
             if slots.has_equal_repetitions(pattern):
-                turns = 1
+                repetitions = 1
             else:
-                turns = pattern.times
-            for k in range(turns):
-                if turns == 1:
+                repetitions = pattern.times
+            for k in range(repetitions):
+                if repetitions == 1:
                     step = pattern
                 else:
                     step = pattern.repetition(k)
-                moved += [float(np.broadcast_to(slots.count_bytes(step), len(step)).sum())] * (pattern.times // turns)
+                moved += [float(np.broadcast_to(slots.count_bytes(step), len(step)).sum())] * (
+                    pattern.times // repetitions
+                )
         return np.array(moved)
 
     def to_frame(self) -> pd.DataFrame:
@@ -508,15 +510,17 @@ class Trace:
         alike = ""
         if len(neck.links) > 1:
             alike = f", and {len(neck.links) - 1} links like it"
-        turns = ""
+        alternating = ""
         if neck.has_alternating_links:
-            turns = ", and others of its kind at other times"
+            alternating = ", and others of its kind at other times"
         if neck.latency > 0.5:
             link, share = self.topology.link_name(neck.busiest), _format_percent(neck.busiest_share)
             busiest = f"the busiest link, {link}, is used {share} of it"
             first = f"Latency makes up {_format_percent(neck.latency)} of the time; {busiest}."
         else:
-            first = f"{neck.name} ({neck.label}{alike}) is busy {_format_percent(neck.busy_share)} of the run{turns}."
+            first = (
+                f"{neck.name} ({neck.label}{alike}) is busy {_format_percent(neck.busy_share)} of the run{alternating}."
+            )
         savings = sorted(neck.savings.items(), key=lambda item: -item[1])
         second = "Doubling " + ", ".join(f"{kind} saves {_format_percent(saved)}" for kind, saved in savings) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"

@@ -277,8 +277,8 @@ def _find_best(algorithm: str, synthesized: Trace) -> Trace | None:
     entry = algorithms().get(algorithm)
     if entry is None:
         return None
-    topology, given_root = synthesized.topology, {"root": synthesized.schedule.root}
-    root = {name: value for name, value in given_root.items() if name in entry.options}
+    topology, root_option = synthesized.topology, {"root": synthesized.schedule.root}
+    root = {name: value for name, value in root_option.items() if name in entry.options}
     runs = []
     for options in VariantSearch.for_topology(topology).list_variants(entry):
         try:

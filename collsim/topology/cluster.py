@@ -325,7 +325,7 @@ class ClusterRouter:
         """The same ways, but shortest ones over what is left for those that would cross a lost link."""
         assert self.fabric is not None
         assert self._fabric_repair is not None
-        gone, ways_left = self._fabric_repair
+        gone, paths_left = self._fabric_repair
         broken = np.flatnonzero((gone[np.maximum(fabric_links, 0)] & (fabric_links >= 0)).any(axis=1))
         if not len(broken):
             return fabric_links
@@ -336,7 +336,7 @@ class ClusterRouter:
         for i in broken.tolist():
             device, goal, new[i] = int(src[i]), int(dst[i]), []
             while device != goal:
-                then = int(ways_left.find_next_hops(goal)[device])
+                then = int(paths_left.find_next_hops(goal)[device])
                 if then < 0:
                     raise NoRoute(
                         int(pair[i]), Sentence("no way is left through the fabric {fabric!r}", fabric=self.fabric.name)
@@ -516,12 +516,12 @@ class ClusterRouter:
         return path.type <= self.policy.gdr and (reads or not sending)
 
     def _to_card(self, state: int, device: int, card: int) -> tuple[Local, Words] | None:
-        return self._card_way(state, device, card, sending=True)
+        return self._find_card_leg(state, device, card, sending=True)
 
     def _from_card(self, state: int, card: int, device: int) -> tuple[Local, Words] | None:
-        return self._card_way(state, device, card, sending=False)
+        return self._find_card_leg(state, device, card, sending=False)
 
-    def _card_way(self, state: int, device: int, card: int, sending: bool) -> tuple[Local, Words] | None:
+    def _find_card_leg(self, state: int, device: int, card: int, sending: bool) -> tuple[Local, Words] | None:
         """Links between a device and a card, in the direction of the data, and how."""
         paths, nic = self._paths[state], self.cards[card]
         if sending:

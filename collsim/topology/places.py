@@ -95,8 +95,8 @@ def with_helpers(
         devices = topology.router.memories(count)
     else:
         devices = topology.router.reducing_switches(count, on, _find_nodes(topology, ranks))
-    places = np.concatenate([topology.endpoint_device[: topology.ranks], devices])
-    return replace(topology, endpoint_device=places.astype(np.int32))
+    endpoint_devices = np.concatenate([topology.endpoint_device[: topology.ranks], devices])
+    return replace(topology, endpoint_device=endpoint_devices.astype(np.int32))
 
 
 def _can_host(topology: Topology, device: int, on: HelperPlace) -> bool:

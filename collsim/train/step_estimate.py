@@ -178,9 +178,9 @@ class StepEstimator:
                 for m in messages
             )
 
-        beside = estimate_compute(what.overlapped_work)
-        inside = time_sends(what.collectives) + max(0.0, time_sends(what.ring_hops) - beside)
-        return estimate_compute(what.plain_work) + estimate_compute(what.final_work) + beside + inside, inside
+        overlapped = estimate_compute(what.overlapped_work)
+        inside = time_sends(what.collectives) + max(0.0, time_sends(what.ring_hops) - overlapped)
+        return estimate_compute(what.plain_work) + estimate_compute(what.final_work) + overlapped + inside, inside
 
     def time_collective(self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...]) -> float:
         """Time a collective of groups that run it at the same time.
@@ -245,9 +245,9 @@ class StepEstimator:
         if (m == 1 or pipe.size == 1) and (
             data.is_built_by_unit("B", 0) or builder.split.has_torch_buckets(builder.workload)
         ):
-            beside = data.estimate_gathered_bytes(pairs, min(m, 2))
+            gathered = data.estimate_gathered_bytes(pairs, min(m, 2))
             activations, moving = _find_peak(
-                [[pair] for pair in pairs], data, *_list_unit_passes(len(pairs), min(m, 2)), beside
+                [[pair] for pair in pairs], data, *_list_unit_passes(len(pairs), min(m, 2)), gathered
             )
         else:
             steady = min(m, 3 * pipe.size)  # by then a rank has been as full as it gets

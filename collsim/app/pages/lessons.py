@@ -235,14 +235,14 @@ def _draw_navigation(reading: Reading, back: Any, following: Any) -> None:
     """Back and next, always in the same place."""
     lesson_number = NAMES.index(reading.lesson)
     before, after = NAMES[max(0, lesson_number - 1)], NAMES[min(len(NAMES) - 1, lesson_number + 1)]
-    label = t(_label_turn("back", reading.lesson, before))
+    label = t(_label_step("back", reading.lesson, before))
     back.button(label, key="lesson_back", disabled=lesson_number == 0, on_click=_open, args=(before,), width="stretch")
     if after != reading.lesson:
-        label, key = t(_label_turn("next", reading.lesson, after)), "lesson_next"
+        label, key = t(_label_step("next", reading.lesson, after)), "lesson_next"
         following.button(label, key=key, type="primary", on_click=_open, args=(after,), width="stretch")
 
 
-def _label_turn(variant: str, here: str, there: str) -> str:
+def _label_step(variant: str, here: str, there: str) -> str:
     """What a button says that leads to another lesson, or to another part of this one."""
     within = here != there and SECTIONS[here][0] is SECTIONS[there][0]
     if within:

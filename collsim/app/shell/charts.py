@@ -51,7 +51,7 @@ def build_axis(values: pd.Series[Any], base: int) -> alt.Axis:
     else:
         units = RATES
     first, last = math.floor(math.log(values.min(), base)), math.ceil(math.log(values.max(), base))
-    apart = max(1, -(-(last - first) // 8))
+    step = max(1, -(-(last - first) // 8))
     expression = f"format(datum.value/{units[0][1]}, '~r') + ' {units[0][0]}'"
     for name, size in units[1:]:
         expression = f"datum.value >= {size * 0.9999} ? format(datum.value/{size}, '~r') + ' {name}' : {expression}"
@@ -60,7 +60,7 @@ def build_axis(values: pd.Series[Any], base: int) -> alt.Axis:
         labelFlush=False,
         labelOverlap=True,
         labelSeparation=10,
-        values=[float(base) ** k for k in range(first, last + 1, apart)],
+        values=[float(base) ** k for k in range(first, last + 1, step)],
     )
 
 

@@ -74,7 +74,7 @@ def _build_layout(program: Program, buffers: BufferLayout) -> SlotNumbers:
     natural = kind.slots(chunks)
     largest = _count_used_slots(program)
     one_input = buffers.inplace or kind.has_separate_result
-    apart = kind.has_separate_result and not buffers.inplace
+    has_own_result = kind.has_separate_result and not buffers.inplace
     if one_input:
         inputs = 0
     else:
@@ -89,10 +89,10 @@ def _build_layout(program: Program, buffers: BufferLayout) -> SlotNumbers:
         if inputs and buffer == "i":
             return natural + offset
         base = 0
-        if apart and buffer == "o":
+        if has_own_result and buffer == "o":
             base = chunks
         _, placed, position = buffers.cell(gpu, buffer, offset)
-        if not buffers.inplace and not apart and placed == "o" and kind.after == "own":
+        if not buffers.inplace and not has_own_result and placed == "o" and kind.after == "own":
             position += gpu * buffers.per
         is_scratch = position >= chunks
         if is_scratch:

@@ -368,8 +368,8 @@ def _format_head(p: Program) -> str:
         extra = f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
     extra += f' root="{p.root}"' if p.root else ""
     size = f'nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}"'
-    places = f'inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"'
-    return f'<algo name={quoteattr(p.name)} proto="{p.protocol}" {size} coll="{p.collective}" {places}{extra}>'
+    placement = f'inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"'
+    return f'<algo name={quoteattr(p.name)} proto="{p.protocol}" {size} coll="{p.collective}" {placement}{extra}>'
 
 
 def _format_step(number: int, step: Instruction) -> str:

@@ -118,9 +118,9 @@ def list_tree_flows(ranks: int, crosses_sockets: bool) -> dict[tuple[int, int], 
     if crosses_sockets:
         turns = (0, ranks // 2)
     flows: dict[tuple[int, int], float] = {}
-    for turn in turns:
+    for rotation in turns:
         for i in range(ranks - 1):
-            a, b = (i + turn) % ranks, (i + 1 + turn) % ranks
+            a, b = (i + rotation) % ranks, (i + 1 + rotation) % ranks
             for pair in ((a, b), (b, a)):
                 flows[pair] = flows.get(pair, 0.0) + 1 / len(turns)
     return flows

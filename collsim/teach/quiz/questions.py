@@ -56,8 +56,8 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language:
         [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]
     )
     questions_by_text: dict[str, Question] = {}
-    for turn in range(4):  # every asker once, then again with other ranks and links
-        for k in _order_askers(random, turn):
+    for round_ in range(4):  # every asker once, then again with other ranks and links
+        for k in _order_askers(random, round_):
             question = ASKERS[k](run, random)
             if question is not None:
                 questions_by_text.setdefault(question.ask[0], question)

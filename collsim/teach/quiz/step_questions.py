@@ -92,21 +92,21 @@ def _ask_exposed_collective(run: QuestionStep, random: Random) -> Question | Non
     if not run.ddp or len(run.buckets) < 2:
         return None
     trace = run.trace
-    beside = [float(trace.waits[i]) for i in run.buckets]
-    most = int(np.argmax(beside))
-    if beside[most] <= 0.001 * trace.time:
+    waits = [float(trace.waits[i]) for i in run.buckets]
+    most = int(np.argmax(waits))
+    if waits[most] <= 0.001 * trace.time:
         return None
     sizes = [format_bytes(trace.step.tasks[i].nbytes) for i in run.buckets]
     names = [build_text("quiz", "steps.bucket", number=k, size=size) for k, size in enumerate(sizes)]
     ask = build_text("quiz", "steps.buckets_go_out_order")
-    explanation = build_text("quiz", "steps.gpus_wait_others_run", beside=format_time(beside[most]))
+    explanation = build_text("quiz", "steps.gpus_wait_others_run", beside=format_time(waits[most]))
     right = Alternative(names[most], build_text("quiz", "steps.nothing_left_compute_beside"))
     largest = max(range(len(names)), key=lambda k: trace.step.tasks[run.buckets[k]].nbytes)
     others = [k for k in dict.fromkeys((largest, 0, len(names) - 1, *range(len(names)))) if k != most]
     wrong = [
         Alternative(
             names[k],
-            build_text("quiz", "steps.gpus_wait_only", beside=format_time(beside[k])),
+            build_text("quiz", "steps.gpus_wait_only", beside=format_time(waits[k])),
         )
         for k in others
     ]

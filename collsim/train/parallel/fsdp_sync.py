@@ -103,8 +103,8 @@ class FsdpSync(ReplicaSync):
             exposed += max(0.0, gather - u.forward * hidden) + max(
                 0.0, again - u.backward * hidden, reduce - u.backward
             )
-            beside = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
-            exposed += interference * beside  # computing is slower while anything is sent
+            hidden_time = min(gather, u.forward) * hidden + min(max(again * hidden, reduce), u.backward)
+            exposed += interference * hidden_time  # computing is slower while anything is sent
         ends = 0.0
         if root:
             ends = time_collective("allgather", root * self.item_bytes, groups)

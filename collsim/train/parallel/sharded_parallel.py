@@ -101,12 +101,12 @@ class Zero(ReplicaStrategy):
         small = _format_gradient_option(self.reduce_dtype)
         if self.stage > 1:
             return [_format_megatron_fsdp(self.keeps_weights, 1) + small]
-        beside = ""
+        overlap_option = ""
         if self.overlap:
-            beside = " --overlap-grad-reduce --overlap-param-gather"
+            overlap_option = " --overlap-grad-reduce --overlap-param-gather"
         if self.overlap and self.bucket != ZERO_BUCKET_ELEMENTS:
-            beside += f" --ddp-bucket-size {self.bucket}"
-        return [f"--use-distributed-optimizer{beside}{small}"]
+            overlap_option += f" --ddp-bucket-size {self.bucket}"
+        return [f"--use-distributed-optimizer{overlap_option}{small}"]
 
     def find_missing_megatron_options(self) -> dict[str, bool]:
         """From stage 2 on gradients always overlap, and its buckets are its own."""

@@ -77,8 +77,8 @@ def time_shared(
     run = _SharedRun(parts, network, background, eager)
     # A fixed point is looked for: the seconds of collectives say how far computing beside them is slowed, and when
     # computing ends says which collectives meet.
-    took, turn = run.time_alone(), 0
-    while turn < _MAX_ITERATIONS:
+    took, iteration = run.time_alone(), 0
+    while iteration < _MAX_ITERATIONS:
         computing = [_compute_slowed_seconds(*both) for both in zip(parts, took, strict=True)]
         times = run.simulate(computing)
         # Only collectives that meet others are run transfer by transfer, and who they are shows in a run only. None is
@@ -92,11 +92,11 @@ def time_shared(
             break
         # Two states may alternate: meeting makes a collective longer, and longer it meets another. Halfway between them
         # it settles.
-        if turn < _DAMP_AFTER:
+        if iteration < _DAMP_AFTER:
             took = seen
         else:
             took = [(new + old) / 2 for new, old in zip(seen, took, strict=True)]
-        turn += 1
+        iteration += 1
     return [
         SharedTiming(begin, end, run.footprints.sum_link_bytes(part.step))
         for part, (begin, end) in zip(parts, times, strict=True)
@@ -227,9 +227,9 @@ class _SharedRun:
             out.append(seconds)
         return out
 
-    def expand(self, places: Iterable[CollectiveId]) -> None:
+    def expand(self, collectives: Iterable[CollectiveId]) -> None:
         """Write these out from now on. Raises CollsimError where memory does not hold all that are."""
-        self.expanded |= set(places)
+        self.expanded |= set(collectives)
         self._require_capacity()
         for s, i in self.expanded:
             if i not in self._entries[s]:

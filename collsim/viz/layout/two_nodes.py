@@ -181,7 +181,7 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
         order.reverse()
     taken = [sheet.boxes[p] for p in homes]
     upper = [sheet.boxes[p] for p in node.get_devices("pcie") if not node.list_attached(p, "gpu")]
-    places: dict[int, Box] = {}
+    boxes: dict[int, Box] = {}
     for i, c in enumerate(order):
         below = [sheet.boxes[d].cx for d in node.near[c] if d in sheet.boxes and node.kind[d] in ("pcie", "gpu")]
         row = [b.cx for b in sheet.boxes.values()]
@@ -189,8 +189,8 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
             x = sum(below) / len(below)
         else:
             x = min(row) + (i + 0.5) * (max(row) - min(row)) / len(cpus)
-        places[c] = center_box(x, 233.5, 42, 25)
-    above = any(places[c].overlaps(b) for c in cpus for b in [*taken, *(places[o] for o in cpus if o != c)])
+        boxes[c] = center_box(x, 233.5, 42, 25)
+    above = any(boxes[c].overlaps(b) for c in cpus for b in [*taken, *(boxes[o] for o in cpus if o != c)])
     aside = 0
     if above and all(len(node.list_attached(p, "nic")) == 1 for p in homes):
         aside = 8  # between two cables to cards
@@ -202,9 +202,9 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
         y, memory_y, memory_height = 233, 179, 20
     for c in cpus:
         if above:
-            sheet.boxes[c] = center_box(places[c].cx - aside, y, 38, 22)
+            sheet.boxes[c] = center_box(boxes[c].cx - aside, y, 38, 22)
         else:
-            sheet.boxes[c] = places[c]
+            sheet.boxes[c] = boxes[c]
         _place_memory(sheet, node, c, memory_y, memory_height)
     if above:
         for p in homes:

@@ -126,8 +126,8 @@ def _place_on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
 
 def _place_round_hub(hub: int, n: int) -> list[tuple[float, float]]:
     others = [e for e in range(n) if e != hub]
-    turn = {e: 2 * pi * i / len(others) for i, e in enumerate(others)}
-    around = {e: (0.5 + 0.5 * sin(a), 0.5 - 0.5 * cos(a)) for e, a in turn.items()}
+    angles = {e: 2 * pi * i / len(others) for i, e in enumerate(others)}
+    around = {e: (0.5 + 0.5 * sin(a), 0.5 - 0.5 * cos(a)) for e, a in angles.items()}
     return [around.get(e, (0.5, 0.5)) for e in range(n)]
 
 

@@ -185,8 +185,8 @@ def _draw_headline(lab_result: LabShown, of: LabChoice) -> None:
         lines = [t("lab.says", processes=lab_result.processes)]
         draw_headline(*boxes, format_verdict(t("lab.nothing"), *lines, name=format_small(t("lab.why"))))
         return
-    apart = has["median"] / has["predicted"] - 1
-    longer = t("lab.longer" if apart >= 0 else "lab.shorter", share=f"{abs(apart):.1%}", runs=of.repeat)
+    difference = has["median"] / has["predicted"] - 1
+    longer = t("lab.longer" if difference >= 0 else "lab.shorter", share=f"{abs(difference):.1%}", runs=of.repeat)
     boxes.append(format_quantity(format_small(t("lab.median")), format_time(has["median"]), longer))
     if "calibrated" in has:
         off = has["calibrated"] / has["median"] - 1

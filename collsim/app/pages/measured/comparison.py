@@ -116,7 +116,7 @@ def _run(text: str) -> str:
     return get_published_run(text).name
 
 
-def _read_told(text: str) -> bool:
+def _read_facts_word(text: str) -> bool:
     return create_name_reader("way to tell the model", lambda: ("all", "plain"))(text) == "plain"
 
 
@@ -142,7 +142,7 @@ def _adapt_address(selection: Selection, query: dict[str, str]) -> dict[str, str
 
 WORDS = (
     Word("run", _run),
-    Word("told", _read_told, "plain", write=lambda plain: "plain" if plain else "all"),
+    Word("told", _read_facts_word, "plain", write=lambda plain: "plain" if plain else "all"),
     Word("machine", _read_machine),
     Word("nodes", count("nodes", MOST_NODES)),
     Word("p2p", read_flag),

@@ -177,7 +177,7 @@ def _format_equal_orders(orders: nccl_log_comparison.Orders) -> str:
 
 def _draw_controls(selection: Selection) -> Selection:
     """One row: title, which run, what the model is told."""
-    heading, which, told_column = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
+    heading, which, facts_column = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
     heading.html(format_title(t("measured.title"), t("measured.note")))
     with which:
         names = {name: _build_title(name) for name in (*load_published_runs(), OWN)}
@@ -186,12 +186,12 @@ def _draw_controls(selection: Selection) -> Selection:
         selection = replace(selection, run=run, plain=False)
         forget("e_told")
     tells = run != OWN and load_published_runs()[run].plain_run is not None
-    with told_column:
+    with facts_column:
         words = {name: t(f"measured.told.{name}") for name in ("all", "plain")}
-        told_value = "all"
+        facts_value = "all"
         if selection.plain and tells:
-            told_value = "plain"
-        key = start("e_told", told_value, words)
+            facts_value = "plain"
+        key = start("e_told", facts_value, words)
         look: dict[str, Any] = {"width": "stretch", "disabled": not tells, "help": t("measured.told.help")}
         picked = st.segmented_control(
             t("measured.told"), list(words), format_func=words.__getitem__, key=key, required=True, **look
@@ -208,10 +208,10 @@ def _build_title(name: str) -> str:
 def _draw_own_log(selection: Selection) -> Selection:
     """A log of one's own, and where it ran."""
     before = selection
-    drop, *places = st.columns([2.9, 2, 1.05, 1.75, 1.9], vertical_alignment="bottom", gap="small")
+    drop, *columns = st.columns([2.9, 2, 1.05, 1.75, 1.9], vertical_alignment="bottom", gap="small")
     with drop:
         selection = _log(selection)
-    selection = _choose_machine(selection, places)
+    selection = _choose_machine(selection, columns)
     if osu_comparison.is_osu_log(selection.text):
         with drop:
             selection = _choose_ranks(selection, before)
@@ -339,19 +339,21 @@ def _format_distance(distance: float) -> str:
 
 def _explain_gap(gap: Gap) -> tuple[str, str]:
     """The lead and the note of the verdict."""
-    direction, apart = ("slower" if gap.ratio < 1 else "faster"), _format_distance(gap.distance)
+    direction, distance = ("slower" if gap.ratio < 1 else "faster"), _format_distance(gap.distance)
     if gap.is_agreement:
-        return t("measured.agree", apart=apart), t("measured.agree.note")
+        return t("measured.agree", apart=distance), t("measured.agree.note")
     if gap.verdict == "within":
-        return t("measured.within", apart=apart), t("measured.within.note")
+        return t("measured.within", apart=distance), t("measured.within.note")
     if gap.verdict == "several":
         causes = t("measured.or").join(measured_charts.name_cause(c.key) for c in gap.alternatives)
-        return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.alternatives))
+        return t("measured.several", cause=causes), t(
+            "measured.several.note", apart=distance, count=len(gap.alternatives)
+        )
     if gap.best is None:
-        return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{direction}", apart=apart)
+        return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{direction}", apart=distance)
     causes = t("measured.or").join(measured_charts.name_cause(c.key) for c in (gap.best, *gap.alternatives))
     return t("measured.guess", cause=causes), t(
-        f"measured.guess.{direction}", apart=apart, left=_format_distance(gap.best.distance)
+        f"measured.guess.{direction}", apart=distance, left=_format_distance(gap.best.distance)
     )
 
 

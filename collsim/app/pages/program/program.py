@@ -116,8 +116,8 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         ranks = number("program_ranks", draft.ranks, 1, MOST_RANKS, t("ranks"))
         nbytes = choose_quantity("nbytes", _SIZES, draft.nbytes, t("program.nbytes"), prefix="program_")
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
-        places = {name: _label_place(name) for name in drafts.PLACES}
-        machine = choose("program_machine", t("program.place"), places, draft.machine)
+        machines = {name: _label_place(name) for name in drafts.PLACES}
+        machine = choose("program_machine", t("program.place"), machines, draft.machine)
         late = {drafts.NOBODY: t("program.nobody")}
         late |= {str(rank): t("program.late.rank", rank=rank) for rank in range(ranks)}
         current = draft.late

@@ -140,7 +140,7 @@ def _read_runner(text: str, number: int, common: Choice, complaints: list[Compla
     return choice
 
 
-def _adapt_address(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(runners: tuple[Choice, ...], _query: dict[str, str]) -> dict[str, str]:
     """The address of a race; the first one's is bare."""
     first, ready = runners[0], name_ready_race(runners)
     if ready in ("own", "algorithms"):

@@ -128,11 +128,11 @@ def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_prog
     Raises:
         CollsimError: for what cannot be, whatever the memory
     """
-    trouble: Words | None = None
+    reason: Words | None = None
     try:
         trace = request_step(choice)
     except CollsimError as error:
-        trace, trouble = request_step(replace(choice, memory=ENDLESS)), error.sentence
+        trace, reason = request_step(replace(choice, memory=ENDLESS)), error.sentence
     report_progress("run", 0.7)
     if trace.exposed:
         waits = describe_waits(trace)
@@ -142,7 +142,7 @@ def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_prog
         room = float(parse_bytes(choice.memory, "memory"))
     else:
         room = None
-    return SplitShown(trace.row(), waits, build_split_document(trace, room), _build_torch_code(trace), trouble)
+    return SplitShown(trace.row(), waits, build_split_document(trace, room), _build_torch_code(trace), reason)
 
 
 def build_opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, object]:

@@ -143,10 +143,10 @@ def estimate_step(choice: TrainingChoice) -> float:
     if not needs_engine(choice):
         tasks = len(time_step(strip_switches(choice)).step.tasks)
     runs = len(CAPS) + 2 * len(CHANGES) if choice.strategy == "ddp" else 8
-    beside = _SHARED if choice.timing == "shared" else 1
+    sharing_factor = _SHARED if choice.timing == "shared" else 1
     # each switch changes the bytes or the links of all buckets, so that all of them run once more
     on_links = estimate_link_runs(choice, CAPS) + (1 + len(CHANGES)) * estimate_link_runs(choice)
-    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside + on_links
+    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * sharing_factor + on_links
 
 
 def needs_engine(choice: TrainingChoice) -> bool:

@@ -319,15 +319,15 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
     """
     choice, topology, other = choose_engine(choice, edit), build_topology(choice), build_changed_topology(choice, edit)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    trouble = build_conditions(choice, edit, topology.ranks)
-    first, together = _run(choice, topology, options), _run_together(choice, edit.beside, other, options, **trouble)
+    conditions = build_conditions(choice, edit, topology.ranks)
+    first, together = _run(choice, topology, options), _run_together(choice, edit.beside, other, options, **conditions)
     if together is None:
-        second = _run(choice, other, options, **trouble)
+        second = _run(choice, other, options, **conditions)
     else:
         second = together[0]
     report_progress("run", 0.1)
     if edit.jitter:
-        times = _simulate_times(choice, edit, second.schedule, other, trouble, report_progress)
+        times = _simulate_times(choice, edit, second.schedule, other, conditions, report_progress)
     else:
         times = ()
     ring = np.arange(topology.ranks)
@@ -353,15 +353,21 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
 
 
 def _run_together(
-    choice: Choice, beside: str, topology: cs.Topology, options: dict[str, object], **trouble: object
+    choice: Choice, companions: str, topology: cs.Topology, options: dict[str, object], **conditions: object
 ) -> ConcurrentTrace | None:
     """The run with others beside it, where any are asked for."""
-    if not beside:
+    if not companions:
         return None
     plan = _plan(choice, topology, options)
-    _require_few(count_transfers(plan, beside, topology))
+    _require_few(count_transfers(plan, companions, topology))
     return run_together(
-        plan, beside, topology, choice.nbytes, choice.dtype, "event", **{**build_engine_settings(choice), **trouble}
+        plan,
+        companions,
+        topology,
+        choice.nbytes,
+        choice.dtype,
+        "event",
+        **{**build_engine_settings(choice), **conditions},
     )
 
 
@@ -370,11 +376,11 @@ def _simulate_times(
     edit: Edit,
     plan: cs.Schedule,
     topology: cs.Topology,
-    trouble: dict[str, object],
+    conditions: dict[str, object],
     report_progress: ReportProgress,
 ) -> tuple[float, ...]:
     """s, of many runs that differ in their jitter."""
-    settings = {**build_engine_settings(choice), **trouble}
+    settings = {**build_engine_settings(choice), **conditions}
 
     def report(done: int, every: int) -> None:
         report_progress("run", 0.1 + 0.5 * done / every)
@@ -404,8 +410,8 @@ def _require_few(count: int) -> None:
         raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MOST_CHANGED:,}")
 
 
-def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **trouble: object) -> cs.Trace:
-    settings = {**build_engine_settings(choice), **trouble}
+def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **conditions: object) -> cs.Trace:
+    settings = {**build_engine_settings(choice), **conditions}
     return cs.simulate(
         _plan(choice, topology, options), topology, choice.nbytes, choice.dtype, choice.engine, **settings
     )

@@ -176,7 +176,7 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
     used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     before = run_edits.choose_engine(choice, edit)
     after, changed = run_edits.build_code(before, edit)
-    trouble = run_edits.build_conditions(choice, edit, topology.ranks)
+    conditions = run_edits.build_conditions(choice, edit, topology.ranks)
     other = run_edits.build_changed_topology(choice, edit)
     if edit.beside:
         companion_code = (
@@ -186,7 +186,7 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
     else:
         companion_code = ("", [])
     codebox.draw_change_code(
-        before, after, changed, used, topology.ranks, trouble, run_edits.RUNS if edit.jitter else 0, companion_code
+        before, after, changed, used, topology.ranks, conditions, run_edits.RUNS if edit.jitter else 0, companion_code
     )
 
 
