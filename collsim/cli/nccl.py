@@ -1,4 +1,4 @@
-"""`predict`, `accuracy` and `calibrate`: what NCCL would do, and what it did."""
+"""`predict`, `nccl-diff`, `accuracy` and `calibrate`: what NCCL would do, and what it did."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 
 import collsim as cs
 
-from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown, name_options
-from .output import print_json, require_table_file, save_rows, show
+from .options import Json, Language, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown, name_options
+from .output import print_json, records, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
 
@@ -102,6 +102,37 @@ def predict(
         return
     table = [{name: _format_cell(name, value) for name, value in row.items()} for row in rows]
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
+
+
+@command(name="nccl-diff")
+def compare_nccl_releases(
+    old: Annotated[str, typer.Argument(help="A version of NCCL, as 2.18.")],
+    new: Annotated[str, typer.Argument(help="Another one, as 2.32.")],
+    machine_spec: MachineSpec,
+    collective: Annotated[str, typer.Option(help="allreduce, allgather, ...")] = "allreduce",
+    nbytes: Sizes = "1KiB:1GiB:2",
+    language: Language = "en",
+    out: TableFile = None,
+    as_json: Json = False,
+) -> None:
+    """What another version of NCCL would choose on a machine, size by size, how long that takes, and which calls it
+    adds."""
+    require_table_file(out)
+    network = machine_spec.build_network(assumed=False)
+    comparison = cs.nccl.compare_releases(old, new, network, collective, cs.size_range(nbytes))
+    rows = records(comparison.table)
+    save_rows(rows, out)
+    if as_json:
+        print_json({"rows": rows, "new_calls": comparison.new_calls})
+        return
+    table = [
+        row
+        | {"nbytes": cs.format_bytes(row["nbytes"])}
+        | {name: cs.format_time(row[name]) for name in ("old_time", "new_time")}
+        for row in rows
+    ]
+    show(table, f"{collective} on {network.name}, NCCL {old} and {new}")
+    print(comparison.text(language))
 
 
 def _format_cell(name: str, value: object) -> str:

@@ -42,7 +42,7 @@ COMMANDS = {
     **dict.fromkeys(("program", "hang", "read-script"), "programs"),
     "synthesize": "synthesis",
     **dict.fromkeys(("convert", "plan-schema"), "file_commands"),
-    **dict.fromkeys(("accuracy", "predict", "calibrate"), "nccl"),
+    **dict.fromkeys(("accuracy", "predict", "nccl-diff", "calibrate"), "nccl"),
     **dict.fromkeys(("worksheet", "slides", "grade", "site", "app"), "teaching"),
 }
 

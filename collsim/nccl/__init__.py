@@ -20,6 +20,7 @@ from .model.prediction_interval import Interval
 from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose_algorithm, compute_cost_table
 from .nccl_prediction import Prediction, predict
 from .predicted_schedule import predict_and_simulate
+from .release_differences import ReleaseComparison, compare_releases
 from .search.nvls_heads import NvlsHeads
 from .search.ring_tree_search import Rings, Trees
 from .tuner_graphs import build_communicator
@@ -83,6 +84,7 @@ __all__ = [
     "MeasuredRun",
     "NvlsHeads",
     "Prediction",
+    "ReleaseComparison",
     "Rings",
     "Trees",
     "TunerChoice",
@@ -90,6 +92,7 @@ __all__ = [
     "build_communicator",
     "choose_algorithm",
     "compare_published_runs",
+    "compare_releases",
     "compare_ring_and_tree",
     "compare_run",
     "compute_cost_table",

@@ -48,7 +48,7 @@ from .model.prediction_interval import (
     compute_interval,
     compute_shares,
 )
-from .model.releases import Release, describe_release, find_release, parse_version
+from .model.releases import Release, describe_release, find_caps, find_release, parse_version
 from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
 from .model.unknown_inputs import UnknownInput, list_choice_inputs, list_file_inputs, list_unknown_inputs
 from .nccl_environment import (
@@ -446,7 +446,8 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         links, calibration = get_link_parameters(machine), get_calibration(machine)
     comm = build_communicator(facts, most_channels, pat, graph_search)
     if request.version is not None:
-        comm = replace(comm, release=_find_release(request.version, facts))
+        caps = find_caps(request.version)
+        comm = replace(comm, release=_find_release(request.version, facts), caps=caps)
         notes += (str(describe_release(request.version)),)
     if parse_flag("NCCL_NVLS_ENABLE", settings["NCCL_NVLS_ENABLE"], has_auto=True) is False:
         comm = replace(comm, nvls=None)

@@ -29,6 +29,7 @@ COMMANDS = {
     "convert": [str(ROOT / "examples" / "algorithm.xml"), "out.json"],
     "accuracy": ["cases.csv", "measured.csv"],
     "predict": ["allreduce", "--machine", "dgx-h100", "--nbytes", "1GiB"],
+    "nccl-diff": ["2.30", "2.32", "--machine", "dgx-a100", "--nbytes", "1MiB"],
     "calibrate": [str(ROOT / "examples" / "all_reduce_perf.txt"), "--machine", "dgx-a100"],
     "worksheet": ["sheet.md", "--topology", "ring(4)", "--count", "2"],
     "slides": ["slides.html", "--lesson", "1"],

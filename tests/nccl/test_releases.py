@@ -121,8 +121,8 @@ def test_versions_as_people_write_them_are_understood(version):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("2.3.7", r"known are NCCL 2.4 to 2.30; give one of them, or leave it out"),
-        ("2.31", r"known are NCCL 2.4 to 2.30"),
+        ("2.3.7", r"known are NCCL 2.4 to 2.32; give one of them, or leave it out"),
+        ("2.33", r"known are NCCL 2.4 to 2.32"),
         ("3.0", r"version='3.0' is no version of NCCL as text; write for example '2.18'"),
         (2.2, r"version=2.2 is no version of NCCL as text"),
         (True, r"version=True is no version"),

@@ -23,8 +23,9 @@ from ..search import constants as c
 if TYPE_CHECKING:
     from .tuner import Communicator, Graph
 
-#: The oldest and the newest version that are known; the newest is assumed where no version is given.
-OLDEST, NEWEST = 4, 30
+#: The oldest and the newest version that are known, and the one that is assumed where none is given: the newest whose
+#: sources were read.
+OLDEST, NEWEST, ASSUMED = 4, 32, 30
 #: Microseconds per step by kind of link and algorithm, [LL, LL128, Simple].
 Steps = Mapping[str, Mapping[str, tuple[float, float, float]]]
 #: GB/s by generation of GPUs, columns one node, two nodes, more.
@@ -252,10 +253,11 @@ def parse_version(version: str | None) -> int | None:
     if not OLDEST <= minor <= NEWEST:
         raise CollsimError(
             "version={version!r}: known are NCCL 2.{oldest} to 2.{newest}; give one of them, or leave it out for "
-            "2.{newest}",
+            "2.{assumed}",
             version=version,
             oldest=OLDEST,
             newest=NEWEST,
+            assumed=ASSUMED,
         )
     return minor
 
@@ -282,10 +284,17 @@ def describe_release(minor: int | None) -> Sentence:
     release = find_release(minor)
     if minor is None:
         return Sentence(
-            "NCCL's version is not said: chosen as 2.{newest} would; version= (--version) says another", newest=NEWEST
+            "NCCL's version is not said: chosen as 2.{newest} would; version= (--version) says another", newest=ASSUMED
+        )
+    if minor > ASSUMED:
+        return Sentence(
+            "NCCL 2.{minor}: chosen by the tables of its library and the formulas of 2.{newest}, the newest whose "
+            "sources were read; kernels on symmetric memory and copy engines are not modelled",
+            minor=minor,
+            newest=ASSUMED,
         )
     if release is None:
-        return Sentence("NCCL 2.{minor}: chosen as 2.{newest} would", minor=minor, newest=NEWEST)
+        return Sentence("NCCL 2.{minor}: chosen as 2.{newest} would", minor=minor, newest=ASSUMED)
     names = ", ".join(name for since, name in _CAME if since > minor)
     return Sentence(
         "NCCL 2.{minor}: chosen by the tables of {source}{lacking}; what a choice takes is known of all versions "
@@ -294,6 +303,18 @@ def describe_release(minor: int | None) -> Sentence:
         source=release.source,
         lacking=Sentence("; not there yet: {what}", what=names) if names else "",
     )
+
+
+def find_caps(minor: int) -> c.NewerCaps:
+    """Find the caps of LL and of trees with LL128 of a version; those of versions before 2.28 are in their `Release`.
+
+    Args:
+        minor: the version, 32 for 2.32.
+
+    Returns:
+        The caps.
+    """
+    return c.NEWER_CAPS[max((since for since in c.NEWER_CAPS if since <= minor), default=min(c.NEWER_CAPS))]
 
 
 def find_release(minor: int | None) -> Release | None:

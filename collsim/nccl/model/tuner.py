@@ -75,6 +75,7 @@ class Communicator:
         pat: whether PAT is on; None is NCCL's default (only with one GPU per node).
         collnet: the network reduces (SHARP plugin).
         release: NCCL's release, where it is older than the one described here.
+        caps: the caps that later releases changed; an older one has its own.
         rccl: architecture whose tables of RCCL's are used (`rccl.ARCHITECTURES`); "" is NCCL.
         algorithms: NCCL_ALGO as the network's plugin sets it where nobody does; "" leaves it.
         protocols: NCCL_PROTO, likewise.
@@ -99,6 +100,7 @@ class Communicator:
     pat: bool | None = None
     collnet: bool = False
     release: Release | None = None
+    caps: c.NewerCaps = c.NEWER_CAPS[28]
     rccl: str = ""
     algorithms: str = ""
     protocols: str = ""
@@ -419,7 +421,7 @@ def _compute_nvls_bandwidth(collective: str, algorithm: str, graph: Graph, comm:
 def _cap_bandwidth(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
     """The bus bandwidth after the caps of tuning.cc, in the order in which it applies them."""
     column, row = c.get_cap_column(comm.nodes), c.get_generation(comm.cc)
-    ll_max = c.LL_MAX[c.get_ll_generation(row, comm.nodes, comm.cpu)][column]
+    ll_max = comm.caps.ll_max[c.get_ll_generation(row, comm.nodes, comm.cpu)][column]
     if algorithm == "PAT":
         return bus * c.PAT_SHARE
     if algorithm == "Ring":
@@ -434,7 +436,7 @@ def _cap_bandwidth(algorithm: str, protocol: str, bus: float, graph: Graph, comm
     if protocol == "LL":
         bus = min(bus / c.TREE_LL_DIVISOR, ll_max)
     elif protocol == "LL128":
-        bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * c.TREE_LL128_MAX[row][column])
+        bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * comm.caps.tree_ll128_max[row][column])
     if graph.pattern == c.TREE:
         return bus * c.PLAIN_TREE_SHARE
     return bus

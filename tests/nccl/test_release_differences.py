@@ -1,0 +1,47 @@
+"""Two versions of NCCL on one machine: the choices of `predict`, and nothing where the tables are the same."""
+
+import pytest
+
+import collsim as cs
+from collsim.nccl.model.releases import ASSUMED, NEWEST, find_caps
+
+
+def test_a_row_is_what_predict_says_of_each_version():
+    table = cs.nccl.compare_releases("2.18", "2.30", "dgx-h100", "allgather", ["1MiB", "256MiB"]).table
+    for row in table.to_dict("records"):
+        for name, version in (("old", "2.18"), ("new", "2.30")):
+            p = cs.nccl.predict("allgather", "dgx-h100", row["nbytes"], version=version)
+            assert (row[name], row[f"{name}_time"]) == (f"{p.algorithm} {p.protocol}", p.time)
+
+
+def test_the_tables_of_2_31_are_those_of_2_30_and_2_32_changed_two_rows_of_blackwell():
+    assert find_caps(31) is find_caps(30)
+    old, new = find_caps(30), find_caps(32)
+    for generation in ("Volta", "Ampere", "Hopper"):
+        assert new.ll_max[generation] == old.ll_max[generation]
+        assert new.tree_ll128_max[generation] == old.tree_ll128_max[generation]
+    assert new.ll_max["Blackwell"] == (282.4, 90.0, 70.0)
+    assert new.tree_ll128_max["Blackwell"] == (55.6, 36.7, 20.0)
+
+
+def test_a_tree_with_ll128_is_faster_on_two_nodes_of_blackwell_since_2_32_and_nothing_else_changed():
+    blackwell = cs.machine("hgx-b200", nodes=2)
+    table = cs.nccl.compare_releases("2.31", "2.32", blackwell).table
+    assert set(table.loc[table["differs"], "new"]) == {"Tree LL128"}
+    assert (table["new_time"] <= table["old_time"]).all()
+    assert not cs.nccl.compare_releases("2.30", "2.31", blackwell).table["differs"].any()
+    assert not cs.nccl.compare_releases("2.30", "2.32", cs.machine("dgx-h100", nodes=2)).table["differs"].any()
+
+
+def test_new_calls_are_those_between_the_versions():
+    assert cs.nccl.compare_releases("2.30", "2.30", "dgx-a100", nbytes=[1024]).new_calls == ()
+    calls = cs.nccl.compare_releases("2.27", "2.28", "dgx-a100", nbytes=[1024]).new_calls
+    assert len(calls) == 1
+    assert "ncclAlltoAll" in calls[0]
+
+
+@pytest.mark.parametrize("version", ["2.33", "", None, "3.0", "1.18"])
+def test_an_unknown_version_is_refused(version):
+    with pytest.raises(cs.CollsimError):
+        cs.nccl.compare_releases("2.30", version, "dgx-a100", nbytes=[1024])
+    assert ASSUMED <= NEWEST
