@@ -109,7 +109,7 @@ def compare_nccl_releases(
     old: Annotated[str, typer.Argument(help="A version of NCCL, as 2.18.")],
     new: Annotated[str, typer.Argument(help="Another one, as 2.32.")],
     machine_spec: MachineSpec,
-    collective: Annotated[str, typer.Option(help="allreduce, allgather, ...")] = "allreduce",
+    collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")] = "allreduce",
     nbytes: Sizes = "1KiB:1GiB:2",
     language: Language = "en",
     out: TableFile = None,
