@@ -57,7 +57,7 @@ class ReleaseComparison:
             language: of the sentences.
         """
         differing = Sentence(
-            "Of {count} sizes, {differing} differ in algorithm, protocol or time.",
+            "Sizes that differ in algorithm, protocol or time: {differing} of {count}.",
             count=len(self.table),
             differing=int(self.table["differs"].sum()),
         )
