@@ -39,7 +39,11 @@ class Contradiction:
     values: tuple[str, str]
 
     def text(self, language: str = "en") -> str:
-        """Write it as a question, in `en` or `zh`."""
+        """Write it as a question.
+
+        Args:
+            language: `en` or `zh`.
+        """
         first, second = (Path(fact.piece).name for fact in self.facts)
         a, b = self.values
         key = f"contradiction.{self.key}"
@@ -54,7 +58,7 @@ def find_contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
     """
     result = []
     for key in ("ranks", "gpus", "models"):
-        stated = [(*each, piece) for piece in evidence.pieces for each in _state(key, evidence, piece)]
+        stated = [(fact, value, piece) for piece in evidence.pieces for fact, value in _state(key, evidence, piece)]
         for first, second in combinations(stated, 2):
             if first[2] is not second[2] and _differ(key, first, second):
                 result.append(Contradiction(key, (first[0], second[0]), (_name(first[1]), _name(second[1]))))

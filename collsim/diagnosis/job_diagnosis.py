@@ -284,8 +284,12 @@ class Diagnosis:
                     for question in self.questions
                 ],
                 "contradictions": [
-                    {"key": each.key, "explanation": each.text(), "evidence": [write_fact(fact) for fact in each.facts]}
-                    for each in self.contradictions
+                    {
+                        "key": contradiction.key,
+                        "explanation": contradiction.text(),
+                        "evidence": [write_fact(fact) for fact in contradiction.facts],
+                    }
+                    for contradiction in self.contradictions
                 ],
                 "ruled_out": [{"key": key, "evidence": write_fact(fact)} for key, fact in self.ruled_out],
                 "missing": self.missing,

@@ -218,12 +218,12 @@ def _draw_contradiction(contradiction: Contradiction, evidence: JobTexts) -> Non
     draw_mistake(contradiction.text(get_language()))
     first, second = (fact.piece for fact in contradiction.facts)
     with st.container(horizontal=True, gap="small"):
-        for kept, dropped in ((first, second), (second, first)):
+        for piece, other in ((first, second), (second, first)):
             st.button(
-                Path(kept).name,
-                key=f"w_d_keep_{contradiction.key}_{kept == first}",
+                Path(piece).name,
+                key=f"w_d_keep_{contradiction.key}_{piece == first}",
                 on_click=_leave_out,
-                args=(evidence, dropped),
+                args=(evidence, other),
             )
 
 
