@@ -1,4 +1,4 @@
-"""The door: run a schedule on the processes of this computer, check its numbers, and put it beside its prediction."""
+"""The interface of measured runs: run a schedule on processes of this computer, check its numbers, compare times."""
 
 from __future__ import annotations
 

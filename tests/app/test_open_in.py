@@ -30,10 +30,10 @@ def measured():
 
 
 @pytest.mark.parametrize(
-    ("page", "door"), cross([name for name, page in PAGES.items() if page.takes_machine], [machines, measured])
+    ("page", "link"), cross([name for name, page in PAGES.items() if page.takes_machine], [machines, measured])
 )
-def test_every_page_opens_on_the_machine_that_is_taken_along(door, page):
-    at, key, place, nodes = door()
+def test_every_page_opens_on_the_machine_that_is_taken_along(link, page):
+    at, key, place, nodes = link()
     kept = at.session_state["session"].page_values
     kept |= {"race": lineup.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
     fine(at.button(key=f"{key}_{page}").click().run())

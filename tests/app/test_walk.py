@@ -28,7 +28,7 @@ SEGMENTS = {
 #: What a reader may paste as a machine of their own.
 PASTED = ["", "hello", SMI, "nodes: [", "GPU0 GPU1\n" * 3]
 #: Where a walk begins, so that it sees the event engine and a machine of the reader's own.
-DOORS = {
+ADDRESSES = {
     "explore": [
         {"mode": "full"},
         {"mode": "simple"},
@@ -76,11 +76,12 @@ def controls(at):
 
 
 @pytest.mark.parametrize(
-    ("page", "door"), sample([(page, door) for page in PAGES for door in range(len(DOORS.get(page, [{}])))], 6)
+    ("page", "address"),
+    sample([(page, address) for page in PAGES for address in range(len(ADDRESSES.get(page, [{}])))], 6),
 )
-def test_a_random_walk_never_reaches_a_traceback(page, door):
-    query = DOORS.get(page, [{}])[door]
-    rng, at, path = random.Random(100 * door + len(page)), opened(page, query), [query]
+def test_a_random_walk_never_reaches_a_traceback(page, address):
+    query = ADDRESSES.get(page, [{}])[address]
+    rng, at, path = random.Random(100 * address + len(page)), opened(page, query), [query]
     touched = set()
     for _ in range(STEPS.get(page, 14)):
         fitting = controls(at)

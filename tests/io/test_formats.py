@@ -1,4 +1,4 @@
-"""One door for all files: the format is found, what was saved comes back, a file is whole or not there, and nothing bad
+"""One interface for all files: the format is found, what was saved comes back, a file is whole or not there, and nothing bad
 gets through."""
 
 import gzip

@@ -207,8 +207,8 @@ def test_strangers_are_shown_out_and_keep_nobody_waiting():
     token, found = b"t" * 32, {}
     with open_listener() as sock:
         port = sock.getsockname()[1]
-        door = threading.Thread(target=lambda: found.update(accept_ranks(sock, {5}, token, 20)))
-        door.start()
+        thread = threading.Thread(target=lambda: found.update(accept_ranks(sock, {5}, token, 20)))
+        thread.start()
         silent, wrong, half, far = (socket.create_connection((HOST, port)) for _ in range(4))
         wrong.sendall(_HELLO.pack(b"x" * 32, 5))
         half.sendall(b"t" * 10)
@@ -217,9 +217,9 @@ def test_strangers_are_shown_out_and_keep_nobody_waiting():
         for stranger in (wrong, far):
             stranger.settimeout(10)
             assert stranger.recv(1) == b""
-        assert door.is_alive()
+        assert thread.is_alive()
         ours = connect_rank(port, 5, token)
-        door.join(10)
+        thread.join(10)
         assert list(found) == [5]
         for one in (silent, wrong, half, far, ours, *crowd, *found.values()):
             one.close()
@@ -229,14 +229,14 @@ def test_a_rank_that_says_late_who_it_is_is_let_in_and_an_mpiexec_that_ends_is_t
     """It came a moment before a turn of waiting was over: shown out then, it would wait for its order for ever."""
     token, came = b"t" * 32, []
     with subprocess.Popen(["sleep", "30"]) as living, open_listener() as sock:
-        door = threading.Thread(
+        thread = threading.Thread(
             target=lambda: came.append(_accept_rank_0(living, sock, token, time.perf_counter() + 20))
         )
-        door.start()
+        thread.start()
         with socket.create_connection(sock.getsockname()) as rank0:
             time.sleep(1.2)
             rank0.sendall(_HELLO.pack(token, 0))
-            door.join(10)
+            thread.join(10)
             assert came
             came[0].close()
         with pytest.raises(cs.CollsimError, match="the time is up"):

@@ -113,7 +113,7 @@ def _draw_code_form(code: str) -> None:
     st.html(format_title(t("page.class")))
     if code:
         draw_mistake(t("class.none", code=code))
-    draw_note(t("class.door"))
+    draw_note(t("class.entry"))
     st.text_input(
         t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_submit_code, width=240
     )

@@ -82,7 +82,7 @@ def require_language(language: str) -> None:
 
 
 def _convert_errors(call: Callable[[], str]) -> str:
-    """A mistake in an option as the one kind of error that doors show."""
+    """A mistake in an option as the one kind of error that interfaces show."""
     try:
         return call()
     except CollsimError:

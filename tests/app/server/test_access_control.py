@@ -1,4 +1,4 @@
-"""The door: who comes in to the app, by which address, with which code; and nothing of the app runs before."""
+"""Access control: who comes in to the app, by which address, with which code; and nothing of the app runs before."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ PHONE = "192.168.1.33"
 
 
 class Behind:
-    """The app behind the door: notes what reaches it, takes all messages of a page and ends."""
+    """The app behind access control: notes what reaches it, takes all messages of a page and ends."""
 
     def __init__(self):
         self.reached, self.messages, self.headers = [], [], []
@@ -136,16 +136,16 @@ def test_the_way_on_after_the_code_never_leads_to_another_host(guarded_server, p
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, language):
-    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(wrong_codes=3)))
+    control = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(wrong_codes=3)))
     headers = {"accept-language": f"{language}-CN,de;q=0.5"}
     for _ in range(3):
-        status, _, body = knocked(door, PHONE, join="bcdfgx", headers=headers)
+        status, _, body = knocked(control, PHONE, join="bcdfgx", headers=headers)
         assert status == 401
         assert TEXTS["wrong"][language == "zh"] in body
-    status, _, body = knocked(door, PHONE, join="bcdfgh", headers=headers)
+    status, _, body = knocked(control, PHONE, join="bcdfgh", headers=headers)
     assert status == 429
     assert TEXTS["often"][language == "zh"] in body
-    assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "the tries of one are not those of another"
+    assert knocked(control, "192.168.1.34", join="bcdfgh")[0] == 303, "the tries of one are not those of another"
 
 
 def test_wrong_codes_in_one_browser_do_not_keep_the_right_code_of_another_out_behind_the_same_address(guarded_server):
@@ -270,16 +270,16 @@ def test_a_request_that_no_browser_sends_is_refused_without_a_fault(guarded_serv
 def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monkeypatch):
     monkeypatch.setattr(access_control, "REFUSAL_DELAY", 0.01)
     clients = Clients(ClientLimits(pages=2))
-    door = AccessControl(behind, JoinCode("bcdfgh"), clients)
-    cookie = join_class(door)
+    control = AccessControl(behind, JoinCode("bcdfgh"), clients)
+    cookie = join_class(control)
     assert clients.open_page(PHONE)
     assert clients.open_page(PHONE)
-    assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 403
-    status, _, body = knocked(door, PHONE, headers=cookie)
+    assert knocked(control, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 403
+    status, _, body = knocked(control, PHONE, headers=cookie)
     assert (status, TEXTS["full"][0] in body) == (429, True)
     assert behind.reached == []
     clients.close_page(PHONE)
-    assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 101
+    assert knocked(control, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 101
     assert clients.pages == 1, "a page that ended is not counted any more"
 
 
@@ -289,8 +289,8 @@ def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_ar
 
     async def run():
         told, began = [], time.monotonic()
-        door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(pages=1)))
-        assert door.clients.open_page(PHONE)
+        control = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(pages=1)))
+        assert control.clients.open_page(PHONE)
 
         async def page():
             async def receive():
@@ -299,10 +299,10 @@ def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_ar
             async def send(message):
                 told.append((message["type"], time.monotonic() - began > 0.15))
 
-            await door._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send)
+            await control._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send)
 
         await asyncio.gather(*(page() for _ in range(5)))
-        return told, door._delayed
+        return told, control._delayed
 
     told, refused = asyncio.run(run())
     assert told == [("websocket.close", late) for late in (False, False, True, True, True)]
@@ -317,11 +317,11 @@ def test_messages_beyond_the_pace_are_late_and_none_is_lost(behind, monkeypatch)
 
     monkeypatch.setattr("collsim.app.server.page_connection.asyncio.sleep", sleep)
     limits = ClientLimits(pages=1, messages_per_page=0.5, messages_at_once_per_page=3)
-    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
+    control = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
     messages = [{"type": "websocket.receive", "bytes": BackMsg(app_heartbeat=True).SerializeToString()}] * 5
-    cookie = join_class(door)
+    cookie = join_class(control)
     delays.clear()
-    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=messages)
+    knocked(control, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=messages)
     assert delays == pytest.approx([0, 0, 0, 2, 4])
     assert behind.messages == messages
 
@@ -334,15 +334,15 @@ def test_requests_beyond_the_pace_are_late_and_far_beyond_it_refused_with_the_co
 
     monkeypatch.setattr("collsim.app.server.access_control.asyncio.sleep", sleep)
     limits = ClientLimits(pages=1, requests_per_page=2.0, requests_at_once_per_page=3)
-    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
-    cookie = join_class(door)
-    answers = [knocked(door, PHONE, "/x", headers=cookie)[0] for _ in range(40)]
+    control = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
+    cookie = join_class(control)
+    answers = [knocked(control, PHONE, "/x", headers=cookie)[0] for _ in range(40)]
     assert answers == [200] * 32 + [429] * 8
     assert delays[:5] == pytest.approx([0, 0, 0, 0.5, 1.0])
     assert max(delays) == pytest.approx(15.0)
-    assert knocked(door, PHONE, join="bcdfgx")[0] == 429
-    assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "nobody else waits"
-    assert knocked(door, "127.0.0.1", headers={"host": "localhost"})[0] == 200
+    assert knocked(control, PHONE, join="bcdfgx")[0] == 429
+    assert knocked(control, "192.168.1.34", join="bcdfgh")[0] == 303, "nobody else waits"
+    assert knocked(control, "127.0.0.1", headers={"host": "localhost"})[0] == 200
 
 
 def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_either(guarded_server, shut, behind):
@@ -361,12 +361,12 @@ def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_
 
 def test_uploads_beyond_what_a_client_may_have_are_refused_before_they_are_read(behind):
     limits = ClientLimits(upload_bytes=100_000)
-    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits))
-    cookie = join_class(door)
+    control = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits))
+    cookie = join_class(control)
 
     def put(length, path="/_stcore/upload_file/session/a"):
         headers = {**cookie, **({} if length is None else {"content-length": length})}
-        return knocked(door, PHONE, path, method="PUT", headers=headers)[0]
+        return knocked(control, PHONE, path, method="PUT", headers=headers)[0]
 
     assert [put(length) for length in ("100001", None, "-1", "9" * 400, "1e3")] == [413] * 5
     assert behind.reached == []
