@@ -108,6 +108,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "unknown_inputs.TCP_RATIOS": ("read off", "seven published rates (NVIDIA/nccl issues 209, 398, 450; ALCF)"),
     "unknown_inputs.TCP_WIRE": ("read off", "0.82 of 1.25 GB/s on a virtual machine (aws-samples)"),
     "unknown_inputs.HOST_RATIOS": ("read off", "published rates through host memory differ by a factor of four"),
+    "unknown_inputs.STAGED_CARD_RATIOS": ("read off", "three published rates of a card without GPUDirect RDMA"),
     "unknown_inputs.DOMAIN_RATIOS": ("read off", "586 to 930 GB/s of 72 GPUs"),
     "unknown_inputs.WITHOUT_GDR": ("read off", "4 of 10 systems of PCIe cards"),
     "unknown_inputs.LAUNCHES": ("read off", "order of magnitude: most machines run one of the two"),

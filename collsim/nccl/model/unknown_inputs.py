@@ -37,6 +37,9 @@ TCP_WIRE = {0.65: 0.25}
 #: by a factor of four (docs/accuracy.md): memory on one socket, few channels, or two GPUs behind one uplink halve it;
 #: four GPUs on two sockets carry 1.45 times as much as on one (35 and 24 GB/s: NVIDIA/nccl issue 1130).
 HOST_RATIOS: Mapping[float, float] = {0.35: 0.1, 0.5: 0.2, 1.45: 0.15}
+#: Probabilities of what a card gets through host memory, over `links.WITHOUT_GDR`: 5.4 to 6.0 of a slot's 15.75 GB/s,
+#: 12.6 of 31.5, and 33.3 over the two cards of 31.5 that rings use (NVIDIA/nccl issue 1412).
+STAGED_CARD_RATIOS: Mapping[float, float] = {0.9: 0.25, 1.32: 0.25}
 #: Probabilities of NVLink SHARP over several trays, over `links.nvls_domain`: 586 to 930 GB/s of 72 GPUs.
 DOMAIN_RATIOS: Mapping[float, float] = {0.8: 0.25, 1.25: 0.25}
 #: Probability that a PCIe card reaches its network card through host memory: 4 of 10 systems, 6 of which state it; on
@@ -172,6 +175,11 @@ def _list_host(call: Call) -> Iterator[tuple[float, Call]]:
         yield share, _change_links(call, **changes)
 
 
+def _list_staged_cards(call: Call) -> Iterator[tuple[float, Call]]:
+    for ratio, share in STAGED_CARD_RATIOS.items():
+        yield share, _change_links(call, without_gdr=call.links.without_gdr * ratio)
+
+
 def _list_domains(call: Call) -> Iterator[tuple[float, Call]]:
     for ratio, share in DOMAIN_RATIOS.items():
         yield share, _change_links(call, nvls_domain=call.links.nvls_domain * ratio)
@@ -228,6 +236,13 @@ _RULES = (
         _list_gdr,
         lambda _: Sentence("GPUDirect RDMA not stated: on"),
         Sentence("whether NCCL's log (NCCL_DEBUG=INFO) says GDRDMA"),
+    ),
+    _Rule(
+        "staged cards",
+        lambda call: call.facts.gdr is False and call.facts.net in ("ib", "roce", "efa") and call.facts.nodes > 1,
+        _list_staged_cards,
+        lambda _: Sentence("what a network card gets through host memory is not stated: as in published runs"),
+        Sentence("one large call between two nodes"),
     ),
     _Rule(
         "host memory",
