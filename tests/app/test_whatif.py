@@ -94,7 +94,7 @@ def test_choosing_a_change_runs_it_and_writes_it_down():
     at = fine(opened(**SMALL))
     assert "Nothing is changed yet" in words(at)
     fine(at.selectbox(key="w_x_kind").set_value("cable").run())
-    assert "times faster" in words(at)
+    assert "times as fast" in words(at)
     assert address(at)["scale"] == "cable"
     assert sent(fine(opened(**address(at))))["id"] == sent(at)["id"]
 

@@ -264,7 +264,7 @@ def _help(name: str) -> str | None:
 
 
 def label_algorithm(name: str, collective: str) -> str:
-    """`ring` of `allreduce_ring`: the collective stands beside it already.
+    """`ring` of `allreduce_ring`, in the language of the page: the collective stands beside it already.
 
     Args:
         name: Name of the algorithm.
@@ -272,22 +272,10 @@ def label_algorithm(name: str, collective: str) -> str:
     """
     if name == SYNTHESIZED:
         return t("synthesis.name")
-    return " ".join(_WRITTEN.get(word, word) for word in name.removeprefix(f"{collective}_").split("_"))
-
-
-#: Words of names as people write them.
-_WRITTEN = {
-    "nvls": "NVLS",
-    "kary": "k-ary",
-    "knomial": "k-nomial",
-    "pat": "PAT",
-    "bcube": "BCube",
-    "sharp": "SHARP",
-    "collnet": "CollNet",
-    "bruck": "Bruck",
-    "sparbit": "Sparbit",
-    "bine": "Bine",
-}
+    short_name = name.removeprefix(f"{collective}_")
+    if has_text(f"algorithm.name.{short_name}"):
+        return t(f"algorithm.name.{short_name}")
+    return short_name.replace("_", " ")
 
 
 def list_algorithms(collective: str) -> list[str]:

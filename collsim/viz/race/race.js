@@ -96,8 +96,9 @@ function arrangeRace(race) {
   const tall = cards.map(({ player: { model } }) =>
     model ? model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : 0,
   );
-  const most = Math.max(230, globalThis.innerHeight - 590);
-  setHeights(cards, names + Math.round(Math.min(Math.max(150, ...tall), most)));
+  // a plain network stays readable when it is small, and leaves room for the bars below it
+  const most = Math.max(names ? 230 : 192, globalThis.innerHeight - 590);
+  setHeights(cards, names + Math.round(Math.min(Math.max(140, ...tall), most)));
   setRuler(race);
   for (const run of cards) sizeTraffic(run);
   drawFlags(race);

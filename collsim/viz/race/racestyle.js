@@ -11,7 +11,7 @@ ${buttonsCss(".rc")}
 .rc .line{position:sticky;bottom:0;z-index:3;background:var(--card);border:1px solid var(--line);border-top:0;
   border-radius:0 0 10px 10px;padding:0 20px 6px}
 .rc .lane{display:flex;flex-direction:column}.rc .traffic{display:block;width:100%}
-.rc .verdict{border-left:4px solid var(--full);margin:0 0 12px;padding:0 0 0 14px}
+.rc .verdict{border-left:4px solid var(--full);margin:0 0 8px;padding:0 0 0 14px}
 .rc .verdict b{display:block;font-size:18px;line-height:24px}
 .rc .verdict span{display:block;font-size:15px;line-height:20px;color:var(--ink2)}
 .rc h2{margin:0;font-size:22px;line-height:28px;font-weight:700;white-space:nowrap;overflow:hidden;
@@ -23,7 +23,6 @@ ${buttonsCss(".rc")}
 .rc .load b{font-size:16px;color:var(--ink)}.rc .hot .load b{color:var(--fulltext)}
 .rc .meter{height:7px;border-radius:3px;background:var(--grid);margin:2px 0 8px}
 .rc .meter i{display:block;height:7px;border-radius:3px;background:var(--ink3)}.rc .hot .meter i{background:var(--full)}
-.rc .stage0{flex:1}
 .rc .reason{font-size:16px;line-height:23px;margin:8px 0 2px;text-wrap:pretty}
 .rc .rows{display:grid;grid-template-columns:minmax(120px,280px) minmax(0,1fr) auto auto auto;align-items:center;
   column-gap:14px}

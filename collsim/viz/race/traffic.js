@@ -7,8 +7,8 @@ import { fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
 import { raceWords } from "./racewords.js";
 
-const BARS = 58, // pixels of the ruler's height
-  HEAD = 30,
+const BARS = 46, // pixels of the ruler's height
+  HEAD = 22,
   ROW = 16,
   LABELS = 66, // pixels left of the bars
   LEAST_PITCH = 34, // pixels between two endpoints from which on their figures have room

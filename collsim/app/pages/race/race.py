@@ -284,7 +284,8 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
     """A runner by what tells it apart."""
     runner, by = runners[n], lineup.find_difference(runners)
     if by == "algorithm":
-        return label_algorithm(runner.algorithm, runner.collective).capitalize()
+        name = label_algorithm(runner.algorithm, runner.collective)
+        return name[:1].upper() + name[1:]
     if by == "machine":
         return label_machine(runner.machine)
     if by in ("p2p", "gdr"):
