@@ -8,10 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Words
 from ..files import read_text
+from ..io.chakra import read_chakra
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
-from .readers import TOOL_READERS, read_tree
+from .readers import TOOL_READERS, read_tree, write_chakra_node
 
 Value = TypeVar("Value")
 #: Characters of a line that are looked at, and that are quoted.
@@ -84,11 +85,13 @@ class Evidence:
         pieces: as they were given.
         texts: of each piece by its name.
         facts: of all pieces, in the order of lines.
+        notes: files that could not be read, and why.
     """
 
     pieces: tuple[EvidencePiece, ...]
     texts: Mapping[str, str]
     facts: tuple[Fact, ...]
+    notes: tuple[Words, ...] = ()
 
     def select(self, kind: str, value: object = None) -> tuple[Fact, ...]:
         """Return the facts of a kind, with one value where it is given.
@@ -117,21 +120,31 @@ class Evidence:
         return [(piece.name, self.texts[piece.name]) for piece in self.pieces if tool in piece.tools]
 
 
-def read_texts(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+def read_texts(paths: Iterable[Path], errors: list[CollsimError] | None = None) -> Iterator[tuple[str, str]]:
     """Read files one by one.
 
     Args:
         paths: of the files.
+        errors: takes what is wrong with files that cannot be read; None to raise the first.
 
     Yields:
-        The path and the text of each.
+        The path and the text of each; of a Chakra trace a line for each of its nodes.
 
     Raises:
-        CollsimError: One of them cannot be read, or they are too large together.
+        CollsimError: One of them cannot be read and `errors` is None, or they are too large together.
     """
     characters = 0
     for path in paths:
-        text = read_text(path)
+        try:
+            if path.suffix == ".et":
+                text = "\n".join(map(write_chakra_node, read_chakra(path)))
+            else:
+                text = read_text(path)
+        except CollsimError as error:
+            if errors is None:
+                raise
+            errors.append(error)
+            continue
         characters += len(text)
         if characters > _MOST_CHARACTERS:
             message = (

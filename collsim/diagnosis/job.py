@@ -97,7 +97,7 @@ def describe_job(evidence: Evidence) -> ObservedJob:
     Returns:
         The job, with a note for each part that is not known.
     """
-    notes: list[Words] = []
+    notes: list[Words] = [*evidence.notes]
     nodes, ranks = _count_nodes(evidence)
     if find_isolated_containers(evidence):  # without that fault they are one node
         nodes = 1

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ..errors import CollsimError, Sentence
+from ..errors import CollsimError, Sentence, Words
 from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
@@ -369,6 +369,7 @@ def diagnose(
 def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize: bool) -> tuple[Evidence, list[Path]]:
     """The evidence of texts, and the files that are records of a hang."""
     records: list[Path] = []
+    notes: tuple[Words, ...] = ()
     if len(pieces) == 1 and isinstance(pieces[0], Mapping):
         texts = dict(pieces[0])
     else:
@@ -378,12 +379,16 @@ def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize:
         paths = list_files(named)
         require_few_pieces(len(paths))
         records = [path for path in paths if is_job_record(path)]
-        texts = dict(read_texts(path for path in paths if path not in records))
+        errors: list[CollsimError] = []
+        texts = dict(read_texts((path for path in paths if path not in records), errors))
+        if errors and not texts:
+            raise errors[0]
+        notes = tuple(error.sentence for error in errors)
     if records and not texts:
-        return Evidence((), {}, ()), records
+        return Evidence((), {}, (), notes), records
     if anonymize:
         texts = Anonymizer(texts.values(), list(texts)).mask_texts(texts)
-    return read_evidence(texts), records
+    return replace(read_evidence(texts), notes=notes), records
 
 
 def _read_hang(records: Sequence[Path]) -> tuple[Cause, ...]:

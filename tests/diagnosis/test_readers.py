@@ -39,6 +39,7 @@ from collsim.diagnosis.readers import (
     PairRow,
     PortCounter,
 )
+from collsim.io.chakra import COLLECTIVE, ChakraTrace
 from collsim.topology.files.unread import find_unread_format
 
 #: Names of tools in a diagnosis, where they are not those of `OUTPUTS`.
@@ -58,6 +59,7 @@ TOOLS = {
     "tree in NCCL's log": "NCCL log",
 }
 NOT_EVIDENCE = ("MSCCL++ plan", "GOAL")
+GIB = 2**30
 H100_BOX = cs.machine("dgx-h100")
 
 
@@ -322,3 +324,30 @@ def test_lines_of_a_log_between_the_rows_of_a_tool_do_not_end_its_table():
     mixed = "\n".join(line for row in rows for line in (row, info("Connected all trees")))
     assert len(read_values(mixed, "gpu.pair_row")) == 4
     assert read_values(mixed, "gpu.pair_row")[0] == PairRow("device_to_device_memcpy_read_ce", 0, 392)
+
+
+# ---- files that are no text
+
+
+def test_collectives_of_a_chakra_trace_are_read_and_the_shortest_is_its_time(tmp_path):
+    pytest.importorskip("google.protobuf")
+    trace = ChakraTrace(1)
+    for nbytes, duration in ((2**28, 1500), (2**28, 1040), (GIB, 4200)):
+        trace.add(0, COLLECTIVE, "nccl:all_reduce", comm_type=0, comm_size=nbytes, duration_micros=duration)
+    trace.write(tmp_path / "job.et")
+    (tmp_path / "names.txt").write_text(f"GPU 0: {H100} (UUID: a)")
+    (tmp_path / "nccl.log").write_text(log(VIA_P2P))
+    diagnosis = cs.diagnose(tmp_path)
+    assert ("Chakra trace",) in [piece.tools for piece in diagnosis.pieces]
+    assert (diagnosis.job.run.nbytes, diagnosis.job.run.times) == ((2**28, GIB), (1040e-6, 4200e-6))
+    assert diagnosis.verdict == "healthy"
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path):
+    (tmp_path / "core").write_bytes(b"\x00\xff\xfe" * 100)
+    with pytest.raises(cs.FormatError, match="core"):
+        cs.diagnose(tmp_path / "core")
+    (tmp_path / "nccl.log").write_text(log(info("NCCL_P2P_LEVEL set by environment to LOC")))
+    diagnosis = cs.diagnose(tmp_path)
+    assert [cause.key for cause in diagnosis.causes] == ["p2p_disabled"]
+    assert any("core" in note for note in diagnosis.list_notes())

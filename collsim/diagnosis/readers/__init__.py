@@ -21,6 +21,7 @@ from .benchmark_tables import (
     read_table_head,
     read_torch_benchmarks,
 )
+from .execution_traces import read_chakra_nodes, write_chakra_node
 from .gpu_bandwidth import HostLink, PairLatency, PairMatrix, PairRow, read_nvbandwidth, read_pair_matrices
 from .gpu_tools import (
     GpuLinks,
@@ -65,6 +66,7 @@ __all__ = [
     "PortCounter",
     "Reader",
     "read_tree",
+    "write_chakra_node",
 ]
 
 #: Name of a file that describes a machine, where tools are listed.
@@ -97,5 +99,6 @@ TOOL_READERS: dict[str, Reader] = {
     "PyTorch benchmark": read_torch_benchmarks,
     "OSU": read_osu,
     "NCCL Inspector": read_inspector,
+    "Chakra trace": read_chakra_nodes,
     "busbw by nodes": read_node_counts,
 }
