@@ -143,10 +143,10 @@ test("where a phase ends is not written while a question asks it", () => {
     { first: 3, last: 5, reduce: false, label: { en: ["allgather"], zh: ["allgather"] } },
   ];
   const words = (hidesPhases) => {
-    const g = Object.assign(scribe(), { arc() {}, stroke() {}, closePath() {} }),
+    const canvas = Object.assign(scribe(), { arc() {}, stroke() {}, closePath() {} }),
       view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, language: "en", t: 0, s: 0, hidesPhases };
-    drawScrub(g, view, { x0: 0, tw: 900, zoom: 1 });
-    return g.texts.map(([text]) => text).join("|");
+    drawScrub(canvas, view, { x0: 0, tw: 900, zoom: 1 });
+    return canvas.texts.map(([text]) => text).join("|");
   };
   assert.match(words(false), /steps 1 to 3/);
   assert.match(words(true), /^reduce-scatter, then allgather; where one ends/);
