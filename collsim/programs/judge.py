@@ -361,15 +361,23 @@ def judge(
     return replace(run, needs_buffering=strict.hangs or bool(strict.errors))
 
 
+def describe_single(reason: Sentence, verdict: Verdict) -> Sentence:
+    """The reason of a verdict on a program of one process, which holds what ranks would.
+
+    Args:
+        reason: Of the verdict.
+        verdict: Of the program.
+    """
+    if verdict == "error":
+        reason = Sentence("{error}.", error=reason)
+    return Sentence(
+        "{reason} One process holds all arrays: there are no ranks in it, and nothing is sent, so it shows neither "
+        "a ring nor any other way that data take between ranks.",
+        reason=reason,
+    )
+
+
 def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words) -> ProgramRun:
-    if ranks > 1 and len(execution.results) == 1 and not execution.events and not execution.messages:
-        if verdict == "error":
-            reason = Sentence("{error}.", error=reason)
-        reason = Sentence(
-            "{reason} One process holds all arrays: there are no ranks in it, and nothing is sent, so it shows neither "
-            "a ring nor any other way that data take between ranks.",
-            reason=reason,
-        )
     cycles = find_cycles(execution.waits)
     return ProgramRun(
         verdict,

@@ -21,10 +21,12 @@ from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, Duration, parse_bytes
 from .job_records.timeouts import DEFAULT_TIMEOUT
-from .judge import ProgramRun, Verdict, judge
+from .judge import ProgramRun, Verdict, describe_single, judge
 from .sum_fault import find_sum_fault
 
 LONGEST_PROGRAM = 100_000  # characters
+#: Modules of programs that start their ranks in one process.
+_CONCURRENT = frozenset(("asyncio", "multiprocessing", "threading"))
 _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
 
 
@@ -110,6 +112,8 @@ def program(
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
+    if ranks > 1 and plan.is_single and not plan.program.imports & _CONCURRENT:
+        run = replace(run, reason=describe_single(run.reason, run.verdict))
     same = partial(
         program,
         collective=collective,
@@ -143,7 +147,9 @@ def program(
 
 def _name_sum_fault(run: ProgramRun, ranks: int, collective: ProgramCollective | None) -> ProgramRun:
     """A wrong run with the fault of its sums in its reason, where one is found."""
-    fault = find_sum_fault(run.execution, ranks, collective) if run.verdict == "wrong" else None
+    fault = None
+    if run.verdict == "wrong":
+        fault = find_sum_fault(run.execution, ranks, collective)
     if fault is None:
         return run
     return replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence), sum_fault=fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Coroutine:
 
 
 class Calls:
-    """`call__`, `await__` and `coroutine__` of one run.
+    """What the rewritten code of one run calls.
 
     Args:
         engine: whose program it is.
@@ -54,6 +55,7 @@ class Calls:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._generators: set[types.CodeType] = set()
 
     def call(self, function: Any, /, *args: object, **kwargs: object) -> Blocking:
         """Call a function; one that is a generator of the program, or blocks, is driven to its end.
@@ -66,11 +68,23 @@ class Calls:
         Returns:
             What it returns.
         """
+        function, first = _unwrap(function)
+        if isinstance(function, functools.partial):
+            return (
+                yield from self.call(function.func, *first, *function.args, *args, **{**function.keywords, **kwargs})
+            )
+        args = (*first, *args)
         if isinstance(function, type) and self._is_own(getattr(function, "__init__", None)):
             kind: Any = function
-            instance = kind.__new__(kind)
+            if kind.__new__ is object.__new__:
+                instance = kind.__new__(kind)
+            else:
+                instance = kind.__new__(kind, *args, **kwargs)
             yield from kind.__init__(instance, *args, **kwargs)
             return instance
+        method: Any = getattr(type(function), "__call__", None)  # noqa: B004 (the method is wanted)
+        if self._is_own(method):
+            return (yield from method(function, *args, **kwargs))
         if not self._may_drive(function):
             args = tuple(self._wrap_callback(arg) for arg in args)
             kwargs = {name: self._wrap_callback(arg) for name, arg in kwargs.items()}
@@ -78,6 +92,72 @@ class Calls:
         if isinstance(result, types.GeneratorType) and self._is_driven(result):
             return (yield from result)
         return result
+
+    def call_now(self, function: Any, /, *args: object, **kwargs: object) -> object:
+        """Call a function where its rank cannot be suspended: in a class, a generator or a special method.
+
+        Args:
+            function: whatever the program calls.
+            args: its arguments.
+            kwargs: its keyword arguments.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            CollsimError: where it waits.
+        """
+        return self._run_at_once(self.call(function, *args, **kwargs))
+
+    def _run_at_once(self, task: Blocking) -> object:
+        line = self.engine.line_of_call()
+        try:
+            task.send(None)
+        except StopIteration as end:
+            return end.value
+        raise CollsimError(
+            "line {line}: a call waits here, inside of a generator, a special method or what a builtin calls; none of "
+            "them can be suspended, so call it in a function of its own",
+            line=line,
+        )
+
+    def enter(self, manager: Any) -> Blocking:
+        """`__enter__` of a `with` statement.
+
+        Args:
+            manager: What stands behind `with`.
+
+        Returns:
+            What stands behind `as`.
+        """
+        kind = type(manager)
+        if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
+            raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
+        return (yield from self.call(kind.__enter__, manager))
+
+    def exit(self, manager: Any, error: BaseException | None) -> Blocking:
+        """`__exit__` of a `with` statement.
+
+        Args:
+            manager: What stands behind `with`.
+            error: What ended its block, or None.
+
+        Returns:
+            Whether the error is dealt with.
+        """
+        kind, trace = None, None
+        if error is not None:
+            kind, trace = type(error), error.__traceback__
+        return (yield from self.call(type(manager).__exit__, manager, kind, error, trace))
+
+    def mark_generator(self, function: types.FunctionType) -> types.FunctionType:
+        """A generator of the program's own, which whoever takes its items drives.
+
+        Args:
+            function: Its rewritten form.
+        """
+        self._generators.add(function.__code__)
+        return function
 
     def await_value(self, value: object) -> Blocking:
         """Drive what is awaited.
@@ -97,7 +177,8 @@ class Calls:
     def _is_own(self, function: object) -> bool:
         if isinstance(function, types.MethodType):
             function = function.__func__
-        return getattr(function, "__code__", None) in self.engine.codes
+        code = getattr(function, "__code__", None)
+        return code in self.engine.codes and code not in self._generators
 
     def _may_drive(self, function: object) -> bool:
         """Whether a function takes the program's functions as they are: its own, and those of the libraries here."""
@@ -106,6 +187,8 @@ class Calls:
 
     def _is_driven(self, generator: types.GeneratorType[Any, Any, Any]) -> bool:
         code = generator.gi_code
+        if code in self._generators:
+            return False
         return code in self.engine.codes or code.co_filename.startswith(_FOLDER)
 
     def _wrap_callback(self, value: object) -> object:
@@ -113,19 +196,28 @@ class Calls:
         if not (isinstance(value, types.FunctionType | types.MethodType) and self._is_own(value)):
             return value
 
+        @functools.wraps(value)
         def run_at_once(*args: object, **kwargs: object) -> object:
             task = value(*args, **kwargs)
-            try:
-                task.send(None)
-            except StopIteration as end:
-                return end.value
-            raise CollsimError(
-                "line {line}: {function} waits for a message inside of a function that cannot be suspended",
-                line=value.__code__.co_firstlineno,
-                function=value.__name__,
-            )
+            if isinstance(task, types.GeneratorType) and self._is_driven(task):
+                return self._run_at_once(task)
+            return task
 
+        setattr(run_at_once, _ORIGINAL, value)
         return run_at_once
+
+
+#: Attribute of a wrapped callback: the function of the program, which can be suspended where the program calls it.
+_ORIGINAL = "original__"
+
+
+def _unwrap(function: Any) -> tuple[Any, tuple[object, ...]]:
+    """A function of the program that had been given to a builtin, as it was; and the object that it is a method of."""
+    if isinstance(function, types.MethodType) and hasattr(function.__func__, _ORIGINAL):
+        return getattr(function.__func__, _ORIGINAL), (function.__self__,)
+    if isinstance(function, types.FunctionType) and hasattr(function, _ORIGINAL):
+        return getattr(function, _ORIGINAL), ()
+    return function, ()
 
 
 def mark_coroutine(function: Callable[..., Blocking]) -> Callable[..., Coroutine]:

@@ -19,7 +19,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -261,6 +261,13 @@ class Rank:
         return frames
 
 
+class SharedQueue(Protocol):
+    """A queue from which whoever waits takes what came first."""
+
+    def serve(self) -> bool:
+        """Give one item to one that waits; False where nobody does, or there is no item."""
+
+
 class Engine:
     """The ranks of one run, their messages and collectives.
 
@@ -285,6 +292,7 @@ class Engine:
         self._groups: dict[Hashable, list[tuple[PostedCall, tuple[int, ...]]]] = {}
         self._posts = 0
         self.nbytes = 0
+        self.queues: list[SharedQueue] = []  # whose items come in an order that depends on timing
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
         self._events: list[tuple[PostedCall | None, RankEvent]] = []
@@ -589,7 +597,7 @@ class Engine:
 
     def _decide(self) -> bool:
         """Make one choice that depends on timing; False where there is none to make."""
-        return self._form_group() or self._serve_any()
+        return self._form_group() or self._serve_any() or any(queue.serve() for queue in self.queues)
 
     def _form_group(self) -> bool:
         for name, calls in list(self._groups.items()):
@@ -617,7 +625,7 @@ class Engine:
                 if not sends:
                     continue
                 # A choice is between sources and not between messages, since those of one source keep their order.
-                source = self._choose(sorted({p.source for p in sends}))
+                source = self.choose(sorted({p.source for p in sends}))
                 send = next(p for p in sends if p.source == source)
                 self._posted[target].remove(receive)
                 self._unexpected[target].remove(send)
@@ -627,8 +635,12 @@ class Engine:
                 return bool(self._runnable) or self._serve_any()
         return False
 
-    def _choose(self, sources: Sequence[int]) -> int:
-        """The source that a receive from any source takes."""
+    def choose(self, sources: Sequence[int]) -> int:
+        """The source that a receive from any source takes.
+
+        Args:
+            sources: Those that have sent, from the lowest on.
+        """
         if len(sources) == 1:
             return sources[0]
         # `options` tells the caller what it could have chosen, so that it can run the other choices, one after another.

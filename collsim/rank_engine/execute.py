@@ -18,17 +18,28 @@ from ..errors import CollsimError, Sentence
 from .calls import Calls, Coroutine, mark_coroutine
 from .engine import MAIN, ConnectionClosed, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
 from .expected import ProgramCollective, count_output
-from .mpi_dialect import build_mpi_modules
-from .process_dialect import Thread, build_process_modules
-from .rewrite import AWAIT, CALL, COROUTINE, IMPORT_ALL, MODULE_FUNCTION, RewrittenProgram
+from .mpi_dialect import SUBSTITUTES, build_mpi_modules
+from .process_dialect import build_process_modules
+from .rewrite import (
+    AWAIT,
+    CALL,
+    CALL_NOW,
+    COROUTINE,
+    ENTER,
+    EXIT,
+    GENERATOR,
+    IMPORT_ALL,
+    MODULE_FUNCTION,
+    RewrittenProgram,
+)
 from .tensors import Tensor
 from .torch_dialect import build_torch_modules
 
-_NUMPY = ("numpy", "numpy.random", "numpy.linalg")
+_NUMPY = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "numpy.testing", "numpy.typing")
 #: Characters of what a program prints that are shown.
 _PRINTED = 2_000
 #: Parameters that are the number of ranks.
-_SIZE_NAMES = ("size", "world_size", "n", "nprocs", "num_ranks", "num_nodes", "num_workers", "num_procs")
+SIZE_NAMES = ("size", "world_size", "n", "nprocs", "num_ranks", "num_nodes", "num_workers", "num_procs")
 
 
 @dataclass(frozen=True)
@@ -195,15 +206,32 @@ class _Process:
         self.calls = Calls(engine)
         self.printed: list[str] = []
         self.output: np.ndarray | None = None
+        self.has_launched = False  # the program started its ranks itself
+        self._processes = 0  # that it made
+        launchers = {
+            "Process": self._make_process,
+            "spawn": self._spawn,
+            "start_processes": self._spawn,
+            "set_start_method": lambda *_, **__: None,
+            "get_context": lambda *_: self.modules["torch.multiprocessing"],
+            "cpu_count": lambda: plan.ranks,
+        }
+        is_library = bool(plan.program.library)
         self.modules: dict[str, ModuleType] = {
-            **build_process_modules(engine, self.start_task, max(rank, 0)),
-            **build_torch_modules(engine, max(rank, 0), self._make_launcher),
+            **build_process_modules(
+                engine, self.start_task, max(rank, 0), self._write, launchers if is_library else None
+            ),
+            **build_torch_modules(engine, max(rank, 0), launchers),
             **build_mpi_modules(engine, max(rank, 0)),
         }
         self.globals: dict[str, Any] = {
             "__builtins__": self._build_builtins(),
             "__name__": "program" if plan.entry else "__main__",
             CALL: self.calls.call,
+            CALL_NOW: self.calls.call_now,
+            ENTER: self.calls.enter,
+            EXIT: self.calls.exit,
+            GENERATOR: self.calls.mark_generator,
             AWAIT: self.calls.await_value,
             COROUTINE: mark_coroutine,
             IMPORT_ALL: self._import_all,
@@ -214,7 +242,12 @@ class _Process:
         return self.engine.start(self._drive(function, args, kwargs))
 
     def _drive(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Task:
-        result = yield from self.calls.call(function, *args, **kwargs)
+        try:
+            result = yield from self.calls.call(function, *args, **kwargs)
+        except SystemExit:
+            if self.engine.current is not None and self.engine.current.number == self.rank:
+                raise
+            return None  # it ends a thread
         if isinstance(result, Coroutine):
             result = yield from result.task
         return result
@@ -222,12 +255,18 @@ class _Process:
     def run(self) -> Task:
         """Run the module, then its entry."""
         exec(self.plan.program.code, self.globals)
-        yield from self.globals[MODULE_FUNCTION]()
-        if not self.plan.entry:
-            return self.globals.get("result")
-        function = self.globals[self.plan.entry]
-        args = self._build_arguments(function)
-        result = yield from self._drive(function, (), args)
+        result = None
+        try:
+            yield from self.globals[MODULE_FUNCTION]()
+            if self.plan.entry and not self.has_launched:
+                function = self.globals[self.plan.entry]
+                args = self._build_arguments(function)
+                result = yield from self._drive(function, (), args)
+        except SystemExit as end:
+            if end.code not in (None, 0):
+                raise RuntimeError(f"the program ends with sys.exit({end.code!r})") from None
+        if result is None and (not self.plan.entry or self.has_launched):
+            result = self.globals.get("result")
         if result is None:
             return self.output
         return result
@@ -260,7 +299,7 @@ class _Process:
             name: functools.partial(copy.deepcopy, value) for name, value in plan.arguments.items()
         }
         known.setdefault("rank", lambda: self.rank)
-        for name in _SIZE_NAMES:
+        for name in SIZE_NAMES:
             known.setdefault(name, lambda: plan.ranks)
         known.setdefault("comm", lambda: self.modules["mpi4py.MPI"].COMM_WORLD)
         if {"send", "recv"} <= set(wanted):
@@ -313,9 +352,35 @@ class _Process:
 
     # ---- modules and builtins
 
-    def _make_launcher(self, *_: object, **options: Any) -> Thread:
-        """`Process(target=...)`: the ranks run already, so a launcher of a program starts nothing."""
-        return Thread(self.start_task, lambda: None)
+    def _spawn(
+        self, function: Callable[..., Any], args: Any = (), nprocs: int | None = None, *_: object, **__: object
+    ) -> Task:
+        """`mp.spawn(f, args, nprocs)`: the ranks run already, and each of them becomes one of the processes."""
+        if nprocs is None or self.rank < nprocs:
+            yield from self._launch(function, (self.rank, *args), {})
+        return None
+
+    def _make_process(
+        self,
+        group: None = None,
+        target: Any = None,
+        name: str | None = None,
+        args: Any = (),
+        kwargs: Any = None,
+        **_: Any,
+    ) -> LaunchedProcess:
+        """`Process(target=f)`: each rank becomes the process of its number, in the order in which they are made."""
+        self._processes += 1
+        if self._processes - 1 != self.rank or target is None:
+            return LaunchedProcess(None)
+        return LaunchedProcess(lambda: self._launch(target, tuple(args), kwargs or {}))
+
+    def _launch(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Task:
+        self.has_launched = True
+        result = yield from self.calls.call(function, *args, **kwargs)
+        if result is not None:
+            self.globals["result"] = result
+        return result
 
     def _import(
         self, name: str, globals_: object = None, locals_: object = None, fromlist: Any = (), level: int = 0
@@ -323,13 +388,16 @@ class _Process:
         module = self.modules.get(name)
         if module is None and name in _NUMPY:
             module = importlib.import_module(name)
+        if module is None and (substitute := _find_substitute(name)):
+            raise ImportError(f"{name} is not simulated; {substitute}")
         if module is None:
             known = ", ".join(sorted({*self.modules, "numpy"}))
             raise ImportError(f"{name} is not known here; known are {known}")
         if fromlist:
             missing = [word for word in fromlist if word != "*" and not hasattr(module, word)]
             if missing and f"{name}.{missing[0]}" not in self.modules:
-                raise ImportError(f"{name}.{missing[0]} is not known here")
+                substitute = _find_substitute(f"{name}.{missing[0]}") or "use another word of this module"
+                raise ImportError(f"{name}.{missing[0]} is not simulated; {substitute}")
             return module
         if name in _NUMPY:
             return importlib.import_module("numpy")
@@ -343,24 +411,75 @@ class _Process:
         names = {name: value for name, value in vars(builtins).items() if name not in _REFUSED}
         names["__import__"] = self._import
         names["print"] = self._print
+        names["exit"] = names["quit"] = self.modules["sys"].exit
         return names
 
-    def _print(self, *values: object, sep: str = " ", end: str = "\n", **_: object) -> None:
+    def _print(self, *values: object, sep: str | None = " ", end: str | None = "\n", **_: object) -> None:
+        texts = (" " if sep is None else sep).join(map(str, values))
+        self._write(texts + ("\n" if end is None else end))
+
+    def _write(self, text: str) -> None:
         if sum(map(len, self.printed)) < _PRINTED:
-            self.printed.append(sep.join(map(str, values)) + end)
+            self.printed.append(str(text))
+
+
+class LaunchedProcess:
+    """A process that a program starts: this rank, or another one, which starts itself.
+
+    Args:
+        run: runs it; None for that of another rank.
+    """
+
+    def __init__(self, run: Callable[[], Task] | None) -> None:
+        self._run = run
+        self.exitcode, self.pid, self.daemon = 0, 0, False
+
+    def start(self) -> Task:
+        """Run it to its end, as its rank has nothing else to do."""
+        if self._run is not None:
+            yield from self._run()
+        return None
+
+    def join(self, timeout: object = None) -> None:
+        """It has ended.
+
+        Args:
+            timeout: Not used.
+        """
+
+    terminate = close = join
+
+
+#: What to use in place of modules that are not simulated, by the beginning of their names.
+_SUBSTITUTES = {
+    "concurrent": "use threading.Thread",
+    "multiprocessing.Pool": "use multiprocessing.Process and Queue",
+    "cupy": "use numpy",
+    "jax": "use torch.distributed or mpi4py",
+    "numba": "leave the decorator out: nothing is timed by computing",
+    "torch.distributed.device_mesh": "make the groups with dist.new_group",
+    "torch.distributed.fsdp": "all_gather the parameters and reduce_scatter the gradients",
+    "torch.nn": "keep parameters in tensors, and all_reduce their gradients",
+    "torch.optim": "subtract the gradients from the parameters",
+    "torch.utils": "cut the data by rank, as in data[rank::size]",
+}
+
+
+def _find_substitute(name: str) -> str:
+    """What to use in place of a module; empty where nothing is known."""
+    return next((text for start, text in _SUBSTITUTES.items() if f"{name}.".startswith(f"{start}.")), "")
 
 
 #: Builtins that reach out of a program, or that rewriting does not see through.
-_REFUSED = frozenset(
-    {"open", "input", "exec", "eval", "compile", "breakpoint", "help", "exit", "quit", "globals", "vars"}
-)
+_REFUSED = frozenset({"open", "input", "exec", "eval", "compile", "breakpoint", "help", "globals", "vars"})
 
 
 def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
     failed = [rank for rank in engine.ranks if rank.error is not None]
     failed.sort(key=lambda rank: isinstance(rank.error, ConnectionClosed))  # causes before what follows from them
     errors = tuple(
-        RankError(rank.number, type(rank.error).__name__, str(rank.error), rank.error_line) for rank in failed
+        RankError(rank.number, type(rank.error).__name__, _describe_error(rank.error), rank.error_line)
+        for rank in failed
     )
     return Execution(
         engine.mode,
@@ -372,6 +491,14 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
         tuple(engine.options),
         groups=tuple(engine.groups.values()),
     )
+
+
+def _describe_error(error: BaseException | None) -> str:
+    """The text of an error; where a word of mpi4py is missing that is not simulated, also what to use instead."""
+    text, name = str(error), getattr(error, "name", None)
+    if isinstance(error, AttributeError) and name in SUBSTITUTES and SUBSTITUTES[name] not in text:
+        return f"{text}: {SUBSTITUTES[name]}"
+    return text
 
 
 def _list_waits(engine: Engine) -> Iterator[RankWait]:

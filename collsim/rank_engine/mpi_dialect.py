@@ -20,7 +20,7 @@ PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED = -1, -2, -1, -32_766
 
 
 #: What is not simulated, and what to use instead.
-_SUBSTITUTES = {
+SUBSTITUTES = {
     "Win": "one-sided communication is not simulated; use Send and Recv",
     "File": "files are not simulated; use gather and print",
     "Spawn": "processes are not started; run with more ranks",
@@ -31,6 +31,15 @@ _SUBSTITUTES = {
     "Neighbor_allgather": "use Isend and Irecv to each neighbour",
     "Op": "user-defined reductions are not simulated; gather the values and reduce them",
 }
+
+
+class MPIModule(KnownModule):
+    """`mpi4py.MPI`: what is not simulated is named with what to use instead."""
+
+    def __getattr__(self, name: str) -> object:
+        if name in SUBSTITUTES:
+            raise AttributeError(f"MPI.{name} is not known here: {SUBSTITUTES[name]}")
+        return super().__getattr__(name)
 
 
 class Status:
@@ -696,6 +705,13 @@ class CartesianCommunicator(RankCommunicator):
         """The number of dimensions."""
         return len(self.dims)
 
+    @property
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
+    ndim = dim
+
     def Get_topo(self) -> tuple[list[int], list[int], list[int]]:
         """Points, rings and this rank's point."""
         return list(self.dims), [int(ring) for ring in self.periods], self.coords
@@ -755,7 +771,7 @@ def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
 
 def _describe_missing(owner: str, name: str, kind: type) -> str:
     known = [word for word in dir(kind) if not word.startswith("_")]
-    if substitute := _SUBSTITUTES.get(name):
+    if substitute := SUBSTITUTES.get(name):
         return f"{owner} has no {name} here: {substitute}"
     return f"{owner} has no {name} here; " + str(describe_unknown("word", name, known))
 
@@ -778,7 +794,7 @@ def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
     Returns:
         Modules by name.
     """
-    mpi = KnownModule("mpi4py.MPI")
+    mpi = MPIModule("mpi4py.MPI")
     vars(mpi).update({name: name for name in OPERATIONS})
     vars(mpi).update(
         COMM_WORLD=RankCommunicator(engine, rank, "world", tuple(range(engine.size))),

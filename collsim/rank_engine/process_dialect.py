@@ -5,27 +5,26 @@ A thread is one more rank of the engine: `put` and `get` of a queue, `join` and 
 
 from __future__ import annotations
 
-import collections
 import copy
-import functools
-import itertools
-import math
-import random
+import pickle
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from .calls import Coroutine, wait_for
 from .engine import Blocking, Engine, PostedCall, Rank
+from .standard_library import list_library_words
+from .tensors import KnownModule
 
 _LONGEST_SLEEP = 1e6  # s
+#: Bytes that a pipe of Linux holds: a send of more waits until it is received (measured with multiprocessing.Pipe).
+_PIPE_LIMIT = 65_536
 
 
 class Queue:
-    """A queue between threads or coroutines.
+    """A queue between threads, which take turns as they like: of several that have put something, any may have been
+    first.
 
     Args:
         engine: whose threads they are.
@@ -34,9 +33,13 @@ class Queue:
 
     def __init__(self, engine: Engine, maxsize: int = 0) -> None:
         self._engine, self._maxsize = engine, maxsize
-        self._items: deque[Any] = deque()
+        self._items: deque[tuple[int, object]] = deque()  # with the rank that put it
         self._putters: deque[tuple[PostedCall, object]] = deque()
         self._getters: deque[PostedCall] = deque()
+        engine.queues.append(self)
+
+    def __deepcopy__(self, memo: object) -> Queue:
+        return self  # a process gets a copy of its arguments, and the queue that it shares with others
 
     def put(self, item: Any, *_: object, **__: object) -> Blocking:
         """Add an item; wait while the queue is full. Arguments such as `block` and `timeout` are ignored.
@@ -45,31 +48,44 @@ class Queue:
             item: Not copied: ranks of the engine share one memory.
         """
         post = self._post("put")
-        if self._getters:
-            self._engine.complete(self._getters.popleft(), (item,))
-        elif self._maxsize and len(self._items) >= self._maxsize:
+        if self._maxsize and len(self._items) >= self._maxsize:
             self._putters.append((post, item))
             yield from wait_for(post)
         else:
-            self._items.append(item)
+            self._items.append((post.rank, item))
 
     def get(self, *_: object, **__: object) -> Blocking:
-        """Take the first item; wait while there is none. Arguments such as `block` and `timeout` are ignored."""
+        """Take an item; wait while there is none. Arguments such as `block` and `timeout` are ignored."""
         post = self._post("get")
-        if not self._items:
-            self._getters.append(post)
-            return (yield from wait_for(post))[0]
-        item = self._items.popleft()
+        self._getters.append(post)
+        return (yield from wait_for(post))[0]
+
+    def serve(self) -> bool:
+        """Give the first item of one of those that have put some to the one that has waited longest.
+
+        Returns:
+            Whether there was one to give.
+        """
+        if not self._getters or not self._items:
+            return False
+        source = self._choose_source(sorted({rank for rank, _ in self._items}))
+        position = next(k for k, (rank, _) in enumerate(self._items) if rank == source)
+        _, item = self._items[position]
+        del self._items[position]
         if self._putters:
-            putter, waiting = self._putters.popleft()
-            self._items.append(waiting)
-            self._engine.complete(putter)
-        return item
+            post, waiting = self._putters.popleft()
+            self._items.append((post.rank, waiting))
+            self._engine.complete(post)
+        self._engine.complete(self._getters.popleft(), (item,))
+        return True
+
+    def _choose_source(self, ranks: list[int]) -> int:
+        return self._engine.choose(ranks)
+
+    put_nowait, get_nowait = put, get
 
     def _post(self, call: str) -> PostedCall:
-        rank = self._engine.current
-        assert rank is not None
-        return PostedCall(rank.number, call, self._engine.line_of_call())
+        return _post_call(self._engine, call)
 
     def qsize(self) -> int:
         """The number of items."""
@@ -81,6 +97,270 @@ class Queue:
 
     def task_done(self) -> None:
         """Nothing is counted."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    join_thread = cancel_join_thread = close
+
+
+class CoroutineQueue(Queue):
+    """A queue between coroutines, which run in a fixed order: what was put first is taken first."""
+
+    def _choose_source(self, ranks: list[int]) -> int:
+        return self._items[0][0]
+
+
+def _post_call(engine: Engine, call: str) -> PostedCall:
+    """A wait of the rank that runs, not complete yet."""
+    rank = engine.current
+    assert rank is not None
+    return PostedCall(rank.number, call, engine.line_of_call())
+
+
+class ProcessQueue(Queue):
+    """A queue between processes: what is put is copied."""
+
+    def put(self, item: Any, *_: object, **__: object) -> Blocking:
+        """Add a copy of an item; wait while the queue is full.
+
+        Args:
+            item: Anything that can be pickled.
+        """
+        yield from super().put(_copy_item(item)[0])
+
+
+def _copy_item(item: object) -> tuple[object, int]:
+    """What another process gets of an object, and its bytes on the way."""
+    pickled = pickle.dumps(item)
+    return pickle.loads(pickled), len(pickled)
+
+
+class Connection:
+    """One end of a `multiprocessing.Pipe`.
+
+    Args:
+        engine: whose processes they are.
+        incoming: what the other end sent.
+        outgoing: what this end sent; an item is what was sent, and the wait of its sender.
+    """
+
+    def __init__(self, engine: Engine, incoming: Queue, outgoing: Queue) -> None:
+        self._engine, self._incoming, self._outgoing = engine, incoming, outgoing
+
+    def __deepcopy__(self, memo: object) -> Connection:
+        return self
+
+    def send(self, obj: object) -> Blocking:
+        """Send an object; more than a pipe holds waits until it is received.
+
+        Args:
+            obj: Anything that can be pickled.
+        """
+        item, nbytes = _copy_item(obj)
+        post = _post_call(self._engine, "send")
+        yield from self._outgoing.put((item, post))
+        if nbytes > _PIPE_LIMIT:
+            yield from wait_for(post)
+
+    def recv(self) -> Blocking:
+        """Take the first object that the other end sent; wait while there is none."""
+        item, post = yield from self._incoming.get()
+        if not post.is_complete:
+            self._engine.complete(post)
+        return item
+
+    def poll(self, timeout: float = 0.0) -> Blocking:
+        """Whether there is something to receive; asking lets others run.
+
+        Args:
+            timeout: Not used.
+        """
+        yield None
+        return not self._incoming.empty()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Semaphore:
+    """A semaphore of threads; with one slot it is a lock.
+
+    Args:
+        engine: whose threads they are.
+        value: how many may hold it.
+    """
+
+    def __init__(self, engine: Engine, value: int = 1) -> None:
+        self._engine, self._free = engine, value
+        self._waiting: deque[PostedCall] = deque()
+
+    def __deepcopy__(self, memo: object) -> Semaphore:
+        return self
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> Blocking:
+        """Take a slot; wait while there is none.
+
+        Args:
+            blocking: Whether to wait.
+            timeout: Not used.
+
+        Returns:
+            Whether it was taken.
+        """
+        if self._free > 0:
+            self._free -= 1
+            return True
+        if not blocking:
+            yield None
+            return False
+        post = _post_call(self._engine, "acquire")
+        self._waiting.append(post)
+        yield from wait_for(post)
+        return True
+
+    def release(self, n: int = 1) -> None:
+        """Give slots back, to the ones that have waited longest.
+
+        Args:
+            n: How many.
+        """
+        for _ in range(n):
+            if self._waiting:
+                self._engine.complete(self._waiting.popleft())
+            else:
+                self._free += 1
+
+    def locked(self) -> bool:
+        """Whether there is no slot left."""
+        return self._free <= 0
+
+    def __enter__(self) -> Blocking:
+        return (yield from self.acquire())
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class ReentrantLock(Semaphore):
+    """A lock that its holder may take again.
+
+    Args:
+        engine: whose threads they are.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._holder: Rank | None = None
+        self._depth = 0
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> Blocking:
+        """Take the lock; wait while another thread holds it.
+
+        Args:
+            blocking: Whether to wait.
+            timeout: Not used.
+
+        Returns:
+            Whether it was taken.
+        """
+        current = self._engine.current
+        if self._holder is not current or self._holder is None:
+            is_taken = yield from super().acquire(blocking)
+            if not is_taken:
+                return False
+            self._holder = current
+        self._depth += 1
+        return True
+
+    def release(self, n: int = 1) -> None:
+        """Give it back; the last of several times lets others take it.
+
+        Args:
+            n: Not used.
+        """
+        self._depth -= 1
+        if not self._depth:
+            self._holder = None
+            super().release()
+
+
+class ThreadBarrier:
+    """A barrier of threads.
+
+    Args:
+        engine: whose threads they are.
+        parties: how many have to come.
+    """
+
+    def __init__(self, engine: Engine, parties: int) -> None:
+        self._engine, self.parties = engine, parties
+        self._waiting: list[PostedCall] = []
+
+    def __deepcopy__(self, memo: object) -> ThreadBarrier:
+        return self
+
+    def wait(self, timeout: object = None) -> Blocking:
+        """Wait until all have come.
+
+        Args:
+            timeout: Not used.
+
+        Returns:
+            How many had come before.
+        """
+        number = len(self._waiting)
+        if number + 1 == self.parties:
+            waiting, self._waiting = self._waiting, []
+            for post in waiting:
+                self._engine.complete(post)
+            return number
+        post = _post_call(self._engine, "wait")
+        self._waiting.append(post)
+        yield from wait_for(post)
+        return number
+
+
+class ThreadEvent:
+    """A flag that threads wait for.
+
+    Args:
+        engine: whose threads they are.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._is_set = engine, False
+        self._waiting: list[PostedCall] = []
+
+    def __deepcopy__(self, memo: object) -> ThreadEvent:
+        return self
+
+    def set(self) -> None:
+        """Let all go on that wait."""
+        self._is_set = True
+        waiting, self._waiting = self._waiting, []
+        for post in waiting:
+            self._engine.complete(post)
+
+    def clear(self) -> None:
+        """Let those wait that come from now on."""
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """Whether it is set."""
+        return self._is_set
+
+    def wait(self, timeout: object = None) -> Blocking:
+        """Wait until it is set.
+
+        Args:
+            timeout: Not used.
+        """
+        if not self._is_set:
+            post = _post_call(self._engine, "wait")
+            self._waiting.append(post)
+            yield from wait_for(post)
+        return True
 
 
 class Thread:
@@ -104,6 +384,7 @@ class Thread:
         self._start_task, self._target = start_task, target
         self._args, self._kwargs = tuple(args), dict(kwargs or {})
         self._rank: Rank | None = None
+        self.name, self.daemon, self.exitcode = "", False, 0
 
     def start(self) -> None:
         """Begin."""
@@ -119,13 +400,21 @@ class Thread:
         return self._rank is not None and not self._rank.has_ended
 
 
-def build_process_modules(engine: Engine, start_task: Callable[..., Rank], seed: int) -> dict[str, ModuleType]:
+def build_process_modules(
+    engine: Engine,
+    start_task: Callable[..., Rank],
+    rank: int,
+    write: Callable[[str], object],
+    launchers: Mapping[str, object] | None,
+) -> dict[str, ModuleType]:
     """The modules of the standard library that programs may import, as far as they are harmless.
 
     Args:
         engine: the ranks of the run.
         start_task: makes a rank of a function with its arguments.
-        seed: of random numbers.
+        rank: this rank.
+        write: takes what it writes to `sys.stdout`.
+        launchers: the words of `multiprocessing` for a program whose ranks run already; None: its processes are ranks.
 
     Returns:
         Modules by name.
@@ -165,19 +454,52 @@ def build_process_modules(engine: Engine, start_task: Callable[..., Rank], seed:
         """A thread of this run."""
         return Thread(start_task, target, args, **options)
 
-    queues = {"Queue": make_queue}
+    def make_process(
+        group: None = None, target: Any = None, name: str | None = None, args: Any = (), **options: Any
+    ) -> Thread:
+        """A process of this run: a thread with copies of its arguments."""
+        return Thread(start_task, target, copy.deepcopy(args), **copy.deepcopy(options))
+
+    def make_pipe(duplex: bool = True) -> tuple[Connection, Connection]:
+        """The two ends of a pipe."""
+        there, back = Queue(engine), Queue(engine)
+        return Connection(engine, back, there), Connection(engine, there, back)
+
+    queues = {"Queue": make_queue, "SimpleQueue": make_queue}
+    coroutine_queues = {"Queue": lambda maxsize=0: CoroutineQueue(engine, maxsize)}
     coroutines = {"gather": gather, "run": run, "create_task": create_task, "sleep": sleep}
-    modules = _list_harmless(seed) | {
-        "queue": {**queues, "SimpleQueue": make_queue},
-        "threading": {"Thread": make_thread},
-        "asyncio": {**queues, **coroutines},
-        "time": {"time": _read_clock, "perf_counter": _read_clock, "monotonic": _read_clock, "sleep": sleep},
+    locks = {
+        "Lock": lambda: Semaphore(engine),
+        "RLock": lambda: ReentrantLock(engine),
+        "Semaphore": lambda value=1: Semaphore(engine, value),
+        "BoundedSemaphore": lambda value=1: Semaphore(engine, value),
+        "Barrier": lambda parties: ThreadBarrier(engine, parties),
+        "Event": lambda: ThreadEvent(engine),
+    }
+    clock = dict.fromkeys(("time", "perf_counter", "monotonic", "process_time"), _read_clock)
+    process_queues = {name: lambda maxsize=0: ProcessQueue(engine, maxsize) for name in ("Queue", "SimpleQueue")}
+    processes: Mapping[str, object] = launchers or {
+        "Process": make_process,
+        **process_queues,
+        "JoinableQueue": process_queues["Queue"],
+        "Pipe": make_pipe,
+        **locks,
+        "cpu_count": lambda: engine.size,
+        "set_start_method": lambda *_, **__: None,
+        "freeze_support": lambda: None,
+    }
+    modules = list_library_words(rank, engine.size, write) | {
+        "queue": queues,
+        "threading": {"Thread": make_thread, **locks},
+        "multiprocessing": processes,
+        "asyncio": {**coroutine_queues, **coroutines},
+        "time": {**clock, "time_ns": lambda: 0, "sleep": sleep},
     }
     return {name: _build_module(name, words) for name, words in modules.items()}
 
 
 def _build_module(name: str, words: Mapping[str, object]) -> ModuleType:
-    module = ModuleType(name)
+    module = KnownModule(name)
     vars(module).update(words)
     return module
 
@@ -193,24 +515,3 @@ def _read_duration(seconds: float) -> float:
 def _read_clock() -> float:
     """Time does not pass: programs compute at once."""
     return 0.0
-
-
-def _list_harmless(seed: int) -> dict[str, dict[str, object]]:
-    """Modules whose functions reach nothing outside of the program."""
-    generator, legacy = random.Random(seed), np.random.RandomState(seed)
-    return {
-        "os": {"environ": {}, "getpid": lambda: 1, "path": SimpleNamespace(join=lambda *parts: "/".join(parts))},
-        "sys": {"argv": ["program.py"], "exit": lambda *_: None, "stdout": SimpleNamespace(flush=lambda: None)},
-        "math": _list_public(math),
-        "random": {name: getattr(generator, name) for name in dir(generator) if not name.startswith("_")},
-        "itertools": _list_public(itertools),
-        "functools": {"partial": functools.partial, "reduce": functools.reduce},
-        "collections": _list_public(collections),
-        "copy": {"copy": copy.copy, "deepcopy": copy.deepcopy},
-        "typing": {"Any": object, "List": list, "Dict": dict, "Tuple": tuple, "Optional": object},
-        "numpy.random": {name: getattr(legacy, name) for name in dir(legacy) if not name.startswith("_")},
-    }
-
-
-def _list_public(module: ModuleType) -> dict[str, object]:
-    return {name: value for name, value in vars(module).items() if not name.startswith("_")}

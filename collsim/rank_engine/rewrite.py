@@ -5,10 +5,14 @@ own function; so each function of the program becomes a generator, and each call
 `(yield from call(f, a))`. The generators of a waiting rank form its call stack, with the line of each frame. Threads
 would not do: the sandbox starts none, and one that was started before stays outside of Landlock.
 
+What Python calls by itself cannot suspend: the body of a class, special methods such as `__eq__`, and the program's own
+generators. Their calls become `call_now(f, a)`, which refuses to wait.
+
 Line numbers are those of the source, because every new node takes the place of the one that it replaces.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import types
@@ -22,9 +26,13 @@ from .pasted_source import describe_syntax_error
 #: The name of the function that holds the statements of a module.
 MODULE_FUNCTION = "module_of_program"
 #: Names in the rewritten code that the engine supplies.
-CALL, AWAIT, COROUTINE, IMPORT_ALL = "call__", "await__", "coroutine__", "import_all__"
+CALL, CALL_NOW, AWAIT, COROUTINE, IMPORT_ALL = "call__", "call_now__", "await__", "coroutine__", "import_all__"
+ENTER, EXIT, GENERATOR = "enter__", "exit__", "generator__"
+#: Special methods that only `call`, `enter` and `exit` of the engine call, so that they may wait.
+_DRIVEN_METHODS = ("__init__", "__call__", "__enter__", "__exit__")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SUITES = ("body", "orelse", "finalbody")
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class RewrittenProgram:
         functions: the parameters of every function at the top of the module, by name, in order.
         imports: names of the modules that the program imports.
         is_script: whether its statements do something besides defining names.
+        has_main: whether it says what to do where it is run as a script, under `if __name__ == "__main__"`.
+        runs_functions: whether its statements outside of that use functions at the top of the module.
     """
 
     code: types.CodeType
@@ -44,6 +54,8 @@ class RewrittenProgram:
     functions: dict[str, tuple[str, ...]]
     imports: frozenset[str]
     is_script: bool
+    has_main: bool
+    runs_functions: bool
 
     @property
     def uses_torch(self) -> bool:
@@ -76,6 +88,7 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
         {'run': ('rank', 'size')}
     """
     try:
+        compile(source, filename, "exec", dont_inherit=True)  # finds what a parser does not, such as a return outside
         tree = ast.parse(source, filename)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 0
@@ -90,21 +103,37 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
     }
     imports = frozenset(_list_imports(tree))
     is_script = any(_does_something(node) for node in tree.body)
+    has_main = any(_is_main(node) and any(isinstance(part, ast.Call) for part in ast.walk(node)) for node in tree.body)
+    runs_functions = any(_does_something(node) and _list_names(node) & functions.keys() for node in tree.body)
+    flags = 0
+    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body):
+        # Such an import must come first in a module, and the module becomes a function.
+        tree.body = [n for n in tree.body if not (isinstance(n, ast.ImportFrom) and n.module == "__future__")]
+        flags = __future__.annotations.compiler_flag
     tree.body = [_wrap_module(tree.body)]
     _Rewriter().visit(tree)
-    code = compile(ast.fix_missing_locations(tree), filename, "exec")
-    return RewrittenProgram(code, frozenset(_walk_codes(code)), functions, imports, is_script)
+    code = compile(ast.fix_missing_locations(tree), filename, "exec", flags, dont_inherit=True)
+    return RewrittenProgram(code, frozenset(_walk_codes(code)), functions, imports, is_script, has_main, runs_functions)
 
 
 def _does_something(node: ast.stmt) -> bool:
     """Whether a statement of a module is more than a definition, an import, a constant, or what a launcher runs."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
         return False
-    if isinstance(node, ast.If) and "__name__" in {
-        part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)
-    }:
+    if _is_main(node):
         return False
     return any(isinstance(part, ast.Call | ast.For | ast.While) for part in ast.walk(node))
+
+
+def _list_names(node: ast.stmt) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _is_main(node: ast.stmt) -> bool:
+    """Whether a statement is `if __name__ == "__main__"`."""
+    return isinstance(node, ast.If) and any(
+        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
+    )
 
 
 def _list_imports(tree: ast.Module) -> Iterator[str]:
@@ -176,13 +205,13 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self._hoisted: list[ast.stmt] = []  # functions for comprehensions of the statement that is being rewritten
         self._count = 0
+        self._can_wait = True  # whether the code that is being rewritten may suspend its rank
+        self._is_in_lambda = False
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.AsyncFor | ast.AsyncWith):
             raise _refuse(node, "async for and async with")
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            raise _refuse(node, "yield, a generator of the program's own,")
-        if any(isinstance(getattr(node, suite, None), list) for suite in _SUITES):
+        if any(isinstance(getattr(node, suite, None), list) for suite in _SUITES) and not isinstance(node, _SCOPES):
             self._rewrite_suites(node)
         return super().visit(node)
 
@@ -196,7 +225,9 @@ class _Rewriter(ast.NodeTransformer):
             for statement in body:
                 outer, self._hoisted = self._hoisted, []
                 rewritten = self.visit(statement)
-                statements += [*self._hoisted, rewritten]
+                if not isinstance(rewritten, list):
+                    rewritten = [rewritten]
+                statements += [*self._hoisted, *rewritten]
                 self._hoisted = outer
             setattr(node, suite, statements)
 
@@ -210,39 +241,122 @@ class _Rewriter(ast.NodeTransformer):
                 setattr(node, field, self.visit(value))
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        # Python calls these by itself and takes what they return, which must not be a generator.
-        if node.name.startswith("__") and node.name.endswith("__") and node.name != "__init__":
-            if any(isinstance(part, ast.YieldFrom) for part in _walk_function(node)):
-                raise _refuse(node, f"a call inside of {node.name}, which Python calls by itself,")
-            return node
-        node.body.insert(0, _make_generator_mark(node))
-        return node
+    # ---- functions and classes
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt | list[ast.stmt]:
+        is_special = node.name.startswith("__") and node.name.endswith("__")
+        is_generator = any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _walk_function(node))
+        can_wait = not is_generator and not (is_special and node.name not in _DRIVEN_METHODS)
+        self.generic_visit(node)  # the decorators and defaults, which stand outside of it
+        self._rewrite_scope(node, can_wait)
+        if can_wait:
+            node.body.insert(0, _make_generator_mark(node))
+        statements = self._apply_decorators(node)
+        if is_generator:
+            node.decorator_list.append(ast.copy_location(ast.Name(GENERATOR, ast.Load()), node))
+        return statements
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt | list[ast.stmt]:
+        if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _walk_function(node)):
+            raise _refuse(node, "an asynchronous generator")
         plain = ast.copy_location(ast.FunctionDef(node.name, node.args, node.body, node.decorator_list), node)
         rewritten = self.visit_FunctionDef(plain)
         plain.decorator_list.append(ast.copy_location(ast.Name(COROUTINE, ast.Load()), node))
         return rewritten
 
-    def visit_Await(self, node: ast.Await) -> ast.AST:
-        return _yield_from(node, AWAIT, [self.visit(node.value)], [])
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt | list[ast.stmt]:
+        self.generic_visit(node)
+        self._rewrite_scope(node, can_wait=False)
+        return self._apply_decorators(node)
+
+    def _rewrite_scope(self, node: ast.FunctionDef | ast.ClassDef, can_wait: bool) -> None:
+        outer = self._can_wait, self._is_in_lambda
+        self._can_wait, self._is_in_lambda = can_wait, False
+        self._rewrite_suites(node)
+        self._can_wait, self._is_in_lambda = outer
+
+    def _apply_decorators(self, node: ast.FunctionDef | ast.ClassDef) -> ast.stmt | list[ast.stmt]:
+        """`@f def g` as `g = f(g)`, since `f` may be a function of the program; `f` is evaluated before `g` is."""
+        if not node.decorator_list:
+            return node
+        before: list[ast.stmt] = []
+        after: list[ast.stmt] = []
+        names = []
+        for decorator in node.decorator_list:
+            names.append(self._make_name("decorator"))
+            before.append(_assign(names[-1], decorator, decorator))
+        for name, decorator in zip(reversed(names), reversed(node.decorator_list), strict=True):
+            args: list[ast.expr] = [ast.Name(name, ast.Load()), ast.Name(node.name, ast.Load())]
+            after.append(_assign(node.name, self._build_call(decorator, CALL, args, []), decorator))
+        after.append(ast.copy_location(ast.Delete([ast.Name(name, ast.Del()) for name in names]), node))
+        node.decorator_list = []
+        return [*before, node, *after]
+
+    def _make_name(self, stem: str) -> str:
+        self._count += 1
+        return f"{stem}{self._count}__"
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        hoisted, self._hoisted = self._hoisted, []
+        outer, self._is_in_lambda = self._is_in_lambda, True
         self.generic_visit(node)
-        # The function would have to stand before the lambda, where the lambda's parameters do not exist.
-        if self._hoisted:
-            raise _refuse(node, "a comprehension that calls a function inside of a lambda")
-        self._hoisted = hoisted
+        self._is_in_lambda = outer
         return node
+
+    # ---- calls
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        return _yield_from(node, AWAIT, [self.visit(node.value)], [])
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return node  # it looks at the frame that calls it
         self.generic_visit(node)
-        return _yield_from(node, CALL, [node.func, *node.args], node.keywords)
+        return self._build_call(node, CALL, [node.func, *node.args], node.keywords)
+
+    def _build_call(self, node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
+        """A call of a function of the engine that may suspend the rank; where it must not, through `call_now`."""
+        if self._can_wait:
+            return _yield_from(node, name, args, keywords)
+        if name != CALL:
+            args = [ast.copy_location(ast.Name(name, ast.Load()), node), *args]
+        function = ast.copy_location(ast.Name(CALL_NOW, ast.Load()), node)
+        return ast.copy_location(ast.Call(function, args, keywords), node)
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        """`with a as b: ...` as calls of `__enter__` and `__exit__`, as either may wait: that of a lock does."""
+        body = node.body  # has been rewritten
+        for item in reversed(node.items):
+            body = self._build_with(node, item, body)
+        return body
+
+    def _build_with(self, node: ast.With, item: ast.withitem, body: list[ast.stmt]) -> list[ast.stmt]:
+        manager, error, is_clean = (self._make_name(stem) for stem in ("manager", "error", "is_clean"))
+
+        def leave(value: ast.expr) -> ast.expr:
+            return self._build_call(item.context_expr, EXIT, [ast.Name(manager, ast.Load()), value], [])
+
+        entered = self._build_call(item.context_expr, ENTER, [ast.Name(manager, ast.Load())], [])
+        enter: ast.stmt = ast.Expr(entered)
+        if item.optional_vars is not None:
+            enter = ast.Assign([self.visit(item.optional_vars)], entered)
+        handler = ast.ExceptHandler(
+            ast.Name("BaseException", ast.Load()),
+            error,
+            [
+                ast.Assign([ast.Name(is_clean, ast.Store())], ast.Constant(False)),
+                ast.If(ast.UnaryOp(ast.Not(), leave(ast.Name(error, ast.Load()))), [ast.Raise()], []),
+            ],
+        )
+        last = ast.If(ast.Name(is_clean, ast.Load()), [ast.Expr(leave(ast.Constant(None)))], [])
+        statements = [
+            ast.Assign([ast.Name(manager, ast.Store())], self.visit(item.context_expr)),
+            enter,
+            ast.Assign([ast.Name(is_clean, ast.Store())], ast.Constant(True)),
+            ast.Try(body, [handler], [], [last]),
+        ]
+        for statement in statements:
+            _place(statement, item.context_expr)
+        return statements
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         if any(alias.name == "*" for alias in node.names):
@@ -250,6 +364,8 @@ class _Rewriter(ast.NodeTransformer):
             call = ast.Call(ast.Name(IMPORT_ALL, ast.Load()), [name], [])
             return ast.copy_location(ast.Expr(call), node)
         return node
+
+    # ---- comprehensions
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         return self._rewrite_comprehension(node, "list")
@@ -268,16 +384,33 @@ class _Rewriter(ast.NodeTransformer):
         """A comprehension with calls becomes a function that fills a list, a set or a dict, and a call of it."""
         if not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(node)):
             return node
-        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise _refuse(node, "`:=` in a comprehension that calls a function")
-        self._count += 1
+        # The function would stand before the statement, where a lambda's parameters do not exist, and `:=` in it would
+        # bind a variable of its own.
+        is_bound_here = self._is_in_lambda or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))
+        if not self._can_wait or is_bound_here:
+            outer_can_wait, self._can_wait = self._can_wait, False
+            self.generic_visit(node)
+            self._can_wait = outer_can_wait
+            return node
         # A comprehension is a scope of its own, in which `yield` is a syntax error since Python 3.8.
-        function = _build_comprehension_function(node, kind, f"comprehension{self._count}__")
+        function = _build_comprehension_function(node, kind, self._make_name("comprehension"))
         outer, self._hoisted = self._hoisted, []
         rewritten = self.visit(ast.fix_missing_locations(function))
         self._hoisted = [*outer, rewritten]
         call = ast.Call(ast.Name(function.name, ast.Load()), [], [])
         return _yield_from(ast.copy_location(call, node), CALL, [call.func], [])
+
+
+def _assign(name: str, value: ast.expr, at_node: ast.AST) -> ast.stmt:
+    return _place(ast.Assign([ast.Name(name, ast.Store())], value), at_node)
+
+
+def _place(statement: ast.stmt, at_node: ast.AST) -> ast.stmt:
+    """A new statement with the line of another node, where its parts have none of their own."""
+    for part in ast.walk(statement):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, at_node)
+    return statement
 
 
 def _refuse(node: ast.AST, construct: str) -> CollsimError:
@@ -288,13 +421,13 @@ def _refuse(node: ast.AST, construct: str) -> CollsimError:
     )
 
 
-def _walk_function(function: ast.FunctionDef) -> Iterator[ast.AST]:
+def _walk_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
     """The nodes of a function without those of functions inside of it."""
     pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             pending.extend(ast.iter_child_nodes(node))
 
 
@@ -332,7 +465,5 @@ def _build_comprehension_function(node: ast.AST, kind: str, name: str) -> ast.Fu
     start = ast.Assign([ast.Name("values__", ast.Store())], empty[kind])
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = ast.FunctionDef(name, arguments, [start, innermost, ast.Return(values)], [])
-    for part in ast.walk(function):
-        if "lineno" in part._attributes and not hasattr(part, "lineno"):
-            ast.copy_location(part, node)
+    _place(function, node)
     return function

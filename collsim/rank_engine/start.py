@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import CollsimError, describe_unknown
 from ..units import ByteSize, parse_bytes
-from .execute import StartPlan
+from .execute import SIZE_NAMES, StartPlan
 from .expected import IN_PARTS, build_expectation, find_collective_name, make_inputs
 from .rewrite import RewrittenProgram, rewrite
 
@@ -17,6 +17,8 @@ from .rewrite import RewrittenProgram, rewrite
 MPICH_EAGER_LIMIT = 8_112
 MOST_RANKS = 64
 _RANK_PARAMETERS = {"rank", "comm"}
+#: Parameters that every rank can fill in.
+KNOWN_PARAMETERS = {*_RANK_PARAMETERS, *SIZE_NAMES, "send", "recv"}
 
 
 def _find_entry(rewritten: RewrittenProgram, entry: str | None, collective: str | None) -> str:
@@ -28,8 +30,10 @@ def _find_entry(rewritten: RewrittenProgram, entry: str | None, collective: str 
         return entry
     preferred = [collective or "", "run", "main", "program"]
     for name in preferred:
-        if name in functions:
+        if name in functions and (collective is not None or _is_called_by_rank(rewritten, name)):
             return name
+    if (rewritten.has_main or rewritten.runs_functions) and collective is None:
+        return ""
     if len(functions) == 1 and (collective is not None or not rewritten.is_script):
         return next(iter(functions))
     if functions and not rewritten.is_script:
@@ -38,6 +42,13 @@ def _find_entry(rewritten: RewrittenProgram, entry: str | None, collective: str 
             functions=", ".join(list(functions)[:8]),
         )
     return ""
+
+
+def _is_called_by_rank(rewritten: RewrittenProgram, name: str) -> bool:
+    """Whether every rank calls a function: the script does not by itself, and its parameters are what a rank has."""
+    if rewritten.runs_functions:
+        return False
+    return not rewritten.has_main or set(rewritten.functions[name]) <= KNOWN_PARAMETERS
 
 
 def build_plan(

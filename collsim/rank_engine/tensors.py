@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,8 +42,79 @@ class KnownModule(ModuleType):
         raise AttributeError(f"{self.__name__}: {describe_unknown('word', name, known)}")
 
 
+class _Size(int):
+    """The number of elements, as numpy has it, and the shape where it is called, as torch has it."""
+
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def measure(cls, shape: tuple[int, ...]) -> _Size:
+        """The size of an array of a shape."""
+        size = cls(math.prod(shape))
+        size.shape = shape
+        return size
+
+    def __call__(self, dim: int | None = None) -> int | tuple[int, ...]:
+        if dim is None:
+            return self.shape
+        return self.shape[dim]
+
+
 class Tensor(np.ndarray):
     """An array with the words of torch that rank programs use."""
+
+    #: Gradients are not computed; a program may set them.
+    grad: Tensor | None = None
+
+    @property
+    def size(self) -> _Size:  # type: ignore[override]
+        """The number of elements; called, the shape, or its length along a dimension."""
+        return _Size.measure(self.shape)
+
+    def __new__(cls, *data: Any) -> Tensor:
+        """`torch.Tensor`: of numbers, or of a shape; float32 in either case."""
+        if len(data) == 1 and not isinstance(data[0], builtins.int):
+            return np.array(data[0], np.float32).view(cls)
+        return np.zeros(_flatten_shape(data), np.float32).view(cls)
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: builtins.bool = False) -> Any:
+        """Sums of all elements are tensors, too, which can be sent; integers divided are float32, as in torch."""
+        if context is not None and array.dtype == np.float64:
+            function, args, _ = context
+            is_new = len(args) == function.nin
+            if is_new and not any(isinstance(arg, np.ndarray) and arg.dtype == np.float64 for arg in args):
+                array = array.astype(np.float32)
+        return array.view(Tensor)
+
+    def __repr__(self) -> str:
+        return f"tensor({np.array2string(self.view(np.ndarray), separator=', ', precision=4)})"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0 and spec:
+            return format(self.item(), spec)
+        return repr(self)
+
+    @property  # type: ignore[override]
+    def data(self) -> Tensor:
+        """The same memory."""
+        return self
+
+    @data.setter
+    def data(self, values: np.ndarray) -> None:
+        if values is not self:
+            self[...] = values
+
+    @property
+    def device(self) -> Literal["cpu"]:
+        """Where it is: on the processor."""
+        return "cpu"
+
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """Whether it is on a GPU: never."""
+        return False
 
     def __getattr__(self, name: str) -> object:
         known = [word for word in dir(type(self)) if not word.startswith("_")]
@@ -57,7 +128,11 @@ class Tensor(np.ndarray):
         """The same memory."""
         return self
 
-    cpu = cuda = contiguous = requires_grad_ = detach
+    cpu = cuda = requires_grad_ = detach
+
+    def contiguous(self) -> Tensor:
+        """The same memory where its elements lie one after the other, else a copy in which they do."""
+        return np.ascontiguousarray(self).reshape(self.shape).view(Tensor)
 
     def numpy(self) -> np.ndarray:
         """The same memory as an array of numpy."""
@@ -180,18 +255,147 @@ class Tensor(np.ndarray):
         return self[(slice(None),) * dim + (slice(start, start + length),)].view(Tensor)
 
     def view(self, *shape: Any) -> Any:  # type: ignore[override]
-        """The same memory in another shape (or, as numpy has it, as another type)."""
+        """The same memory in another shape (or, as numpy has it, as another type).
+
+        Raises:
+            RuntimeError: Where the elements do not lie so that this can be a view; reshape copies them.
+        """
         if len(shape) == 1 and isinstance(shape[0], type | np.dtype):
             return super().view(shape[0])
-        return self.reshape(*shape)
+        reshaped = self.reshape(*shape)
+        if self.size and not np.may_share_memory(reshaped, self):
+            raise RuntimeError("view size is not compatible with input tensor's size and stride; use .reshape(...)")
+        return reshaped
+
+    def view_as(self, other: np.ndarray) -> Tensor:
+        """The same memory in the shape of another tensor."""
+        return np.asarray(self.view(*other.shape)).view(Tensor)
+
+    def type(self, dtype: DType | None = None) -> Any:
+        """Another type; without one the name of its own."""
+        if dtype is None:
+            return f"torch.{self.dtype.name}"
+        return self.to(dtype)
+
+    def half(self) -> Tensor:
+        """As float16."""
+        return self.astype(np.float16).view(Tensor)
+
+    def bool(self) -> Tensor:
+        """As bool."""
+        return self.astype(np.bool_).view(Tensor)
+
+    def add(self, value: Operand, alpha: builtins.float = 1) -> Tensor:
+        """The sum with a value."""
+        return np.asarray(self + alpha * value).view(Tensor)
+
+    def sub(self, value: Operand) -> Tensor:
+        """The difference to a value."""
+        return np.asarray(self - value).view(Tensor)
+
+    def mul(self, value: Operand) -> Tensor:
+        """The product with a value."""
+        return np.asarray(self * value).view(Tensor)
+
+    def div(self, value: Operand) -> Tensor:
+        """The quotient by a value."""
+        return np.asarray(self / value).view(Tensor)
+
+    def eq(self, value: Operand) -> Tensor:
+        """Where it is equal to a value."""
+        return np.asarray(np.equal(self, value)).view(Tensor)
+
+    def matmul(self, other: np.ndarray) -> Tensor:
+        """The matrix product."""
+        return np.asarray(self @ other).view(Tensor)
+
+    mm = matmul
+
+    def abs(self) -> Tensor:
+        """Without signs."""
+        return np.asarray(np.abs(self)).view(Tensor)
+
+    def sqrt(self) -> Tensor:
+        """The square roots."""
+        return np.asarray(np.sqrt(self)).view(Tensor)
+
+    def exp(self) -> Tensor:
+        """The exponentials."""
+        return np.asarray(np.exp(self)).view(Tensor)
+
+    def norm(self) -> Tensor:
+        """The Euclidean norm."""
+        return np.asarray(np.linalg.norm(self), self.dtype).view(Tensor)
+
+    def permute(self, *dims: Any) -> Tensor:
+        """The same memory with its dimensions in another order."""
+        return np.transpose(self, _flatten_shape(dims)).view(Tensor)
+
+    def repeat(self, *times: Any) -> Tensor:  # type: ignore[override]
+        """Copies along each dimension."""
+        return np.tile(self, _flatten_shape(times)).view(Tensor)
+
+    def index_select(self, dim: builtins.int, index: np.ndarray) -> Tensor:
+        """Elements along a dimension, by their positions."""
+        return np.take(self, index, axis=dim).view(Tensor)
+
+    def new_zeros(self, *size: Any) -> Tensor:
+        """Zeros of the same type."""
+        return np.zeros(_flatten_shape(size), self.dtype).view(Tensor)
+
+    new_empty = new_zeros
+
+    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+        """With all elements between two bounds."""
+        return np.clip(self, min, max).view(Tensor)
+
+    def sum(self, dim: Any = None, keepdim: builtins.bool = False, **options: Any) -> Any:  # type: ignore[override]
+        """The sum of all elements, or along a dimension."""
+        return _reduce_along(np.add, self, dim, keepdim, options)
+
+    def prod(self, dim: Any = None, keepdim: builtins.bool = False, **options: Any) -> Any:  # type: ignore[override]
+        """The product of all elements, or along a dimension."""
+        return _reduce_along(np.multiply, self, dim, keepdim, options)
+
+    def mean(self, dim: Any = None, keepdim: builtins.bool = False, **options: Any) -> Any:  # type: ignore[override]
+        """The mean of all elements, or along a dimension."""
+        total = self.sum(dim, keepdim, **options)
+        return total / (self.numel() // max(1, np.size(total)))
+
+    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """The parts along a dimension, which it does not have any more."""
+        return _as_tensors([np.take(self, k, axis=dim) for k in range(self.shape[dim])])
+
+    def t(self) -> Tensor:
+        """Rows as columns, as a view."""
+        return self.T
+
+    def expand(self, *shape: Any) -> Tensor:
+        """A view in which dimensions of size one are repeated; -1 leaves one as it is."""
+        wanted = _flatten_shape(shape)
+        assert isinstance(wanted, tuple)
+        shape = (1,) * (len(wanted) - self.ndim) + self.shape
+        sizes = tuple(length if size == -1 else size for size, length in zip(wanted, shape, strict=True))
+        return np.broadcast_to(self, sizes).view(Tensor)
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """One more dimension of size one."""
         return np.expand_dims(self, dim).view(Tensor)
 
-    def is_contiguous(self) -> bool:
+    def is_contiguous(self) -> builtins.bool:
         """Whether the elements lie one after the other."""
         return bool(self.flags.c_contiguous)
+
+
+def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Any, keepdim: bool, options: dict[str, Any]) -> Any:
+    """Reduce along a dimension; numpy's own functions call it with `axis`."""
+    axis = options.get("axis", dim)
+    if isinstance(axis, list):
+        axis = tuple(axis)
+    dtype = options.get("dtype")
+    if dtype is None and tensor.dtype == np.bool_:
+        dtype = np.int64
+    return function.reduce(tensor, axis=axis, dtype=dtype, out=options.get("out"), keepdims=keepdim)
 
 
 def _as_tensors(arrays: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
@@ -315,9 +519,58 @@ class TensorFunctions:
         """Whether two tensors hold the same."""
         return bool(np.array_equal(first, second))
 
-    def sum(self, tensor: np.ndarray) -> np.ndarray:
-        """The sum of all elements."""
-        return np.asarray(tensor.sum())
+    def full_like(self, tensor: np.ndarray, fill_value: float, dtype: DType | None = None, **_: object) -> Tensor:
+        """One value in the shape of another tensor."""
+        return np.full(tensor.shape, fill_value, dtype or tensor.dtype).view(Tensor)
+
+    def eye(self, size: int, columns: int | None = None, dtype: DType = np.float32, **_: object) -> Tensor:
+        """Ones on the diagonal."""
+        return np.eye(size, columns, dtype=dtype).view(Tensor)
+
+    def linspace(self, start: float, end: float, steps: int, dtype: DType = np.float32, **_: object) -> Tensor:
+        """So many numbers from one to another."""
+        return np.linspace(start, end, steps).astype(dtype).view(Tensor)
+
+    def randperm(self, count: int, **_: object) -> Tensor:
+        """The numbers from 0 on in random order."""
+        return np.asarray(self._random.permutation(count)).view(Tensor)
+
+    def is_tensor(self, value: object) -> bool:
+        """Whether it is a tensor."""
+        return isinstance(value, Tensor)
+
+    def numel(self, tensor: Tensor) -> int:
+        """The number of elements."""
+        return tensor.numel()
+
+
+#: Functions of torch that numpy has under the same or another name, with the same positional arguments.
+_NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("sum", "mean", "prod", "min", "max", "argmax", "argmin", "where", "sqrt")},
+    **{name: getattr(np, name) for name in ("exp", "log", "sin", "cos", "abs", "floor", "ceil", "round", "matmul")},
+    **{name: getattr(np, name) for name in ("dot", "outer", "reshape", "squeeze", "transpose", "maximum", "minimum")},
+    **{name: getattr(np, name) for name in ("cumsum", "flip", "hstack", "vstack", "any", "all", "isnan", "ones_like")},
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "mm": np.matmul,
+    "concat": np.concatenate,
+    "unsqueeze": np.expand_dims,
+    "flatten": np.ravel,
+    "norm": np.linalg.norm,
+}
+
+
+def _return_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy whose result is a tensor, and whose axis is called `dim`."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if "dim" in options:
+            options["axis"] = options.pop("dim")
+        return np.asarray(function(*args, **options)).view(Tensor)
+
+    return call
 
 
 def _flatten_shape(size: tuple[Shape, ...]) -> Shape:
@@ -345,14 +598,20 @@ def build_torch_module(seed: int) -> ModuleType:
     functions = TensorFunctions(seed)
     names = [name for name in dir(TensorFunctions) if not name.startswith("_")]
     vars(torch).update(_DTYPES)
+    vars(torch).update({name: _return_tensors(function) for name, function in _NUMPY_FUNCTIONS.items()})
     vars(torch).update({name: getattr(functions, name) for name in names})
     vars(torch).update(Tensor=Tensor, tensor=make_tensor, as_tensor=make_tensor, no_grad=_NoGrad)
     vars(torch).update(device=lambda *_: "cpu", cuda=_build_cuda_module())
+    vars(torch).update(FloatTensor=Tensor, LongTensor=lambda *data: Tensor(*data).long(), Size=tuple)
+    vars(torch).update(inference_mode=_NoGrad, set_num_threads=lambda count: None, __version__="2.13.0")
     return torch
 
 
 class _NoGrad:
-    """`with torch.no_grad():`, which changes nothing here."""
+    """`with torch.no_grad():` and `@torch.no_grad()`, which change nothing here."""
+
+    def __call__(self, function: Any) -> Any:
+        return function
 
     def __enter__(self) -> None:
         return None

@@ -6,7 +6,7 @@ and groups are named by a counter of each process, so a group that only its memb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -117,6 +117,7 @@ class TorchDistributed:
             each rank of the group, and is None where only another rank gives them.
         object_list: Replaced in place by that of the source.
         src, dst: Global rank, also in a group; None as source of a receive takes a message of any rank.
+        group_src, group_dst: In place of these, the number in the group.
         op: Reduction, a key of `REDUCTIONS`.
         group: None for all ranks.
         async_op: Return an AsyncWork at once in place of waiting.
@@ -131,11 +132,16 @@ class TorchDistributed:
     # ---- point to point
 
     def isend(
-        self, tensor: np.ndarray, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+        self,
+        tensor: np.ndarray,
+        dst: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_dst: int | None = None,
     ) -> AsyncWork:
         """Post a send."""
         _require_tensor(tensor, "isend")
-        target = self._check_peer(dst, "dst")
+        target = self._check_peer(self._find_global(dst, group_dst, group), "dst")
         if target == self.rank:
             raise RuntimeError("gloo connects no rank with itself; copy the tensor with copy_")
         post = MessagePost(
@@ -153,10 +159,16 @@ class TorchDistributed:
         return AsyncWork(self.engine.post_send(post))
 
     def irecv(
-        self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+        self,
+        tensor: np.ndarray,
+        src: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_src: int | None = None,
     ) -> AsyncWork:
         """Post a receive."""
         _require_tensor(tensor, "irecv")
+        src = self._find_global(src, group_src, group)
         if src is None:
             source = ANY
             peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
@@ -179,9 +191,15 @@ class TorchDistributed:
         return AsyncWork(self.engine.post_receive(post))
 
     def send(
-        self, tensor: np.ndarray, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+        self,
+        tensor: np.ndarray,
+        dst: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_dst: int | None = None,
     ) -> Blocking:
         """Send, and wait until it was received."""
+        dst = self._find_global(dst, group_dst, group)
         if dst == self.rank:
             raise ValueError(f"Invalid destination rank {dst}: a rank does not send to itself")
         work = self.isend(tensor, dst, group, tag)
@@ -189,10 +207,15 @@ class TorchDistributed:
         yield from work.wait()
 
     def recv(
-        self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+        self,
+        tensor: np.ndarray,
+        src: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_src: int | None = None,
     ) -> Blocking:
         """Receive; returns the source."""
-        work = self.irecv(tensor, src, group, tag)
+        work = self.irecv(tensor, src, group, tag, group_src)
         work.operation.call = "recv"
         yield from work.wait()
         assert isinstance(work.operation, MessagePost)
@@ -201,6 +224,14 @@ class TorchDistributed:
     def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[object]:
         """Post several sends and receives, one after the other, as gloo does."""
         return [post.op(post.tensor, post.peer, post.group, post.tag) for post in p2p_op_list]
+
+    def _find_global(self, rank: int | None, group_rank: int | None, group: ProcessGroup | None) -> int | None:
+        """The global rank that a call names, as such or by its number in a group."""
+        if group_rank is None:
+            return rank
+        if rank is not None:
+            raise ValueError("Can't specify both the global rank and its number in the group")
+        return self.get_global_rank(group, group_rank)
 
     def _check_peer(self, peer: int | None, name: str) -> int:
         if isinstance(peer, bool) or not isinstance(peer, int | np.integer | None):
@@ -511,6 +542,64 @@ class TorchDistributed:
         value = list(object_list)
         return (yield from self._collective("broadcast_object_list", (src,), _NOTHING, value, store, group, False))
 
+    def gather_object(
+        self, obj: object, object_gather_list: list[Any] | None = None, dst: int = 0, group: ProcessGroup | None = None
+    ) -> Blocking:
+        """One rank gets an object of each.
+
+        Args:
+            obj: Of this rank.
+            object_gather_list: On that rank a list with a place for each; None on others.
+            dst: Global rank.
+            group: None for all ranks.
+        """
+        root = self._find_root(dst, "dst", group)
+        if self.rank == dst and object_gather_list is None:
+            raise ValueError(f"gather_object: rank {dst} wants object_gather_list= with a place for each rank")
+
+        def store(values: list[Any]) -> None:
+            if self.rank == dst and object_gather_list is not None:
+                object_gather_list[:] = values
+
+        return (yield from self._collective("gather_object", (dst,), _NOTHING, obj, store, group, False, root))
+
+    def scatter_object_list(
+        self,
+        scatter_object_output_list: list[Any],
+        scatter_object_input_list: list[Any] | None = None,
+        src: int = 0,
+        group: ProcessGroup | None = None,
+    ) -> Blocking:
+        """Every rank gets one of the objects that one rank has.
+
+        Args:
+            scatter_object_output_list: Its first element becomes this rank's object.
+            scatter_object_input_list: On that rank an object for each; None on others.
+            src: Global rank.
+            group: None for all ranks.
+        """
+        root, members = self._find_root(src, "src", group), (group or self.world).members
+        if self.rank == src and len(scatter_object_input_list or ()) != len(members):
+            raise ValueError(f"scatter_object_list: rank {src} gives an object for each of the {len(members)} ranks")
+
+        def store(values: list[Any]) -> None:
+            scatter_object_output_list[0] = values[root][members.index(self.rank)]
+
+        value = list(scatter_object_input_list or ())
+        return (yield from self._collective("scatter_object_list", (src,), _NOTHING, value, store, group, False, root))
+
+    def monitored_barrier(
+        self, group: ProcessGroup | None = None, timeout: object = None, wait_all_ranks: bool = False
+    ) -> Blocking:
+        """Wait for all members; here it does not give up.
+
+        Args:
+            group: None for all ranks.
+            timeout: Not used.
+            wait_all_ranks: Not used.
+        """
+        yield from self._collective("monitored_barrier", (), _NOTHING, None, lambda values: None, group, False)
+
     # ---- groups and start
 
     def new_group(self, ranks: Iterable[int] | None = None, *_: object, **__: object) -> Blocking:
@@ -530,6 +619,87 @@ class TorchDistributed:
             yield from wait_for(post)
         return group
 
+    def new_subgroups(self, group_size: int | None = None, *_: object, **__: object) -> Blocking:
+        """Groups of ranks that follow one another.
+
+        Args:
+            group_size: Ranks of each, which divide all.
+
+        Returns:
+            The group of this rank, and all groups.
+        """
+        size = self.engine.size
+        members = group_size or size
+        if members < 1 or size % members:
+            raise ValueError(f"The world size {size} must be divisible by group_size={members}")
+        lists = [list(range(first, first + members)) for first in range(0, size, members)]
+        return (yield from self.new_subgroups_by_enumeration(lists))
+
+    def new_subgroups_by_enumeration(
+        self, ranks_per_subgroup_list: Sequence[Sequence[int]], *_: object, **__: object
+    ) -> Blocking:
+        """Groups of the ranks of each list.
+
+        Args:
+            ranks_per_subgroup_list: Global ranks of each.
+
+        Returns:
+            The group of this rank, or None, and all groups.
+        """
+        groups, current = [], None
+        for ranks in ranks_per_subgroup_list:
+            group = yield from self.new_group(ranks)
+            groups.append(group)
+            if self.rank in group.members:
+                current = group
+        return current, groups
+
+    def get_global_rank(self, group: ProcessGroup | None, group_rank: int) -> int:
+        """The global rank of a member.
+
+        Args:
+            group: None for all ranks.
+            group_rank: Its number in the group.
+        """
+        members = (group or self.world).members
+        if not 0 <= group_rank < len(members):
+            raise ValueError(f"Group rank {group_rank} is not part of a group of {len(members)} ranks")
+        return members[group_rank]
+
+    def get_group_rank(self, group: ProcessGroup, global_rank: int) -> int:
+        """The number of a member in its group.
+
+        Args:
+            group: A group.
+            global_rank: Global rank of the member.
+        """
+        if global_rank not in group.members:
+            raise ValueError(f"Global rank {global_rank} is not part of the group of ranks {group.members}")
+        return group.members.index(global_rank)
+
+    def get_process_group_ranks(self, group: ProcessGroup | None = None) -> list[int]:
+        """The global ranks of the members."""
+        return list((group or self.world).members)
+
+    def init_process_group(
+        self, backend: object = None, init_method: object = None, *args: object, **options: Any
+    ) -> None:
+        """Begin; all ranks are connected already.
+
+        Args:
+            backend: Not used: messages are those of gloo.
+            init_method: Not used.
+            args: `timeout`, `world_size` and `rank` without their names.
+            options: `world_size` must be the number of ranks that run.
+        """
+        names = ("timeout", "world_size", "rank")
+        options = dict(zip(names, args, strict=False)) | options
+        size = options.get("world_size", -1)
+        if size not in (None, -1, self.engine.size):
+            raise ValueError(
+                f"init_process_group: world_size={size}, but {self.engine.size} ranks run; run it with ranks={size}"
+            )
+
     def get_rank(self, group: ProcessGroup | None = None) -> int:
         """This rank's number, in a group its position."""
         members = (group or self.world).members
@@ -538,8 +708,11 @@ class TorchDistributed:
         return members.index(self.rank)
 
     def get_world_size(self, group: ProcessGroup | None = None) -> int:
-        """The number of members."""
-        return len((group or self.world).members)
+        """The number of members; -1 for a group that this rank is not in."""
+        members = (group or self.world).members
+        if self.rank not in members:
+            return -1
+        return len(members)
 
 
 def _require_tensor(tensor: object, call: str) -> None:
@@ -579,13 +752,13 @@ def _reduce(values: Sequence[np.ndarray], op: str, members: int) -> np.ndarray:
     return total
 
 
-def build_torch_modules(engine: Engine, rank: int, launcher: Callable[..., object]) -> dict[str, ModuleType]:
+def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, object]) -> dict[str, ModuleType]:
     """The modules `torch`, `torch.distributed` and `torch.multiprocessing` of one rank.
 
     Args:
         engine: the ranks of the run.
         rank: this rank.
-        launcher: what `Process` and `spawn` are here.
+        launchers: the words of `torch.multiprocessing`.
 
     Returns:
         Modules by name.
@@ -600,14 +773,17 @@ def build_torch_modules(engine: Engine, rank: int, launcher: Callable[..., objec
         Work=AsyncWork,
         ReduceOp=SimpleNamespace(**{name: name for name in REDUCTIONS}),
         group=SimpleNamespace(WORLD=functions.world),
-        init_process_group=lambda *args, **options: None,
         destroy_process_group=lambda *args: None,
         is_initialized=lambda: True,
         is_available=lambda: True,
         get_backend=lambda *group: "gloo",
+        is_nccl_available=lambda: False,
+        is_gloo_available=lambda: True,
+        is_torchelastic_launched=lambda: False,
+        ProcessGroup=ProcessGroup,
     )
-    multiprocessing = ModuleType("torch.multiprocessing")
-    vars(multiprocessing).update(Process=launcher, spawn=launcher, set_start_method=lambda *args, **options: None)
+    multiprocessing = KnownModule("torch.multiprocessing")
+    vars(multiprocessing).update(launchers)
     torch.distributed, torch.multiprocessing = dist, multiprocessing  # type: ignore[attr-defined]
     return {
         "torch": torch,

@@ -1,0 +1,181 @@
+"""The parts of Python's library that programs import and that reach nothing outside of the program."""
+
+from __future__ import annotations
+
+import abc
+import argparse
+import bisect
+import collections
+import collections.abc
+import contextlib
+import copy
+import dataclasses
+import datetime
+import enum
+import fractions
+import functools
+import heapq
+import itertools
+import json
+import math
+import operator
+import posixpath
+import random
+import statistics
+import string
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType, SimpleNamespace
+from typing import NoReturn
+
+import numpy as np
+
+#: Modules of which every public name may be used.
+_WHOLE = (abc, bisect, collections, collections.abc, dataclasses, fractions, heapq, itertools, math, operator)
+_WHOLE_TOO = (statistics, string, textwrap, typing)
+_FUNCTOOLS = ("cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "total_ordering", "wraps")
+_CONTEXTLIB = ("ExitStack", "closing", "contextmanager", "nullcontext", "suppress")
+_ENUM = ("Enum", "Flag", "IntEnum", "IntFlag", "auto", "unique")
+_PATHS = ("basename", "dirname", "join", "splitext")
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    """Options of a program that has no command line: all have their defaults."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: object = None) -> argparse.Namespace:  # type: ignore[override]
+        return super().parse_args(args or [], SimpleNamespace() if namespace is None else namespace)  # type: ignore[return-value]
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: object = None):  # type: ignore[no-untyped-def, override]
+        return super().parse_known_args(args or [], SimpleNamespace() if namespace is None else namespace)
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message}; a program has no command line here, so give each option a default")
+
+
+class _FixedTime(datetime.datetime):
+    """A clock that stands still, so that every execution reads the same."""
+
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> _FixedTime:
+        return cls(2000, 1, 1, tzinfo=tz)
+
+    @classmethod
+    def today(cls) -> _FixedTime:
+        return cls.now()
+
+
+class _Logger:
+    """A logger that writes nothing."""
+
+    def write(self, *_: object, **__: object) -> None:
+        """Nothing is written."""
+
+    debug = info = warning = error = exception = critical = log = setLevel = addHandler = write
+
+
+def list_library_words(rank: int, ranks: int, write: Callable[[str], object]) -> dict[str, Mapping[str, object]]:
+    """The modules and their words.
+
+    Args:
+        rank: This rank, as torchrun tells it to its processes; it is the seed of random numbers, too.
+        ranks: How many there are.
+        write: Takes what a program writes to `sys.stdout`.
+
+    Returns:
+        Words by the name of their module.
+    """
+    generator, legacy = random.Random(rank), np.random.RandomState(rank)
+    words: dict[str, Mapping[str, object]] = {
+        module.__name__: _list_public(module) for module in (*_WHOLE, *_WHOLE_TOO)
+    }
+    return words | {
+        "argparse": {
+            "ArgumentParser": _ArgumentParser,
+            "Namespace": argparse.Namespace,
+            "ArgumentDefaultsHelpFormatter": argparse.ArgumentDefaultsHelpFormatter,
+            "RawTextHelpFormatter": argparse.RawTextHelpFormatter,
+            "SUPPRESS": argparse.SUPPRESS,
+        },
+        "contextlib": _list_words(contextlib, _CONTEXTLIB),
+        "copy": _list_words(copy, ("copy", "deepcopy")),
+        "datetime": {
+            "datetime": _FixedTime,
+            "date": datetime.date,
+            "timedelta": datetime.timedelta,
+            "timezone": datetime.timezone,
+        },
+        "enum": _list_words(enum, _ENUM),
+        "functools": _list_words(functools, _FUNCTOOLS),
+        "gc": {"collect": lambda *_: 0},
+        "json": _list_words(json, ("dumps", "loads")),
+        "logging": _list_logging(),
+        "os": _list_system(rank, ranks),
+        "platform": {"node": lambda: "node0", "system": lambda: "Linux", "python_version": lambda: "3"},
+        "random": {name: getattr(generator, name) for name in dir(generator) if not name.startswith("_")},
+        "socket": {"gethostname": lambda: "node0"},
+        "sys": _list_interpreter(write),
+        "types": _list_words(types, ("SimpleNamespace",)),
+        "warnings": {name: lambda *_, **__: None for name in ("filterwarnings", "simplefilter", "warn")},
+        "numpy.random": {name: getattr(legacy, name) for name in dir(legacy) if not name.startswith("_")},
+    }
+
+
+def _list_public(module: ModuleType) -> dict[str, object]:
+    """The words that a module means for others, and not those that it imports for itself."""
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    return {name: getattr(module, name) for name in names}
+
+
+def _list_words(module: ModuleType, names: Sequence[str]) -> dict[str, object]:
+    return {name: getattr(module, name) for name in names}
+
+
+def _list_logging() -> dict[str, object]:
+    logger = _Logger()
+    levels = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
+    functions = dict.fromkeys(("basicConfig", "debug", "info", "warning", "error", "exception"), logger.write)
+    return {**levels, **functions, "getLogger": lambda *_: logger}
+
+
+def _list_system(rank: int, ranks: int) -> dict[str, object]:
+    """`os`, with the variables that launchers set."""
+    environment = {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(ranks),
+        "OMPI_COMM_WORLD_RANK": str(rank),
+        "OMPI_COMM_WORLD_SIZE": str(ranks),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29500",
+    }
+    return {
+        "environ": environment,
+        "getenv": environment.get,
+        "getpid": lambda: 1 + rank,
+        "cpu_count": lambda: ranks,
+        "path": SimpleNamespace(**_list_words(posixpath, _PATHS), exists=lambda path: False),
+    }
+
+
+def _list_interpreter(write: Callable[[str], object]) -> dict[str, object]:
+    """`sys`: `exit` ends the rank."""
+
+    def leave(status: object = None) -> NoReturn:
+        raise SystemExit(status)
+
+    stream = SimpleNamespace(write=write, flush=lambda: None)
+    return {
+        "argv": ["program.py"],
+        "exit": leave,
+        "stdout": stream,
+        "stderr": stream,
+        "maxsize": 2**63 - 1,
+        "platform": "linux",
+        "byteorder": "little",
+        "version": "3",
+        "version_info": (3, 11),
+        "setrecursionlimit": lambda limit: None,
+    }
