@@ -56,6 +56,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._generators: set[types.CodeType] = set()
+        self._originals: dict[object, Any] = {}  # functions of the program, by what builtins call in their place
 
     def call(self, function: Any, /, *args: object, **kwargs: object) -> Blocking:
         """Call a function; one that is a generator of the program, or blocks, is driven to its end.
@@ -68,7 +69,7 @@ class Calls:
         Returns:
             What it returns.
         """
-        function, first = _unwrap(function)
+        function, first = self._unwrap(function)
         if isinstance(function, functools.partial):
             return (
                 yield from self.call(function.func, *first, *function.args, *args, **{**function.keywords, **kwargs})
@@ -82,8 +83,8 @@ class Calls:
                 instance = kind.__new__(kind, *args, **kwargs)
             yield from kind.__init__(instance, *args, **kwargs)
             return instance
-        method: Any = getattr(type(function), "__call__", None)  # noqa: B004 (the method is wanted)
-        if self._is_own(method):
+        method = getattr(type(function), "__call__", None)  # noqa: B004 (the method is wanted)
+        if method is not None and self._is_own(method):
             return (yield from method(function, *args, **kwargs))
         if not self._may_drive(function):
             args = tuple(self._wrap_callback(arg) for arg in args)
@@ -93,7 +94,7 @@ class Calls:
             return (yield from result)
         return result
 
-    def call_now(self, function: Any, /, *args: object, **kwargs: object) -> object:
+    def call_now(self, function: object, /, *args: object, **kwargs: object) -> object:
         """Call a function where its rank cannot be suspended: in a class, a generator or a special method.
 
         Args:
@@ -121,7 +122,7 @@ class Calls:
             line=line,
         )
 
-    def enter(self, manager: Any) -> Blocking:
+    def enter(self, manager: object) -> Blocking:
         """`__enter__` of a `with` statement.
 
         Args:
@@ -133,9 +134,9 @@ class Calls:
         kind = type(manager)
         if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
             raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
-        return (yield from self.call(kind.__enter__, manager))
+        return (yield from self.call(getattr(kind, "__enter__"), manager))  # noqa: B009
 
-    def exit(self, manager: Any, error: BaseException | None) -> Blocking:
+    def exit(self, manager: object, error: BaseException | None) -> Blocking:
         """`__exit__` of a `with` statement.
 
         Args:
@@ -148,7 +149,8 @@ class Calls:
         kind, trace = None, None
         if error is not None:
             kind, trace = type(error), error.__traceback__
-        return (yield from self.call(type(manager).__exit__, manager, kind, error, trace))
+        leave = getattr(type(manager), "__exit__")  # noqa: B009
+        return (yield from self.call(leave, manager, kind, error, trace))
 
     def mark_generator(self, function: types.FunctionType) -> types.FunctionType:
         """A generator of the program's own, which whoever takes its items drives.
@@ -203,21 +205,18 @@ class Calls:
                 return self._run_at_once(task)
             return task
 
-        setattr(run_at_once, _ORIGINAL, value)
+        # Not an attribute: functools.wraps copies those to a function that is another one.
+        self._originals[run_at_once] = value
         return run_at_once
 
-
-#: Attribute of a wrapped callback: the function of the program, which can be suspended where the program calls it.
-_ORIGINAL = "original__"
-
-
-def _unwrap(function: Any) -> tuple[Any, tuple[object, ...]]:
-    """A function of the program that had been given to a builtin, as it was; and the object that it is a method of."""
-    if isinstance(function, types.MethodType) and hasattr(function.__func__, _ORIGINAL):
-        return getattr(function.__func__, _ORIGINAL), (function.__self__,)
-    if isinstance(function, types.FunctionType) and hasattr(function, _ORIGINAL):
-        return getattr(function, _ORIGINAL), ()
-    return function, ()
+    def _unwrap(self, function: Any) -> tuple[Any, tuple[object, ...]]:
+        """A function of the program that had been given to a builtin, as it was, so that it can be suspended where the
+        program calls it; and the object that it is a method of."""
+        if isinstance(function, types.MethodType) and function.__func__ in self._originals:
+            return self._originals[function.__func__], (function.__self__,)
+        if isinstance(function, types.FunctionType) and function in self._originals:
+            return self._originals[function], ()
+        return function, ()
 
 
 def mark_coroutine(function: Callable[..., Blocking]) -> Callable[..., Coroutine]:

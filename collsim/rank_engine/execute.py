@@ -7,7 +7,8 @@ import copy
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -216,11 +217,11 @@ class _Process:
             "get_context": lambda *_: self.modules["torch.multiprocessing"],
             "cpu_count": lambda: plan.ranks,
         }
-        is_library = bool(plan.program.library)
+        process_launchers = None  # its processes are threads here
+        if plan.program.library:
+            process_launchers = launchers
         self.modules: dict[str, ModuleType] = {
-            **build_process_modules(
-                engine, self.start_task, max(rank, 0), self._write, launchers if is_library else None
-            ),
+            **build_process_modules(engine, self.start_task, max(rank, 0), self._write, process_launchers),
             **build_torch_modules(engine, max(rank, 0), launchers),
             **build_mpi_modules(engine, max(rank, 0)),
         }
@@ -262,6 +263,8 @@ class _Process:
                 function = self.globals[self.plan.entry]
                 args = self._build_arguments(function)
                 result = yield from self._drive(function, (), args)
+                if isinstance(result, types.GeneratorType):
+                    raise TypeError(f"{self.plan.entry}() is a generator, whose items nobody takes; let it return them")
         except SystemExit as end:
             if end.code not in (None, 0):
                 raise RuntimeError(f"the program ends with sys.exit({end.code!r})") from None
@@ -353,7 +356,12 @@ class _Process:
     # ---- modules and builtins
 
     def _spawn(
-        self, function: Callable[..., Any], args: Any = (), nprocs: int | None = None, *_: object, **__: object
+        self,
+        function: Callable[..., object],
+        args: Sequence[object] = (),
+        nprocs: int | None = None,
+        *_: object,
+        **__: object,
     ) -> Task:
         """`mp.spawn(f, args, nprocs)`: the ranks run already, and each of them becomes one of the processes."""
         if nprocs is None or self.rank < nprocs:
@@ -363,11 +371,11 @@ class _Process:
     def _make_process(
         self,
         group: None = None,
-        target: Any = None,
+        target: Callable[..., object] | None = None,
         name: str | None = None,
-        args: Any = (),
-        kwargs: Any = None,
-        **_: Any,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+        **_: object,
     ) -> LaunchedProcess:
         """`Process(target=f)`: each rank becomes the process of its number, in the order in which they are made."""
         self._processes += 1
@@ -375,7 +383,7 @@ class _Process:
             return LaunchedProcess(None)
         return LaunchedProcess(lambda: self._launch(target, tuple(args), kwargs or {}))
 
-    def _launch(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Task:
+    def _launch(self, function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Task:
         self.has_launched = True
         result = yield from self.calls.call(function, *args, **kwargs)
         if result is not None:
@@ -415,8 +423,11 @@ class _Process:
         return names
 
     def _print(self, *values: object, sep: str | None = " ", end: str | None = "\n", **_: object) -> None:
-        texts = (" " if sep is None else sep).join(map(str, values))
-        self._write(texts + ("\n" if end is None else end))
+        if sep is None:
+            sep = " "
+        if end is None:
+            end = "\n"
+        self._write(sep.join(map(str, values)) + end)
 
     def _write(self, text: str) -> None:
         if sum(map(len, self.printed)) < _PRINTED:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -41,7 +41,7 @@ class Queue:
     def __deepcopy__(self, memo: object) -> Queue:
         return self  # a process gets a copy of its arguments, and the queue that it shares with others
 
-    def put(self, item: Any, *_: object, **__: object) -> Blocking:
+    def put(self, item: object, *_: object, **__: object) -> Blocking:
         """Add an item; wait while the queue is full. Arguments such as `block` and `timeout` are ignored.
 
         Args:
@@ -121,7 +121,7 @@ def _post_call(engine: Engine, call: str) -> PostedCall:
 class ProcessQueue(Queue):
     """A queue between processes: what is put is copied."""
 
-    def put(self, item: Any, *_: object, **__: object) -> Blocking:
+    def put(self, item: object, *_: object, **__: object) -> Blocking:
         """Add a copy of an item; wait while the queue is full.
 
         Args:
@@ -455,10 +455,16 @@ def build_process_modules(
         return Thread(start_task, target, args, **options)
 
     def make_process(
-        group: None = None, target: Any = None, name: str | None = None, args: Any = (), **options: Any
+        group: None = None,
+        target: Callable[..., object] | None = None,
+        name: str | None = None,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+        **_: object,
     ) -> Thread:
         """A process of this run: a thread with copies of its arguments."""
-        return Thread(start_task, target, copy.deepcopy(args), **copy.deepcopy(options))
+        function = target or (lambda *_: None)
+        return Thread(start_task, function, copy.deepcopy(args), copy.deepcopy(kwargs))
 
     def make_pipe(duplex: bool = True) -> tuple[Connection, Connection]:
         """The two ends of a pipe."""

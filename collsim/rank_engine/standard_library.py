@@ -44,11 +44,8 @@ _PATHS = ("basename", "dirname", "join", "splitext")
 class _ArgumentParser(argparse.ArgumentParser):
     """Options of a program that has no command line: all have their defaults."""
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: object = None) -> argparse.Namespace:  # type: ignore[override]
-        return super().parse_args(args or [], SimpleNamespace() if namespace is None else namespace)  # type: ignore[return-value]
-
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: object = None):  # type: ignore[no-untyped-def, override]
-        return super().parse_known_args(args or [], SimpleNamespace() if namespace is None else namespace)
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        return super().parse_known_args(args or [], namespace)
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; a program has no command line here, so give each option a default")

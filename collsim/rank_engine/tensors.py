@@ -15,6 +15,10 @@ from ..errors import describe_unknown
 DType = type[np.generic] | np.dtype
 Shape = int | Sequence[int]
 Operand = float | np.ndarray
+#: A dimension, or several; None: all.
+Dimension = int | Sequence[int] | None
+#: What numpy says of the ufunc whose result it wraps: the function, its arguments, and which result it is.
+_Context = tuple[np.ufunc, tuple[object, ...], int]
 
 _DTYPES: dict[str, type[np.generic]] = {
     "float16": np.float16,
@@ -71,13 +75,15 @@ class Tensor(np.ndarray):
         """The number of elements; called, the shape, or its length along a dimension."""
         return _Size.measure(self.shape)
 
-    def __new__(cls, *data: Any) -> Tensor:
+    def __new__(cls, *data: Shape) -> Tensor:
         """`torch.Tensor`: of numbers, or of a shape; float32 in either case."""
         if len(data) == 1 and not isinstance(data[0], builtins.int):
             return np.array(data[0], np.float32).view(cls)
         return np.zeros(_flatten_shape(data), np.float32).view(cls)
 
-    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: builtins.bool = False) -> Any:
+    def __array_wrap__(  # type: ignore[override]
+        self, array: np.ndarray, context: _Context | None = None, return_scalar: builtins.bool = False
+    ) -> Tensor:
         """Sums of all elements are tensors, too, which can be sent; integers divided are float32, as in torch."""
         if context is not None and array.dtype == np.float64:
             function, args, _ = context
@@ -271,7 +277,7 @@ class Tensor(np.ndarray):
         """The same memory in the shape of another tensor."""
         return np.asarray(self.view(*other.shape)).view(Tensor)
 
-    def type(self, dtype: DType | None = None) -> Any:
+    def type(self, dtype: DType | None = None) -> Tensor | str:
         """Another type; without one the name of its own."""
         if dtype is None:
             return f"torch.{self.dtype.name}"
@@ -327,11 +333,11 @@ class Tensor(np.ndarray):
         """The Euclidean norm."""
         return np.asarray(np.linalg.norm(self), self.dtype).view(Tensor)
 
-    def permute(self, *dims: Any) -> Tensor:
+    def permute(self, *dims: Shape) -> Tensor:
         """The same memory with its dimensions in another order."""
         return np.transpose(self, _flatten_shape(dims)).view(Tensor)
 
-    def repeat(self, *times: Any) -> Tensor:  # type: ignore[override]
+    def repeat(self, *times: Shape) -> Tensor:  # type: ignore[override]
         """Copies along each dimension."""
         return np.tile(self, _flatten_shape(times)).view(Tensor)
 
@@ -339,28 +345,28 @@ class Tensor(np.ndarray):
         """Elements along a dimension, by their positions."""
         return np.take(self, index, axis=dim).view(Tensor)
 
-    def new_zeros(self, *size: Any) -> Tensor:
+    def new_zeros(self, *size: Shape) -> Tensor:
         """Zeros of the same type."""
         return np.zeros(_flatten_shape(size), self.dtype).view(Tensor)
 
     new_empty = new_zeros
 
-    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """With all elements between two bounds."""
         return np.clip(self, min, max).view(Tensor)
 
-    def sum(self, dim: Any = None, keepdim: builtins.bool = False, **options: Any) -> Any:  # type: ignore[override]
+    def sum(self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """The sum of all elements, or along a dimension."""
         return _reduce_along(np.add, self, dim, keepdim, options)
 
-    def prod(self, dim: Any = None, keepdim: builtins.bool = False, **options: Any) -> Any:  # type: ignore[override]
+    def prod(self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """The product of all elements, or along a dimension."""
         return _reduce_along(np.multiply, self, dim, keepdim, options)
 
-    def mean(self, dim: Any = None, keepdim: builtins.bool = False, **options: Any) -> Any:  # type: ignore[override]
+    def mean(self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """The mean of all elements, or along a dimension."""
         total = self.sum(dim, keepdim, **options)
-        return total / (self.numel() // max(1, np.size(total)))
+        return total.div(self.numel() // max(1, total.numel()))
 
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """The parts along a dimension, which it does not have any more."""
@@ -370,13 +376,13 @@ class Tensor(np.ndarray):
         """Rows as columns, as a view."""
         return self.T
 
-    def expand(self, *shape: Any) -> Tensor:
+    def expand(self, *shape: Shape) -> Tensor:
         """A view in which dimensions of size one are repeated; -1 leaves one as it is."""
         wanted = _flatten_shape(shape)
         assert isinstance(wanted, tuple)
         shape = (1,) * (len(wanted) - self.ndim) + self.shape
-        sizes = tuple(length if size == -1 else size for size, length in zip(wanted, shape, strict=True))
-        return np.broadcast_to(self, sizes).view(Tensor)
+        lengths = np.where(np.array(wanted) == -1, shape, wanted)
+        return np.broadcast_to(self, lengths.tolist()).view(Tensor)
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """One more dimension of size one."""
@@ -387,7 +393,7 @@ class Tensor(np.ndarray):
         return bool(self.flags.c_contiguous)
 
 
-def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Any, keepdim: bool, options: dict[str, Any]) -> Any:
+def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: bool, options: dict[str, Any]) -> Tensor:
     """Reduce along a dimension; numpy's own functions call it with `axis`."""
     axis = options.get("axis", dim)
     if isinstance(axis, list):
@@ -395,7 +401,8 @@ def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Any, keepdim: bool, o
     dtype = options.get("dtype")
     if dtype is None and tensor.dtype == np.bool_:
         dtype = np.int64
-    return function.reduce(tensor, axis=axis, dtype=dtype, out=options.get("out"), keepdims=keepdim)
+    result = function.reduce(tensor, axis=axis, dtype=dtype, out=options.get("out"), keepdims=keepdim)
+    return np.asarray(result).view(Tensor)
 
 
 def _as_tensors(arrays: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
@@ -545,7 +552,7 @@ class TensorFunctions:
 
 
 #: Functions of torch that numpy has under the same or another name, with the same positional arguments.
-_NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+_NUMPY_FUNCTIONS: dict[str, Callable[..., object]] = {
     **{name: getattr(np, name) for name in ("sum", "mean", "prod", "min", "max", "argmax", "argmin", "where", "sqrt")},
     **{name: getattr(np, name) for name in ("exp", "log", "sin", "cos", "abs", "floor", "ceil", "round", "matmul")},
     **{name: getattr(np, name) for name in ("dot", "outer", "reshape", "squeeze", "transpose", "maximum", "minimum")},
@@ -562,10 +569,10 @@ _NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _return_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+def _return_tensors(function: Callable[..., object]) -> Callable[..., Tensor]:
     """A function of numpy whose result is a tensor, and whose axis is called `dim`."""
 
-    def call(*args: Any, **options: Any) -> Any:
+    def call(*args: object, **options: object) -> Tensor:
         if "dim" in options:
             options["axis"] = options.pop("dim")
         return np.asarray(function(*args, **options)).view(Tensor)
@@ -610,7 +617,7 @@ def build_torch_module(seed: int) -> ModuleType:
 class _NoGrad:
     """`with torch.no_grad():` and `@torch.no_grad()`, which change nothing here."""
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         return function
 
     def __enter__(self) -> None:

@@ -543,7 +543,11 @@ class TorchDistributed:
         return (yield from self._collective("broadcast_object_list", (src,), _NOTHING, value, store, group, False))
 
     def gather_object(
-        self, obj: object, object_gather_list: list[Any] | None = None, dst: int = 0, group: ProcessGroup | None = None
+        self,
+        obj: object,
+        object_gather_list: list[object] | None = None,
+        dst: int = 0,
+        group: ProcessGroup | None = None,
     ) -> Blocking:
         """One rank gets an object of each.
 
@@ -557,7 +561,7 @@ class TorchDistributed:
         if self.rank == dst and object_gather_list is None:
             raise ValueError(f"gather_object: rank {dst} wants object_gather_list= with a place for each rank")
 
-        def store(values: list[Any]) -> None:
+        def store(values: list[object]) -> None:
             if self.rank == dst and object_gather_list is not None:
                 object_gather_list[:] = values
 
@@ -565,8 +569,8 @@ class TorchDistributed:
 
     def scatter_object_list(
         self,
-        scatter_object_output_list: list[Any],
-        scatter_object_input_list: list[Any] | None = None,
+        scatter_object_output_list: list[object],
+        scatter_object_input_list: list[object] | None = None,
         src: int = 0,
         group: ProcessGroup | None = None,
     ) -> Blocking:
@@ -582,7 +586,7 @@ class TorchDistributed:
         if self.rank == src and len(scatter_object_input_list or ()) != len(members):
             raise ValueError(f"scatter_object_list: rank {src} gives an object for each of the {len(members)} ranks")
 
-        def store(values: list[Any]) -> None:
+        def store(values: list[list[object]]) -> None:
             scatter_object_output_list[0] = values[root][members.index(self.rank)]
 
         value = list(scatter_object_input_list or ())
@@ -682,7 +686,7 @@ class TorchDistributed:
         return list((group or self.world).members)
 
     def init_process_group(
-        self, backend: object = None, init_method: object = None, *args: object, **options: Any
+        self, backend: object = None, init_method: object = None, *args: object, **options: object
     ) -> None:
         """Begin; all ranks are connected already.
 
@@ -693,8 +697,8 @@ class TorchDistributed:
             options: `world_size` must be the number of ranks that run.
         """
         names = ("timeout", "world_size", "rank")
-        options = dict(zip(names, args, strict=False)) | options
-        size = options.get("world_size", -1)
+        arguments = dict(zip(names, args, strict=False)) | options
+        size = arguments.get("world_size", -1)
         if size not in (None, -1, self.engine.size):
             raise ValueError(
                 f"init_process_group: world_size={size}, but {self.engine.size} ranks run; run it with ranks={size}"

@@ -315,7 +315,6 @@ def test_a_function_is_run_with_the_lines_of_its_file():
     ("source", "options", "message"),
     [
         ("x = (1", {}, "line 1 of the program is not Python"),
-        ("def f(rank):\n    yield rank", {}, "line 2: yield"),
         ("def f(rank):\n    pass\ndef g(rank):\n    pass", {}, "say which of f, g"),
         ("def f(rank):\n    pass", {"entry": "ff"}, "did you mean 'f'"),
         ("def f(rank):\n    pass", {"ranks": 65}, "ranks=65 must be 1 to 64"),

@@ -50,7 +50,7 @@ def test_what_reaches_out_is_refused():
         ("def run(rank, size):\n    while True:\n        pass\n", "seconds"),
         ("def run(rank, size):\n    return [0] * 10**11\n", "MemoryError"),
         ("def run(rank, size):\n    return run(rank, size)\n", "RecursionError"),
-        ("import os\ndef run(rank, size):\n    import sys\n    raise SystemExit\n", "exit"),
+        ("import os\ndef run(rank, size):\n    import sys\n    sys.exit(3)\n", "sys.exit(3)"),
     ],
 )
 def test_what_does_not_end_ends_in_a_sentence(source, message, monkeypatch):
