@@ -56,7 +56,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._generators: set[types.CodeType] = set()
-        self._originals: dict[object, Any] = {}  # functions of the program, by what builtins call in their place
+        self._originals: dict[object, object] = {}  # functions of the program, by what builtins call in their place
 
     def call(self, function: Any, /, *args: object, **kwargs: object) -> Blocking:
         """Call a function; one that is a generator of the program, or blocks, is driven to its end.
@@ -209,7 +209,7 @@ class Calls:
         self._originals[run_at_once] = value
         return run_at_once
 
-    def _unwrap(self, function: Any) -> tuple[Any, tuple[object, ...]]:
+    def _unwrap(self, function: object) -> tuple[Any, tuple[object, ...]]:
         """A function of the program that had been given to a builtin, as it was, so that it can be suspended where the
         program calls it; and the object that it is a method of."""
         if isinstance(function, types.MethodType) and function.__func__ in self._originals:

@@ -109,6 +109,7 @@ class Tensor(np.ndarray):
 
     @data.setter
     def data(self, values: np.ndarray) -> None:
+        """Set all elements."""
         if values is not self:
             self[...] = values
 
@@ -263,6 +264,9 @@ class Tensor(np.ndarray):
     def view(self, *shape: Any) -> Any:  # type: ignore[override]
         """The same memory in another shape (or, as numpy has it, as another type).
 
+        Args:
+            shape: Lengths, one of which may be -1; or a type.
+
         Raises:
             RuntimeError: Where the elements do not lie so that this can be a view; reshape copies them.
         """
@@ -377,7 +381,11 @@ class Tensor(np.ndarray):
         return self.T
 
     def expand(self, *shape: Shape) -> Tensor:
-        """A view in which dimensions of size one are repeated; -1 leaves one as it is."""
+        """A view in which dimensions of size one are repeated.
+
+        Args:
+            shape: The lengths of the view; -1 leaves one as it is.
+        """
         wanted = _flatten_shape(shape)
         assert isinstance(wanted, tuple)
         shape = (1,) * (len(wanted) - self.ndim) + self.shape
