@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..errors import CollsimError, Sentence
+from ..rank_engine.execute import StartPlan
 from ..rank_engine.expected import ProgramCollective
 from ..rank_engine.pasted_source import restore_source
 from ..rank_engine.start import build_plan, expect_collective, find_eager_limit
@@ -112,8 +113,6 @@ def program(
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
-    if ranks > 1 and plan.is_single and not plan.program.imports & _CONCURRENT:
-        run = replace(run, reason=describe_single(run.reason, run.verdict))
     same = partial(
         program,
         collective=collective,
@@ -131,7 +130,7 @@ def program(
         return same(changed, count)
 
     return replace(
-        _name_sum_fault(run, ranks, collective),
+        _complete_reason(run, plan),
         machine=topology,
         late=delays,
         collective=collective,
@@ -145,11 +144,13 @@ def program(
     )
 
 
-def _name_sum_fault(run: ProgramRun, ranks: int, collective: ProgramCollective | None) -> ProgramRun:
-    """A wrong run with the fault of its sums in its reason, where one is found."""
+def _complete_reason(run: ProgramRun, plan: StartPlan) -> ProgramRun:
+    """A run whose reason names the fault of its sums, where one is found, and says where there are no ranks."""
+    if run.ranks > 1 and plan.is_single and not plan.program.imports & _CONCURRENT:
+        return replace(run, reason=describe_single(run.reason, run.verdict))
     fault = None
     if run.verdict == "wrong":
-        fault = find_sum_fault(run.execution, ranks, collective)
+        fault = find_sum_fault(run.execution, run.ranks, plan.collective)
     if fault is None:
         return run
     return replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence), sum_fault=fault)

@@ -13,7 +13,6 @@ called; collectives match by their order in a communicator.
 from __future__ import annotations
 
 import functools
-import pickle
 import sys
 import types
 from collections import deque
@@ -24,6 +23,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 import numpy as np
 
 from ..errors import CollsimError
+from .stand_ins.objects import copy_object
 
 ANY = -1  # any source, any tag
 MAIN = -1  # the number of the process that starts threads, which is no rank
@@ -818,7 +818,7 @@ def count_bytes(value: object) -> int:
         return value.nbytes
     if isinstance(value, list) and value and all(isinstance(part, np.ndarray) for part in value):
         return sum(part.nbytes for part in value)
-    return len(pickle.dumps(value, protocol=5))
+    return copy_object(value)[1]
 
 
 def _fits(send: MessagePost, receive: MessagePost) -> bool:

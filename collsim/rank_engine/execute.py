@@ -33,7 +33,7 @@ from .rewrite import (
     MODULE_FUNCTION,
     RewrittenProgram,
 )
-from .tensors import Tensor
+from .stand_ins.tensors import Tensor
 from .torch_dialect import build_torch_modules
 
 _NUMPY = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "numpy.testing", "numpy.typing")

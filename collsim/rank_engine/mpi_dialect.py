@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType, SimpleNamespace
 
@@ -13,7 +12,8 @@ from ..errors import describe_unknown
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
 from .mpi_collectives import IN_PLACE, OPERATIONS, Buffer, CollectiveArguments, Value, find_array, install_collectives
-from .tensors import KnownModule
+from .stand_ins.objects import copy_object
+from .stand_ins.tensors import KnownModule
 
 #: The numbers that MPICH has.
 PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED = -1, -2, -1, -32_766
@@ -310,8 +310,7 @@ class RankCommunicator:
         if dest == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
         if buffer is None:  # an object travels as its pickle
-            pickled = pickle.dumps(payload, protocol=5)
-            payload, nbytes = pickle.loads(pickled), len(pickled)
+            payload, nbytes = copy_object(payload)
         else:
             nbytes = buffer.nbytes
         post = MessagePost(
@@ -551,7 +550,8 @@ class RankCommunicator:
         return values
 
     def _post_internal(self, call: str, line: int, rank: int, value: object) -> None:
-        target, pickled = self.members[rank], pickle.dumps(value, protocol=5)
+        target = self.members[rank]
+        payload, nbytes = copy_object(value)
         self.engine.post_send(
             MessagePost(
                 self._world_rank,
@@ -560,8 +560,8 @@ class RankCommunicator:
                 source=self._world_rank,
                 target=target,
                 communicator=(self.name, call),
-                payload=pickle.loads(pickled),
-                nbytes=len(pickled),
+                payload=payload,
+                nbytes=nbytes,
                 is_internal=True,
             )
         )

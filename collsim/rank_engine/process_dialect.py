@@ -6,7 +6,6 @@ A thread is one more rank of the engine: `put` and `get` of a queue, `join` and 
 from __future__ import annotations
 
 import copy
-import pickle
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -14,8 +13,9 @@ from typing import Any
 
 from .calls import Coroutine, wait_for
 from .engine import Blocking, Engine, PostedCall, Rank
-from .standard_library import list_library_words
-from .tensors import KnownModule
+from .stand_ins.objects import copy_object
+from .stand_ins.standard_library import list_library_words
+from .stand_ins.tensors import KnownModule
 
 _LONGEST_SLEEP = 1e6  # s
 #: Bytes that a pipe of Linux holds: a send of more waits until it is received (measured with multiprocessing.Pipe).
@@ -127,13 +127,7 @@ class ProcessQueue(Queue):
         Args:
             item: Anything that can be pickled.
         """
-        yield from super().put(_copy_item(item)[0])
-
-
-def _copy_item(item: object) -> tuple[object, int]:
-    """What another process gets of an object, and its bytes on the way."""
-    pickled = pickle.dumps(item)
-    return pickle.loads(pickled), len(pickled)
+        yield from super().put(copy_object(item)[0])
 
 
 class Connection:
@@ -157,7 +151,7 @@ class Connection:
         Args:
             obj: Anything that can be pickled.
         """
-        item, nbytes = _copy_item(obj)
+        item, nbytes = copy_object(obj)
         post = _post_call(self._engine, "send")
         yield from self._outgoing.put((item, post))
         if nbytes > _PIPE_LIMIT:
@@ -420,6 +414,48 @@ def build_process_modules(
         Modules by name.
     """
 
+    def sleep(seconds: float = 0.0, *_: object) -> Blocking:
+        """Let others run, and so much time pass."""
+        engine.sleep(_read_duration(seconds))
+        yield None
+
+    def make_queue(maxsize: int = 0) -> Queue:
+        """A queue of this run."""
+        return Queue(engine, maxsize)
+
+    def make_thread(
+        group: None = None, target: Any = None, name: str | None = None, args: Any = (), **options: Any
+    ) -> Thread:
+        """A thread of this run."""
+        return Thread(start_task, target, args, **options)
+
+    clock = dict.fromkeys(("time", "perf_counter", "monotonic", "process_time"), _read_clock)
+    coroutine_queues = {"Queue": lambda maxsize=0: CoroutineQueue(engine, maxsize)}
+    modules = list_library_words(rank, engine.size, write) | {
+        "queue": {"Queue": make_queue, "SimpleQueue": make_queue},
+        "threading": {"Thread": make_thread, **_list_locks(engine)},
+        "multiprocessing": launchers or _list_process_words(engine, start_task),
+        "asyncio": {**coroutine_queues, **_list_coroutine_words(start_task), "sleep": sleep},
+        "time": {**clock, "time_ns": lambda: 0, "sleep": sleep},
+    }
+    return {name: _build_module(name, words) for name, words in modules.items()}
+
+
+def _list_locks(engine: Engine) -> dict[str, Callable[..., object]]:
+    """What threads and processes wait for one another with."""
+    return {
+        "Lock": lambda: Semaphore(engine),
+        "RLock": lambda: ReentrantLock(engine),
+        "Semaphore": lambda value=1: Semaphore(engine, value),
+        "BoundedSemaphore": lambda value=1: Semaphore(engine, value),
+        "Barrier": lambda parties: ThreadBarrier(engine, parties),
+        "Event": lambda: ThreadEvent(engine),
+    }
+
+
+def _list_coroutine_words(start_task: Callable[..., Rank]) -> dict[str, object]:
+    """What `asyncio` has for coroutines."""
+
     def gather(*coroutines: Coroutine, **_: object) -> Blocking:
         """Run several coroutines; returns their results."""
         started = [start_task(lambda task=part: task, (), {}) for part in coroutines]
@@ -439,20 +475,11 @@ def build_process_modules(
         """Begin a coroutine; awaiting the task gives its result."""
         return start_task(lambda: coroutine, (), {}).end
 
-    def sleep(seconds: float = 0.0, *_: object) -> Blocking:
-        """Let others run, and so much time pass."""
-        engine.sleep(_read_duration(seconds))
-        yield None
+    return {"gather": gather, "run": run, "create_task": create_task}
 
-    def make_queue(maxsize: int = 0) -> Queue:
-        """A queue of this run."""
-        return Queue(engine, maxsize)
 
-    def make_thread(
-        group: None = None, target: Any = None, name: str | None = None, args: Any = (), **options: Any
-    ) -> Thread:
-        """A thread of this run."""
-        return Thread(start_task, target, args, **options)
+def _list_process_words(engine: Engine, start_task: Callable[..., Rank]) -> dict[str, object]:
+    """What `multiprocessing` has where its processes are the ranks."""
 
     def make_process(
         group: None = None,
@@ -471,37 +498,19 @@ def build_process_modules(
         there, back = Queue(engine), Queue(engine)
         return Connection(engine, back, there), Connection(engine, there, back)
 
-    queues = {"Queue": make_queue, "SimpleQueue": make_queue}
-    coroutine_queues = {"Queue": lambda maxsize=0: CoroutineQueue(engine, maxsize)}
-    coroutines = {"gather": gather, "run": run, "create_task": create_task, "sleep": sleep}
-    locks = {
-        "Lock": lambda: Semaphore(engine),
-        "RLock": lambda: ReentrantLock(engine),
-        "Semaphore": lambda value=1: Semaphore(engine, value),
-        "BoundedSemaphore": lambda value=1: Semaphore(engine, value),
-        "Barrier": lambda parties: ThreadBarrier(engine, parties),
-        "Event": lambda: ThreadEvent(engine),
-    }
-    clock = dict.fromkeys(("time", "perf_counter", "monotonic", "process_time"), _read_clock)
-    process_queues = {name: lambda maxsize=0: ProcessQueue(engine, maxsize) for name in ("Queue", "SimpleQueue")}
-    processes: Mapping[str, object] = launchers or {
+    def make_queue(maxsize: int = 0) -> ProcessQueue:
+        """A queue between processes of this run."""
+        return ProcessQueue(engine, maxsize)
+
+    return {
         "Process": make_process,
-        **process_queues,
-        "JoinableQueue": process_queues["Queue"],
+        **dict.fromkeys(("Queue", "SimpleQueue", "JoinableQueue"), make_queue),
         "Pipe": make_pipe,
-        **locks,
+        **_list_locks(engine),
         "cpu_count": lambda: engine.size,
         "set_start_method": lambda *_, **__: None,
         "freeze_support": lambda: None,
     }
-    modules = list_library_words(rank, engine.size, write) | {
-        "queue": queues,
-        "threading": {"Thread": make_thread, **locks},
-        "multiprocessing": processes,
-        "asyncio": {**coroutine_queues, **coroutines},
-        "time": {**clock, "time_ns": lambda: 0, "sleep": sleep},
-    }
-    return {name: _build_module(name, words) for name, words in modules.items()}
 
 
 def _build_module(name: str, words: Mapping[str, object]) -> ModuleType:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
-from .tensors import KnownModule, build_torch_module
+from .stand_ins.tensors import KnownModule, build_torch_module
 
 #: The extent of a collective whose buffers need not agree.
 _NOTHING = (0, "")

@@ -141,7 +141,12 @@ if __name__ == "__main__":
         "    [p.start() for p in started]\n    [p.join() for p in started]\n",
     )
     assert results(processes) == [6.0, 6.0]
-    torchrun = f"import os\n{HEAD}rank = int(os.environ['RANK'])\nt = torch.tensor([rank])\ndist.all_reduce(t)\nresult = t.item()\n"
+    torchrun = f"""import os
+{HEAD}
+t = torch.tensor([int(os.environ["RANK"])])
+dist.all_reduce(t)
+result = t.item()
+"""
     assert results(torchrun, 3) == [3, 3, 3]
 
 
@@ -251,3 +256,20 @@ def run(rank, size):
     assert results(source) == [expected] * 2
     run = cs.program(f"{HEAD}def run(rank):\n    torch.zeros(2, 3).t().view(6)\n", 1)
     assert "use .reshape" in str(run)
+
+
+def test_objects_of_own_classes_are_sent():
+    source = """
+from collections import namedtuple
+from dataclasses import dataclass
+from mpi4py import MPI
+@dataclass
+class Task:
+    number: int
+Pair = namedtuple("Pair", "a b")
+comm = MPI.COMM_WORLD
+comm.send(Task(comm.rank + 5), 1 - comm.rank)
+task = comm.recv(source=1 - comm.rank)
+result = [task.number, [pair.b for pair in comm.allgather(Pair(0, task.number))]]
+"""
+    assert results(source) == [[6, [6, 5]], [5, [6, 5]]]

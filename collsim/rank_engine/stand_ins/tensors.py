@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import describe_unknown
+from ...errors import describe_unknown
 
 DType = type[np.generic] | np.dtype
 Shape = int | Sequence[int]
@@ -359,15 +359,21 @@ class Tensor(np.ndarray):
         """With all elements between two bounds."""
         return np.clip(self, min, max).view(Tensor)
 
-    def sum(self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def sum(  # type: ignore[override]
+        self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
+    ) -> Tensor:
         """The sum of all elements, or along a dimension."""
         return _reduce_along(np.add, self, dim, keepdim, options)
 
-    def prod(self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def prod(  # type: ignore[override]
+        self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
+    ) -> Tensor:
         """The product of all elements, or along a dimension."""
         return _reduce_along(np.multiply, self, dim, keepdim, options)
 
-    def mean(self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def mean(  # type: ignore[override]
+        self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
+    ) -> Tensor:
         """The mean of all elements, or along a dimension."""
         total = self.sum(dim, keepdim, **options)
         return total.div(self.numel() // max(1, total.numel()))
@@ -605,7 +611,7 @@ def build_torch_module(seed: int) -> ModuleType:
         A module with tensors on numpy.
 
     Examples:
-        >>> from collsim.rank_engine.tensors import build_torch_module
+        >>> from collsim.rank_engine.stand_ins.tensors import build_torch_module
         >>> [part.tolist() for part in build_torch_module(0).arange(5).chunk(4)]
         [[0, 1], [2, 3], [4]]
     """

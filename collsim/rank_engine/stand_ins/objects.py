@@ -1,0 +1,58 @@
+"""Objects on their way to another rank: copies, and how many bytes they take as pickles."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import types
+
+#: Modules that a program's own classes and functions seem to be of; nothing can be imported from there. What namedtuple
+#: makes is of the module that calls it, which is the engine's.
+_OWN_MODULES = ("__main__", "program", "collsim.rank_engine.calls")
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles objects whose classes a program defines itself: these go by their names, as pickles have them."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.names: dict[str, object] = {}
+
+    def persistent_id(self, obj: object) -> str | None:
+        """The name of a class or function of the program; None for all else."""
+        if not isinstance(obj, type | types.FunctionType):
+            return None
+        module = str(obj.__module__)
+        if module not in _OWN_MODULES:
+            return None
+        name = f"__main__ {obj.__qualname__}"
+        self.names[name] = obj
+        return name
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` wrote."""
+
+    def __init__(self, file: io.BytesIO, names: dict[str, object]) -> None:
+        super().__init__(file)
+        self._names = names
+
+    def persistent_load(self, pid: str) -> object:
+        return self._names[pid]
+
+
+def copy_object(value: object) -> tuple[object, int]:
+    """What another rank gets of an object.
+
+    Args:
+        value: Anything that can be pickled, also of a class of the program.
+
+    Returns:
+        A copy, and the bytes of its pickle.
+    """
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump(value)
+    nbytes = file.tell()
+    file.seek(0)
+    return _Unpickler(file, pickler.names).load(), nbytes
