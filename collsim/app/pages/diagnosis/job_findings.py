@@ -212,7 +212,7 @@ def _shorten_fact(fact: Fact) -> str:
     elif fact.kind == "nccl.transport":
         text = str(fact.value)
     else:
-        text = fact.text.split("NCCL INFO ")[-1].split("NCCL WARN ")[-1]
+        text = " ".join(fact.text.split("NCCL INFO ")[-1].split("NCCL WARN ")[-1].split())
     if len(text) > _LONGEST_CHIP:
         return text[: _LONGEST_CHIP - 1].rstrip() + "…"
     return text
