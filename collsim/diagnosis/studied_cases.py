@@ -19,7 +19,7 @@ class StudiedCase:
     """What somebody had of a job, and where it was discussed.
 
     Attributes:
-        key: of the cause or the question that it ends in; `tree_above_cards` is healthy.
+        key: of the cause or the question that it ends in; `tree_above_cards` and `p2p_refused` are healthy.
         source: address of the thread. Texts are of our own; measured rates are those of the thread where it has some.
         texts: by the name of the file; `cs.diagnose` takes them.
 

@@ -6,13 +6,14 @@ import collsim as cs
 from collsim.diagnosis import list_studied_cases
 from collsim.locale import LANGUAGES
 
-HEALTHY, QUESTION = "tree_above_cards", "slow_peers"
+#: Eight RTX 4090 get what host memory gives; the driver lets no GeForce card do more.
+HEALTHY, QUESTION = ("tree_above_cards", "p2p_refused"), "slow_peers"
 
 
 @pytest.mark.parametrize("key", list_studied_cases())
 def test_a_case_ends_in_what_its_thread_found(key):
     diagnosis = cs.diagnose(list_studied_cases()[key].texts)
-    if key == HEALTHY:
+    if key in HEALTHY:
         assert (diagnosis.verdict, diagnosis.causes) == ("healthy", ())
     elif key == QUESTION:
         assert [question.key for question in diagnosis.questions] == [key]
