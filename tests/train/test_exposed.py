@@ -50,7 +50,7 @@ def run_command(model, machine, nic, parallel, micro_batch, interference, *more)
 def open_page(model, machine, parallel, micro_batch, interference):
     """The figures of the page Train, which takes a machine with its own cards."""
     text = "" if interference is None else str(interference)
-    place = {"machine": machine, "nodes": 2, "way": parallel}
+    place = {"machine": machine, "nodes": 2, "strategy": parallel}
     choice = TrainingChoice(model=model, samples=micro_batch, interference=text, dtype="float32", **place)
     return step_scenarios.compute_step(choice).figures
 
