@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { writeWordFiles } from "./words.mjs";
 
 const PACKAGE = fileURLToPath(new URL("../collsim/", import.meta.url));
 export const FOLDER = resolve(PACKAGE, "viz/bundles");
@@ -80,6 +81,7 @@ export async function buildBundles() {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  writeWordFiles(resolve(PACKAGE, "locale"), resolve(PACKAGE, "viz/words"));
   const files = await buildBundles();
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER);

@@ -20,9 +20,10 @@ import {
 import { carriedAt, stackOf, standing, totalHeld } from "../../collsim/viz/training/hub.js";
 import { BUCKET_HUES } from "../../collsim/viz/player/model/look.js";
 import { hueOf } from "../../collsim/viz/transport/hues.js";
-import { RIVAL_WORDS } from "../../collsim/viz/training/rivalwords.js";
+import { RIVALS as RIVAL_WORDS } from "../../collsim/viz/words/rivals.js";
 import { joinedBoxes } from "../../collsim/viz/training/tracks.js";
-import { STEP_WORDS } from "../../collsim/viz/training/stepwords.js";
+import { narrateStep } from "../../collsim/viz/training/stepwords.js";
+import { STEP as STEP_WORDS } from "../../collsim/viz/words/step.js";
 
 const box = (stream, kind, bucket, t0, t1, more = {}) => ({
   lane: 0,
@@ -166,13 +167,13 @@ test("what happens at a moment: the pass, the wait, the collective, and who stan
 
 test("both languages tell the wait with its ends, and who waits for its turn", () => {
   const fmt = (t) => `${t} s`;
-  const [en, more] = STEP_WORDS.en.narrate(step, 8.5, fmt);
+  const [en, more] = narrateStep(STEP_WORDS.en, step, 8.5, fmt);
   assert.match(en, /waits for the network, from 8 s to 12 s/);
   assert.match(more, /Bucket 0 \(1\u00a0MiB\) is on the network until 9 s\. Bucket 1 is ready and waits/);
-  const [zh, rest] = STEP_WORDS.zh.narrate(step, 8.5, fmt);
+  const [zh, rest] = narrateStep(STEP_WORDS.zh, step, 8.5, fmt);
   assert.match(zh, /等待网络，从 8 s 到 12 s/);
   assert.match(rest, /桶\u00a01 已就绪/);
-  assert.match(STEP_WORDS.en.narrate(step, 13, fmt)[0], /ended at 13 s/);
+  assert.match(narrateStep(STEP_WORDS.en, step, 13, fmt)[0], /ended at 13 s/);
 });
 
 test("every word is there in both languages", () => {

@@ -37,7 +37,7 @@ MOST_CHINESE_LINES = 129
 
 def list_packages():
     """Folders of catalogs; those of errors have English sentences as keys."""
-    return sorted(path.name for path in (FOLDER / "en").iterdir())
+    return sorted({path.parent.name for path in (FOLDER / "en").glob("*/*.json")})
 
 
 def read_catalogs(language, package):

@@ -7,7 +7,7 @@ import { withPlayback } from "../player/playback.js";
 import { dragTime } from "../transport/transport.js";
 import { drawLateness, lightLab } from "./latebars.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
-import { LAB_WORDS } from "./labwords.js";
+import { LAB } from "../words/lab.js";
 
 const LABELS = 150, // px of the names of rows
   FIGURES = 190, // px of the figures on the right
@@ -42,7 +42,7 @@ export function createLab(host) {
 
 function setLab(lab, data) {
   if (lab.data?.id !== data.id) lab.at = 0.62 * data.document.predicted.time;
-  dressLab(lab, data, LAB_WORDS);
+  dressLab(lab, data, LAB);
   drawLab(lab, true);
 }
 
@@ -241,7 +241,7 @@ function sayLab(lab, t) {
       late = measured.ends[last] - predicted.ends[last];
     rest =
       (j < 0 ? words.ended : words.slow(j + 1)) + (late < 0 ? words.ahead : words.behind)(labSpan(lab, Math.abs(late)));
-  } else rest = `. ${words.waits}`.replace(". ", lab.data.language === "zh" ? "。" : ". ");
+  } else rest = `${words.stop}${words.waits}`;
   const head = el("b", { textContent: words.stepOf(over ? steps : k + 1, steps) });
   if (lab.says.textContent !== `${head.textContent} ${first}${rest}`)
     lab.says.replaceChildren(head, ` ${first}${rest}`);

@@ -2,6 +2,7 @@
 
 import { svg } from "../player/draw/elements.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
+import { pickWords } from "../words/choice.js";
 import { LAB_CSS } from "./labstyle.js";
 
 /** Put `cards` into `host`. `set(lab, data)` takes new data, `draw(lab, false)` another width. */
@@ -16,7 +17,7 @@ export function mountLab(host, lab, cards, set, draw) {
 export function dressLab(lab, data, words, hues) {
   lab.data = data;
   dressRoot(lab.root, data, hues);
-  lab.words = words[data.language === "zh" ? "zh" : "en"];
+  lab.words = pickWords(words, data.language);
   lab.root.setAttribute("aria-label", lab.words.label);
 }
 

@@ -6,7 +6,7 @@ import { component } from "../player/mount.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { hueOf } from "../transport/hues.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
-import { LAB_STEP_WORDS } from "./labwords.js";
+import { LAB_STEP } from "../words/lab_step.js";
 
 const LABELS = 132, // px of the names of rows
   AXIS = 26,
@@ -29,7 +29,7 @@ export function createLabStep(host) {
 }
 
 function setLabStep(lab, data) {
-  dressLab(lab, data, LAB_STEP_WORDS, BUCKET_HUES);
+  dressLab(lab, data, LAB_STEP, BUCKET_HUES);
   drawLabStep(lab, true);
 }
 

@@ -10,14 +10,14 @@ export function simpleSentence(simple, t, s) {
   if (s < 0) return [];
   if (t >= model.total && model.total > 0) return [words.done(model.ranks, fmtSpan(model.total))];
   const number = el("b", { textContent: words.step(s + 1, model.nsteps) }),
-    gap = language === "zh" ? "" : " ";
+    { gap } = words;
   if (question && !question.shown) return [number, gap, words.hidden];
   const sentence = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, language);
   return [number, gap, sentence];
 }
 
 /** A step of a ring: the same for every rank, over cables that differ. */
-function ringStep({ model, words, language, pairs }, s) {
+function ringStep({ model, words, pairs }, s) {
   const ids = model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]),
     perRank = Math.round(ids.length / model.ranks),
     first = ids[0];
@@ -30,14 +30,12 @@ function ringStep({ model, words, language, pairs }, s) {
     known.pairs.add(model.src[i] * model.endpoints + model.dst[i]);
     kinds.set(name, known);
   }
-  const what = `${words.passes(perRank, fmtBytes(model.bytes[first]))}${language === "zh" ? "" : " "}`,
+  const what = `${words.passes(perRank, fmtBytes(model.bytes[first]))}${words.gap}`,
     does = model.reduce[first] ? words.adds : words.copies,
     [fast, ...slow] = [...kinds].sort((a, b) => a[1].time - b[1].time),
     last = slow.at(-1),
-    gap = language === "zh" ? "" : " ";
-  if (!last)
-    return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${language === "zh" ? "。" : "."}`;
-  const slower = words.slower(last[1].pairs.size, last[0], fmtSpan(last[1].time)),
-    join = language === "zh" ? ["；", "，"] : ["; ", ", "];
-  return `${what}${does}${gap}${words.takes(fast[0], fmtSpan(fast[1].time))}${join[0]}${slower}${join[1]}${words.wait}`;
+    sentence = `${what}${does}${words.gap}${words.takes(fast[0], fmtSpan(fast[1].time))}`;
+  if (!last) return `${sentence}${words.stop}`;
+  const slower = words.slower(last[1].pairs.size, last[0], fmtSpan(last[1].time));
+  return `${sentence}${words.betweenClauses}${slower}${words.comma}${words.wait}`;
 }

@@ -20,7 +20,8 @@ import { SIMPLE_CSS } from "./simplestyle.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
 import { drawTrack } from "./trackdraw.js";
-import { SIMPLE_WORDS } from "./simplewords.js";
+import { chooseLanguage, pickWords } from "../words/choice.js";
+import { SIMPLE } from "../words/simple.js";
 
 const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
 
@@ -119,7 +120,7 @@ async function setSimple(simple, data) {
   if (mine !== simple.ticket || simple.dead) return;
   const bad = problem(timelines[0]);
   if (bad) {
-    setText(simple.error, bad[data.language === "zh" ? "zh" : "en"]);
+    setText(simple.error, bad[data.language] ?? bad.en);
     return;
   }
   setText(simple.error, "");
@@ -172,8 +173,8 @@ function showPlayer(simple, model) {
 function dress0(simple) {
   const { data, root } = simple;
   if (!data) return;
-  simple.language = data.language === "zh" ? "zh" : "en";
-  simple.words = SIMPLE_WORDS[simple.language];
+  simple.language = chooseLanguage(data.language);
+  simple.words = pickWords(SIMPLE, simple.language);
   simple.colors = dressRoot(root, data);
   root.setAttribute("aria-label", simple.words.label);
   simple.player?.set({ language: data.language, theme: data.theme });

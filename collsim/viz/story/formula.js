@@ -17,7 +17,7 @@ const lessOverN = () => fraction([N(), " − 1"], [N()]);
 /** sent = 2 S (N - 1)/N, with names and with numbers. */
 function volumeFormula(story) {
   return [
-    words(story.language === "zh" ? "发送量 = 2" : "sent = 2"),
+    words(story.words.sentIs),
     S(),
     words("·"),
     lessOverN(),

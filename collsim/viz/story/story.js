@@ -10,7 +10,8 @@ import { formula } from "./formula.js";
 import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
 import { STORY_CSS } from "./storystyle.js";
 import { reckon, spoken, startValues } from "./values.js";
-import { STORY_WORDS } from "./storywords.js";
+import { chooseLanguage, pickWords } from "../words/choice.js";
+import { STORY } from "../words/story.js";
 
 /** Pictures that move, and so have a button to play them. */
 const MOVING = new Set(["server", "hot-link", "ring", "training"]);
@@ -61,9 +62,9 @@ function writeStory(story, data) {
   const followers = [];
   Object.assign(story, {
     data: data.story,
-    language: data.language === "zh" ? "zh" : "en",
+    language: chooseLanguage(data.language),
     links: data.links,
-    words: STORY_WORDS[data.language === "zh" ? "zh" : "en"],
+    words: pickWords(STORY, data.language),
     follow: (fn) => followers.push(fn),
     followers,
     choose(name, value) {

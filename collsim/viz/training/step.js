@@ -14,7 +14,7 @@ import { drawLanes, moveCursor } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";
 import { STEP_CSS } from "./stepstyle.js";
 import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
-import { stepWords } from "./stepwords.js";
+import { narrateStep, stepWords } from "./stepwords.js";
 
 const STEP_SECONDS = 24; // on screen at speed 1
 
@@ -158,7 +158,7 @@ function drawStep(ui) {
   const { data, clock, root } = ui;
   if (!data || !ui.across) return;
   const unit = timeUnit(data.step.time),
-    [bold, rest] = stepWords(ui).narrate(data.step, clock.t, unit.fmt),
+    [bold, rest] = narrateStep(stepWords(ui), data.step, clock.t, unit.fmt),
     now = happening(data.step, clock.t);
   if (ui.said !== bold + rest + data.language) {
     ui.said = bold + rest + data.language;

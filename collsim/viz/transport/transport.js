@@ -1,36 +1,9 @@
-// The transports beside the player's own (of a race, of a step, of a race of steps): words, buttons, speeds.
+// The transports beside the player's own (of a race, of a step, of a race of steps): buttons, speeds.
 
 import { SPEEDS, changeSpeed } from "../player/model/clock.js";
 import { el, icon, nameButton, segment, setText } from "../player/draw/elements.js";
 import { togglePlay } from "../player/ui/controls.js";
 import { copyText } from "../player/ui/copy.js";
-
-export const TRANSPORT_WORDS = {
-  en: {
-    speed: "Speed",
-    play: "Play (Space)",
-    pause: "Pause (Space)",
-    first: "Start (Home)",
-    back: "Back (←)",
-    next: "Forward (→)",
-    link: "Copy a link to this moment",
-    copied: "Link copied",
-    full: "Full screen (F)",
-    time: "Time",
-  },
-  zh: {
-    speed: "速度",
-    play: "播放（空格）",
-    pause: "暂停（空格）",
-    first: "回到开头（Home）",
-    back: "后退（←）",
-    next: "前进（→）",
-    link: "复制此刻的链接",
-    copied: "链接已复制",
-    full: "全屏（F）",
-    time: "时间",
-  },
-};
 
 /**
  * The controls of `clock`: {moves, play, time, speeds, tools, note}; a picture lays out those it needs. `turn(by)`

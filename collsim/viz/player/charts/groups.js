@@ -9,14 +9,13 @@ import { textAt } from "../model/read.js";
  * Entries of the legend: colour, letter, name and slow-down of each collective, as long as they have colours of their
  * own.
  */
-export const groupKeys = (model, colors, language, item) =>
+export const groupKeys = (model, colors, { words, language }, item) =>
   model.groups
     .slice(0, HUES.light.length + 1)
     .map((group, q) =>
       item(
         symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(colors, q).done })),
-        `${group.name} ${textAt(group.label, 0, language)}` +
-          `${language === "zh" ? "：" : ": "}${textAt(group.note, 0, language)}`,
+        `${group.name} ${textAt(group.label, 0, language)}` + `${words.colon}${textAt(group.note, 0, language)}`,
       ),
     );
 

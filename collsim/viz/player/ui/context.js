@@ -4,7 +4,8 @@ import { doneAt } from "../model/cells.js";
 import { createClock } from "../model/clock.js";
 import { media } from "../draw/elements.js";
 import { TOKENS } from "../model/look.js";
-import { WORDS } from "../model/playerwords.js";
+import { chooseLanguage, pickWords } from "../../words/choice.js";
+import { PLAYER } from "../../words/player.js";
 
 /**
  * What the parts of one player share: elements parts, options, clock, state S (what is chosen and how it is laid out),
@@ -19,7 +20,7 @@ export function createContext(parts, opts, render) {
     dark: media("(prefers-color-scheme: dark)"),
     still: media("(prefers-reduced-motion: reduce)"),
     state: {
-      language: opts.language === "zh" ? "zh" : "en",
+      language: chooseLanguage(opts.language),
       theme: opts.theme ?? null,
       view: opts.view ?? null,
       chart: "links",
@@ -50,7 +51,7 @@ export function createContext(parts, opts, render) {
   };
 }
 
-export const wordsOf = (ui) => WORDS[ui.state.language];
+export const wordsOf = (ui) => pickWords(PLAYER, ui.state.language);
 
 export const themeOf = (ui) =>
   ui.state.theme === "dark" || (ui.state.theme !== "light" && ui.dark.matches) ? "dark" : "light";

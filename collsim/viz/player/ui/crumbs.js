@@ -23,7 +23,7 @@ export function buildCrumbs(ui) {
   }
   if (state.node == null) {
     const note = el("span", {
-      textContent: joinedNotes(state.language, [words.clusterNote(all.length), ofChannels(ui)]),
+      textContent: joinNotes(words, [words.clusterNote(all.length), ofChannels(ui)]),
     });
     parts.crumbs.replaceChildren(el("b", { textContent: words.cluster }), note);
     return;
@@ -58,10 +58,10 @@ export function showNode(ui) {
   if (state.node == null || state.view === "logical" || !parts.crumbNote) return;
   const note = textAt(insideOf(model, state.node).own.note, 0, state.language),
     alike = view.s >= 0 && nodesAlike(model, view.facts.share) ? wordsOf(ui).allAlike(nodesOf(model).length) : "";
-  setText(parts.crumbNote, joinedNotes(state.language, [note, alike, ofChannels(ui)]));
+  setText(parts.crumbNote, joinNotes(wordsOf(ui), [note, alike, ofChannels(ui)]));
 }
 
-const joinedNotes = (language, notes) => notes.filter(Boolean).join(language === "zh" ? "；" : "; ");
+const joinNotes = (words, notes) => notes.filter(Boolean).join(words.betweenNotes);
 
 /** What a number of chunks counts, where a rank sends on several channels at once. */
 const ofChannels = (ui) =>

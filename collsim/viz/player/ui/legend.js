@@ -23,7 +23,10 @@ export function buildLegend(ui) {
     state.view === "logical" && summing && model.ranks <= 4 && item(dotsSymbol(colors), words.dots),
     physical && el("span", {}, words.used, ...useSamples(colors, words, state.patterns)),
   ];
-  parts.legend.replaceChildren(...groupKeys(model, colors, state.language, item), ...items.filter(Boolean));
+  parts.legend.replaceChildren(
+    ...groupKeys(model, colors, { words, language: state.language }, item),
+    ...items.filter(Boolean),
+  );
 }
 
 const square = (at, side, rx, look) => svg("rect", { x: at, y: at, width: side, height: side, rx, ...look });

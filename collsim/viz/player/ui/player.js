@@ -1,5 +1,6 @@
 // One player: the card, its state, and the timeline in it.
 
+import { chooseLanguage } from "../../words/choice.js";
 import { buildCard } from "./card.js";
 import { createContext, forgetDrawn, invalidate, stateOf, wordsOf } from "./context.js";
 import {
@@ -113,7 +114,7 @@ function setOptions(ui, o) {
     changed ||= current[name] !== value;
     current[name] = value;
   };
-  if (o.language !== undefined) change(state, "language", o.language === "zh" ? "zh" : "en");
+  if (o.language !== undefined) change(state, "language", chooseLanguage(o.language));
   if (o.theme !== undefined) change(state, "theme", o.theme);
   if (o.view != null) change(state, "view", o.view);
   if (o.node !== undefined && ui.model) goInto(ui, o.node, false);

@@ -2,6 +2,7 @@
 
 import { el } from "../draw/elements.js";
 import { FONT, TOKENS } from "../model/look.js";
+import { chooseLanguage } from "../../words/choice.js";
 
 /** The rules of every root, a selector: nothing of the page reaches in, and what has the focus is seen. */
 const baseCss = (root) => `
@@ -36,6 +37,6 @@ export function dressRoot(root, { theme, language }, hues = {}) {
   const name = theme === "dark" ? "dark" : "light",
     colors = { ...TOKENS[name], ...hues[name] };
   for (const key in colors) root.style.setProperty(`--${key}`, colors[key]);
-  root.lang = language === "zh" ? "zh-CN" : "en";
+  root.lang = chooseLanguage(language).replace("zh", "zh-CN");
   return TOKENS[name];
 }

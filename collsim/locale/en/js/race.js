@@ -1,0 +1,39 @@
+// English words of race.
+
+import { NB } from "../../../viz/player/model/units.js";
+import transport from "./shared_transport.js";
+
+export default {
+  ...transport,
+  busiest: "Busiest cable carries",
+  delivered: "bytes delivered, of all that must move",
+  finish: "finish",
+  busbw: "busbw",
+  label: "collsim race",
+  step: (s, n) => `step ${s} of ${n}`,
+  position: (p) => `${p}${["th", "st", "nd", "rd"][p % 10 < 4 && (p % 100 < 11 || p % 100 > 13) ? p % 10 : 0]}`,
+  of: (time, all) => `${time} of ${all}`,
+  wins: (n, t) => `${n} is finished after ${t}.`,
+  done: "finished",
+  comma: ", ",
+  value: (t, n, model) => `${t}, ${n} of ${model} finished`,
+  reduce: "reduce: added on arrival; fill = share of the sum",
+  copy: "copy",
+  cable: "cable: width = capacity, core = bytes so far",
+  used: "used:",
+  wait: "landed; waits for the end of the step",
+  range: [`<75${NB}%`, `75 to 95${NB}%`, `>95${NB}%`],
+  sent: "sent",
+  received: "received",
+  out: "GB/s out",
+  into: "GB/s in",
+  traffic: (unit, most) => `Left sent, right received, ${unit}; dashed by the end; one ruler for all, ${most}`,
+  end: (name, sent, received) => `${name}: ${sent} sent, ${received} received`,
+  less: (slow, fast) => `A rank of ${slow} sends less than a rank of ${fast}, and still waits longer.`,
+  same: (slow, fast) => `A rank of ${slow} sends as much as a rank of ${fast}, and waits longer.`,
+  more: (slow, fast) => `A rank of ${slow} sends more than a rank of ${fast}, and waits longer.`,
+  buffers: (slow, a, fast, b) =>
+    `${a} ${a === "1" ? "buffer leaves" : "buffers leave"} each rank of ${slow} at most, ${b} each rank of ${fast}.`,
+  meet: (name, into, out) => ` But ${into} buffers go into the ${name} and ${out} come out of it:`,
+  times: (slow, fast) => ` ${slow} against ${fast}.`,
+};

@@ -1,0 +1,7 @@
+// Written by scripts/words.mjs (`npm run build`) from the folders of collsim/locale; do not edit.
+
+import { joinLanguages } from "./choice.js";
+import en from "../../locale/en/js/splits.js";
+import zh from "../../locale/zh/js/splits.js";
+
+export const SPLITS = /* @__PURE__ */ joinLanguages({ en, zh });

@@ -1,0 +1,7 @@
+// Written by scripts/words.mjs (`npm run build`) from the folders of collsim/locale; do not edit.
+
+import { joinLanguages } from "./choice.js";
+import en from "../../locale/en/js/story.js";
+import zh from "../../locale/zh/js/story.js";
+
+export const STORY = /* @__PURE__ */ joinLanguages({ en, zh });

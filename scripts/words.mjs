@@ -1,0 +1,48 @@
+// Writes collsim/viz/words: for each file of words in collsim/locale/<language>/js the words of every language that there
+// is, so that a further language is a folder there and `npm run build`. Files called `shared_` are
+// parts of others.
+
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+
+const NOTE = "// Written by scripts/words.mjs (`npm run build`) from the folders of collsim/locale; do not edit.\n";
+
+/** The folders of languages that have words for JavaScript, English first. */
+export function listLanguages(locale) {
+  const folders = readdirSync(locale, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const names = folders.map((entry) => entry.name).filter((name) => readWordFiles(locale, name).length);
+  return ["en", ...names.filter((name) => name !== "en").sort()];
+}
+
+const readWordFiles = (locale, language) => {
+  const folder = resolve(locale, language, "js");
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(".js"));
+  } catch {
+    return [];
+  }
+};
+
+/** The files of `collsim/viz/words` that are written, by name. */
+export function buildWordFiles(locale) {
+  const languages = listLanguages(locale),
+    files = {
+      "languages.js": `${NOTE}\nexport const LANGUAGES = ${JSON.stringify(languages).replaceAll(",", ", ")};\n`,
+    };
+  for (const file of readWordFiles(locale, "en").filter((name) => !name.startsWith("shared_"))) {
+    const own = languages.filter((language) => readWordFiles(locale, language).includes(file)),
+      imports = own.map((language) => `import ${language} from "../../locale/${language}/js/${file}";\n`).join("");
+    files[file] =
+      `${NOTE}\nimport { joinLanguages } from "./choice.js";\n${imports}\n` +
+      `export const ${basename(file, ".js").toUpperCase()} = /* @__PURE__ */ joinLanguages({ ${own.join(", ")} });\n`;
+  }
+  return files;
+}
+
+/** Write them all; `choice.js` is the one file there that is edited. */
+export function writeWordFiles(locale, folder) {
+  mkdirSync(folder, { recursive: true });
+  const files = buildWordFiles(locale);
+  for (const name of readdirSync(folder)) if (name !== "choice.js" && !(name in files)) rmSync(resolve(folder, name));
+  for (const [name, text] of Object.entries(files)) writeFileSync(resolve(folder, name), text);
+}
