@@ -161,7 +161,15 @@ NCCL_CONSTANTS = table(
         ),
         **{
             name: sourced(THREE, *GENERATIONS)
-            for name in ("ll_max", "ring_ll128_max", "tree_ll128_max", "tree_max", "nvlstree_max")
+            for name in (
+                "ll_max",
+                "ll_max_2_32",
+                "ring_ll128_max",
+                "tree_ll128_max",
+                "tree_ll128_max_2_32",
+                "tree_max",
+                "nvlstree_max",
+            )
         },
         "nvls_efficiency": sourced({"type": "number", "minimum": 0, "maximum": 1}, *GENERATIONS),
         "tree_correction": sourced(FACTORS | {"minItems": 24, "maxItems": 24}, *PROTOCOLS),
