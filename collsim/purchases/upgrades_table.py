@@ -123,8 +123,8 @@ class Upgrades:
         >>> import collsim as cs
         >>> run = cs.nccl.predict("allreduce", cs.machine("pcie-8gpu", nodes=2, nic="roce-25"), "256MiB")
         >>> table = cs.upgrades(run, parts=["nic"])
-        >>> str(table.rows[0].changes[0])
-        'nic=roce-50'
+        >>> str(table.rows[0])
+        'nic=roce-200'
     """
 
     run: AnyRun

@@ -20,6 +20,8 @@ from collsim.units import parse_count
 from . import custom_machine
 from .address_parameters import LONGEST, Complaint, Word, read_words, shorten, write_value
 from .custom_machine import OWN
+from .machine_parts import LONGEST as LONGEST_PARTS
+from .machine_parts import Parts, read_parts, write_parts
 
 MOST_RANKS = 256
 MOST_NODES = 32
@@ -39,6 +41,7 @@ class MachineChoice:
             `alpha`, and `ranks` or `shape`), or `own`: what `machine_text` describes.
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
         reduces: of the network `switch`: its switch adds up and multicasts, as NVLS and SHARP need it.
+        parts: other parts than the machine's own, by the words of `cs.machine`.
     """
 
     machine: str = "dgx-a100"
@@ -52,6 +55,7 @@ class MachineChoice:
     alpha: str = "1us"
     reduces: bool = False
     machine_text: str = ""
+    parts: Parts = ()
 
     @property
     def machine_fields(self) -> dict[str, Any]:
@@ -257,6 +261,7 @@ WORDS: dict[str, Word] = {
         ),
         _build_machine_word("machine", lambda: [*cs.machines(), OWN]),
         _build_machine_word("network", lambda: list_networks()),
+        Word("parts", read_parts, limit=LONGEST_PARTS, write=write_parts),
         Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
         Word("dtype", create_name_reader("dtype", list_dtypes)),
         Word("engine", create_name_reader("engine", lambda: ENGINES)),
@@ -565,6 +570,8 @@ def to_query(choice: Choice) -> dict[str, str]:
         names = (*names, "sharing")
     query |= {name: write_value(getattr(choice, name)) for name in names}
     query |= {name_option_key(name): write_value(value) for name, value in choice.options}
+    if choice.on_machine:
+        query["parts"] = write_parts(choice.parts)
     if choice.algorithms:
         query |= {"algorithms": ",".join(choice.algorithms)}
     if choice.sizes != Choice.sizes:

@@ -166,6 +166,7 @@ def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
         "fabric": choice.fabric,
         "p2p": choice.p2p,
         "gdr": choice.gdr,
+        **dict(choice.parts),
         **more,
     }
     if choice.machine == OWN:

@@ -83,7 +83,8 @@ def write_machine(choice: Choice, **more: Any) -> str:
         choice: The run that is chosen.
         **more: Further keywords of the call.
     """
-    further = [f"{name}={value!r}" for name, value in more.items()]
+    parts = dict(choice.parts) if choice.on_machine else {}
+    further = [f"{name}={value!r}" for name, value in (parts | more).items()]
     if choice.machine == OWN:
         facts = custom_machine.read_facts(choice.machine_text)
         settings = custom_machine.build_settings(
@@ -294,7 +295,7 @@ def write_machine_words(choice: Choice) -> list[str]:
             name: value for name, value in settings.items() if name == "nodes" or value != getattr(Choice, name)
         }
         words = ["--machine", choice.machine]
-    for name, value in settings.items():
+    for name, value in (settings | dict(choice.parts)).items():
         if isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
         else:

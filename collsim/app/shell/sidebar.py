@@ -60,6 +60,7 @@ from .controls import (
 from .filebox import draw_upload, get_upload
 from .machine_box import draw_machine_box
 from .notes import draw_mistake, draw_note, draw_part
+from .parts_box import draw_parts_box
 from .session import choose_text, get_session, t
 
 _AUTO = "auto"
@@ -150,7 +151,9 @@ def choose_where(
         drop: Called when the machine is dropped; None where it cannot be.
     """
     draw_part(t("where"), "next")
-    choice = replace(choice, machine=choose_machine("place", choice.machine))
+    machine = choose_machine("place", choice.machine)
+    if machine != choice.machine:
+        choice = replace(choice, machine=machine, parts=())
     _draw_own_machine(choice, take or _take, drop or _drop)
     if choice.machine not in list_networks():
         return _choose_machine(choice)
@@ -179,7 +182,7 @@ def _choose_machine(choice: Choice) -> Choice:
     switched: dict[str, Any] = {
         name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
     }
-    return replace(choice, **switched)
+    return draw_parts_box(replace(choice, **switched))
 
 
 def _draw_own_machine(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:

@@ -172,7 +172,10 @@ _WORDS = (
     _name("dtype", lambda: DTYPES),
     _name("optimizer", lambda: OPTIMIZERS),
     _name("gpu", list_gpus),
-    *(WORDS[name] for name in ("own", "machine", "network", *MACHINE_WORDS, "ranks", "shape", "bandwidth", "alpha")),
+    *(
+        WORDS[name]
+        for name in ("own", "machine", "network", *MACHINE_WORDS, "parts", "ranks", "shape", "bandwidth", "alpha")
+    ),
     _name("parallel", lambda: STRATEGIES, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
     Word("bucket_view", read_flag),
@@ -203,7 +206,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 
 def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
     """Of the place only what it has, and all of that where it is another place than usual."""
-    for name in ("machine", "network", "own", *MACHINE_WORDS, "ranks", "shape", "bandwidth", "alpha"):
+    for name in ("machine", "network", "own", *MACHINE_WORDS, "parts", "ranks", "shape", "bandwidth", "alpha"):
         text = query.pop(name, "")
         if _is_relevant(choice, name):
             if name == "own":
@@ -225,6 +228,8 @@ def _is_relevant(choice: TrainingChoice, name: str) -> bool:
         if has_shape(choice.machine):
             size = "shape"
         return name in ("bandwidth", "alpha", size)
+    if name == "parts":
+        return choice.where.on_machine
     return name in choice.where.takes or (name == "own" and choice.machine == OWN)
 
 

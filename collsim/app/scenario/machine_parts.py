@@ -1,0 +1,111 @@
+"""Other parts of a chosen machine: the words of `cs.machine` that the address holds, and which of them it can have.
+Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import collsim as cs
+from collsim.errors import CollsimError, describe_unknown
+from collsim.topology.cables import load_nics
+from collsim.topology.parts.gpus import find_model
+from collsim.topology.parts.nvlinks import NVLINK_WORDS
+from collsim.train.compute.gpu_speeds import list_gpus
+
+#: Parts by name, as they were chosen; in the order of `PARTS`.
+Parts: TypeAlias = tuple[tuple[str, str | int], ...]
+#: What can be changed of a machine, beside its nodes, fabric and GPUDirect.
+PARTS = ("gpus", "gpu", "nvlink", "pcie", "nics", "nic", "oversubscription")
+#: Characters that all parts take in an address.
+LONGEST = 160
+_VALUE = re.compile(r"[\w. -]{1,24}", re.ASCII)
+_MOST = 64
+_FABRICS_WITH_SPINES = ("leaf-spine", "fat-tree", "rail")
+
+
+def read_parts(text: str) -> Parts:
+    """Read parts as an address has them: `gpus:4,nic:roce-25`.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The parts, numbers as numbers.
+
+    Raises:
+        CollsimError: A part is unknown, comes twice, or its value is no word.
+    """
+    chosen: dict[str, str | int] = {}
+    for word in filter(None, text.split(",")):
+        name, _, value = word.partition(":")
+        if name not in PARTS:
+            raise CollsimError(describe_unknown("part", name[:20], PARTS))
+        if name in chosen or not _VALUE.fullmatch(value):
+            raise CollsimError("{word!r} is not part:value, each part once, such as nic:roce-25", word=word[:40])
+        if value.isdigit():
+            if not 0 < int(value) <= _MOST:
+                raise CollsimError("{name}={value} is not between 1 and {most}", name=name, value=value, most=_MOST)
+            chosen[name] = int(value)
+        else:
+            chosen[name] = value
+    return order_parts(chosen.items())
+
+
+def order_parts(parts: Iterable[tuple[str, str | int]]) -> Parts:
+    """The same parts in the order of `PARTS`.
+
+    Args:
+        parts: The parts.
+    """
+    return tuple(sorted(parts, key=lambda part: PARTS.index(part[0])))
+
+
+def write_parts(parts: Parts) -> str:
+    """The parts as an address has them.
+
+    Args:
+        parts: The parts.
+    """
+    return ",".join(f"{name}:{value}" for name, value in parts)
+
+
+def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
+    """List what a machine can have of each part, with its other parts as they are.
+
+    Args:
+        topology: The machine.
+
+    Returns:
+        By part the values that build a machine; parts without a choice are left out.
+    """
+    base = topology.facts.base
+    if base is None or not base.of_kind("gpu"):
+        return {}
+    gpus = len(base.of_kind("gpu"))
+    candidates: dict[str, list[str | int]] = {
+        "gpus": [count for count in (1, 2, 4, 8, 16) if count <= gpus],
+        "gpu": [name for name in list_gpus() if _is_of_same_maker(name, base.gpu)],
+        "nvlink": [*NVLINK_WORDS, 3, 4, 5],
+        "pcie": [3, 4, 5, 6],
+    }
+    if base.of_kind("nic") and topology.facts.nodes > 1:
+        candidates |= {"nics": [1, 2, 4, 8], "nic": list(load_nics())}
+    if topology.facts.fabric in _FABRICS_WITH_SPINES:
+        candidates["oversubscription"] = [1, 2, 4]
+    values = {name: [value for value in each if _can_have(topology, name, value)] for name, each in candidates.items()}
+    return {name: each for name, each in values.items() if len(each) > 1}
+
+
+def _is_of_same_maker(name: str, other: str) -> bool:
+    model, present = find_model(name), find_model(other)
+    return model is not None and present is not None and model.is_amd == present.is_amd
+
+
+def _can_have(topology: cs.Topology, name: str, value: str | int) -> bool:
+    try:
+        topology.with_(**{name: value})
+    except CollsimError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""Other parts of a machine in the app: the shelf, the address that holds them, and what to buy first."""
+
+from __future__ import annotations
+
+import pytest
+from test_walk import opened
+
+import collsim as cs
+from collsim.app.pages.train import step_upgrades
+from collsim.app.pages.train.training_choice import ADDRESS
+from collsim.app.scenario import snippets
+from collsim.app.scenario.choice import Choice, from_query, to_query
+from collsim.app.scenario.machine_parts import PARTS, list_part_values
+from collsim.app.scenario.outcome import build_topology
+from collsim.locale import LANGUAGES
+
+QUESTION = {"machine": "pcie-8gpu", "nodes": "2", "parts": "gpus:4,pcie:3,nics:1,nic:roce-25"}
+BOX = cs.machine("pcie-8gpu", nodes=2, gpus=4, nic="roce-25", nics=1, pcie=3)
+
+
+def test_an_address_holds_the_whole_machine():
+    choice, complaints = from_query(QUESTION)
+    assert not complaints
+    assert build_topology(choice).name == BOX.name
+    assert from_query(to_query(choice))[0] == choice
+    train, complaints = ADDRESS.read(QUESTION)
+    assert not complaints
+    assert build_topology(train).name == BOX.name
+    assert ADDRESS.read(ADDRESS.write(train))[0] == train
+
+
+def test_code_to_copy_builds_the_same_machine():
+    choice = from_query(QUESTION)[0]
+    assert eval(snippets.write_machine(choice), {"cs": cs}).name == BOX.name
+    assert snippets.write_machine_words(choice)[4:] == ["--gpus", "4", "--pcie", "3", "--nics", "1", "--nic", "roce-25"]
+
+
+@pytest.mark.parametrize(
+    "text", ["card:4", "nic", "nic:", "gpus:4,gpus:8", "gpus:0", "nics:9999", "nic:<b>", "💥", "pcie:" + "5" * 300]
+)
+def test_what_is_no_part_is_complained_about(text):
+    choice, complaints = from_query({"machine": "pcie-8gpu", "parts": text})
+    assert [complaint.name for complaint in complaints] == ["parts"]
+    assert choice.parts == ()
+
+
+def test_every_value_on_the_shelf_builds_a_machine():
+    values = list_part_values(BOX)
+    assert set(values) == set(PARTS) - {"oversubscription"}
+    for name, each in values.items():
+        for value in each:
+            assert BOX.with_(**{name: value}).ranks
+    assert "MI300X" not in values["gpu"]
+    assert list_part_values(cs.topology.ring(4)) == {}
+
+
+def test_the_panel_says_the_digits_of_python():
+    choice = ADDRESS.read(QUESTION | {"model": "resnet50"})[0]
+    shown = step_upgrades.list_upgrades(choice, (("nic", 2400.0),))
+    step = cs.training_step("resnet50", BOX, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
+    table = cs.upgrades(step, prices={"nic": 2400})
+    assert shown.explanation == tuple(table.explanation(language) for language in LANGUAGES)
+    assert [list(rows) for rows in shown.cells] == [table.list_cells(language) for language in LANGUAGES]
+
+
+def test_prices_are_read_or_refused():
+    assert step_upgrades.read_prices(" nic=2400, nic=roce-100=99 ") == (("nic", 2400.0), ("nic=roce-100", 99.0))
+    assert step_upgrades.read_prices("") == ()
+    for text in ("nic", "nic=", "nic=dear", "=", "2400"):
+        with pytest.raises(cs.CollsimError):
+            step_upgrades.read_prices(text)
+
+
+@pytest.mark.parametrize("page", ["explore", "train", "compare", "whatif"])
+@pytest.mark.parametrize("language", LANGUAGES[:2])
+def test_pages_open_with_parts(page, language):
+    at = opened(page, QUESTION | {"lang": language})
+    assert not at.exception
+    assert not at.error
+
+
+def open_shelf(at):
+    at.session_state["w_parts_shelf"] = True
+    return at.run()
+
+
+def test_parts_are_chosen_undone_redone_and_reset():
+    at = open_shelf(opened("train", QUESTION))
+    assert not at.exception
+    at.selectbox(key="w_part_nic").select("roce-100").run()
+    assert not at.exception
+    assert (
+        at.session_state["parts_history"].states[-1]
+        == Choice(parts=(("gpus", 4), ("pcie", 3), ("nics", 1), ("nic", "roce-100"))).parts
+    )
+    at.button(key="parts_undo").click().run()
+    assert dict(at.session_state["parts_history"].states[-1])["nic"] == "roce-25"
+    assert at.selectbox(key="w_part_nic").value == "roce-25"
+    at.button(key="parts_redo").click().run()
+    assert at.selectbox(key="w_part_nic").value == "roce-100"
+    at.button(key="parts_reset").click().run()
+    assert at.session_state["parts_history"].states[-1] == ()
+    assert not at.exception
