@@ -37,7 +37,7 @@ COMMANDS = {
     **dict.fromkeys(("run", "compare", "sweep"), "runs"),
     **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
-    "upgrades": "purchases",
+    "upgrades": "training",
     "diagnose": "diagnose",
     **dict.fromkeys(("program", "hang", "read-script"), "programs"),
     "synthesize": "synthesis",

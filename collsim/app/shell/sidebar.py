@@ -58,9 +58,8 @@ from .controls import (
     switch,
 )
 from .filebox import draw_upload, get_upload
-from .machine_box import draw_machine_box
+from .machine_box import draw_machine_box, draw_parts_box
 from .notes import draw_mistake, draw_note, draw_part
-from .parts_box import draw_parts_box
 from .session import choose_text, get_session, t
 
 _AUTO = "auto"
