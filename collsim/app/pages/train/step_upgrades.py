@@ -77,5 +77,6 @@ def estimate_upgrades(choice: TrainingChoice, _prices: Prices) -> float:
 
     Args:
         choice: Of the page.
+        _prices: They change no time.
     """
     return _RUNS * step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS)

@@ -113,9 +113,9 @@ def _draw_upgrades(choice: TrainingChoice) -> None:
     )
     if latest_result is None:
         return
-    shown: step_upgrades.UpgradesShown = latest_result[0]
-    cells = shown.cells[LANGUAGES.index(get_language())]
-    st.html(format_verdict(choose_text(shown.explanation), style="flex:none", token="done"))
+    panel: step_upgrades.UpgradesShown = latest_result[0]
+    cells = panel.cells[LANGUAGES.index(get_language())]
+    st.html(format_verdict(choose_text(panel.explanation), style="flex:none", token="done"))
     if cells:
         columns = {head: ([row[head] for row in cells], head) for head in cells[0]}
         draw_table(columns)
