@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 SIZES = {"projector": (1366, 768), "large": (1920, 1080), "phone": (390, 844)}
 LEAST_SHARE = 0.6
 #: Pages without a picture that plays: a class to join, files to read, tables of measurements, splits.
-STILL_PAGES = {"class", "diagnosis", "measured", "compare", "split", "hangs", "lab"}
+STILL_PAGES = {"class", "diagnosis", "script", "measured", "compare", "split", "hangs", "lab"}
 #: Where a page's picture is; that of a player unless said.
 STAGES = {
     "first": ".sp .stage",
@@ -29,7 +29,7 @@ STAGES = {
 LESSONS = {f"lesson {name}": f"lessons?lesson={name}&" for name in SECTIONS}
 #: Pages that are measured at every size each time; the others are in the slow run.
 QUICK = ("first", "lesson ring", "race")
-WITHOUT_A_PICTURE = {"class", "diagnosis", "measured", "compare"}
+WITHOUT_A_PICTURE = {"class", "diagnosis", "measured", "compare", "script"}
 
 
 def open_page(tab, url, page, size):
@@ -100,7 +100,7 @@ def describe_faults(tab, page):
         if share < LEAST_SHARE:
             faults.append(f"{share:.0%} of the picture is in view")
     if page not in STILL_PAGES:
-        plays = tab.get_by_role("button", name=re.compile(r"^(Play|Pause)( \(Space\))?$")).all()
+        plays = tab.get_by_role("button", name=re.compile(r"^(Play|Pause)\b(?! it)")).all()
         boxes = [play.bounding_box() for play in plays]
         inside = [
             play for play, box in zip(plays, boxes, strict=True) if box and 0 <= box["y"] <= height - box["height"]

@@ -23,10 +23,11 @@ _PICTURES = ",".join(
         "pipelines",
         "sharding",
         "split",
-        "ways",
+        "routes",
         "lab",
         "lab_step",
         "write_play",
+        "card_hang",
     )
 )
 
@@ -114,6 +115,7 @@ small[title]{{cursor:help}}
 }}
 @media(max-width:600px){{
  [data-testid=stMainBlockContainer] :is({_PICTURES}){{order:-1}}
+ [data-testid=stMainBlockContainer] [data-testid=stColumn]:has({_PICTURES}){{order:-1}}
  [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has({_PICTURES}){{order:-1}}
  [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-switches){{order:-2}}
 }}
