@@ -236,9 +236,19 @@ def _describe_near_names(name: str) -> str:
     """Where a name is that people look for at the top; nothing where no name is like it."""
     from difflib import get_close_matches
 
-    if name in collectives():
-        return f"; cs.algorithms({name!r}) has its algorithms, and cs.schedule('{name}_ring', ranks=8) builds one"
-    near = get_close_matches(name.lower(), [*__all__, *_LATE_NAMES, *_SHORT_PATHS], n=2)
+    from .locale.synonyms import find_synonyms, rank_name
+
+    for collective in [*find_synonyms(name, collectives()), name]:
+        if collective in collectives():
+            example = min(algorithms(collective), key=rank_name)
+            return (
+                f"; cs.algorithms({collective!r}) has its algorithms, and cs.schedule({example!r}, ranks=8) builds one"
+            )
+    known = [*__all__, *_SHORT_PATHS]
+    if name.lower() in known:
+        near = [name.lower()]
+    else:
+        near = find_synonyms(name, known) or get_close_matches(name.lower(), known, n=2, cutoff=0.7)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError, Sentence, Words, require_word
+from .errors.attributes import NamesNearAttributes
 from .limits import Extent, find_row_limit, require_extent
 from .steps import COLUMNS, HELPER_PLACES, HelperPlace, Step, join_steps
 from .units import parse_count
@@ -44,7 +45,7 @@ _NUMBERS_PER_SLOT, _NUMBERS_PER_STEP = 4, 4  # in a run: bytes and places of a s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
+class Schedule(NamesNearAttributes):
     """The finished plan of one collective. Made by an Algorithm or by `freeze`; never changed.
 
     Attributes:
@@ -74,6 +75,8 @@ class Schedule:
         rank 2  ·       =0←0
         rank 3  ·       =0←1
     """
+
+    _functions = ("replay", "save", "simulate", "verify")
 
     name: str
     collective: str

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..bounds import Bound, lower_bound
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence
+from ..errors.attributes import NamesNearAttributes
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..topology.parts.rank_selection import describe_ranks, has_unused_gpus
@@ -119,7 +120,7 @@ def _freeze_array(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace:
+class Trace(NamesNearAttributes):
     """What a simulation returns.
 
     Attributes:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError, Words, describe_unknown
+from ..errors.attributes import NamesNearAttributes
 from ..errors.keywords import check_keywords
 from ..steps import HelperPlace
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
@@ -464,7 +465,7 @@ class Hop(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topology:
+class Topology(NamesNearAttributes):
     """A network on which schedules can be timed. Build one with `ring`, `switch`, `machine`, `Topology.from_networkx`
     ...
 

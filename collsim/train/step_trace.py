@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors.attributes import NamesNearAttributes
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
@@ -41,7 +42,7 @@ _ROUNDED = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StepTrace:
+class StepTrace(NamesNearAttributes):
     """When every task of a step ran.
 
     Attributes:

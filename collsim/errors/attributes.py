@@ -1,0 +1,38 @@
+"""Attributes that an object does not have: the answer names the nearest, or the one that collsim has for the word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NoReturn
+
+from . import Sentence, describe_unknown
+
+
+class NamesNearAttributes:
+    """Base of the results that people explore by name: a missing attribute is answered with the one that is meant.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.schedule("allreduce_ring", ranks=4).to_dataframe
+        Traceback (most recent call last):
+        AttributeError: unknown attribute of Schedule 'to_dataframe'; did you mean 'to_frame'?
+    """
+
+    #: Functions at the top of the package that take such an object first, and that people look for as its methods.
+    _functions: ClassVar[tuple[str, ...]] = ()
+
+    # A type checker must not see it: it would let every attribute pass.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            kind = type(self)
+            if hasattr(kind, name):  # a property that raised an AttributeError of its own, which is the one to show
+                return object.__getattribute__(self, name)
+            if name.startswith("_"):  # Python and notebooks look whether there are such; nobody reads the answer
+                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+            if name in self._functions:
+                message = f"{kind.__name__} has no method {name!r}; call cs.{name}({kind.__name__.lower()}, ...)"
+                raise AttributeError(message)
+            known = [attribute for attribute in dir(self) if not attribute.startswith("_")]
+            raise AttributeError(
+                str(describe_unknown(Sentence("attribute of {name}", name=kind.__name__), name, known))
+            )
