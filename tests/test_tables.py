@@ -23,6 +23,7 @@ INSIDE = {
     "read_nccl_tests": "cs.load",
     "parse_nccl_tests": "cs.load",
     "read_nccl_tests_json": "cs.load",
+    "parse_nccl_tests_document": "cs.load",
     "read_osu": "cs.load",
     "count_crossing_bytes": "StepTrace.count_crossing_bytes",
     "build_frame": "cs.best_parallel",
@@ -149,6 +150,8 @@ FRAMES = {
     "Calibration.residuals": lambda _: cs.analysis.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
     "cs.nccl.predict_choices": lambda _: cs.nccl.predict_choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),
     "FleetDiagnosis.to_frame": lambda folder: cs.diagnosis.compare_nodes(fleet(folder)).to_frame(),
+    "Upgrades.to_frame": lambda _: cs.upgrades(cs.training_step("resnet18", cs.machine("pcie-8gpu", nodes=2, nic="roce-25"), parallel=cs.ddp(), batch=512)).to_frame(),
+    "cs.purchases.tabulate_costs": lambda _: cs.purchases.tabulate_costs(cs.purchases.estimate_costs(step(), watts=400)),
     "cs.grade": graded,
 }  # fmt: skip
 
@@ -211,7 +214,7 @@ def returning_frames():
 
 def test_every_function_that_returns_a_frame_is_on_the_page_or_named_here():
     found = set(returning_frames())
-    on_page = {re.sub(r"^(cs\.)?((analysis|nccl|train)\.)?", "", name).split(" ")[0] for name in SECTIONS}
+    on_page = {re.sub(r"^(cs\.)?((analysis|nccl|purchases|train)\.)?", "", name).split(" ")[0] for name in SECTIONS}
     assert len(found) > 30
     assert found - on_page - set(INSIDE) == set()
     assert set(INSIDE) - found == set()
