@@ -506,7 +506,11 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
 
 def _describe_error(error: BaseException | None) -> str:
     """The text of an error; where a word of mpi4py is missing that is not simulated, also what to use instead."""
-    text, name = str(error), getattr(error, "name", None)
+    try:
+        text = str(error)
+    except Exception:  # an exception of the program may have a `__str__` that fails
+        return ""
+    name = getattr(error, "name", None)
     if isinstance(error, AttributeError) and name in SUBSTITUTES and SUBSTITUTES[name] not in text:
         return f"{text}: {SUBSTITUTES[name]}"
     return text

@@ -22,7 +22,8 @@ from .execute import Execution, Piece, Provenance, StartPlan, execute
 _SILENT = Sentence("the ranks send no messages")
 _DEPENDENT = Sentence("which messages are sent depends on the numbers")
 _NO_SUM = Sentence("line {line} sends numbers that are no sums of the same element of all ranks", line=0)
-REASONS = tuple(sentence.key for sentence in (_SILENT, _DEPENDENT, _NO_SUM))
+_EMPTY = Sentence("line {line} sends an array without elements; a larger nbytes gives each part some", line=0)
+REASONS = tuple(sentence.key for sentence in (_SILENT, _DEPENDENT, _NO_SUM, _EMPTY))
 _MOST_ELEMENTS = 4_096  # of an input: positions times ranks stay exact in float32
 _WEIGHT_BITS = 18  # sums of 64 weights are exact in float32
 _SHIFT = 1 << 26  # a content is the first sum plus so many times the second
@@ -74,7 +75,10 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
             return Provenance(reason=_DEPENDENT)
     messages, lines = [], [message.send_line for message in first.messages]
     for number, line in enumerate(lines):
-        pieces = _read_pieces([execution.payloads[number] for execution in executions], elements)
+        payloads = [execution.payloads[number] for execution in executions]
+        if isinstance(payloads[0], np.ndarray) and not payloads[0].size:
+            return Provenance(reason=Sentence(_EMPTY.key, line=line))
+        pieces = _read_pieces(payloads, elements)
         if pieces is None:
             return Provenance(reason=Sentence(_NO_SUM.key, line=line))
         messages.append(pieces)

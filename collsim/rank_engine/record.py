@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,8 @@ from .provenance import REASONS
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
 _MOST_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
 _HEAD = 8  # bytes that hold the length of the JSON
+#: Where an object is in memory, as its text says: it differs from one execution to the next and tells nothing.
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def share_arrays(execution: Execution, arrays: dict[bytes, np.ndarray]) -> Execution:
@@ -123,7 +126,16 @@ def _pack_value(value: object, depth: int, table: _ArrayTable) -> object:
         return value if math.isfinite(value) else {"text": repr(value)}
     if isinstance(value, list | tuple) and depth < _MOST_DEPTH and len(value) <= _MOST_ITEMS:
         return [_pack_value(item, depth + 1, table) for item in value]
-    return {"text": str(value)[:_MOST_TEXT]}
+    return {"text": _describe(value)}
+
+
+def _describe(value: object) -> str:
+    """The text of an object, which is compared with that of other executions; its type where it has none."""
+    try:
+        text = str(value)
+    except Exception:  # the program's own code: `__str__` and `__repr__` may raise anything
+        text = object.__repr__(value)
+    return _ADDRESS.sub("", text)[:_MOST_TEXT]
 
 
 def unpack_executions(data: bytes) -> list[Execution]:

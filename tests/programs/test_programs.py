@@ -345,6 +345,27 @@ def test_an_unknown_module_and_a_missing_argument_are_named_with_the_line(run_pr
     assert "wants speed" in run_program("def run(rank, speed):\n    pass\n", 1).explanation()
 
 
+RETURNED = {
+    "object": ("class Node:\n    pass\n", "Node()", "<program.Node object>"),
+    "function": ("", "lambda: 1", "<function run.<locals>.<lambda>>"),
+    "inside of a dict": ("", "{'lock': object()}", "{'lock': <object object>}"),
+    "text that fails": ("class Node:\n    def __str__(self):\n        return 1\n", "Node()", "<program.Node object>"),
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_where_a_returned_object_is_in_memory_is_no_difference(name):
+    head, value, text = RETURNED[name]
+    run = cs.program(f"{head}def run(rank, size):\n    return {value}\n", 2)
+    assert (run.verdict, run.results) == ("ends", (text, text))
+
+
+def test_an_exception_without_a_text_ends_its_rank_in_its_line():
+    source = "class Failed(Exception):\n    def __str__(self):\n        return 1 / 0\n"
+    run = cs.program(f"{source}def run(rank, size):\n    raise Failed()\n", 2)
+    assert (run.verdict, run.errors[0].kind, run.errors[0].line) == ("error", "Failed", 5)
+
+
 # ---- given programs, run with gloo, MPICH and CPython
 
 VERDICTS = {"right": "right", "wrong": "wrong", "hang": "hangs", "error": "error"}
