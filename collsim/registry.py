@@ -71,8 +71,12 @@ class Algorithm:
 
     Attributes:
         name, collective: `allreduce_ring`, `allreduce`.
+        function: yields the steps for n ranks.
         steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in
             buffers.
+        chunks: number of chunks as a function of n; None: the largest slot used plus one.
+        helpers, helpers_on: number of endpoints beyond the ranks as a function of n, and what they are.
+        ranks: returns why a number of ranks is not possible, or None.
         cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of
             the operation, alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex
             ports.

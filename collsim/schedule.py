@@ -36,7 +36,7 @@ TRANSFER = np.dtype(
 )
 #: Records of TRANSFER, which numpy's types cannot tell from others.
 Transfers: TypeAlias = npt.NDArray[Any]
-_MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `most_rows` long before
+_MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `find_row_limit` long before
 #: Rows, of 25 bytes: a table of 5 GB.
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one

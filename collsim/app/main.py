@@ -87,7 +87,7 @@ def _build_entry(page: Page, first: str) -> st.Page:
 
 @cache
 def compile_engine() -> threading.Thread:
-    """Compile the event engine while the first page is read, once for the server, where `server.start` did not."""
+    """Compile the event engine while the first page is read, once for the server, where `entry.ready` did not."""
     thread = threading.Timer(4.0, ENGINE.prepare)
     thread.daemon = True
     thread.start()

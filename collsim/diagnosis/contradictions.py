@@ -1,4 +1,4 @@
-"""Pieces of evidence that cannot be of one job: other numbers of ranks or GPUs, or other GPUs."""
+"""Pieces of evidence that cannot be of one job: they state different numbers of ranks or GPUs, or different GPUs."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class EvidencePiece:
     Attributes:
         name: of the file, or `text 1`.
         tools: what its parts were recognized as.
-        first_line: for a person who wonders what a piece is that nothing was recognized in.
+        first_line: the first line that is not empty; reports quote it where no tool was recognized.
 
     Examples:
         >>> import collsim as cs

@@ -22,7 +22,7 @@ from .ranks.wire import new_token
 from .real_run import TIME_LIMIT, RealRun, check_request
 
 LIBRARIES = ("mpi", "gloo")
-#: The ring as Gloo has it, beside our algorithms: each rank sends to the one before it (`_gloo_ring`).
+#: The ring as Gloo has it, next to our algorithms: each rank sends to the one before it (`_sum_as_gloo_ring`).
 GLOO_RING = "allreduce_ring, each to the rank before it"
 _ROUNDING = 10_007  # elements whose sums are compared; prime, so that no chunk divides it
 

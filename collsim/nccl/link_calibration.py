@@ -188,9 +188,9 @@ class Calibration:
 def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environment: str | None) -> Calibration:
     """Fit the links of one cluster to its own nccl-tests log.
 
-    First the knobs of `calibrated.CLUSTER`, few and named; what they leave of each collective and number of ranks is
-    smoothed over sizes (a weight of one octave, robust against single rows) and kept beside them. What that is worth is
-    checked at sizes left out.
+    First the knobs of `calibration_knobs.CLUSTER`, few and named; what they leave of each collective and number of
+    ranks is smoothed over sizes (a weight of one octave, robust against single rows) and kept with them. What that is
+    worth is checked at sizes left out.
 
     Args:
         measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests'

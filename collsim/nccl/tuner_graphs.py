@@ -1,11 +1,11 @@
-"""The graphs that NCCL's tuner is told: as the search finds them on a machine's links, or by a closed rule per kind of
-wiring.
+"""The graphs that NCCL's tuner chooses by: found by the search on a machine's links, or by a closed rule for each kind
+of wiring.
 
 NCCL searches channel by channel, each reserving its speed on every link it crosses, and keeps the speed that gives most
-in total. Where there is a Topology that is done for rings, trees and NVLS (`search`, `heads`). Where only Facts are
-known, the regular machines that they describe have a closed answer: how many channels of speed s fit on the tightest
-link (src/graph/search.cc; constants in `constants`), and trees and NVLS follow from the ring. GB/s and microseconds, as
-NCCL counts.
+in total. Where there is a Topology that is done for rings, trees and NVLS (`search.ring_tree_search`,
+`search.nvls_heads`). Where only Facts are known, the regular machines that they describe have a closed answer: how many
+channels of speed s fit on the tightest link (NCCL src/graph/search.cc; constants in `search.constants`), and trees and
+NVLS follow from the ring. GB/s and microseconds, as NCCL counts.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _ROUNDING = 1.0001
 def build_communicator(
     facts: Facts, channels: int | None = None, pat: bool | None = None, graph_search: GraphSearch | None = None
 ) -> Communicator:
-    """What NCCL's tuner would be told about this machine.
+    """Build what NCCL's tuner knows about a machine.
 
     Args:
         facts: of `read_facts` or `parse_facts`.
         channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
         pat: whether PAT is on; None is NCCL's default (only with one GPU per node).
-        graph_search: the search on a Topology (`machines.searched`); None for the closed rule.
+        graph_search: the search on a Topology (`topology_facts.build_graph_search`); None for the closed rule.
 
     Returns:
         The ranks as the tuner sees them.

@@ -64,6 +64,7 @@ class ProgramRun:
         errors: exceptions that ended ranks.
         printed: what each rank printed.
         leftover: messages that nobody received.
+        execution: the calls and messages of every rank, as the engine recorded them.
         machine: the network that gives the times.
         late: seconds by which ranks begin later.
         collective: what the program should do, or None.

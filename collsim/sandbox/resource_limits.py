@@ -16,7 +16,10 @@ class Limits:
     together.
 
     Attributes:
+        seconds: by the clock, and of processor time.
         memory: bytes beyond what the process has before the function is called.
+        steps: that the function may yield.
+        transfers: in these steps.
         output: bytes of the tables of one attempt, 24 for each transfer.
     """
 

@@ -125,7 +125,7 @@ class SynthesisRace:
         return min(others, key=lambda name: get_sort_key(self.runs[name].time, name))
 
     @property
-    def says(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[Sentence, ...]:
         """By how much it is faster, where the gain comes from, what gap remains and why; in both languages."""
         return tuple(_list_sentences(self))
 
@@ -141,7 +141,7 @@ class SynthesisRace:
         return pd.DataFrame(self.rows())
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.says))
+        return "\n".join(map(str, self.sentences))
 
 
 def _build_row(name: str, trace: Trace, parts: GapParts) -> dict[str, object]:

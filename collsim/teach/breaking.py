@@ -32,7 +32,7 @@ class Broken:
     Attributes:
         how: `lose`, `swap`, `oversize`, `repeat`, `cut` or `slow`.
         what: what was done, in one sentence.
-        says: what the checker or the clock answers.
+        verdict: what the checker or the clock answers.
         trace: the run afterwards; None where it cannot run at all (a rank is cut off).
         error: the checker's error, with its rank, chunk and step; None where the data still come out right.
 
@@ -45,12 +45,12 @@ class Broken:
 
     how: str
     what: str
-    says: str
+    verdict: str
     trace: Trace | None
     error: CollsimError | None
 
     def __str__(self) -> str:
-        return f"{self.what}\n{self.says}"
+        return f"{self.what}\n{self.verdict}"
 
 
 def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> Broken:
@@ -86,11 +86,11 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(language)
     if how in _MACHINES:
-        what, says, after, error = _MACHINES[how](trace, random)
-        return Broken(how, what[k], says[k], after, error)
+        what, verdict, after, error = _MACHINES[how](trace, random)
+        return Broken(how, what[k], verdict[k], after, error)
     plan, what = _break_schedule(trace.schedule, how, random)
-    says, wrong = _check_plan(plan)
-    return Broken(how, what[k], says[k], _time_plan(trace, plan), wrong)
+    verdict, wrong = _check_plan(plan)
+    return Broken(how, what[k], verdict[k], _time_plan(trace, plan), wrong)
 
 
 # ---- the schedule

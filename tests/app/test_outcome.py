@@ -124,7 +124,7 @@ def test_a_broken_run_that_is_large_still_says_where_it_breaks():
     small, large = (break_run(replace(choice, ranks=ranks), "lose", 1, "en") for ranks in (4, 48))
     assert "z" in large.timeline
     assert "z" not in small.timeline
-    assert "rank" in large.says
+    assert "rank" in large.verdict
 
 
 def test_the_table_of_links_has_the_names_of_the_sentence():

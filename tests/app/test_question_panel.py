@@ -288,7 +288,7 @@ def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, language)
     assert messages(at) == []
     shown = break_run(CHOICE, way, 1, language)
     assert shown.what in words(at)
-    assert shown.says in words(at)
+    assert shown.verdict in words(at)
     assert not figures(at)
     sent = json.loads(players(at)[0].proto.json)["timeline"]
     if shown.timeline is not None:
@@ -329,7 +329,7 @@ def test_steps_are_counted_from_one_in_both_languages(language):
         ]
         lost = [row for row in rows if _lost(*row)[language == "zh"] == found.what]
         assert len(lost) == 1
-        assert f"{found.error.step + 1}" in re.findall(r"(?<=step )\d+|(?<=第 )\d+(?= 步)", found.says)
+        assert f"{found.error.step + 1}" in re.findall(r"(?<=step )\d+|(?<=第 )\d+(?= 步)", found.verdict)
 
 
 def _lost(step, chunk, src, dst):

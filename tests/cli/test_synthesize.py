@@ -153,5 +153,5 @@ def test_what_cannot_be_synthesized_is_a_sentence(words, says):
 def test_the_largest_size_is_raced_on_the_command_line_as_in_python():
     race = close_gap("allgather", cs.topology.fully_connected(4, bandwidth="25GB/s", alpha=0), "4MB")
     done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize")
-    for sentence in race.says:
+    for sentence in race.sentences:
         assert str(sentence) in done.stdout

@@ -56,7 +56,7 @@ def test_a_schedule_that_waits_for_no_chunk_is_not_said_to_wait_for_parts_of_a_n
     race = close_gap("allgather", cs.topology.torus(3, 3, bandwidth="25GB/s", alpha="1us"), "64MiB")
     assert 0 < race.parts[SYNTHESIZED].chunks < 4e-9
     for language, none in (("en", "and that of the synthesized schedule for none"), ("zh", "而合成的调度不用等待")):
-        told = " ".join(said.text(language) for said in race.says)
+        told = " ".join(said.text(language) for said in race.sentences)
         assert none in told
         assert " ns" not in told
 
@@ -103,7 +103,7 @@ def test_a_trace_races_its_own_run_and_both_languages_say_the_same_numbers():
     race = trace.close_gap(effort="low")
     assert set(race.runs) == {SYNTHESIZED, "ring", "tree", "run"}
     assert "tree as it was run" in str(race)
-    for sentence in race.says:
+    for sentence in race.sentences:
         chinese = sentence.text("zh")
         assert chinese != str(sentence)
         figures = re.findall(r"\d[\d.]* (?:ms|µs|%)", str(sentence))

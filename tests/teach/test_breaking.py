@@ -120,7 +120,7 @@ def test_a_lost_send_in_a_ring_is_always_noticed_with_its_place():
 
 def test_a_repeated_reduce_is_a_doubled_contribution():
     made = break_it(RING, "repeat", 3)
-    assert "2·r" in made.says
+    assert "2·r" in made.verdict
     assert made.trace.time > RING.time
 
 
@@ -163,4 +163,4 @@ def test_a_break_that_costs_nothing_says_so():
     for language, words in (("en", "still takes"), ("zh", "耗时仍是")):
         made = break_it(push, "slow", 2, language)  # four share the server's cable, so each needs a quarter of its own
         assert made.trace.time == pytest.approx(push.time)
-        assert words in made.says
+        assert words in made.verdict

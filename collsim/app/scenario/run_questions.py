@@ -25,13 +25,13 @@ class BrokenRun:
 
     Attributes:
         what: was done to it.
-        says: what the checker or the clock answers, steps counted from 1.
+        verdict: what the checker or the clock answers, steps counted from 1.
         timeline: for the player, which points at the first wrong cell by itself; None where there is no such run.
         right: the data still come out right.
     """
 
     what: str
-    says: str
+    verdict: str
     timeline: dict[str, Any] | None
     right: bool
 
@@ -79,13 +79,13 @@ def break_run(
     report_progress("run", 0.0)
     broken_run = break_it(simulate(choice), breakage, position, language)
     report_progress("run", 0.6)
-    says = broken_run.says
+    verdict = broken_run.verdict
     if broken_run.trace is None:
-        return BrokenRun(broken_run.what, says, None, broken_run.error is None)
+        return BrokenRun(broken_run.what, verdict, None, broken_run.error is None)
     document = build_timeline(broken_run.trace)
     if document["mistake"] is not None:
-        says = document["mistake"]["text"][language]
-    return BrokenRun(broken_run.what, says, encode(document), broken_run.error is None)
+        verdict = document["mistake"]["text"][language]
+    return BrokenRun(broken_run.what, verdict, encode(document), broken_run.error is None)
 
 
 def estimate_broken(choice: Choice, breakage: str, position: int, language: str) -> float:

@@ -90,7 +90,7 @@ def _on_closed(function: Callable[..., Synthesized], close: Callable[[], None]) 
 
 def _draw_synthesized(synthesized: Synthesized, ident: str, run: str) -> None:
     chinese = get_language() == "zh"
-    head, *lines = (pair[chinese] for pair in (*synthesized.says, synthesized.provenance))
+    head, *lines = (pair[chinese] for pair in (*synthesized.sentences, synthesized.provenance))
     st.html(format_verdict(head, *lines, t("synthesis.engine"), token="done", status=True))
     _draw_race(synthesized, ident, run)
     draw_folded("synthesis_parts", t("synthesis.parts"), lambda: _draw_parts(synthesized, run))

@@ -40,7 +40,7 @@ class Synthesized:
 
     Attributes:
         provenance: how it was found and what is proved, in English and Chinese.
-        says: by how much it is faster, where the gain comes from, what gap remains.
+        sentences: by how much it is faster, where the gain comes from, what gap remains.
         rows: a row for each run, as `SynthesisRace.rows`.
         runners: those that can be played, by `run` of their row.
         thinned: pieces per tree of the run that is played and of the one that is timed, where these differ; and the
@@ -48,7 +48,7 @@ class Synthesized:
     """
 
     provenance: Text
-    says: tuple[Text, ...]
+    sentences: tuple[Text, ...]
     rows: list[dict[str, Any]]
     runners: dict[str, Runner]
     thinned: tuple[int, int, float] | None
@@ -133,7 +133,7 @@ def write_sentences(race: SynthesisRace) -> tuple[Text, ...]:
     for name, trace in race.runs.items():
         busiest = race.parts[name].busiest
         names[trace.topology.link_name(busiest)] = name_link(trace, busiest)
-    return tuple(write_text(sentence.rename(names)) for sentence in race.says)
+    return tuple(write_text(sentence.rename(names)) for sentence in race.sentences)
 
 
 def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress = ignore_progress) -> Synthesized:

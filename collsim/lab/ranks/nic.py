@@ -1,7 +1,7 @@
 """The network card of one rank: its wires, its two cables, what is under way on them, and the loop of its process.
 
 The loop never waits for one wire alone. What it does follows from what has come and from the clock of the network
-(`network.Bucket`); when it does it is up to the computer, and that is what is measured.
+(`emulated_network.Bucket`); when it does it is up to the computer, and that is what is measured.
 """
 
 from __future__ import annotations

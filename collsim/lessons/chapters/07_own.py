@@ -40,9 +40,9 @@ def _build_broken_facts() -> LessonFacts:
         n=n,
         wrong=int((ends != n).any(axis=1).sum()),
         lost=tuple(broken.what for broken in lost),
-        lost_says=tuple(broken.says for broken in lost),
+        lost_says=tuple(broken.verdict for broken in lost),
         twice=tuple(broken.what for broken in twice),
-        twice_says=tuple(broken.says for broken in twice),
+        twice_says=tuple(broken.verdict for broken in twice),
     )
 
 

@@ -189,8 +189,8 @@ def predict_gloo_interval(
 ) -> Interval:
     """Where the time of a collective with Gloo lies with a probability of `level`.
 
-    No published runs are Gloo's: it is as wide as that of an MPI of which no system was seen (`model.spread`), and says
-    so.
+    No published runs are Gloo's: it is as wide as that of an MPI of which no system was seen, and says so
+    (`model.prediction_interval`).
 
     Args:
         collective: as for `predict_gloo_time`.

@@ -165,7 +165,8 @@ PredictedRow = tuple[str, "Prediction | MpiPrediction", float]
 
 @dataclass(frozen=True)
 class MpiPrediction:
-    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that they are of (`mpi.named`)."""
+    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that they are of
+    (`mpi.name_algorithm`)."""
 
     nbytes: int
     time: float

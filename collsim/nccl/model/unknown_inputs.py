@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .links import LinkParameters
     from .tuner import TunerChoice
 
-#: Probabilities of the network rate of a GPU over that of the usual box (`facts.USUAL_NIC`): 33 systems of the
+#: Probabilities of the network rate of a GPU over that of the usual box (`machine_facts.USUAL_NIC`): 33 systems of the
 #: published tables whose words state it.
 NIC_RATIOS: Mapping[float, float] = {0.125: 0.03, 0.25: 0.15, 0.5: 0.25, 2.0: 0.03, 4.0: 0.03}
 #: Probabilities of what a CPU moves over TCP for a card, over `links.TCP_PER_NIC`: 1.4, 1.85, 1.9, 2.8, 3.9 and 4.7

@@ -103,6 +103,7 @@ class Result(CheckedAnswer):
     """What a check found. Printed, it gives its reason; in a notebook it also shows the run.
 
     Attributes:
+        exercise: what was to be solved.
         passed: does the function solve the exercise?
         reason: why not, or what was achieved, in one or two sentences.
         ranks, rank, chunk, step: where it went wrong first (0-based); None where that has no meaning.

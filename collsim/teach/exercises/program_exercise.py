@@ -96,7 +96,9 @@ class ProgramResult(CheckedAnswer):
     """What a check found. Printed, it gives its reason; in a notebook it also shows the run.
 
     Attributes:
+        exercise: what was to be solved.
         run: the run that failed; if none did, the last.
+        gap: always None, since programs are not compared with a bound.
 
     Examples:
         >>> import collsim as cs

@@ -28,7 +28,7 @@ class Reply:
 
     Attributes:
         right: is it right?
-        why: the sentence that says why.
+        reason: the sentence that says why.
 
     Examples:
         >>> import collsim as cs
@@ -55,10 +55,14 @@ class Question:
     Attributes:
         kind: `number`, `choice` (of texts) or `link` (the choices are links of the topology).
         topic: what it is about, one word: `steps`, `sent`, `link`, ...
+        ask: what is asked, English and Chinese; `text` is it in the language of the question.
+        explanation: the worked solution, likewise; `explanation_text` is it in one language.
         answer: the number in SI units, or the place of the right choice.
         tolerance: how far a number may be off, as a part of the answer; a count must be exact.
         unit: of a number.
+        choices: answers to choose from, each with its reason; empty for a number.
         links: ids of the links to choose from, in the order of `choices`; empty unless `kind` is `link`.
+        language: `en` or `zh`.
 
     Examples:
         >>> import collsim as cs
@@ -92,6 +96,7 @@ class Question:
 
     @property
     def text(self) -> str:
+        """What is asked."""
         return self.say(self.ask)
 
     @property

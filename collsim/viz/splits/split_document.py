@@ -152,7 +152,7 @@ def build_splits_table(frame: pd.DataFrame) -> dict[str, object]:
     """A search as columns of plain values, the calls that make its splits, and the parts of their time.
 
     Args:
-        frame: A table as `train.search` returns it, a row for each split.
+        frame: A table as `cs.best_parallel` returns it, a row for each split.
     """
     out: dict[str, object] = {name: frame[name].tolist() for name in (*COLUMNS, "recompute", "parallel")}
     out["data"] = frame["data_parallel"].tolist()

@@ -35,7 +35,7 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
         broken_run: BrokenRun = latest_result[0]
         token, unplayed = "done" if broken_run.right else "full", [] if broken_run.timeline else [t("break.unplayed")]
         st.html(
-            format_verdict(broken_run.says, *unplayed, name=format_small(broken_run.what), token=token, status=True)
+            format_verdict(broken_run.verdict, *unplayed, name=format_small(broken_run.what), token=token, status=True)
         )
     return broken_run
 

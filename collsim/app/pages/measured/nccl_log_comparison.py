@@ -51,7 +51,7 @@ class LoggedJob:
         rings: of the log and of the search.
         trees: the same.
         transports: with how many connections go over each.
-        causes: keys of the causes of slow calls that it states (`diagnosis.CAUSES`).
+        causes: keys of the causes of slow calls that it states (`diagnosis.causes.CAUSES`).
         searched_channels: channels that run by the search on the machine; 0 where there is none.
         variables: `NAME=value` of NCCL that were set.
     """

@@ -72,6 +72,7 @@ class SettingResult(CheckedAnswer):
     """What a check found. Printed, it gives its reason.
 
     Attributes:
+        exercise: what was to be solved.
         passed: is it the right value?
         trace: the run, step or pipeline with it; None where it is no value here.
         reason: why, or why not.
