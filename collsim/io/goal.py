@@ -1,4 +1,4 @@
-"""GOAL schedules for LogGOPSim and ATLAHS, out and back.
+"""GOAL schedules of LogGOPSim and ATLAHS, written and read.
 
 Source: spcl/LogGOPSim (Schedgen, txt2bin grammar). `num_ranks N`, then per rank `rank R { ... }` with `l1: send 1024b
 to 1 tag 3`, `l2: recv 1024b from 3 tag 3`, `l3: calc 2500` (ns) and `l3 requires l2` (starts after the other is

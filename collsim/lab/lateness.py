@@ -1,4 +1,4 @@
-"""The measurement beside its prediction: how much later each step ends, and the likely cause, in both languages."""
+"""A measurement compared with its prediction: how much later each step ends, and the likely cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each process of a training step is told: its boxes, and its part of every collective that it takes part in."""
+"""What each process of a training step is started with: its boxes, and its part of every collective that it is in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Out of the box: what a function yielded, as Schedules that were checked again as if a stranger had sent them.
+"""Outside the sandbox: what a function yielded, as Schedules that were checked again as if a stranger had sent them.
 
 Nothing here fails, whatever the frames say: what is no table of transfers, or too much, becomes a sentence.
 """
@@ -16,7 +16,7 @@ from ..errors import CollsimError, ScheduleError, Sentence
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from .frames import Ending, Kind, read_numbers, read_text, split
-from .produce import COLUMNS, Wanted
+from .produce import COLUMNS, FunctionRequest
 from .resource_limits import MOST_PRINTED, MOST_SLOTS, Limits
 
 _NOT_A_TABLE = Sentence("the process of the function sent something that is not a table of transfers")
@@ -78,7 +78,7 @@ class Attempt:
     printed: str = ""
 
 
-def read_attempt(ended: Ended, wanted: Wanted, limits: Limits) -> Attempt:
+def read_attempt(ended: Ended, wanted: FunctionRequest, limits: Limits) -> Attempt:
     """Read schedules from the frames of a job. Nothing is raised, whatever the frames hold.
 
     Args:
@@ -142,7 +142,7 @@ def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
     return replace(limits, steps=limits.steps - steps, transfers=limits.transfers - transfers)
 
 
-def _read_schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
+def _read_schedule(kind: int, body: memoryview, n: int, wanted: FunctionRequest, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
         (_, *position, _), _ = read_numbers(body, 5)
@@ -190,7 +190,7 @@ def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
 
 
 def _freeze_schedule(
-    shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted
+    shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: FunctionRequest
 ) -> Schedule:
     kind = get_collective(wanted.collective)
     if chunks < 1 or (kind.has_blocks and chunks % n):

@@ -16,7 +16,7 @@ from typing import Any
 from . import syscalls
 from .attempt import Attempt, read_attempt
 from .isolation import Isolation
-from .produce import Wanted, produce
+from .produce import FunctionRequest, produce
 from .resource_limits import Limits
 from .sandbox_launcher import run_in_child
 
@@ -25,7 +25,7 @@ class OpenGround(UserWarning):
     """A function runs without isolation."""
 
 
-def try_own_function(function: Callable[..., Any], wanted: Wanted, limits: Limits | None = None) -> Attempt:
+def try_function(function: Callable[..., Any], wanted: FunctionRequest, limits: Limits | None = None) -> Attempt:
     """Call `function(n)` for each n and take what it yields, as far as it gets.
 
     Args:

@@ -1,4 +1,4 @@
-"""How results leave a box: frames of a fixed form, read by something that cannot fail whatever stands in them.
+"""How results leave a sandbox: frames of a fixed form, read by something that cannot fail whatever stands in them.
 
 A frame is two 64-bit integers, its kind and how many bytes follow, and these bytes. What follows is a fixed number of
 64-bit integers, then a table of 32-bit integers or a text. Nothing nests, nothing is evaluated, no length is believed

@@ -1,4 +1,4 @@
-"""In the box: which functions a handed-in file defines, and these functions.
+"""In the sandbox: which functions a handed-in file defines, and these functions.
 
 Reading Python, JSON and notebooks can cost as much as running them, and fail in as many ways; so it is done under the
 same limits, by `find` for all files of a student, and once more for the function that is run.

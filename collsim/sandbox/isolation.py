@@ -27,7 +27,7 @@ from pathlib import Path
 from ..errors import CollsimError, Sentence
 from . import landlock, syscalls, system
 
-#: The only folder in a box that is not for reading Python; empty, and nothing can be written in it.
+#: The only folder in a sandbox that is not for reading Python; empty, and nothing can be written in it.
 TEMPORARY_FOLDER = "/tmp"
 #: Of the empty folder in memory that stands for the temporary one.
 _TEMPORARY_BYTES = 1 << 20

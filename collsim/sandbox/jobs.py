@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from .attempt import Ended
 from .frames import Kind, read_numbers, split
 from .handins import File, find, load_from_text, load_function
-from .produce import Send, Wanted, produce
+from .produce import FunctionRequest, Send, produce
 from .rank_programs import ProgramRequest, send_answer, send_executions
 from .resource_limits import Limits
 
@@ -22,7 +22,7 @@ class BoxTask:
     that is a rank program."""
 
     exercise: str
-    wanted: Wanted
+    wanted: FunctionRequest
     function: str = ""
     file: int = 0
     program: ProgramRequest | None = None

@@ -1,8 +1,8 @@
-"""In the box: call a learner's function for each number of ranks, and answer with tables of transfers and nothing
+"""In the sandbox: call a learner's function for each number of ranks, and answer with tables of transfers and nothing
 else: no object, no verdict.
 
-The tables are checked where the box was made (see `attempt`), so a function can print, loop, raise, exit, change what
-it is given or patch collsim, and the verdict stays true.
+The tables are checked where the sandbox was made (see `attempt`), so a function can print, loop, raise, exit, change
+what it is given or patch collsim, and the verdict stays true.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ class Late(BaseException):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these;
-    `is_new`: its steps must
-    be its own and not those of an algorithm of the library."""
+class FunctionRequest:
+    """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these.
+
+    Attributes:
+        is_new: whether its steps must be its own, and not those of an algorithm of the library.
+    """
 
     collective: str
     ranks: tuple[int, ...]
@@ -50,7 +52,7 @@ class Wanted:
     is_new: bool = False
 
 
-def produce(find: Callable[[], object], wanted: Wanted, limits: Limits, send: Send) -> None:
+def produce(find: Callable[[], object], wanted: FunctionRequest, limits: Limits, send: Send) -> None:
     """Find the function (a file may have to be run first), call it for each n, send a frame for each, and one at the
     end.
 
@@ -80,7 +82,7 @@ def produce(find: Callable[[], object], wanted: Wanted, limits: Limits, send: Se
 
 
 @contextlib.contextmanager
-def _watch_borrowing(wanted: Wanted, function: object) -> Iterator[None]:
+def _watch_borrowing(wanted: FunctionRequest, function: object) -> Iterator[None]:
     """Notice where a function that shall find its steps itself takes them from the library: runs one of its algorithms,
     however it came by it, or reads a schedule that was made before. A help to the honest: what another process judges
     are the steps."""
@@ -184,7 +186,7 @@ class _Watched(Algorithm):
         return _count_steps(steps, f"{self.name}({n})", self.limits)
 
 
-def _build_entry(function: object, wanted: Wanted, limits: Limits) -> Algorithm:
+def _build_entry(function: object, wanted: FunctionRequest, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function
     if isinstance(function, Algorithm):

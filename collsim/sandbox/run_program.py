@@ -11,7 +11,7 @@ from .attempt import Ended, describe_ending, read_failure
 from .frames import Kind, split
 from .handins import File
 from .jobs import BoxTask
-from .produce import Wanted
+from .produce import FunctionRequest
 from .rank_programs import ProgramRequest
 from .resource_limits import Limits
 from .sandbox_launcher import run_sandboxed
@@ -53,7 +53,10 @@ def execute_for_requests(
     Yields:
         For each request what the executions left, or why there are none.
     """
-    tasks = [BoxTask("", Wanted(request.collective or "", (request.ranks,)), program=request) for request in requests]
+    tasks = [
+        BoxTask("", FunctionRequest(request.collective or "", (request.ranks,)), program=request)
+        for request in requests
+    ]
     files = [File("program.py", text.encode("utf-8", "replace"))]
     for _, ended in run_sandboxed(files, tasks, _LIMITS, allow_unsandboxed=allow_unsandboxed):
         yield _read_executions(ended)

@@ -276,7 +276,7 @@ def _restrict(limits: Limits) -> None:
 
 
 def _measure_memory() -> int:
-    """Bytes of address space that this process has. A box has no /proc; there the limit itself tells."""
+    """Bytes of address space that this process has. A sandbox has no /proc; there the limit itself tells."""
     import resource
 
     with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as pages:

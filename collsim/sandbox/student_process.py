@@ -21,7 +21,7 @@ from .frames import build_ending
 from .handins import File
 from .isolation import Isolation
 from .jobs import BoxTask, run_all
-from .produce import Wanted
+from .produce import FunctionRequest
 from .rank_programs import ProgramRequest
 from .resource_limits import Limits
 from .sandbox_launcher import run_in_child
@@ -62,7 +62,9 @@ def _has_lost_reader(pipe: int) -> bool:
 
 def _read_task(task: dict[str, Any]) -> BoxTask:
     conditions = task.pop("wanted")
-    wanted = Wanted(conditions["collective"], tuple(conditions["ranks"]), conditions["helpers"], conditions["is_new"])
+    wanted = FunctionRequest(
+        conditions["collective"], tuple(conditions["ranks"]), conditions["helpers"], conditions["is_new"]
+    )
     if (request := task.pop("program")) is not None:
         task["program"] = ProgramRequest(**request)
     return BoxTask(wanted=wanted, **task)

@@ -66,7 +66,7 @@ class ScriptPart:
 
     @property
     def corrected(self) -> str:
-        """The source with all that can be mended mended; the source itself where nothing is to be."""
+        """The source with every correction applied; the source itself where there is none."""
         text, findings = self.source, self.findings
         for _ in range(_MOST_ROUNDS):
             edits = [edit for finding in findings for edit in finding.edits]

@@ -13,7 +13,7 @@ from collsim.app.pages.write.trial import run_code, try_code
 from collsim.app.shell import results
 from collsim.sandbox import Isolation, detect_isolation
 from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, check_code
-from collsim.sandbox.produce import Wanted
+from collsim.sandbox.produce import FunctionRequest
 
 WRITE = pair_page_texts("write")
 
@@ -192,7 +192,7 @@ def test_code_that_got_past_the_lists_writes_nowhere(tmp_path):
             f"    open({path!r}, 'w').write('x')",
             "    yield cs.copy(0, 1, chunk=0)",
         ]
-        assert "PermissionError" in str(run_code(Code("\n".join(lines), "f"), Wanted("allreduce", (2,))).error)
+        assert "PermissionError" in str(run_code(Code("\n".join(lines), "f"), FunctionRequest("allreduce", (2,))).error)
     assert not outside.exists()
 
 

@@ -18,7 +18,7 @@ def main() -> None:
     from collsim.sandbox.attempt import read_attempt
     from collsim.sandbox.handins import File
     from collsim.sandbox.jobs import BoxTask
-    from collsim.sandbox.produce import Wanted
+    from collsim.sandbox.produce import FunctionRequest
     from collsim.sandbox.sandbox_launcher import run_sandboxed
 
     job = json.load(sys.stdin)
@@ -28,7 +28,7 @@ def main() -> None:
         print(json.dumps([detect_isolation(), isolation._can_run_bubblewrap()]))
         return
     sandbox_launcher._START += f"  # {job['mark']}"
-    limits, wanted = Limits(**job["limits"]), Wanted("broadcast", (2,))
+    limits, wanted = Limits(**job["limits"]), FunctionRequest("broadcast", (2,))
     codes = {name: code.replace("$SERVER", str(os.getpid())) for name, code in job["attempts"].items()}
     files = [File(f"a{number}.py", code.encode()) for number, code in enumerate(codes.values())]
     tasks = [BoxTask(name, wanted, "f", number) for number, name in enumerate(codes)]

@@ -9,11 +9,11 @@ import collsim as cs
 from collsim.sandbox import Limits, attempt, frames
 from collsim.sandbox.attempt import Ended
 from collsim.sandbox.frames import Ending, Kind, build_frame
-from collsim.sandbox.produce import Wanted, produce
+from collsim.sandbox.produce import FunctionRequest, produce
 from collsim.teach import exercise
 from collsim.teach.exercises.exercise import judge_attempt
 
-TWO = Wanted("broadcast", (2,))
+TWO = FunctionRequest("broadcast", (2,))
 ROW = np.array([0, 1, 0, 0, 0, 0], "<i4").tobytes()
 DONE = build_frame(Kind.DONE)
 
@@ -29,9 +29,12 @@ def table(*numbers, rest=ROW):
 def test_what_is_sent_comes_back():
     sent = []
     produce(
-        lambda: lambda n: [cs.copy(0, np.arange(1, n), chunk=0)], Wanted("broadcast", (2, 5)), Limits(), sent.append
+        lambda: lambda n: [cs.copy(0, np.arange(1, n), chunk=0)],
+        FunctionRequest("broadcast", (2, 5)),
+        Limits(),
+        sent.append,
     )
-    made = tried(b"".join(sent), Wanted("broadcast", (2, 5)))
+    made = tried(b"".join(sent), FunctionRequest("broadcast", (2, 5)))
     assert made.error is None
     assert {n: len(s) for n, s in made.schedules.items()} == {2: 1, 5: 4}
     cs.verify(made.schedules[5])
@@ -43,7 +46,7 @@ def test_a_repeated_pattern_comes_back_as_one():
         yield cs.steps.repeat(cs.copy(r, (r + 1) % n, chunk=r), n - 1, -1, n)
 
     sent = []
-    wanted = Wanted("allgather", (4,))
+    wanted = FunctionRequest("allgather", (4,))
     produce(lambda: repeated, wanted, Limits(), sent.append)
     (only,) = tried(b"".join(sent), wanted).schedules[4].patterns
     assert (only.times, only.shift, only.modulus) == (3, -1, 4)
@@ -96,7 +99,7 @@ def test_six_thousand_random_frames_are_judged_without_an_exception():
     random = np.random.default_rng(15)
     sent: list[bytes] = []
     task = exercise("ring-allgather").task
-    wanted = Wanted(task.collective, (2, 3, 4))
+    wanted = FunctionRequest(task.collective, (2, 3, 4))
 
     def ring(n):
         r = np.arange(n)
@@ -129,7 +132,7 @@ def _hostile(random, number, right):
 
 def test_steps_count_for_all_numbers_of_ranks_together():
     """Reading a table costs its steps, however few seconds it took to write it: 19,000 and 19,000 are not read."""
-    wanted = Wanted("broadcast", (2, 3))
+    wanted = FunctionRequest("broadcast", (2, 3))
     shapes = [1, 1, 0, 1] * 19_000
     rows = np.tile(np.array([[0], [1], [0], [0], [0], [0]], "<i4"), 19_000).tobytes()
     data = b"".join(build_frame(Kind.TABLE, (n, 1, 1, 19_000, *shapes), rows) for n in (2, 3)) + DONE

@@ -23,13 +23,13 @@ from collsim.sandbox import (
 from collsim.sandbox.attempt import read_attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import FINDING, BoxTask
-from collsim.sandbox.produce import Wanted
+from collsim.sandbox.produce import FunctionRequest
 from collsim.sandbox.sandbox_launcher import run_sandboxed
 from collsim.teach import exercise, grade
 from collsim.teach.exercises import grading
 
 CODE = b"import collsim as cs\ndef f(n):\n    yield cs.copy(0, 1, chunk=0)\n"
-TASK = BoxTask("mine", Wanted("broadcast", (2,)), "f")
+TASK = BoxTask("mine", FunctionRequest("broadcast", (2,)), "f")
 HERE = [kind for kind in Isolation if kind is Isolation.NONE or syscalls.has_seccomp()]
 
 
@@ -110,7 +110,7 @@ def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
 
 def test_a_box_that_nobody_waits_for_any_more_ends():
     endless = File("a.py", CODE.replace(b"    yield", b"    while n > 2: pass\n    yield"))
-    late = BoxTask("late", Wanted("broadcast", (3,)), "f")
+    late = BoxTask("late", FunctionRequest("broadcast", (3,)), "f")
     coming = run_sandboxed([endless], [TASK, late], Limits(seconds=300), allow_unsandboxed=True)
     next(coming)
     coming.close()  # it waits for the process, and would wait for five minutes

@@ -1,4 +1,4 @@
-"""A question of the teacher's own: its text, its choices, one of them right."""
+"""A question that a teacher writes: its text, and its choices, one of them right."""
 
 from __future__ import annotations
 

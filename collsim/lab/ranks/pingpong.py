@@ -1,4 +1,4 @@
-"""The other end of a ping-pong: told over stdin over which pipe it goes, it sends back whatever comes."""
+"""The other end of a ping-pong: an order on stdin names the pipe, and it sends back whatever comes over it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_bytes(fd: int, count: int) -> bytes:
 
 
 def write(fd: int, data: bytes | memoryview) -> None:
-    """All of it."""
+    """Write all bytes, in as many pieces as the pipe takes."""
     rest = memoryview(data)
     while len(rest):
         rest = rest[os.write(fd, rest) :]

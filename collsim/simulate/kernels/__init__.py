@@ -9,8 +9,8 @@ schedule:
   their max-min fair rates, `groups` keeps flows of one rate together, `heap` keeps seats and links in order.
 
 A row is a transfer in program order; a route is a pair of endpoints; a seat is the place of a transfer under way.
-Everything is in arrays of records (`tables`), few enough to be handed around: a compiled function pays for each array
-it is given.
+Everything is in arrays of records (`kernel_records`), few enough to be handed around: a compiled function pays for each
+array it is given.
 
 Kernels share their parameters, and one name means the same in all of them. Records are described in `tables`, columns
 of gates in `gates`, and a kernel's docstring names what only it takes; a test holds that all are named.

@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import CollsimError
 from ...locale import Text, build_text, join_texts
 from ...sandbox import Attempt, Limits
-from ...sandbox.custom_function import try_own_function
+from ...sandbox.custom_function import try_function
 from ...schedule import Schedule
 from ...simulate import Trace, simulate
 from ...topology import Topology, switch
@@ -67,7 +67,7 @@ class Exercise(LocalizedTask):
             record: note the outcome in the progress file (`collsim.teach.exercises.solved_exercises`).
             limits: seconds and bytes for the function; the usual ones unless given.
         """
-        attempt = try_own_function(function, self.task.wanted, limits)
+        attempt = try_function(function, self.task.wanted, limits)
         result = judge_attempt(self, attempt)
         if record:
             from .solved_exercises import record_result

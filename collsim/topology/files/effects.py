@@ -37,8 +37,7 @@ def read_again(topology: Topology, **options: object) -> Topology:
 
 @lru_cache(maxsize=64)
 def _read(reading: FromText, options: tuple[tuple[str, object], ...]) -> Topology:
-
-    with warnings.catch_warnings():  # what is assumed was told when it was read first
+    with warnings.catch_warnings():  # the first reading has warned of what is assumed
         warnings.simplefilter("ignore")
         return parse_topology_text(reading.text, reading.name, **{**dict(reading.options), **dict(options)})
 

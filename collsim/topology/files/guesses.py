@@ -1,5 +1,5 @@
-"""What `nvidia-smi topo -m` does not say and a machine needs: the GPU, its PCIe, the processors, the cards. As the
-reader was told, else the usual, which is then an assumption."""
+"""What `nvidia-smi topo -m` does not say and a machine needs: the GPU, its PCIe, the processors, the cards. What
+the caller states, else the usual, which is then an assumption."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 of both.
 
 Of DDP: gradients are views of the buckets, and those of a block are complete together (Megatron-LM keeps them in one
-buffer); of ZeRO and FSDP see `sharding`.
+buffer); for ZeRO and FSDP see `sharded_parallel`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EstimatedUnits = Sequence[tuple[ModelUnit, UnitEstimate]]
 
 
 class ReplicaSync:
-    """No replicas: nothing is sent; and what all ways have in common."""
+    """No replicas, so that nothing is sent; and what all strategies have in common."""
 
     def __init__(self, builder: SplitBuilder):
         """Take over the groups of ranks that hold the same weights.

@@ -1,8 +1,8 @@
 """Where devices and links are drawn, in CSS pixels: deterministic, so that pictures can be compared.
 
 Machines are arranged as people draw them (`one_node`, `two_nodes`, `many_nodes` here); generic networks by their shape:
-a ring on a circle, ranks under a switch, a tree with its root on top, a torus as a grid with its long cables bent round it. Anything else
-is arranged by networkx. The stage hugs what is in it; a player scales it to fit.
+a ring on a circle, ranks under a switch, a tree with its root on top, a torus as a grid with its long cables bent round
+it. Anything else is arranged by networkx. The stage is as large as what is in it; a player scales it to fit.
 """
 
 from __future__ import annotations

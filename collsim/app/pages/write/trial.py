@@ -15,7 +15,7 @@ from collsim.sandbox.allowlist import Code, Forbidden, check_code
 from collsim.sandbox.attempt import Ended, read_attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import BoxTask
-from collsim.sandbox.produce import Wanted
+from collsim.sandbox.produce import FunctionRequest
 from collsim.sandbox.sandbox_launcher import run_sandboxed
 from collsim.schedule import Schedule
 
@@ -82,7 +82,7 @@ def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool 
         return Trial(ranks, refused=refused, line=refused.line)
     wanted = (ranks, *(n for n in OTHERS if n != ranks))
     try:
-        steps_by_ranks = run_code(code, Wanted(collective, wanted), allow_unsandboxed=allow_unsandboxed)
+        steps_by_ranks = run_code(code, FunctionRequest(collective, wanted), allow_unsandboxed=allow_unsandboxed)
     except NoIsolation:
         return Trial(ranks, refused=Forbidden("write.unsandboxed"))
     right: list[int] = []
@@ -132,7 +132,7 @@ def _describe_failure(
     )
 
 
-def run_code(code: Code, wanted: Wanted, *, allow_unsandboxed: bool = False) -> Attempt:
+def run_code(code: Code, wanted: FunctionRequest, *, allow_unsandboxed: bool = False) -> Attempt:
     """Run the code in the sandbox.
 
     Args:

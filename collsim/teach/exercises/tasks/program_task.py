@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ....rank_engine.expected import ProgramCollective
-from ....sandbox.produce import Wanted
+from ....sandbox.produce import FunctionRequest
 from ....sandbox.rank_programs import ProgramRequest
 from ....units import parse_bytes
 from .localized_task import TaskTexts
@@ -43,9 +43,9 @@ class ProgramTask(TaskTexts):
     sent: Callable[[int], float] | None = None
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> FunctionRequest:
         """For what it is called."""
-        return Wanted(self.collective, self.ranks)
+        return FunctionRequest(self.collective, self.ranks)
 
     @property
     def request(self) -> ProgramRequest:

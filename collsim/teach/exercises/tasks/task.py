@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....locale import Text, build_text
-from ....sandbox.produce import Wanted
+from ....sandbox.produce import FunctionRequest
 from ....topology import Topology, switch
 from .localized_task import TaskTexts
 
@@ -79,6 +79,6 @@ class Task(TaskTexts):
     helpers: int = 0
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> FunctionRequest:
         """What a function is called for."""
-        return Wanted(self.collective, self.ranks, self.helpers, is_new=True)
+        return FunctionRequest(self.collective, self.ranks, self.helpers, is_new=True)
