@@ -46,7 +46,8 @@ class TrainingCost:
 
     Examples:
         >>> import collsim as cs
-        >>> diagnosis = cs.diagnose("examples/slow-job", model="gpt2-xl")
+        >>> texts = cs.diagnosis.list_studied_cases()["p2p_disabled"].texts
+        >>> diagnosis = cs.diagnose(texts, model="gpt2-xl")
         >>> training = diagnosis.cost.training
         >>> training.batch, training.split, training.step > 2 * training.possible
         (32, 'ddp()', True)

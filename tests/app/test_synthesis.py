@@ -72,7 +72,7 @@ def test_one_click_shows_the_schedule_that_gets_to_the_bound_next_to_ring_and_tr
     ] in words
     assert "rank 3 → rank 0" in words or "rank 0 → rank 1" in words, "links as the pictures call them"
     runners = sent(at)["runners"]
-    assert [one["name"] for one in runners][1:] == [{"en": "Ring", "zh": "环"}[language], "PAT"]
+    assert [one["name"] for one in runners][1:] == [{"en": "Ring", "zh": "环形"}[language], "PAT"]
     assert [round(one["time"] * 1e6) for one in runners] == [40, 120, 120]
     assert [one["position"] for one in runners] == [1, 2, 2]
     again = fine(opened(explore, **address(at)))
