@@ -24,6 +24,11 @@ HELPER_PLACES: tuple[HelperPlace, ...] = ("host", "switch", "nvswitch", "fabric"
 
 __all__ = ["Step", "pipeline_chunks", "repeat", "reverse", "together"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 MOST_ROWS = 60_000_000  # of one step written out
