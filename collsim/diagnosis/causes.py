@@ -54,6 +54,7 @@ class CauseRule:
         needs_gap: it is a cause only where the job is slower than predicted; the state is common in healthy machines.
         conclusive: kinds of facts that make it a cause although collectives take no longer than predicted: the job
             waits for something else.
+        is_by_design: some machines are so by design; those that give what they can have a limit, and no fault.
     """
 
     key: str
@@ -64,6 +65,7 @@ class CauseRule:
     ends_job: bool = False
     needs_gap: bool = False
     conclusive: tuple[str, ...] = ()
+    is_by_design: bool = False
 
 
 def _select_variable(evidence: Evidence, *names: str, values: tuple[str, ...] = ()) -> tuple[Fact, ...]:
@@ -205,7 +207,16 @@ def _find_narrow_links(evidence: Evidence) -> tuple[Fact, ...]:
     half of the rate of their neighbours."""
     links = evidence.select_values("pcie.link", PcieLink)
     trained = tuple(fact for fact, link in links if link.lanes < link.most_lanes or _is_awake_and_slow(link))[:8]
-    return (*trained, *find_slow_host_links(evidence))
+    slow_cards: tuple[Fact, ...] = ()
+    if _find_narrow_cards(evidence):
+        slow_cards = find_slow_cards(evidence)
+    return (*trained, *find_slow_host_links(evidence), *slow_cards)
+
+
+def _find_narrow_cards(evidence: Evidence) -> tuple[Fact, ...]:
+    """Links of network cards, as lspci names them, with fewer lanes than they could have."""
+    links = evidence.select_values("pcie.link", PcieLink)
+    return tuple(fact for fact, link in links if link.is_card and link.lanes < link.most_lanes)
 
 
 def _is_awake_and_slow(link: PcieLink) -> bool:
@@ -240,7 +251,7 @@ def _find_missing_cards(evidence: Evidence) -> tuple[Fact, ...]:
 
 def _find_down_ports(evidence: Evidence) -> tuple[Fact, ...]:
     """Active ports that NCCL uses, of the same layer as the fastest, at half of its rate or less; else cards that are
-    slow in perftest."""
+    slow in perftest, unless their PCIe links say why."""
     ports = evidence.select_values("card.port", CardPort)
     used = {card for cards in evidence.list_values("nccl.cards") if isinstance(cards, tuple) for card in cards}
     fastest = max((port.gbits for _, port in ports), default=0.0)
@@ -250,7 +261,9 @@ def _find_down_ports(evidence: Evidence) -> tuple[Fact, ...]:
         for fact, port in ports
         if port.layer in layers and port.state == "Active" and port.card in used and port.gbits <= fastest / 2
     ]
-    return tuple(slow[:4]) or find_slow_cards(evidence)
+    if slow or _find_narrow_cards(evidence):
+        return tuple(slow[:4])
+    return find_slow_cards(evidence)
 
 
 def _find_single_queue_pair(evidence: Evidence) -> tuple[Fact, ...]:
@@ -448,6 +461,7 @@ CAUSES = (
         lambda e: _select_transport(e, "P2P"),
         "p2p_off",
         "github.com/NVIDIA/nccl/issues/1130",
+        is_by_design=True,
     ),
     CauseRule(
         "nvlink_unused",

@@ -221,16 +221,22 @@ def _describe_cards(evidence: Evidence) -> tuple[str, int]:
     if active:
         gbits = round(max(port.gbits for port in active))
         fast = len({port.card for port in active if round(port.gbits) == gbits})
-        return _name_card(gbits, active[0].layer), max(fast, used)
+        return name_card(gbits, active[0].layer), max(fast, used)
     tests = [test for _, test in evidence.select_values("card.test", CardTest)]
     if tests:
         reached = max(test.gbits for test in tests)
         gbits = next((rate for rate in _ROCE if reached <= rate), _ROCE[-1])
-        return _name_card(gbits, tests[0].layer), used
+        return name_card(gbits, tests[0].layer), used
     return "", used
 
 
-def _name_card(gbits: int, layer: str) -> str:
+def name_card(gbits: int, layer: str) -> str:
+    """Return the catalogue's name of cards of this rate; "" where it has none.
+
+    Args:
+        gbits: Gbit/s of a port.
+        layer: `InfiniBand`, or another for Ethernet.
+    """
     if layer == "InfiniBand":
         return _INFINIBAND.get(gbits, "")
     if gbits not in _ROCE:

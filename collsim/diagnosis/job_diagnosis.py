@@ -24,8 +24,9 @@ from .comparison_causes import find_single_readings
 from .contradictions import Contradiction, find_contradictions
 from .data_path import DataPath, find_used_path, predict_path
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, read_texts, require_few_pieces
-from .job import ObservedJob, describe_job, predict_run
+from .job import ObservedJob, describe_job, name_card, predict_run
 from .job_cost import JobCost, JobPredictions, predict_job
+from .readers import CardPort
 from .report import Block, ReportFormat, write_document
 
 Verdict = Literal["cause", "healthy", "undecided", "unknown"]
@@ -36,6 +37,8 @@ _NOT_SLOWER = 1.08
 _PINNED_COST = 1.15
 #: Of what a job loses, the share from which on settings are a cause although something is lost besides.
 _MOST_OF_LOSS = 0.5
+#: Of causes that fit alike, so many stand in the answer's sentence.
+_MOST_FITTING = 3
 #: Hypotheses of `explain_gap` and the causes that they are.
 CAUSE_OF_HYPOTHESIS = {
     "p2p_off": "p2p_disabled",
@@ -69,6 +72,7 @@ class Cause:
         key: of the table of causes, such as `p2p_disabled`.
         evidence: lines that state it; empty where only the times fit.
         is_stated: whether lines state it.
+        is_fault: whether it is to be mended; else it is what limits a machine that gives what it can.
         predicted: busbw that a machine with this fault is predicted to have, B/s; None where that is not modelled.
         source: where the cause is published.
         cost: what the job gets, and could get with this cause alone mended; None without a measured table, a machine,
@@ -93,6 +97,7 @@ class Cause:
     source: str
     cost: JobCost | None = None
     detail: Sentence | None = None
+    is_fault: bool = True
 
     def explanation(self, language: str = "en") -> str:
         """What is wrong, in a sentence in `en` or `zh`."""
@@ -116,7 +121,8 @@ class Diagnosis:
     Attributes:
         verdict: `cause` where lines or times name one, `healthy`, `undecided` where several fit or more is to be asked,
             `unknown` where the evidence tells too little.
-        causes: the first is the one to mend first: stated ones before those that only fit, costly ones before cheap.
+        causes: the first is the one to mend first: stated ones before those that only fit, costly ones before cheap;
+            last the limits of a machine that are no faults.
         cost: what the job gets and could get; None without a measured table and a machine.
         questions: what several causes explain as well.
         ruled_out: keys of causes that a line contradicts, with the line.
@@ -161,15 +167,28 @@ class Diagnosis:
         Args:
             language: `en` or `zh`.
         """
-        sentences = [translate(language, "diagnosis", f"verdict.{self.verdict}")]
-        if self.causes:
-            sentences = [self.causes[0].explanation(language)]
-            if not self.causes[0].is_stated:
-                sentences.append(translate(language, "diagnosis", "only_fits"))
-        sentences += [translate(language, "diagnosis", f"{question.key}.title") for question in self.questions]
+        sentences = self.list_sentences(language)
         if self.cost is not None:
             sentences.append(self.cost.text(language))
         return translate(language, "words", "sentences").join(sentences)
+
+    def list_sentences(self, language: str = "en") -> list[str]:
+        """Return the answer without what it costs: the verdict or the cause first, then what belongs to it.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        titles = [cause.explanation(language) for cause in self.causes]
+        sentences = [translate(language, "diagnosis", f"verdict.{self.verdict}")]
+        if self.verdict == "cause":
+            sentences = titles[:1]
+            if not self.causes[0].is_stated:
+                sentences.append(translate(language, "diagnosis", "only_fits"))
+        elif self.verdict == "healthy":
+            sentences += titles
+        elif titles:
+            sentences += [translate(language, "diagnosis", "several_fit"), *titles[:_MOST_FITTING]]
+        return sentences + [translate(language, "diagnosis", f"{question.key}.title") for question in self.questions]
 
     def __str__(self) -> str:
         return self.report()
@@ -197,6 +216,8 @@ class Diagnosis:
         blocks.append(("text", ""))
         for number, cause in enumerate(self.causes, 1):
             blocks.append(("heading", f"{number}. {cause.explanation(language)}"))
+            if not cause.is_fault:
+                blocks.append(("text", text("no_fault")))
             blocks += [("quote", fact.quote()) for fact in cause.evidence]
             if cause.predicted is not None:
                 blocks.append(("text", text("report.predicted", busbw=format_bandwidth(cause.predicted))))
@@ -236,6 +257,7 @@ class Diagnosis:
                 "cause": cause.key,
                 "explanation": cause.explanation(language),
                 "is_stated": cause.is_stated,
+                "is_fault": cause.is_fault,
                 "predicted_busbw": cause.predicted,
                 "evidence": "; ".join(f"{Path(fact.piece).name}:{fact.line}" for fact in cause.evidence),
                 "check": cause.check(language),
@@ -263,6 +285,7 @@ class Diagnosis:
                         "key": cause.key,
                         "explanation": cause.explanation(),
                         "is_stated": cause.is_stated,
+                        "is_fault": cause.is_fault,
                         "predicted_busbw": cause.predicted,
                         "cost": _write_cost(cause.cost),
                         "evidence": [write_fact(fact) for fact in cause.evidence],
@@ -339,9 +362,9 @@ def diagnose(
     causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
     causes = (*_read_hang(records), *causes)
     questions: tuple[OpenQuestion, ...] = ()
-    if not causes:
+    if not any(cause.is_fault for cause in causes):
         questions = find_questions(evidence)
-        if not questions and gap is not None:
+        if not causes and not questions and gap is not None:
             causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, prediction)
     if any(cause.key == "pinned_algorithm" for cause in causes) and job.run is not None:
         predicted = predict_run(replace(job.run, settings=()))
@@ -430,12 +453,17 @@ def _weigh_causes(
         against = rule.exclude(evidence)
         if against:
             ruled_out.append((rule.key, against[0]))
+        elif stated and _is_limit(rule, gap):
+            causes.append(Cause(rule.key, stated, True, None, rule.source, is_fault=False))
         elif stated and _is_cause_here(rule, stated, job, gap, prediction):
-            causes.append(Cause(rule.key, stated, True, _predict_busbw(rule.hypothesis, gap, prediction), rule.source))
+            busbw = _predict_busbw(rule.hypothesis, gap, prediction)
+            if rule.key == "slow_port":
+                busbw = _predict_port(stated, prediction) or busbw
+            causes.append(Cause(rule.key, stated, True, busbw, rule.source))
     ends = [cause for cause in causes if CAUSE_BY_KEY[cause.key].ends_job]
     slows = [cause for cause in causes if not CAUSE_BY_KEY[cause.key].ends_job]
     # The lowest busbw first: it costs most.
-    slows.sort(key=lambda cause: cause.predicted or math.inf)
+    slows.sort(key=lambda cause: (not cause.is_fault, cause.predicted or math.inf))
     return (*ends, *slows), tuple(ruled_out)
 
 
@@ -454,6 +482,13 @@ def _is_cause_here(
     if rule.needs_gap:
         return gap is not None or any(fact.kind == "card.test" for fact in stated)
     return True
+
+
+def _is_limit(rule: CauseRule, gap: Gap | None) -> bool:
+    """Whether what is stated is how such machines are, and this one gives what it can: the prediction knows of it."""
+    if not rule.is_by_design or gap is None or _changes_time(rule.hypothesis, gap):
+        return False
+    return gap.is_agreement or not _is_slower(gap)
 
 
 def _changes_time(hypothesis: str, gap: Gap) -> bool:
@@ -483,6 +518,22 @@ def _predict_busbw(hypothesis: str, gap: Gap | None, prediction: Prediction | No
     return prediction.busbw * prediction.time / seconds
 
 
+def _predict_port(stated: Sequence[Fact], prediction: Prediction | None) -> float | None:
+    """Busbw of the machine with cards of the slowest port's rate: all rings wait for it (nccl-tests issue 106). None
+    where no card has that rate."""
+    ports = [fact.value for fact in stated if isinstance(fact.value, CardPort)]
+    if prediction is None or prediction.machine is None or not ports:
+        return None
+    slowest = min(ports, key=lambda port: port.gbits)
+    nic = name_card(round(slowest.gbits), slowest.layer)
+    if not nic:
+        return None
+    try:
+        return prediction.predict_on(prediction.machine.with_(nic=nic)).busbw
+    except CollsimError:
+        return None
+
+
 def _list_fitting_causes(gap: Gap, ruled_out: set[str], prediction: Prediction | None) -> tuple[Cause, ...]:
     """Causes that only the times fit: hypotheses, and named as such."""
     if not _is_slower(gap) or gap.best is None:
@@ -496,13 +547,14 @@ def _list_fitting_causes(gap: Gap, ruled_out: set[str], prediction: Prediction |
 
 
 def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], gap: Gap | None) -> Verdict:
-    if any(cause.is_stated for cause in causes):
+    faults = [cause for cause in causes if cause.is_fault]
+    if any(cause.is_stated for cause in faults):
         return "cause"
     if questions:
         return "undecided"
-    if len(causes) == 1:
+    if len(faults) == 1:
         return "cause"
-    if causes:
+    if faults:
         return "undecided"
     if gap is None:
         return "unknown"

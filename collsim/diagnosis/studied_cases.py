@@ -19,7 +19,8 @@ class StudiedCase:
     """What somebody had of a job, and where it was discussed.
 
     Attributes:
-        key: of the cause or the question that it ends in; `tree_above_cards` and `p2p_refused` are healthy.
+        key: of the cause or the question that it ends in; `tree_above_cards` is healthy, and so is `p2p_refused`, whose
+            cause is a limit and no fault.
         source: address of the thread. Texts are of our own; measured rates are those of the thread where it has some.
         texts: by the name of the file; `cs.diagnose` takes them.
 

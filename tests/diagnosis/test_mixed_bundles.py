@@ -217,9 +217,11 @@ def test_the_cause_is_named_first_and_alone(name):
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_what_only_looks_bad_is_no_cause(name):
+def test_what_only_looks_bad_is_no_fault(name):
     diagnosis = diagnose(HEALTHY[name])
-    assert (diagnosis.verdict, diagnosis.causes) == ("healthy", ()), diagnosis.report()
+    assert diagnosis.verdict == "healthy", diagnosis.report()
+    limits = ["p2p_refused"] * ("GeForce" in name)
+    assert [(cause.key, cause.is_fault) for cause in diagnosis.causes] == [(key, False) for key in limits]
 
 
 def test_what_is_possible_is_that_of_the_machine_without_the_fault():
@@ -229,6 +231,53 @@ def test_what_is_possible_is_that_of_the_machine_without_the_fault():
     assert links.cost.possible > 1.3 * links.cost.measured
     port = diagnose(CAUSES["a port at half of its rate"][1])
     assert "nics=7" not in port.machine.name
+
+
+def test_a_limit_of_the_machine_is_no_fault_and_hides_none():
+    refused = "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\n GPU0\tX\tCNS\n GPU1\tCNS\tX"
+    geforce = [
+        refused,
+        write_log(*STAGED[:4], ranks_per_host=4),
+        write_table("NVIDIA GeForce RTX 4090", HOSTS[:1], 17, 4),
+    ]
+    limited = diagnose(geforce)
+    assert (limited.verdict, [cause.is_fault for cause in limited.causes]) == ("healthy", [False])
+    assert limited.causes[0].explanation() in limited.explanation()
+    hot = diagnose([*geforce, "    HW Thermal Slowdown     : Active"])
+    assert (hot.verdict, [cause.key for cause in hot.causes]) == ("cause", ["throttling", "p2p_refused"])
+    # The prediction of an A100 has P2P: refusing it explains why it is slow.
+    slow = diagnose([refused, write_log(*STAGED), write_table(A100, HOSTS[:1], 15, 8)])
+    assert (slow.verdict, slow.causes[0].key, slow.causes[0].is_fault) == ("cause", "p2p_refused", True)
+
+
+def test_a_card_that_is_slow_in_a_narrow_slot_needs_no_cable():
+    tests = write_card_tests({"mlx5_2": 391, "mlx5_3": 196, "mlx5_4": 391})
+    slot = (
+        "4d:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n"
+        "\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported\n"
+        "\t\tLnkSta:\tSpeed 32GT/s, Width x{lanes}"
+    )
+    narrow = diagnose([tests, slot.format(lanes="8 (downgraded)")])
+    assert [cause.key for cause in narrow.causes] == ["pcie_link"]
+    assert [fact.kind for fact in narrow.causes[0].evidence] == ["pcie.link", "card.test", "card.test"]
+    assert [cause.key for cause in diagnose([tests, slot.format(lanes="16")]).causes] == ["slow_port"]
+
+
+def test_the_cost_of_a_slow_port_is_that_of_its_rate():
+    log = write_log(write_cards(), *BETWEEN, hosts=HOSTS)
+    predicted = {}
+    for rate in (200, 100):
+        ports = write_ports({**dict.fromkeys(CARDS, 400), "mlx5_5": rate})
+        (cause,) = diagnose([log, ports, write_table(H100, HOSTS, 92, 16)]).causes
+        predicted[rate] = cause.predicted
+    assert predicted[100] == pytest.approx(predicted[200] / 2, rel=0.05)
+
+
+def test_causes_that_only_the_times_fit_are_not_said_to_be_so():
+    open_question = diagnose([write_table(H100, HOSTS, 160, 16)])
+    assert open_question.verdict == "undecided"
+    assert len(open_question.causes) > 1
+    assert not open_question.explanation().startswith(open_question.causes[0].explanation())
 
 
 def test_a_run_with_rings_on_purpose_is_not_blamed_for_it():

@@ -12,7 +12,8 @@ from ...io.nccl.nccl_log_facts import Stated
 
 @dataclass(frozen=True)
 class PcieLink:
-    """A PCIe link as it is trained and as it could be: GT/s or generation, and lanes."""
+    """A PCIe link as it is trained and as it could be: GT/s or generation, and lanes; whether lspci calls its device a
+    controller of a network."""
 
     device: str
     speed: float
@@ -20,6 +21,7 @@ class PcieLink:
     lanes: int
     most_lanes: int
     is_busy: bool
+    is_card: bool = False
 
 
 def read_driver(lines: Sequence[str]) -> Iterator[Stated]:
@@ -60,12 +62,13 @@ def read_pcie(lines: Sequence[str]) -> Iterator[Stated]:
     Yields:
         Number of the line from 1, kind of the fact, and its value.
     """
-    device, is_bridge = "", False
+    device, is_bridge, is_card = "", False, False
     capable: tuple[float, int] | None = None
     columns: list[str] = []
     for number, line in enumerate(lines, 1):
         if (head := re.match(r"^(?:[\da-f]{4}:)?([\da-f]{2}:[\da-f]{2}\.[0-7]) (.{0,80})", line)) is not None:
             device, is_bridge, capable = head[1], "bridge" in head[2], None
+            is_card = re.match("(?:Infiniband|Ethernet|Network) controller", head[2]) is not None
         elif (acs := re.search(r"ACSCtl:\s*(.{0,120})", line)) is not None:
             if is_bridge or not device:
                 yield number, "pcie.acs", "ReqRedir+" in acs[1]
@@ -74,7 +77,8 @@ def read_pcie(lines: Sequence[str]) -> Iterator[Stated]:
         elif (
             sta := re.search(r"LnkSta:.{0,10}Speed ([\d.]{1,5})GT/s.{0,20}Width x(\d{1,2})", line)
         ) is not None and capable:
-            yield number, "pcie.link", PcieLink(device, float(sta[1]), capable[0], int(sta[2]), capable[1], False)
+            speed, lanes = float(sta[1]), int(sta[2])
+            yield number, "pcie.link", PcieLink(device, speed, capable[0], lanes, capable[1], False, is_card)
         elif line.lstrip().startswith("index,") and "pcie.link" in line:
             columns = [column.split()[0].strip() for column in line.split(",") if column.strip()]
         elif columns and line.count(",") == len(columns) - 1 and line.strip()[:1].isdigit():

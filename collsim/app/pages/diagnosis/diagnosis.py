@@ -207,9 +207,9 @@ def _draw_verdict(diagnosis: Diagnosis) -> None:
         if cost.training is not None:
             note = t("diagnosis.day.note", model=cost.training.model)
             boxes.append(format_quantity(_name("diagnosis.day"), f"{cost.training.hours_of_day:.3g} h", note))
-    lead, *rest = [_say(f"verdict.{diagnosis.verdict}")]
-    if diagnosis.causes:
-        lead, rest = diagnosis.causes[0].explanation(get_language()), [diagnosis.causes[0].fix(get_language())]
+    lead, *rest = diagnosis.list_sentences(get_language())
+    if diagnosis.verdict == "cause":
+        rest = [diagnosis.causes[0].fix(get_language())]
     draw_headline(*boxes, format_verdict(lead, *rest, token=token, status=True))
 
 

@@ -104,6 +104,8 @@ def _format_cause(number: int, cause: Cause, language: str) -> str:
         kind = "dx-n first"
     if not cause.is_stated:
         notes.append(_say(language, "only_fits"))
+    if not cause.is_fault:
+        notes.append(_say(language, "no_fault"))
     if cause.cost is not None:
         notes.append(escape_text(_describe_cost(cause.cost, language)))
     note = "".join(f'<p class="dx-note">{text}</p>' for text in notes)
