@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .collective import NOTHING, Collective, get_collective
-from .errors import CollsimError, ScheduleError, require_word
+from .errors import CollsimError, ScheduleError, format_value, require_word
 from .limits import Extent, require_extent
 from .schedule import Schedule, format_endpoint
 from .steps import Step
@@ -123,8 +123,8 @@ def require_schedule(value: object) -> Schedule:
         CollsimError: It is something else; the message says how to make one.
     """
     if not isinstance(value, Schedule):
-        message = "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)"
-        raise CollsimError(message, value=value)
+        message = "{value} is not a schedule; make one with schedule('allreduce_ring', ranks=8)"
+        raise CollsimError(message, value=format_value(value))
     return value
 
 

@@ -189,6 +189,7 @@ def test_what_makes_no_sense_is_a_sentence(door, tmp_path, monkeypatch):
         (lambda: cs.simulate(RING, PLAN, 8), "simulate wants a topology"),
         (lambda: cs.simulate(PLAN, RING, 8, engine=[]), "unknown engine"),
         (lambda: cs.verify(None), "None is not a schedule"),
+        (lambda: cs.verify(cs.schedule("allreduce_ring", 4).to_frame()), "a DataFrame is not a schedule"),
         (lambda: cs.replay(PLAN, np.ones((4, 4)), op=["sum"]), "unknown reduction op"),
         (lambda: cs.Topology.from_networkx(None), "wants a networkx graph"),
         (lambda: cs.load_topology(3), "path=3 is not a path"),

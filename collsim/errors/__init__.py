@@ -383,6 +383,8 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
             text = repr(value)
     except Exception:  # long numbers or deep lists inside, or whatever the class of the value does
         return Sentence("a {kind}", kind=type(value).__name__)
+    if "\n" in text:  # a table or an array of many lines: its type says more
+        return Sentence("a {kind}", kind=type(value).__name__)
     if isinstance(value, str) and len(value) > longest:
         return Sentence("{start}…' of {length:,} characters", start=repr(value[: longest - 1])[:-1], length=len(value))
     if len(text) <= max(longest, _LONGEST_VALUE) + 2:

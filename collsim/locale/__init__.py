@@ -1,8 +1,8 @@
 """The texts that people read: a folder for each language, in it a folder for each package, in that JSON files.
 
-`zh/errors` translates what collsim says of mistakes; its keys are the English templates as they stand where an error is
-raised. The keys of all other files are short names, such as `train.optimizer`, and every language has the same. A value
-in braces is filled in: `{sender}` as it is, `{Sender}` with a capital letter, and `{steps:step|steps}` is one of two
+`zh/errors` translates the messages of errors; its keys are the English templates, as written where an error is raised.
+The keys of all other files are short names, such as `train.optimizer`, and every language has the same. A value in
+braces is filled in: `{sender}` as it is, `{Sender}` with a capital letter, and `{steps:step|steps}` is one of two
 words, the first where the value is 1. A language may leave out a choice of words that it does not need.
 
 A further language is one more folder, here or in the folder that `COLLSIM_LOCALE` names. What it lacks stays English.

@@ -363,7 +363,7 @@ def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     place = cs.machine("pcie-8gpu", nodes=2)
     assert companions.list_groups("tensor", place) == [list(range(8)), list(range(8, 16))]
     assert companions.list_groups("data", place) == [[r, r + 8] for r in range(8)]
-    assert companions.find_companions(place) == list(companions.BESIDE)
+    assert companions.find_companions(place) == list(companions.COMPANIONS)
     assert companions.find_companions(cs.topology.switch(4)) == ["", "again"]
     choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="1MiB")
     found = run_edits.change(choice, Edit(gdr="same", beside="data"))

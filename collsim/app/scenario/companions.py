@@ -14,17 +14,18 @@ from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
 #: each place in a node across all nodes, as data parallelism has it.
-BESIDE = ("", "again", "tensor", "data")
+COMPANIONS = ("", "again", "tensor", "data")
 RING = "allreduce_ring"
 
 
 @dataclass(frozen=True)
-class Several:
+class ConcurrentRuns:
     """All collectives at once, as plain data: the player's timeline, and a row for each in the order in which they were
     given.
 
     Attributes:
-        rows: algorithm, ranks, time alone (s), time beside the others (s), slow-down.
+        timeline: what the player draws.
+        rows: algorithm, ranks, time alone (s), time next to the others (s), slow-down.
     """
 
     timeline: dict[str, object]
@@ -32,7 +33,7 @@ class Several:
 
 
 def find_companions(topology: cs.Topology | None) -> list[str]:
-    """What can run beside on a place: groups need several nodes with several ranks each.
+    """List what can run at the same time on a topology: groups need several nodes with several ranks each.
 
     Args:
         topology: The machine or network; None where it cannot be built.
@@ -41,8 +42,8 @@ def find_companions(topology: cs.Topology | None) -> list[str]:
         return [""]
     sizes = np.unique(_find_nodes(topology), return_counts=True)[1]
     if len(sizes) > 1 and sizes.min() == sizes.max() > 1:
-        return list(BESIDE)
-    return list(BESIDE[:2])
+        return list(COMPANIONS)
+    return list(COMPANIONS[:2])
 
 
 def list_groups(what: str, topology: cs.Topology) -> list[list[int]]:
@@ -104,7 +105,7 @@ def count_transfers(plan: cs.Schedule, what: str, topology: cs.Topology) -> int:
     return len(plan) + companion_transfers
 
 
-def build_several(together: ConcurrentTrace) -> Several:
+def build_concurrent_runs(together: ConcurrentTrace) -> ConcurrentRuns:
     """What the page shows of all at once.
 
     Args:
@@ -112,7 +113,7 @@ def build_several(together: ConcurrentTrace) -> Several:
     """
     runs = zip(together, together.alone, together.slowdown.tolist(), strict=True)
     rows = [(t.schedule.name, t.schedule.ranks, alone.time, t.time, factor) for t, alone, factor in runs]
-    return Several(build_encoded_timeline(together), tuple(rows))
+    return ConcurrentRuns(build_encoded_timeline(together), tuple(rows))
 
 
 def write_python(what: str, topology: cs.Topology) -> str:

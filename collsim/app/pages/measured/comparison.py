@@ -1,5 +1,5 @@
-"""What the Measured page shows, as a value: which run, what the model is told of it, and its address; a log of one's
-own as a run."""
+"""What the Measured page shows, as a value: which run, what the model knows of it, and its address; a user's log as a
+run."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from . import growth
 from .growth import GrownStep
 from .training_choice import PLAIN, TrainingChoice
 
-_ROW = 64  # px of a trouble: its name, and two bars below it
+_ROW = 64  # px of a fault: its name, and two bars below it
 _AXIS = 104  # px of the axis below the bars and the names of their colours above
-_ROOM = 1.5  # of the longest bar, so that what is written behind it has room on a telephone
-#: One trouble's colour for what all lose, and for what the slow GPU takes longer itself.
+_ROOM = 1.5  # lengths of the longest bar, so that the text after it has room on a phone
+#: One fault's colour for what all lose, and for what the slow GPU takes longer itself.
 _HUES = {"lost": "full", "own": "room"}
 
 

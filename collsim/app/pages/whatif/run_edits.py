@@ -22,7 +22,14 @@ from ...jobs.worker import ReportProgress
 from ...scenario import snippets
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import Choice, build_engine_settings, create_word_reader, read_flag
-from ...scenario.companions import BESIDE, Several, build_several, count_transfers, find_companions, run_together
+from ...scenario.companions import (
+    COMPANIONS,
+    ConcurrentRuns,
+    build_concurrent_runs,
+    count_transfers,
+    find_companions,
+    run_together,
+)
 from ...scenario.outcome import (
     MOST_RANKS_HERE,
     SECONDS_TO_DRAW,
@@ -112,7 +119,7 @@ WORDS = (
     Word("how", create_word_reader(STRAGGLERS)),
     Word("jitter", create_word_reader(JITTERS)),
     Word("traffic", create_word_reader(TRAFFIC)),
-    Word("beside", create_word_reader(BESIDE)),
+    Word("beside", create_word_reader(COMPANIONS)),
     Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__),
     Word("switches", read_flag, write={True: "", False: "0"}.__getitem__),
 )
@@ -281,7 +288,7 @@ class Change:
     crossings: tuple[int, int, int]
     verdict: Text = ("", "")
     times: tuple[float, ...] = ()
-    several: Several | None = None
+    several: ConcurrentRuns | None = None
 
 
 #: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
@@ -348,7 +355,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
         ),
         verdict=("", "") if table.empty else describe_busiest_cable(second, table),
         times=times,
-        several=None if together is None else build_several(together),
+        several=None if together is None else build_concurrent_runs(together),
     )
 
 

@@ -20,7 +20,7 @@ from collsim.viz.sentences.words import name_all_of_kind, name_kind
 from ...scenario import companions, snippets
 from ...scenario.address_parameters import Complaint, shorten
 from ...scenario.choice import Choice
-from ...scenario.companions import Several
+from ...scenario.companions import ConcurrentRuns
 from ...scenario.outcome import build_topology, find_used_options
 from ...shell import charts, codebox, player
 from ...shell.address import get_remembered, remember, write_page_address
@@ -352,7 +352,7 @@ def _draw_race(change_shown: Change, choice: Choice, edit: Edit, seconds: float 
     player.mount_race(runners, repr((choice, edit)), "before_after", seconds)
 
 
-def _draw_together(together: Several, ident: str, start: dict[str, object]) -> None:
+def _draw_together(together: ConcurrentRuns, ident: str, start: dict[str, object]) -> None:
     """All at once in the player, and how much slower each is than alone."""
     _, _, alone, took, _ = together.rows[0]
     this, *others = (row[4] for row in together.rows)
