@@ -60,7 +60,7 @@ def program(
             returns its result where that has another length), or an array to send and one to fill: `allgather` and
             `gather` fill in the arrays of all ranks one after another, `scatter` and `reduce_scatter` one part of so
             many as there are ranks, and `alltoall` part r of each rank's array on rank r. Arrays that are cut are
-            rounded up to whole parts.
+            rounded up to whole parts. Where the entry takes no array, its numbers are its own and are not compared.
         expect: instead, the result that each rank should have, as a function of the rank; None from it: anything.
         entry: the function that every rank calls. Where it is not given: the function itself, one called as the
             collective, `run`, `main` or `program`, or the only one; else the whole file is run by every rank.
@@ -108,11 +108,16 @@ def program(
         text = restored.text
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
     collective = plan.collective
-    if collective is not None and expect is None:
+    has_own_numbers = collective is not None and expect is None and not plan.takes_array
+    if has_own_numbers:
+        collective = None
+    elif collective is not None and expect is None:
         expect = expect_collective(plan, collective)
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
+    if has_own_numbers and run.verdict == "ends":
+        run = replace(run, reason=_describe_own_numbers(run.reason, plan.collective))
     same = partial(
         program,
         collective=collective,
@@ -154,6 +159,16 @@ def _complete_reason(run: ProgramRun, plan: StartPlan) -> ProgramRun:
     if fault is None:
         return run
     return replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence), sum_fault=fault)
+
+
+def _describe_own_numbers(reason: Sentence, collective: str | None) -> Sentence:
+    """The reason of a program whose entry takes no array, where a collective was expected of it."""
+    return Sentence(
+        "{reason} The program brings numbers of its own, so they are not compared with those of {collective}; a "
+        "function that takes an array to send and one to fill is compared.",
+        reason=reason,
+        collective=collective,
+    )
 
 
 def _require_function(expect: object) -> None:

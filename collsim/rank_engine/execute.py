@@ -168,6 +168,14 @@ class StartPlan:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     collective: ProgramCollective | None = None
 
+    @property
+    def takes_array(self) -> bool:
+        """Whether the entry gets what its rank starts with; else the program's numbers are its own."""
+        parameters = set(self.program.functions.get(self.entry, ()))
+        if {"send", "recv"} <= parameters:
+            return "rank" not in parameters  # with a rank these are the words of textbooks
+        return bool(parameters - {"rank", "comm", *SIZE_NAMES, *self.arguments})
+
 
 def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Execution:
     """Run a program once.

@@ -345,6 +345,28 @@ def test_an_unknown_module_and_a_missing_argument_are_named_with_the_line(run_pr
     assert "wants speed" in run_program("def run(rank, speed):\n    pass\n", 1).explanation()
 
 
+OWN_NUMBERS = """
+import torch
+import torch.distributed as dist
+def run(rank, size):
+    total = torch.ones(6) * (rank + 1)
+    dist.all_reduce(total)
+    return total
+if __name__ == "__main__":
+    run(dist.get_rank(), dist.get_world_size())
+"""
+
+
+def test_a_program_with_numbers_of_its_own_is_not_wrong_because_a_collective_was_expected():
+    run = cs.program(OWN_NUMBERS, 4, "allreduce")
+    assert (run.verdict, run.collective) == ("ends", None)
+    assert run.results[3].tolist() == [10] * 6
+    assert "not compared with those of allreduce" in str(run)
+    assert cs.program(OWN_NUMBERS, 4, "allreduce", expect=lambda rank: [11] * 6).verdict == "wrong"
+    in_place = "import torch.distributed as dist\ndef run(rank, size, tensor):\n    tensor += 1\n"
+    assert cs.program(in_place, 2, "allreduce").verdict == "wrong"
+
+
 RETURNED = {
     "object": ("class Node:\n    pass\n", "Node()", "<program.Node object>"),
     "function": ("", "lambda: 1", "<function run.<locals>.<lambda>>"),
