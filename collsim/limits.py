@@ -17,6 +17,24 @@ from dataclasses import dataclass
 from .errors import CollsimError, Sentence, Words, join_words
 from .units import ByteSize, format_bytes, parse_bytes
 
+__all__ = [
+    "FILE_MEMORY",
+    "MEMORY",
+    "MOST_SCENARIOS",
+    "MOST_TASKS",
+    "Extent",
+    "find_memory_limit",
+    "find_row_limit",
+    "require_extent",
+    "require_few",
+    "within",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 #: Bytes. A million GPUs on a fat tree are 1.2 GiB by this count, their halving and doubling 2.5 GiB
 #: (docs/performance.md).
 MEMORY = 4 * 2**30
