@@ -22,6 +22,7 @@ ALGORITHMS = {
     "reduce": "reduce_binomial",
     "alltoall": "alltoall_pairwise",
 }
+_ROUNDING = 1e-9  # of a time: smaller differences are those of floating point
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,15 @@ class LibraryComparison:
     @property
     def sentence(self) -> Sentence:
         """How many times as long it takes, because of what."""
+        if abs(self.time - self.library_time) < _ROUNDING * self.time:
+            return Sentence(
+                "It takes as long as {algorithm} of the library ({time}); its busiest rank sends {sent}, there "
+                "{library_sent}.",
+                algorithm=self.algorithm,
+                time=format_time(self.time),
+                sent=format_bytes(self.sent),
+                library_sent=format_bytes(self.library_sent),
+            )
         return Sentence(
             "It takes {factor:.3g} times as long as {algorithm} of the library ({time}, {library}), because of its "
             "bytes ({bytes}: the busiest rank sends {sent}, there {library_sent}) and its messages ({latency}).",
@@ -56,18 +66,19 @@ class LibraryComparison:
             algorithm=self.algorithm,
             time=format_time(self.time),
             library=format_time(self.library_time),
-            bytes=_format_difference(self.bytes_difference),
+            bytes=self._format_difference(self.bytes_difference),
             sent=format_bytes(self.sent),
             library_sent=format_bytes(self.library_sent),
-            latency=_format_difference(self.latency_difference),
+            latency=self._format_difference(self.latency_difference),
         )
 
-
-def _format_difference(seconds: float) -> str:
-    sign = "+"
-    if seconds < 0:
-        sign = "\N{MINUS SIGN}"
-    return sign + format_time(abs(seconds))
+    def _format_difference(self, seconds: float) -> str:
+        if abs(seconds) < _ROUNDING * self.time:
+            seconds = 0.0
+        sign = "+"
+        if seconds < 0:
+            sign = "\N{MINUS SIGN}"
+        return sign + format_time(abs(seconds))
 
 
 def compare_with_library(

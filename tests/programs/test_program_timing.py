@@ -1,5 +1,7 @@
 """Times of programs: against closed forms, against `simulate` of the same schedule, and what late ranks change."""
 
+from dataclasses import replace
+
 import pytest
 
 import collsim as cs
@@ -159,3 +161,11 @@ def test_the_comparison_with_the_library_has_two_parts_that_add_up(run_program):
     assert "1.71 times" in comparison.sentence.text()
     assert run_program(RING, 4, "allreduce", nbytes="1MiB", machine=machine).library_comparison.bytes_difference < 1e-9
     assert run_program(WHOLE, 4, machine=machine).library_comparison is None
+
+
+def test_a_ring_that_is_the_librarys_takes_as_long_and_no_rounding_is_shown(run_program):
+    comparison = run_program(RING, 4, "allreduce", nbytes="1MiB").library_comparison
+    assert str(comparison.sentence).startswith("It takes as long as allreduce_ring of the library")
+    slower = replace(comparison, time=2 * comparison.time)
+    assert "2 times as long" in str(slower.sentence)
+    assert "bytes (+0 ns:" in str(slower.sentence)
