@@ -192,24 +192,19 @@ class Prediction:
     @property
     def assumptions(self) -> tuple[Sentence, ...]:
         """What was assumed because nobody stated it and what it alone makes of the time, that which matters most
-        first; and the measurement that would narrow the interval most."""
+        first; and the measurement that would narrow the interval most, where one would."""
         inputs = self.unknown_inputs
         sentences = [unknown_input.sentence for unknown_input in inputs]
         if not inputs or self.points:
             return tuple(sentences)
         first = inputs[0]
         rest = self.interval(known=(first.name,))
-        template = "to narrow {low} to {high}, measure {measurement}: without that doubt it is {least} to {most}"
-        sentences.append(
-            Sentence(
-                template,
-                low=format_time(self.low),
-                high=format_time(self.high),
-                measurement=first.measurement,
-                least=format_time(rest.low),
-                most=format_time(rest.high),
-            )
-        )
+        low, high = format_time(self.low), format_time(self.high)
+        least, most = format_time(rest.low), format_time(rest.high)
+        if (least, most) != (low, high):  # else the measurement would narrow nothing that a reader sees
+            template = "to narrow {low} to {high}, measure {measurement}: without that doubt it is {least} to {most}"
+            measurement = first.measurement
+            sentences.append(Sentence(template, low=low, high=high, measurement=measurement, least=least, most=most))
         return tuple(sentences)
 
     @cached_property

@@ -152,6 +152,14 @@ def test_what_nobody_stated_is_the_first_thing_to_measure(words, size, name):
     assert len(p.assumptions) == len(p.unknown_inputs) + 1
 
 
+def test_a_measurement_that_would_narrow_nothing_is_not_advised():
+    machine = cs.machine("dgx-h100", nodes=2)
+    large, small = (cs.nccl.predict("allreduce", machine, nbytes) for nbytes in ("64MiB", "64KiB"))
+    for prediction, advised in ((large, 0), (small, 1)):
+        assert len(prediction.unknown_inputs) == 1
+        assert sum("to narrow" in str(sentence) for sentence in prediction.assumptions) == advised
+
+
 def test_a_tree_over_sockets_may_be_a_ring():
     """Two nodes of V100 over 10 Gbit/s: NCCL's tuner takes a tree; a ring takes 1.88 times as long (horovod issue 2581)."""
     facts = parse_facts("V100", 16, 2, "nvlink2-hybridcubemesh", "1x10GbE (TCP sockets)")
