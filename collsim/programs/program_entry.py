@@ -107,17 +107,11 @@ def program(
     if restored is not None:
         text = restored.text
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
-    collective = plan.collective
-    has_own_numbers = collective is not None and expect is None and not plan.takes_array
-    if has_own_numbers:
-        collective = None
-    elif collective is not None and expect is None:
-        expect = expect_collective(plan, collective)
+    has_own_numbers = plan.collective is not None and expect is None and not plan.takes_array
+    collective, expect = _choose_expected(plan, expect)
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
-    if has_own_numbers and run.verdict == "ends":
-        run = replace(run, reason=_describe_own_numbers(run.reason, plan.collective))
     same = partial(
         program,
         collective=collective,
@@ -135,7 +129,7 @@ def program(
         return same(changed, count)
 
     return replace(
-        _complete_reason(run, plan),
+        _complete_reason(run, plan, has_own_numbers),
         machine=topology,
         late=delays,
         collective=collective,
@@ -149,8 +143,23 @@ def program(
     )
 
 
-def _complete_reason(run: ProgramRun, plan: StartPlan) -> ProgramRun:
-    """A run whose reason names the fault of its sums, where one is found, and says where there are no ranks."""
+def _choose_expected(
+    plan: StartPlan, expect: Callable[[int], object] | None
+) -> tuple[ProgramCollective | None, Callable[[int], object] | None]:
+    """The collective that a program is held to, and what it gives each rank; a program whose entry takes no array has
+    numbers of its own, which no collective expects."""
+    if plan.collective is None or expect is not None:
+        return plan.collective, expect
+    if not plan.takes_array:
+        return None, None
+    return plan.collective, expect_collective(plan, plan.collective)
+
+
+def _complete_reason(run: ProgramRun, plan: StartPlan, has_own_numbers: bool) -> ProgramRun:
+    """A run whose reason names the fault of its sums, where one is found, and says where there are no ranks, and where
+    its numbers are compared with none."""
+    if has_own_numbers and run.verdict == "ends":
+        run = replace(run, reason=_describe_own_numbers(run.reason, plan.collective))
     if run.ranks > 1 and plan.is_single and not plan.program.imports & _CONCURRENT:
         return replace(run, reason=describe_single(run.reason, run.verdict))
     fault = None
