@@ -30,7 +30,7 @@ def diagnose(
         ),
     ],
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Replace names of hosts and people, addresses and paths.")
+        bool, typer.Option("--anonymize", "--anonymous", help="Replace names of hosts and people, addresses and paths.")
     ] = False,
     language: Language = "en",
     out: Annotated[

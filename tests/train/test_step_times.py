@@ -207,7 +207,7 @@ def test_what_is_asked_twice_is_told_twice_the_same():
         ({"dtype": "float12"}, "dtype"),
         ({"optimizer": "lion"}, "optimizer"),
         ({"interference": 2}, "interference"),
-        ({"parallel": "ddp"}, "ddp\\(\\)"),
+        ({"parallel": "ddp"}, r"parse_strategy\('ddp'\)"),
         ({"model": "resnet51"}, "did you mean 'resnet50'"),
         ({"machine": "dgx-a10"}, "did you mean"),
         ({"algorithm": "broadcast_flat"}, "no allreduce"),

@@ -62,7 +62,7 @@ def draw() -> None:
         _draw_verdict(answer)
     with inputs:
         for part in answer.reading.parts:
-            st.code(part.source, language="python", line_numbers=True, wrap_lines=True)
+            st.code(_number_lines(part.source), language=None, wrap_lines=True)
     with findings:
         for number, part in enumerate(answer.reading.parts):
             _draw_part(number, part, answer.steps[number], is_only=len(answer.steps) == 1)
@@ -118,7 +118,12 @@ def _draw_part(number: int, part: ScriptPart, step: ScriptStep | None, is_only: 
     if part.corrected != part.source:
         with st.container(border=True, key=f"card_corrected_{number}"):
             draw_heading(t("script.corrected"))
-            st.code(part.corrected, language="python", line_numbers=True, wrap_lines=True)
+            st.code(part.corrected, language=None, wrap_lines=True)
+
+
+def _number_lines(source: str) -> str:
+    """The source with the number of each line: those of Streamlit have too little contrast, as its colours of code."""
+    return "\n".join(f"{number:3}  {line}" for number, line in enumerate(source.splitlines(), 1))
 
 
 def _draw_finding(key: str, finding: ScriptFinding, lines: list[str]) -> None:
@@ -126,7 +131,7 @@ def _draw_finding(key: str, finding: ScriptFinding, lines: list[str]) -> None:
     with st.container(border=True, key=f"card_finding_{key}"):
         head = _say(f"severity.{finding.severity}", line=finding.line)
         draw_heading(_say("space").join((head, finding.text(language))))
-        st.code(lines[finding.line - 1].strip(), language="python", wrap_lines=True)
+        st.code(lines[finding.line - 1].strip(), language=None, wrap_lines=True)
         draw_note(finding.reason(language))
 
 
