@@ -75,6 +75,10 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     ),
     "machine_facts.GPUS": ("vendor", "data sheets of NVIDIA and AMD"),
     "tuner_graphs.XGMI_PER_LINK": ("read off", "RCCL's log, ROCm/rccl issue 1210"),
+    "constants.NEWER_CAPS": (
+        "NCCL's own",
+        "libnccl.so.2 of nvidia-nccl-cu13 2.32.3, benchmarks/nccl_library_tables.py",
+    ),
     "tuner_graphs._NIC_COUNTS": ("NCCL's own", f"{_NCCL} src/graph/topo.h: 12 GB/s for 100 Gbit/s"),
     "tuner_graphs._STAGED": ("read off", "what the bridge shares when data cross it twice; the tuner's choice only"),
     "tuner_graphs._NVLINK_OF": ("vendor", "NVIDIA's NVLink page"),
@@ -260,7 +264,9 @@ def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) 
         for name, value in list_named_values(module):
             if (full := f"{short}.{name}") in _NO_CONSTANT:
                 continue
-            kind, source = ("NCCL's own", f"{_NCCL}, see constants.py") if short == "constants" else ORIGINS[full]
+            kind, source = ("NCCL's own", f"{_NCCL}, see constants.py")
+            if short != "constants" or full in ORIGINS:
+                kind, source = ORIGINS[full]
             entries.append(Constant(full, _short(value), kind, source))
     return entries
 
