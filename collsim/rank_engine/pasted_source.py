@@ -121,10 +121,10 @@ def restore_source(source: str, guess_blocks: bool = False) -> RestoredSource | 
     Returns:
         A source that is Python; None for one that is Python already, and where it cannot be told what it was.
     """
-    if _parses(source):
+    if is_python(source):
         return None
     text = source.translate(_INVISIBLE)
-    if _parses(text):
+    if is_python(text):
         return RestoredSource(text, 0, has_indentation=False)
     lines = list(_split(text[:_MOST_CHARACTERS], guess_blocks))
     if len(text) > _MOST_CHARACTERS or len(lines) > _MOST_STATEMENTS:
@@ -136,7 +136,7 @@ def restore_source(source: str, guess_blocks: bool = False) -> RestoredSource | 
             restored = "\n".join(_indent(lines, ignores_columns, guess_blocks)) + "\n"
         except (_Ambiguous, RecursionError):
             continue
-        if _parses(restored) and (guess_blocks or _is_plausible(restored, lines, text)):
+        if is_python(restored) and (guess_blocks or _is_plausible(restored, lines, text)):
             return RestoredSource(restored, breaks, has_indentation=True)
     return None
 
@@ -173,7 +173,12 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
     return sentence
 
 
-def _parses(text: str) -> bool:
+def is_python(text: str) -> bool:
+    """Check whether a text is Python; nothing of it runs, and what is too long or too deep to read is none.
+
+    Args:
+        text: the source.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the source, not of the package

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass
 
-from ..rank_engine.pasted_source import restore_source
+from ..rank_engine.pasted_source import is_python, restore_source
 from .commands import find_command_lines
 
 _FENCE = re.compile(r"```[ \t]*([\w+-]*)[ \t]*\n?(.*?)```", re.DOTALL)
@@ -45,32 +43,22 @@ def find_code(text: str) -> CodeBlocks:
     """
     blocks = [(match[1].lower(), match[2]) for match in _FENCE.finditer(text)]
     prose = _FENCE.sub("\n", text)
-    if not blocks and (_is_python(text) or not _has_prose(text)):
+    if not blocks and (is_python(text) or not _has_prose(text)):
         commands = find_command_lines(text)
         if commands and all(line.strip() in commands for line in text.splitlines() if line.strip()):
             return CodeBlocks((), tuple(commands))
-        if not commands or _is_python(text):
+        if not commands or is_python(text):
             return CodeBlocks((_restore(text),), ())
     commands = find_command_lines(prose)
     scripts = []
     for language, block in blocks:
         inside = find_command_lines(block)
-        if language in ("bash", "sh", "shell", "console") or (inside and not _is_python(block)):
+        if language in ("bash", "sh", "shell", "console") or (inside and not is_python(block)):
             commands += inside
         else:
             scripts.append(block.strip() + "\n")
     scripts += _find_unmarked_blocks(prose, commands)
     return CodeBlocks(tuple(_join_fragments(scripts)), tuple(dict.fromkeys(commands)))
-
-
-def _is_python(text: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the text, not of the package
-            ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _has_prose(text: str) -> bool:
