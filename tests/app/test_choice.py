@@ -13,6 +13,7 @@ from collsim.app.scenario.choice import (
     SHAPES,
     WORDS,
     Choice,
+    can_reduce,
     from_query,
     list_networks,
     list_own_options,
@@ -103,6 +104,8 @@ def _unseen(choice):
         if choice.on_machine
         else ("nodes", "p2p", "gdr", "shape" if choice.machine not in SHAPES else "ranks")
     )
+    if not can_reduce(choice.machine):
+        hidden += ("reduces",)
     return {name: getattr(base, name) for name in hidden}
 
 
