@@ -82,6 +82,7 @@ def test_the_gallery_changes_runs_and_keeps_them_in_its_address(visit):
     assert page.url.endswith("#run=broadcast-chain--dgx-a100-2x--16")
     page.reload()
     page.wait_for_selector("body[data-run='broadcast-chain--dgx-a100-2x--16']")
+    player(page)  # drawn a frame after the page knows its run
     assert page.locator("#player [role=group][data-t]").count() == 1
 
 
