@@ -148,18 +148,19 @@ def random_product(seed):
 @pytest.mark.parametrize("block", sample(range(2), 1))
 def test_what_meets_nothing_takes_as_long_as_when_it_is_written_out(block, monkeypatch):
     """24 random products of ways, each run again with every collective on the event engine."""
-    every = LinkContention.find_permanent
-    met = 0
+    every, write, met = LinkContention.find_permanent, _SharedRun.expand, []
+    monkeypatch.setattr(_SharedRun, "expand", lambda self, places: met.append(len(places)) or write(self, places))
     for seed in range(12 * block, 12 * block + 12):
         model, box, asked = random_product(seed)
         few = cs.training_step(model, box, network="shared", **asked)
+        count = len(met)  # of the first run: the second writes out all
         monkeypatch.setattr(LinkContention, "find_permanent", lambda self, background: set(self.collectives))
         whole = cs.training_step(model, box, network="shared", **asked)
         monkeypatch.setattr(LinkContention, "find_permanent", every)
         assert few.begin == pytest.approx(whole.begin, rel=1e-9, abs=1e-12), (seed, box.name, asked)
         assert few.end == pytest.approx(whole.end, rel=1e-9, abs=1e-12), (seed, box.name, asked)
-        met += few.time > 1.0001 * cs.training_step(model, box, **asked).time
-    assert met, "nothing met in any of them: the comparison says nothing"
+        del met[count:]
+    assert any(met), "nothing met in any of them: the comparison says nothing"
 
 
 def test_a_shared_step_of_a_thousand_gpus_writes_out_the_few_that_meet(monkeypatch):
