@@ -225,10 +225,10 @@ def read_script_command(
     if machine is not None:
         steps = {number: predict_step(part, machine) for number, part in enumerate(reading.parts) if part.trains}
     if out is not None:
-        write_text(out, next(part.corrected for part in reading.parts))
+        write_text(out, reading.parts[0].corrected)
     if as_json:
         known_steps = {
-            f"{number}": {
+            str(number): {
                 "time": step.time,
                 "gpus": step.gpus,
                 "batch": step.batch,

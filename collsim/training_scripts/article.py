@@ -43,11 +43,12 @@ def find_code(text: str) -> CodeBlocks:
     """
     blocks = [(match[1].lower(), match[2]) for match in _FENCE.finditer(text)]
     prose = _FENCE.sub("\n", text)
-    if not blocks and (is_python(text) or not _has_prose(text)):
+    is_script = not blocks and is_python(text)
+    if is_script or not (blocks or _has_prose(text)):
         commands = find_command_lines(text)
         if commands and all(line.strip() in commands for line in text.splitlines() if line.strip()):
             return CodeBlocks((), tuple(commands))
-        if not commands or is_python(text):
+        if is_script or not commands:
             return CodeBlocks((_restore(text),), ())
     commands = find_command_lines(prose)
     scripts = []

@@ -17,7 +17,8 @@ from ..errors import CollsimError
 from .findings import BACKENDS, ScriptFinding
 
 _LONGEST_COMMAND = 4_000  # characters
-_MOST_DIGITS = 6  # of a number of processes
+#: Of a batch, that of all GPUs together too.
+MOST_SAMPLES = 10**6
 _LAUNCHERS = ("torchrun", "mpirun", "mpiexec", "srun", "horovodrun", "deepspeed", "accelerate")
 _START = re.compile(
     rf"^[ \t]*(?:[$>#][ \t]+)?((?:[A-Z][A-Z0-9_]*=\S+[ \t]+)*(?:python3?|{'|'.join(_LAUNCHERS)})[ \t]+\S.*)$",
@@ -56,10 +57,10 @@ class CommandLine:
     @property
     def batch(self) -> int | None:
         """The batch size that it gives the script; None where it gives none."""
-        text = self._find_option(_BATCH)
-        if text.isdigit():
-            return int(text)
-        return None
+        batch = _read_number(self._find_option(_BATCH))
+        if batch is None or batch > MOST_SAMPLES:
+            return None
+        return batch
 
     @property
     def backend(self) -> str:
@@ -81,8 +82,8 @@ class CommandLine:
     def starts_group(self) -> bool:
         """Whether the script starts a process group, as far as the command says it."""
         if self.is_imagenet_example:
-            world = self.options.get("--world-size", "-1")
-            return "--multiprocessing-distributed" in self.options or (world.isdigit() and int(world) > 1)
+            world = _read_number(self.options.get("--world-size", ""))
+            return "--multiprocessing-distributed" in self.options or (world or 0) > 1
         return self.launcher != "python"
 
     def _find_option(self, names: Sequence[str]) -> str:
@@ -166,14 +167,14 @@ def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[i
 
     def read_number(*names: str) -> int | None:
         texts = (launcher_options.get(name, launcher_options.get(name.replace("_", "-"), "")) for name in names)
-        return next((int(text) for text in texts if text.isdigit() and len(text) <= _MOST_DIGITS), None)
+        return next((number for text in texts if (number := _read_number(text)) is not None), None)
 
     if launcher in ("torchrun", "torch.distributed.run", "torch.distributed.launch"):
         nodes = launcher_options.get("--nnodes", "1").partition(":")[0]
         per_node = launcher_options.get("--nproc_per_node", launcher_options.get("--nproc-per-node", "1"))
         if per_node in ("gpu", "auto"):
-            return _read_count(nodes), None
-        return _read_count(nodes), _read_count(per_node)
+            return _read_number(nodes) or 1, None
+        return _read_number(nodes) or 1, _read_number(per_node) or 1
     if launcher in ("mpirun", "mpiexec", "horovodrun"):
         return 1, read_number("-np", "-n", "--np") or 1
     if launcher == "srun":
@@ -187,11 +188,11 @@ def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[i
     return 1, 1
 
 
-def _read_count(text: str) -> int:
-    """A number of nodes or processes; 1 where a variable of the shell stands in its place."""
-    if text.isdigit() and len(text) <= _MOST_DIGITS:
+def _read_number(text: str) -> int | None:
+    """A number of nodes, processes or samples; None where a variable of the shell stands in its place."""
+    if re.fullmatch(r"[0-9]{1,7}", text):
         return int(text)
-    return 1
+    return None
 
 
 def find_command_mistakes(command: CommandLine) -> Iterator[ScriptFinding]:

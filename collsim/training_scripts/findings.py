@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from ..locale import translate
+from ..package_data import read_package_file
 from .corrections import SourceEdit, delete_statement, insert_lines, replace_node
-from .script_facts import ScriptFacts, SourceCall
+from .script_facts import Loop, ScriptFacts, SourceCall, is_false
 
 #: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
 Severity = Literal["fails", "wrong", "slow", "note"]
@@ -197,7 +197,7 @@ def _is_global_rank(facts: ScriptFacts, expression: ast.expr) -> bool:
 
 @cache
 def _load_distributed_names() -> frozenset[str]:
-    return frozenset((Path(__file__).parent / "torch_distributed.txt").read_text(encoding="utf-8").split())
+    return frozenset(read_package_file(__file__, "torch_distributed.txt").split())
 
 
 def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
@@ -279,17 +279,15 @@ def _find_no_zero_grad(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         return
     if facts.uses_framework:
         return
-    steps = facts.find_methods("step")
+    steps = {step.loops: step for step in reversed(facts.find_methods("step"))}  # the first of each loop
     for call in facts.find_methods("backward"):
-        step = next((step for step in steps if step.loops and step.loops == call.loops), None)
-        statement = call.statement
+        step, statement = steps.get(call.loops), call.statement
         if not call.loops or step is None or statement is None:
             continue
         optimizer = step.receiver
         if step.node.args:  # scaler.step(optimizer)
             optimizer = ast.unparse(step.node.args[0])
-        line = facts.lines[statement.lineno - 1]
-        edits = (insert_lines(statement.lineno, [f"{optimizer}.zero_grad()"], line),)
+        edits = _insert_in_loop(facts, call.loops[-1], statement, f"{optimizer}.zero_grad()")
         yield ScriptFinding("no_zero_grad", call.line, "wrong", {"optimizer": optimizer}, edits)
         return
 
@@ -314,12 +312,11 @@ def _find_no_sampler(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 
 def _find_data_without_shard(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     """A tensor of data that is made before the loop which uses it: a loader's place, without the ranks in it."""
-    for call in facts.calls:
-        if call.method not in ("randn", "rand", "tensor") or call.loops or not call.path.startswith("torch."):
+    used = {node.id for loop in facts.training_loops for node in ast.walk(loop) if isinstance(node, ast.Name)}
+    for call in facts.find_methods("randn", "rand", "tensor"):
+        if call.loops or not call.path.startswith("torch."):
             continue
         names = set(facts.list_names(call.node))
-        loops = {loop for backward in facts.find_methods("backward") for loop in backward.loops}
-        used = {ast.unparse(node) for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Name)}
         if names & used and not re.search(r"\brank\b|get_rank|RANK|seed", ast.unparse(call.node)):
             yield ScriptFinding("no_loader", call.line, "note", {"name": sorted(names & used)[0]})
             return
@@ -334,7 +331,7 @@ def _is_evaluation(facts: ScriptFacts, call: SourceCall) -> bool:
 
 def _has_own_shard(facts: ScriptFacts, call: SourceCall) -> bool:
     """Whether the data set itself belongs to a rank: it is cut by the rank, or reads a stream of its own."""
-    if re.search(r"IterableDataset|split_dataset_by_node|webdataset|\.shard\(", facts.source):
+    if facts.reads_stream:
         return True
     dataset = call.get_argument(0, "dataset")
     if dataset is None:
@@ -356,15 +353,13 @@ def _find_sampler_mistakes(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     for loop in (node for node in ast.walk(facts.tree) if isinstance(node, ast.For)):
         if "epoch" not in ast.unparse(loop.target) or not isinstance(loop.target, ast.Name):
             continue
-        shuffled = [call for call in samplers if not _is_false(call.get_argument(3, "shuffle"))]
+        shuffled = [call for call in samplers if not is_false(call.get_argument(3, "shuffle"))]
         training = [call for call in shuffled if not _is_evaluation(facts, call)]
         if training:
-            first = loop.body[0]
             names = facts.list_names(training[0].node)
             edits: tuple[SourceEdit, ...] = ()
             if names:
-                line = facts.lines[first.lineno - 1]
-                edits = (insert_lines(first.lineno, [f"{names[0]}.set_epoch({loop.target.id})"], line),)
+                edits = _insert_in_loop(facts, loop, loop.body[0], f"{names[0]}.set_epoch({loop.target.id})")
             yield ScriptFinding("no_set_epoch", loop.lineno, "wrong", {"epoch": loop.target.id}, edits)
         return
 
@@ -372,9 +367,8 @@ def _find_sampler_mistakes(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 def _find_bypassed_wrapper(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not facts.ddp:
         return
-    loops = {loop for call in facts.find_methods("backward") for loop in call.loops}
-    for call in facts.calls:
-        if call.method == "module" and call.loops and set(call.loops) & loops and call.node.args:
+    for call in facts.find_methods("module"):
+        if facts.training_loops & set(call.loops) and call.node.args:
             function = call.node.func
             if isinstance(function, ast.Attribute):
                 edits = (replace_node(function, ast.unparse(function.value)),)
@@ -419,6 +413,13 @@ def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator
     yield insert_lines(statement.lineno, lines, facts.lines[statement.lineno - 1])
 
 
+def _insert_in_loop(facts: ScriptFacts, loop: Loop, statement: ast.stmt, text: str) -> tuple[SourceEdit, ...]:
+    """A line before a statement of a loop; nothing where the loop has its body on its own line."""
+    if statement.lineno == loop.lineno:
+        return ()
+    return (insert_lines(statement.lineno, [text], facts.lines[statement.lineno - 1]),)
+
+
 def _delete(facts: ScriptFacts, statement: ast.stmt) -> SourceEdit:
     last = facts.lines[(statement.end_lineno or statement.lineno) - 1]
     return delete_statement(statement, last, facts.is_alone(statement))
@@ -434,10 +435,6 @@ def _remove_shuffle(call: SourceCall) -> Iterator[SourceEdit]:
     for keyword in call.node.keywords:
         if keyword.arg == "shuffle" and isinstance(keyword.value, ast.Constant):
             yield replace_node(keyword.value, "False")
-
-
-def _is_false(expression: ast.expr | None) -> bool:
-    return isinstance(expression, ast.Constant) and expression.value is False
 
 
 _RULES: tuple[Rule, ...] = (

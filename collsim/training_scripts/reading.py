@@ -7,20 +7,22 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypedDict
 
 from ..errors import CollsimError
 from ..locale import translate
 from .article import find_code
-from .commands import CommandLine, find_command_mistakes, read_command_line
+from .commands import MOST_SAMPLES, CommandLine, find_command_mistakes, read_command_line
 from .corrections import apply_edits
 from .findings import ScriptFinding, find_mistakes
-from .script_facts import MOST_CHARACTERS, ScriptFacts, parse_script
+from .script_facts import MOST_CHARACTERS, ScriptFacts, is_false, parse_script
 
 Parallelism = Literal["DDP", "FSDP", "DataParallel", "none"]
 #: So often a corrected script is read again: a mistake may hide another, but an edit never brings one back.
 _MOST_ROUNDS = 4
 _LONGEST_TITLE = 60  # characters
+_MOST_PARAMETERS = 10**14  # a hundred times the largest models; beyond it is no model
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class ScriptPart:
     trains: bool = True
     divides_batch: bool = False
 
-    @property
+    @cached_property
     def corrected(self) -> str:
         """The source with every correction applied; the source itself where there is none."""
         text, findings = self.source, self.findings
@@ -263,7 +265,9 @@ def read_script(source: str) -> ScriptReading:
         raise CollsimError(message, length=len(source), most=MOST_CHARACTERS)
     try:
         return ScriptReading(tuple(_read_parts(source)))
-    except (RecursionError, MemoryError) as error:
+    except CollsimError:  # a ValueError, too, with a better sentence
+        raise
+    except (RecursionError, MemoryError, ValueError) as error:  # too deep, or a number too long to write
         raise CollsimError("the script cannot be read: {reason}", reason=type(error).__name__) from None
 
 
@@ -281,9 +285,17 @@ def _read_parts(source: str) -> Iterator[ScriptPart]:
             continue
         scripts += 1
         yield _read_facts(facts, was_restored)
+    commands = 0
     for text in code.commands:
-        yield _read_command(read_command_line(text))
-    if not scripts and not code.commands:
+        try:
+            command = read_command_line(text)
+        except CollsimError:
+            if scripts or len(code.commands) > 1:
+                continue  # a line of an article, such as `python --version`
+            raise
+        commands += 1
+        yield _read_command(command)
+    if not scripts and not commands:
         raise CollsimError("there is neither a script nor a command line in the text")
 
 
@@ -381,7 +393,7 @@ def _count_parameters(facts: ScriptFacts) -> int:
             continue
         if len(sizes) < wanted:
             return 0
-        has_bias = not any(keyword.arg == "bias" and _is_false(keyword.value) for keyword in call.node.keywords)
+        has_bias = not any(keyword.arg == "bias" and is_false(keyword.value) for keyword in call.node.keywords)
         if call.method == "Linear":
             count += sizes[0] * sizes[1] + has_bias * sizes[1]
         elif call.method == "Conv2d":
@@ -390,11 +402,9 @@ def _count_parameters(facts: ScriptFacts) -> int:
             count += sizes[0] * sizes[1]
         else:
             count += 2 * sizes[0]
+    if not 0 <= count <= _MOST_PARAMETERS:
+        return 0
     return count
-
-
-def _is_false(expression: ast.expr) -> bool:
-    return isinstance(expression, ast.Constant) and expression.value is False
 
 
 def _find_batch(facts: ScriptFacts) -> int | None:
@@ -403,6 +413,6 @@ def _find_batch(facts: ScriptFacts) -> int | None:
         if argument is None:
             continue
         for value in facts.list_values(argument):
-            if isinstance(value, ast.Constant) and isinstance(value.value, int):
+            if isinstance(value, ast.Constant) and isinstance(value.value, int) and 0 < value.value <= MOST_SAMPLES:
                 return value.value
     return None

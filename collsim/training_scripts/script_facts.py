@@ -19,6 +19,8 @@ from ..errors import CollsimError
 
 #: Characters of a script: a longer one is refused, since the tree takes a few hundred times as much memory.
 MOST_CHARACTERS = 200_000
+#: Values of one name that are looked at; a script of a person assigns it a few times.
+_MOST_VALUES = 50
 _DATA_PARALLEL = "torch.nn.DataParallel"
 _DDP = "torch.nn.parallel.DistributedDataParallel"
 #: The same class by another way of importing it.
@@ -147,6 +149,25 @@ class ScriptFacts:
         return [call for call in self.calls if call.method in names]
 
     @cached_property
+    def _moves(self) -> dict[str, int]:
+        """What is put on a GPU by a call of its own, with the first line that does it."""
+        lines: dict[str, int] = {}
+        for call in self.find_methods("cuda", "to"):
+            if _is_move(call.node):
+                lines.setdefault(call.receiver, call.line)
+        return lines
+
+    @cached_property
+    def training_loops(self) -> set[Loop]:
+        """The loops in which gradients are computed."""
+        return {loop for call in self.find_methods("backward") for loop in call.loops}
+
+    @cached_property
+    def reads_stream(self) -> bool:
+        """Whether the data are a stream that each rank reads a part of."""
+        return re.search(r"IterableDataset|split_dataset_by_node|webdataset|\.shard\(", self.source) is not None
+
+    @cached_property
     def wrappers(self) -> list[SourceCall]:
         """Calls that make a model parallel: DDP, DataParallel, FSDP."""
         sharded = [call for call in self.calls if call.method in _SHARDED]
@@ -208,9 +229,9 @@ class ScriptFacts:
         return list(dict.fromkeys(backends))
 
     def list_values(self, expression: ast.expr) -> list[ast.expr]:
-        """What an expression may be: itself, and for a name all that the script assigns to it."""
+        """What an expression may be: itself, and for a name the first values that the script assigns to it."""
         key = ast.unparse(expression)
-        return [expression, *self.values.get(key, [])]
+        return [expression, *self.values.get(key, [])[:_MOST_VALUES]]
 
     def is_alone(self, statement: ast.stmt) -> bool:
         """Whether a block has no other statement, so that it cannot do without this one."""
@@ -253,31 +274,16 @@ class ScriptFacts:
         has_calls = False
         for value in self.list_values(expression):
             calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
-            if any(self._moves(call) for call in calls):
+            if any(_is_move(call) for call in calls):
                 return True
             has_calls |= bool(calls)
-        key = ast.unparse(expression)
-        moves = (call for call in self.find_methods("cuda", "to") if call.line <= before)
-        if any(call.receiver == key and self._moves(call.node) for call in moves):
+        if self._moves.get(ast.unparse(expression), before + 1) <= before:
             return True
         if self.sets_default_device:
             return None
         if isinstance(expression, ast.Name) and not has_calls:
             return None
         return False
-
-    def _moves(self, call: ast.Call) -> bool:
-        """Whether a call puts something on a device that is no CPU."""
-        if any(keyword.arg in ("device", "device_map") for keyword in call.keywords):
-            return True
-        if not isinstance(call.func, ast.Attribute):
-            return False
-        if call.func.attr == "cuda":
-            return True
-        if call.func.attr != "to" or not (call.args or call.keywords):
-            return False
-        target = "".join(ast.unparse(argument) for argument in call.args[:1])
-        return "cpu" not in target and not target.startswith("torch.float") and not target.startswith("torch.bfloat")
 
     def selects_device(self) -> bool:
         """Whether each process chooses a GPU of its own."""
@@ -344,6 +350,25 @@ class ScriptFacts:
                 stack.append((child, inner))
 
 
+def _is_move(call: ast.Call) -> bool:
+    """Whether a call puts something on a device that is no CPU."""
+    if any(keyword.arg in ("device", "device_map") for keyword in call.keywords):
+        return True
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr == "cuda":
+        return True
+    if call.func.attr != "to" or not (call.args or call.keywords):
+        return False
+    target = "".join(ast.unparse(argument) for argument in call.args[:1])
+    return "cpu" not in target and not target.startswith("torch.float") and not target.startswith("torch.bfloat")
+
+
+def is_false(expression: ast.expr | None) -> bool:
+    """Whether an expression is the word False."""
+    return isinstance(expression, ast.Constant) and expression.value is False
+
+
 def _list_assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets of an assignment with their values; of `a, b = x, y` each pair."""
     if isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -363,17 +388,14 @@ def parse_script(source: str) -> ScriptFacts:
     """Read a script into its facts.
 
     Args:
-        source: Python source, as written.
+        source: Python source, as written or corrected.
 
     Returns:
         Its facts.
 
     Raises:
-        CollsimError: it is too long, too deep, or no Python; the message has the line.
+        CollsimError: it is too deep, or no Python; the message has the line.
     """
-    if len(source) > MOST_CHARACTERS:
-        message = "the script has {length:,} characters; at most {most:,} are read"
-        raise CollsimError(message, length=len(source), most=MOST_CHARACTERS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the source, not of the package

@@ -1,5 +1,7 @@
 """Right scripts have no finding; every mistake is found at its line, and the corrected script has it no more."""
 
+import time
+
 import pytest
 from correct_scripts import CORRECT, DATA, MODELS, STARTS
 
@@ -144,6 +146,43 @@ def test_every_key_of_a_finding_has_its_texts():
 def test_what_is_no_script_or_has_no_end_is_refused(source):
     with pytest.raises(cs.CollsimError):
         read_script(source)
+
+
+@pytest.mark.parametrize("source", [RIGHT.replace("    ", "\t"), DATA["made in the loop"]])
+def test_a_loop_on_one_line_is_not_mended_in_front_of_it(source):
+    loop = "for epoch in range(3): loss.backward(); optimizer.step()\n"
+    part = read_script("import torch\n" + loop).parts[0]
+    assert [finding.key for finding in part.findings] == ["no_zero_grad"]
+    assert part.corrected == part.source
+    assert read_script(source).parts[0].findings == ()
+
+
+def test_a_line_of_an_article_that_starts_no_script_is_passed_over():
+    article = "先看版本：\npython --version\n再运行：\npython main.py -a resnet18 --dist-backend nccl d/\n完成。\n"
+    assert [part.model for part in read_script(article).parts] == ["resnet18"]
+    with pytest.raises(cs.CollsimError, match="starts no script"):
+        read_script("python --version")
+
+
+def test_numbers_without_end_are_no_sizes():
+    number = "9" * 4_000
+    source = f"import torch\nm = torch.nn.DataParallel(torch.nn.Linear({number}, {number}).cuda())\n"
+    source += f"loader = torch.utils.data.DataLoader(d, batch_size={number})\n"
+    part = read_script(source).parts[0]
+    assert (part.parameters, part.batch) == (0, None)
+    assert part.describe("zh")
+    with pytest.raises(cs.CollsimError, match="cannot be read"):
+        read_script(source.replace(number, "0x" + "f" * 6_000))
+    assert read_script(f"torchrun --nproc_per_node=²³ train.py -b {'9' * 3000}").parts[0].batch is None
+
+
+@pytest.mark.parametrize("line", ["x = torch.randn(2)\n", "x = m.to(x)\n", "loss.backward()\n    opt.step()\n"])
+def test_a_long_loop_is_read_once_and_not_for_each_line(line):
+    head = "import torch\nimport torch.nn as nn\ntorch.distributed.init_process_group('nccl')\n"
+    head += "model = nn.parallel.DistributedDataParallel(Net().cuda())\n"
+    start = time.process_time()
+    read_script(head + "x = torch.randn(2)\n" * 3_000 + "for i in d:\n" + f"    {line}" * 3_000)
+    assert time.process_time() - start < 20  # it was minutes where each line read the loop again
 
 
 @pytest.mark.parametrize("line", ["dist.reduce_grad()\n", "DDP(model)\n", "DataLoader(data)\n", "loss.backward()\n"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+
+from ...package_data import read_package_file
 
 
 @cache
@@ -14,4 +15,4 @@ def load_samples() -> dict[str, str]:
         Name of each, whose title is the text `sample.NAME` of the catalog `scripts`, and its text.
     """
     names = ("ddp", "data_parallel", "command")
-    return {name: (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8") for name in names}
+    return {name: read_package_file(__file__, f"{name}.txt") for name in names}
