@@ -26,7 +26,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, TopologyError
 from ..errors.keywords import check_keywords
 from ..topology import Topology
-from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.rank_selection import refuse_shared_gpus, select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, parse_bytes, parse_count
 from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
@@ -129,7 +129,9 @@ def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> To
         return topology
     if isinstance(ranks, Sequence) and not isinstance(ranks, str):
         selected = np.array(ranks)
-        is_whole = selected.ndim == 1 and selected.dtype.kind in "iu" and len(np.unique(selected)) == len(selected)
+        is_whole = selected.ndim == 1 and selected.dtype.kind in "iu"
+        if is_whole:
+            refuse_shared_gpus(topology, selected.tolist())
         if not is_whole or not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
             message = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
             raise CollsimError(message, value=ranks, name=topology.name, last=topology.ranks - 1)

@@ -92,6 +92,7 @@ def predict(
         notes[str(p.release)] = None
         if reason := p.interval().reason:
             notes[reason] = None
+        notes |= dict.fromkeys(map(str, p.registered_buffers))
         notes |= dict.fromkeys([*p.notes, *(str(assumption) for assumption in p.assumptions)])
         rows.append({name: getattr(p, name) for name in _COLUMNS})
     save_rows(rows, out)

@@ -48,7 +48,14 @@ from .model.prediction_interval import (
     compute_interval,
     compute_shares,
 )
-from .model.releases import Release, describe_release, find_caps, find_release, parse_version
+from .model.releases import (
+    Release,
+    describe_registered_buffers,
+    describe_release,
+    find_caps,
+    find_release,
+    parse_version,
+)
 from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
 from .model.unknown_inputs import UnknownInput, list_choice_inputs, list_file_inputs, list_unknown_inputs
 from .nccl_environment import (
@@ -145,6 +152,13 @@ class Prediction:
         if self.facts.is_amd:
             return Sentence("RCCL runs here, whose tables are its own; NCCL's versions do not count")
         return describe_release(self.version)
+
+    @property
+    def registered_buffers(self) -> tuple[Sentence, ...]:
+        """What NCCL would do instead if the program registered its buffers; nothing where it would do the same."""
+        if self.facts.is_amd or self.facts.nodes > 1 or self.facts.wiring not in ("nvswitch", "mesh"):
+            return ()
+        return describe_registered_buffers(self.version, self.collective)
 
     @property
     def kind(self) -> str:

@@ -15,6 +15,7 @@ from ..errors import CollsimError
 from ..schedule import Schedule
 from ..steps import HelperPlace
 from ..topology import Topology
+from ..topology.parts.rank_selection import refuse_shared_gpus
 from ..units import DataType, parse_bytes
 from .conditions import Background, parse_conditions, parse_moment
 from .event import find_spans
@@ -151,11 +152,8 @@ def _parse_ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs
         ranks = np.arange(schedule.ranks)
     else:
         ranks = np.array(entry.ranks, np.int64)
-    if (
-        len(ranks) != schedule.ranks
-        or len(np.unique(ranks)) != len(ranks)
-        or not 0 <= ranks.min() <= ranks.max() < topology.ranks
-    ):
+    refuse_shared_gpus(topology, ranks.tolist())
+    if len(ranks) != schedule.ranks or not 0 <= ranks.min() <= ranks.max() < topology.ranks:
         message = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}"
         raise CollsimError(message, ranks=entry.ranks, schedule_ranks=schedule.ranks, name=topology.name)
     return ranks

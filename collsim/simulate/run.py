@@ -18,7 +18,7 @@ from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..errors.keywords import check_keywords, require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
-from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.rank_selection import refuse_shared_gpus, select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .concurrent_results import ConcurrentTrace, FlowTrace
@@ -321,12 +321,10 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
         group = np.asarray(ranks)
     except ValueError:  # lists of different lengths
         group = np.zeros(0, object)
-    if (
-        group.ndim != 1
-        or group.dtype.kind not in "iu"
-        or len(group) != schedule.ranks
-        or len(np.unique(group)) != len(group)
-    ):
+    is_list = group.ndim == 1 and group.dtype.kind in "iu"
+    if is_list and len(group) == schedule.ranks:
+        refuse_shared_gpus(topology, group.tolist())
+    if not is_list or len(group) != schedule.ranks:
         message = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
         raise CollsimError(
             message, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label

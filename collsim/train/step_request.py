@@ -17,7 +17,7 @@ from ..errors.keywords import check_keywords
 from ..simulate.conditions import Background
 from ..topology import Topology
 from ..topology.machine_builder import Machine
-from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.rank_selection import refuse_shared_gpus, select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bytes, format_time, parse_bytes, parse_count
 from .compute import estimate_compute_costs
@@ -290,7 +290,9 @@ def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
     if not all(isinstance(r, Integral) and not isinstance(r, bool) for r in items):
         raise CollsimError("ranks={value!r} must be a list of ranks, or their number", value=wanted)
     listed = tuple(map(int, items))
-    if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
+    if len(listed) <= n:
+        refuse_shared_gpus(topology, listed)
+    if not listed or len(listed) > n or not all(0 <= r < n for r in listed):
         message = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
         raise CollsimError(message, value=wanted, name=topology.name, last=n - 1)
     return listed

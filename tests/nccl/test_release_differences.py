@@ -45,3 +45,31 @@ def test_an_unknown_version_is_refused(version):
     with pytest.raises(cs.CollsimError):
         cs.nccl.compare_releases("2.30", version, "dgx-a100", nbytes=[1024])
     assert ASSUMED <= NEWEST
+
+
+@pytest.mark.parametrize(
+    ("collective", "version", "named"),
+    [
+        ("allreduce", "2.26", []),
+        ("allreduce", "2.27", ["2.27"]),
+        ("allgather", "2.27", ["2.27"]),
+        ("allgather", "2.28", ["2.27", "2.28"]),
+        ("alltoall", "2.28", ["2.28"]),
+        ("alltoall", "2.32", ["2.28", "2.29"]),
+        ("sendrecv", "2.29", ["2.29"]),
+        ("broadcast", "2.32", []),
+        ("allreduce", None, ["2.27"]),
+    ],
+)
+def test_what_registered_buffers_would_change_is_named_where_a_version_has_it(collective, version, named):
+    p = cs.nccl.predict(collective, "dgx-h100", "64MiB", version=version)
+    assert [sentence.values["version"] for sentence in p.registered_buffers] == named
+    for sentence in p.registered_buffers:
+        assert sentence.text("zh") != sentence.text("en")
+
+
+@pytest.mark.parametrize(
+    "machine", [cs.machine("dgx-h100", nodes=2), cs.machine("pcie-8gpu"), cs.machine("mi300x-8gpu")]
+)
+def test_without_one_nvlink_domain_registered_buffers_are_not_named(machine):
+    assert cs.nccl.predict("allreduce", machine, "64MiB").registered_buffers == ()

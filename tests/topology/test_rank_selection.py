@@ -134,7 +134,24 @@ def test_named_ranks_are_predicted_on_their_own_links():
     with pytest.raises(cs.CollsimError, match="no machine as it was built"):
         cs.nccl.predict("allreduce", machine.scaled("nvlink", 0.5), NBYTES, ranks=[0, 4])
     with pytest.raises(cs.CollsimError, match="must be different ranks"):
-        cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 0])
+        cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 99])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda machine: cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, NBYTES, ranks=[0, 0]),
+        lambda machine: cs.nccl.predict("allreduce", machine, NBYTES, ranks=[0, 0]),
+        lambda machine: cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 0]),
+        lambda machine: cs.training_step("resnet50", machine, parallel=cs.ddp(), batch=64, ranks=[0, 0]),
+    ],
+)
+def test_two_ranks_on_one_gpu_are_answered_with_what_each_library_does(ask):
+    with pytest.raises(cs.CollsimError) as refusal:
+        ask(cs.machine("dgx-a100"))
+    for language in ("en", "zh"):
+        answer = refusal.value.text(language)
+        assert all(word in answer for word in ("NCCL_MULTI_RANK_GPU_ENABLE=1", "2.30", "Gloo", "MPI", "[0, 0]")), answer
 
 
 def test_the_command_line_says_which_ranks_it_took():

@@ -157,6 +157,12 @@ _FORMS: tuple[_Form, ...] = tuple(
         ),
         ("nccl.confidential", "CC On", r"\bCC (On), ", _read_first),
         ("nccl.duplicate_gpu", "Duplicate GPU", r"(Duplicate GPU detected)", _read_first),
+        (  # NCCL's words since 2.30
+            "nccl.duplicate_gpu",
+            "Multiple Ranks",
+            r"(Multiple Ranks are using the same GPU)",
+            _read_first,
+        ),
         ("nccl.mixed_versions", "Mismatched NCCL", r"(Mismatched NCCL version detected)", _read_first),
         ("nccl.mixed_cards", "Detected mixed", r"(Detected mixed local Net device counts)", _read_first),
         ("nccl.unreadable_topology", "Topology detection", r"(Topology detection : could not read)", _read_first),

@@ -180,11 +180,16 @@ def _choose_backend(
             other,
         )
     if ranks_per_gpu > 1:
+        # NCCL's src/init.cc: the UUIDs of the ranks' GPUs are compared; the switch is there since 2.30.
         reason = f"{ranks_per_gpu:g} ranks share a GPU, and NCCL refuses that by default (Duplicate GPU detected)."
         return BackendAdvice(
             "gloo",
-            (reason, "Gloo stages CUDA tensors through pinned host memory; it has no send, recv or barrier for them."),
-            "one rank per GPU, then nccl.",
+            (
+                reason,
+                "Gloo stages CUDA tensors through pinned host memory; it has no send, recv or barrier for them.",
+                "A CUDA-aware MPI takes them, too: for it a rank is a process like any other.",
+            ),
+            "one rank per GPU, then nccl; or NCCL 2.30 and newer with NCCL_MULTI_RANK_GPU_ENABLE=1.",
         )
     if where == "both":
         return BackendAdvice(

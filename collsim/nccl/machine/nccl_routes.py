@@ -15,7 +15,7 @@ from ...topology.cluster import ClusterRouter, Policy
 from ...topology.machine_builder import LEVELS, LOC
 from ...topology.machines import join_cards, order_rings
 from ...topology.machines import machine as build_machine
-from ...topology.parts.rank_selection import describe_ranks, select_ranks
+from ...topology.parts.rank_selection import describe_ranks, refuse_shared_gpus, select_ranks
 from ...topology.parts.refit import remove_devices
 
 #: Machines with other routes, by machine and what NCCL may do: what is known of their links is known by machine.
@@ -133,7 +133,8 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
             different GPUs, which NCCL's model does not time.
     """
     node, numbers = machine.facts.machine, [int(rank) for rank in ranks]
-    if not numbers or len(set(numbers)) < len(numbers) or not all(0 <= rank < machine.ranks for rank in numbers):
+    refuse_shared_gpus(machine, numbers)
+    if not numbers or not all(0 <= rank < machine.ranks for rank in numbers):
         template = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
         raise CollsimError(template, value=numbers, name=machine.name, last=machine.ranks - 1)
     if node is None or machine.facts.edits:

@@ -305,6 +305,52 @@ def describe_release(minor: int | None) -> Sentence:
     )
 
 
+#: Calls that other code would carry, by the version that it came with: `nccl.h`, and NCCL's user guide, "Window
+#: Registration", "Zero-CTA Optimization" and "One-sided communication".
+_SYMMETRIC: Final = (27, frozenset(("allreduce", "allgather", "reduce_scatter")))
+_COPY_ENGINES: Final = (28, frozenset(("allgather", "alltoall", "gather", "scatter")))
+_ONE_SIDED: Final = (29, frozenset(("alltoall", "sendrecv")))
+
+
+def describe_registered_buffers(minor: int | None, collective: str) -> tuple[Sentence, ...]:
+    """Describe what NCCL would do instead where a program registers its buffers, which no time here contains.
+
+    Args:
+        minor: the version, 28 for 2.28; None: none was given.
+        collective: its name; on GPUs that all reach one another over NVLink.
+
+    Returns:
+        A sentence for each other way that the version has.
+    """
+    if minor is None:
+        minor = ASSUMED
+    sentences = []
+    if _has(minor, collective, _SYMMETRIC):
+        template = (
+            "not in this time: for buffers that ncclCommWindowRegister has made symmetric, NCCL {version} and newer "
+            "chooses among kernels on symmetric memory"
+        )
+        sentences.append(Sentence(template, version=f"2.{_SYMMETRIC[0]}"))
+    if _has(minor, collective, _COPY_ENGINES):
+        template = (
+            "not in this time: for symmetric buffers and NCCL_CTA_POLICY_ZERO, NCCL {version} and newer copies by the "
+            "GPUs' copy engines, without a kernel"
+        )
+        sentences.append(Sentence(template, version=f"2.{_COPY_ENGINES[0]}"))
+    if _has(minor, collective, _ONE_SIDED):
+        template = (
+            "not in this time: with ncclPutSignal, the one-sided call of NCCL {version} and newer, the receiver makes "
+            "no call"
+        )
+        sentences.append(Sentence(template, version=f"2.{_ONE_SIDED[0]}"))
+    return tuple(sentences)
+
+
+def _has(minor: int, collective: str, feature: tuple[int, frozenset[str]]) -> bool:
+    since, collectives = feature
+    return minor >= since and collective in collectives
+
+
 def find_caps(minor: int) -> c.NewerCaps:
     """Find the caps of LL and of trees with LL128 of a version; those of versions before 2.28 are in their `Release`.
 

@@ -97,6 +97,11 @@ WARNINGS = [
         "nccl.duplicate_gpu",
         "Duplicate GPU detected",
     ),
+    (
+        "Multiple Ranks are using the same GPU/Partition. Set NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this configuration.",
+        "nccl.duplicate_gpu",
+        "Multiple Ranks are using the same GPU",
+    ),
     ("Mismatched NCCL version detected : rank 0", "nccl.mixed_versions", "Mismatched NCCL version detected"),
     (
         "Detected mixed local Net device counts (min 4 max 8).",
