@@ -51,11 +51,12 @@ def find_synonyms(word: str, known: Iterable[str]) -> list[str]:
         return meant
     if plain in names and plain != word:
         return [plain]
-    if "_" not in (spelled := _spell(plain)) and spelled == plain:
+    is_bare = plain == word.strip().lower()
+    if "_" not in (spelled := _spell(plain)) and spelled == plain and is_bare:
         return []  # one plain word: the nearest spelling says more than every name that holds it
     parts = set(spelled.split("_"))
     near = [name for name in names if parts <= set(name.split("_"))]
-    return sorted(near, key=rank_name)[:_MOST_SUGGESTED]
+    return sorted(near, key=lambda name: (not name.startswith(spelled), rank_name(name)))[:_MOST_SUGGESTED]
 
 
 def rank_name(name: str) -> tuple[bool, bool, int, str]:

@@ -170,6 +170,24 @@ def test_an_element_type_by_the_name_of_a_library_is_found(word, meant):
         find_itemsize(word)
 
 
+@pytest.mark.parametrize(
+    ("word", "collective"),
+    [
+        ("ncclAlltoAll", "alltoall"),
+        ("ncclGather", "gather"),
+        ("ncclScatter", "scatter"),
+        ("ncclReduceScatter", "reduce_scatter"),
+        ("MPI_Bcast", "broadcast"),
+        ("dist.all_to_all_single", "alltoall"),
+    ],
+)
+def test_a_call_of_a_library_suggests_algorithms_of_its_collective(word, collective):
+    with pytest.raises(cs.CollsimError) as caught:
+        cs.schedule(word, ranks=4)
+    (first, *_) = str(caught.value).partition("did you mean ")[2].strip("?").split(" or ")
+    assert cs.algorithms()[first.strip("'")].collective == collective
+
+
 @pytest.mark.parametrize("word", ["ncclBool", "bool", "torch.bool", "dist.reduce_grad"])
 def test_what_no_library_has_is_said_to_be_absent(word):
     with pytest.raises(cs.CollsimError) as caught:

@@ -24,6 +24,8 @@ LESSON = Lesson(
     exercises=("reduce-to-root",),
     sources={
         "2.13": "of PyTorch: docs/source/distributed.md and torch/distributed/distributed_c10d.py",
+        "2.28": "of NCCL: nccl.h.in; torch/csrc/cuda/nccl.cpp calls ncclAlltoAll from this version on",
+        "2.30": "of NCCL: src/init.cc, which reads NCCL_MULTI_RANK_GPU_ENABLE",
     },
     sections=(
         Section("backends", _build_backend_facts, right=0),
