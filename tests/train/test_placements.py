@@ -66,3 +66,51 @@ def test_the_schedule_of_a_predicted_collective_crosses_the_nodes_as_often_with_
         node = topology.devices.node[topology.endpoint_device]
         crossings.append(np.count_nonzero(node[transfers["src"]] != node[transfers["dst"]]))
     assert crossings[0] == crossings[1] > 0
+
+
+def _time_allreduce(machine, ranks, nbytes=100_000_000):
+    """Seconds of an allreduce of a group in a step."""
+    task = StepTask("allreduce", "allreduce", (0,), nbytes=nbytes)
+    return CollectiveModel(machine).time_groups((tuple(ranks),), task)
+
+
+@pytest.mark.parametrize(("ranks", "slower_ranks"), [((0, 4), (0, 1)), ((3, 7), (1, 5)), ((0, 1, 2, 3), (0, 1, 4, 5))])
+def test_a_group_is_timed_on_the_gpus_that_it_has(ranks, slower_ranks):
+    """On a DGX-1V some pairs of GPUs share two NVLinks, some one: the same digits as `predict` for these ranks."""
+    machine = cs.machine("dgx-1v")
+    for chosen in (ranks, slower_ranks):
+        assert _time_allreduce(machine, chosen) == cs.nccl.predict("allreduce", machine, 100_000_000, chosen).time
+    near, far = (_time_allreduce(machine, chosen) for chosen in (ranks, slower_ranks))
+    assert near != pytest.approx(far, rel=0.05)
+
+
+def test_the_plan_of_a_step_runs_on_its_own_gpus():
+    """GPUs 0 and 4 exchange data over their two NVLinks, in the price and in the plan that is drawn."""
+    machine = cs.machine("dgx-1v")
+    for ranks in ((0, 1), (0, 4)):
+        step = cs.training_step("bert-large", machine, parallel=cs.ddp(), batch=8, ranks=ranks)
+        number = max(step.step.collectives, key=lambda task: step.step.tasks[task].nbytes)
+        task = step.step.tasks[number]
+        trace = cs.simulate(step.step.build_schedule(number, machine), machine, task.nbytes, ranks=list(ranks))
+        price = float((step.end - step.begin)[number])
+        assert trace.time == pytest.approx(price, rel=0.4)
+        assert price == pytest.approx(cs.nccl.predict("allreduce", machine, task.nbytes, ranks).time, rel=1e-9)
+
+
+def test_gpus_that_are_alike_are_timed_once():
+    """Every GPU of a DGX A100 is wired as the first is, so eight groups of one GPU a node are one prediction."""
+    model = CollectiveModel(cs.machine("dgx-a100", nodes=2))
+    assert len({model.find_placement((gpu, 8 + gpu)) for gpu in range(8)}) == 1
+    assert len({model.find_placement((0, gpu)) for gpu in range(1, 8)}) > 1  # two share a PCIe switch
+
+
+def test_a_group_is_timed_where_its_nodes_are_in_the_fabric():
+    """Uplinks of leaves that are eight times oversubscribed hold up nodes of two leaves, and not those of one."""
+    machine = cs.machine("dgx-a100", nodes=8, fabric="leaf-spine", radix=36, oversubscription=8)
+    groups = [
+        tuple(rank for node in nodes for rank in range(8 * node, 8 * node + 8)) for nodes in ((0, 1), (2, 3), (1, 4))
+    ]
+    near, also_near, far = (_time_allreduce(machine, group, 2**30) for group in groups)
+    assert near == also_near
+    assert far > 3 * near
+    assert far == cs.nccl.predict("allreduce", machine, 2**30, groups[2]).time

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...errors import CollsimError
 from ...topology import Topology
+from ...topology.calibrated import calibrate_links
 from ...topology.cluster import ClusterRouter, Policy
 from ...topology.machine_builder import LEVELS, LOC
 from ...topology.machines import join_cards, order_rings
@@ -153,8 +154,68 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
     unused = [name for number, name in enumerate(node.devices) if number in set(node.ranks) - set(chosen)]
     if unused:
         node = replace(remove_devices(node, unused), rings=(), paths=())
-    options = {**machine.facts.options, "nodes": len(by_node), "placement": "node"}
-    return replace(build_machine(node, **options), name=machine.name)
+    chosen_nodes = list(by_node)
+    node_count = len(chosen_nodes)
+    if describe_nodes(machine, chosen_nodes) is not None:
+        node_count = machine.facts.nodes
+    options = {**machine.facts.options, "nodes": node_count, "placement": "node"}
+    chosen_machine = build_machine(node, **options)
+    if machine.facts.calibration is not None:
+        chosen_machine = calibrate_links(chosen_machine, machine.facts.calibration)
+    if node_count > len(chosen_nodes):
+        chosen_machine = restrict_nodes(chosen_machine, chosen_nodes)
+    return replace(chosen_machine, name=machine.name)
+
+
+def describe_nodes(machine: Topology, nodes: Sequence[int]) -> bytes | None:
+    """Describe where some nodes are in the fabric of a machine.
+
+    Args:
+        machine: a machine.
+        nodes: numbers of nodes, in order.
+
+    Returns:
+        The cables between each two of them, which choices of nodes have in common that are as far apart; None for
+        nodes that are as far apart as the first ones are.
+    """
+    router, count = machine.router, len(nodes)
+    if not isinstance(router, ClusterRouter) or router.fabric is None or not len(router.fabric.a):
+        return None  # one switch joins all nodes
+    distances = _count_cables(router, nodes)
+    if np.array_equal(distances, _count_cables(router, range(count))):
+        return None
+    return distances.tobytes()
+
+
+def _count_cables(router: ClusterRouter, nodes: Sequence[int]) -> npt.NDArray[np.int8]:
+    """(nodes, nodes) cables of the fabric between the first cards of each two nodes."""
+    assert router.fabric is not None  # `describe_nodes` looks
+    ports = np.asarray(nodes, np.int64) * len(router.cards)
+    src, dst = np.repeat(ports, len(ports)), np.tile(ports, len(ports))
+    counts: npt.NDArray[np.int64] = (router.fabric.find_links(src, dst) >= 0).sum(axis=1)
+    return counts.reshape(len(ports), len(ports)).astype(np.int8)
+
+
+def restrict_nodes(machine: Topology, nodes: Sequence[int]) -> Topology:
+    """Leave only the ranks of some nodes, which stay where they are in the fabric.
+
+    Args:
+        machine: a machine with all its ranks.
+        nodes: numbers of the nodes.
+
+    Returns:
+        The machine with these ranks; the same object where they are all.
+    """
+    count, router = len(nodes), machine.router
+    if count == machine.facts.nodes:
+        return machine
+    devices = machine.endpoint_device[: machine.ranks]
+    devices = devices[np.isin(machine.devices.node[devices], nodes)]
+    orders = None
+    if isinstance(router, ClusterRouter) and machine.facts.placement == "node":
+        orders = order_rings(router.machine, count, router)
+    facts = replace(machine.facts, nodes=count, assumptions=())
+    return replace(machine, ranks=len(devices), endpoint_device=devices, orders=orders, facts=facts)
 
 
 def restrict_ranks(machine: Topology, local_ranks: int) -> Topology:

@@ -1,6 +1,6 @@
 """What a collective of a step is and how long it takes by itself: as NCCL runs it, or on the links of the network.
 
-On a machine where all nodes of a group contribute equally many GPUs, the time is that of `nccl.predict`, and the
+On a machine where all nodes of a group give equal GPUs, the time is that of `nccl.predict` for these GPUs, and the
 schedule that of the algorithm that NCCL chooses, whatever the placement of ranks: NCCL orders its rings and trees by
 node. Elsewhere, for collectives that NCCL does not have (scatter, gather), and where an algorithm is named, it is the
 time of the event engine for that schedule (a ring by default).
@@ -9,7 +9,7 @@ time of the event engine for that schedule (a ring by default).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
@@ -19,7 +19,8 @@ import numpy.typing as npt
 from ...errors import CollsimError, require_word
 from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts
-from ...nccl.machine.nccl_routes import sort_ranks_by_node
+from ...nccl.machine.equal_gpus import describe_gpus
+from ...nccl.machine.nccl_routes import describe_nodes, name_ranks, restrict_nodes, sort_ranks_by_node
 from ...nccl.model.algorithm_time import compute_time
 from ...nccl.model.links import FABRICS
 from ...nccl.predicted_schedule import SLOT, build_schedule
@@ -27,8 +28,6 @@ from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import Launch, simulate, simulate_ordered
 from ...topology import Topology
-from ...topology.cluster import ClusterRouter
-from ...topology.machines import order_rings
 from .group_crowds import GroupCrowd, measure_crowd
 from .step_graph import Ranks, StepTask, TrainingStep
 
@@ -64,6 +63,23 @@ _CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
 _MOST_ROWS = 2**18
 
 
+@dataclass(frozen=True)
+class NodePlacement:
+    """Where the ranks of a group are; groups of one placement take as long as each other.
+
+    Attributes:
+        counts: ranks of the group on each of its nodes.
+        is_even: whether all nodes give equal GPUs, which NCCL's model times.
+        gpus: what the GPUs of a node are among its cables (`describe_gpus`); 0: as the first of the node.
+        nodes: what tells its nodes from the first ones in the fabric; None: nothing does.
+    """
+
+    counts: tuple[int, ...]
+    is_even: bool
+    gpus: int = 0
+    nodes: Hashable = None
+
+
 class CollectiveModel:
     """Times and schedules of the collectives on one topology; equal collectives are computed once.
 
@@ -92,10 +108,11 @@ class CollectiveModel:
                 raise CollsimError(message, algorithm=algorithm)
         self.algorithm = algorithm
         self._seconds: dict[Hashable, float] = {}
-        self._node_counts: dict[Ranks, tuple[int, ...]] = {}
+        self._placements: dict[Ranks, NodePlacement] = {}
+        self._gpu_descriptions: dict[tuple[int, ...], int] = {}
         self._schedules: dict[Hashable, Schedule] = {}
         self._is_machine: bool | None = None
-        self._fewer_nodes: dict[int, Topology] = {}
+        self._machines: dict[NodePlacement, tuple[Topology, int | None]] = {}
         self._crowds: dict[Hashable, GroupCrowd] = {}
 
     @property
@@ -125,7 +142,7 @@ class CollectiveModel:
             return False
         if task.kind == "sendrecv" and len(group) > 2 and self.topology.facts.placement == "by hand":
             return False  # which of its pairs cross nodes depends on each rank, and the counts do not say it
-        return len(set(self.count_ranks_per_node(group))) == 1
+        return self.find_placement(group).is_even
 
     @cached_property
     def numbers_by_node(self) -> Longs:
@@ -137,20 +154,44 @@ class CollectiveModel:
         numbers[np.argsort(topology.endpoint_device[: topology.ranks])] = np.arange(topology.ranks)
         return numbers
 
-    def count_ranks_per_node(self, group: Ranks) -> tuple[int, ...]:
-        """Count the ranks of a group on each of its nodes.
+    def find_placement(self, group: Ranks) -> NodePlacement:
+        """Find where the ranks of a group are.
 
         Args:
             group: Ranks of the group.
 
         Returns:
-            The numbers, by node; nodes without a rank of the group are left out.
+            Their placement.
         """
-        if group not in self._node_counts:
-            ranks_per_node = self.topology.ranks // self.topology.facts.nodes
-            counts = np.bincount(self.numbers_by_node[list(group)] // ranks_per_node)
-            self._node_counts[group] = tuple(int(count) for count in counts[counts > 0])
-        return self._node_counts[group]
+        if group not in self._placements:
+            self._placements[group] = self._find_placement(group)
+        return self._placements[group]
+
+    def _find_placement(self, group: Ranks) -> NodePlacement:
+        topology = self.topology
+        local_ranks = topology.ranks // topology.facts.nodes
+        node_numbers, local_numbers = np.divmod(self.numbers_by_node[list(group)], local_ranks)
+        nodes, counts = np.unique(node_numbers, return_counts=True)
+        counted = tuple(counts.tolist())
+        node, edits = topology.facts.machine, topology.facts.edits
+        if len(set(counted)) > 1 or node is None or len(node.ranks) != local_ranks:
+            return NodePlacement(counted, len(set(counted)) == 1)
+        usual = self._describe_gpus(tuple(range(counted[0])))
+        choices = {tuple(sorted(local_numbers[node_numbers == number].tolist())) for number in nodes}
+        descriptions = {self._describe_gpus(gpus) for gpus in choices}
+        if descriptions == {usual}:
+            return NodePlacement(counted, True, 0, describe_nodes(topology, nodes.tolist()))
+        # `name_ranks` builds a node with these GPUs alone, on which edits of links cannot be repeated.
+        is_even = len(choices) == 1 and not edits
+        return NodePlacement(counted, is_even, next(iter(descriptions)), describe_nodes(topology, nodes.tolist()))
+
+    def _describe_gpus(self, gpus: tuple[int, ...]) -> int:
+        """What `describe_gpus` says of ranks of a node."""
+        node = self.topology.facts.machine
+        assert node is not None  # `_find_placement` looks at nodes
+        if gpus not in self._gpu_descriptions:
+            self._gpu_descriptions[gpus] = describe_gpus(node, {node.ranks[rank] for rank in gpus})
+        return self._gpu_descriptions[gpus]
 
     def time_collectives(self, step: TrainingStep) -> Floats:
         """Time all collectives of a step by themselves.
@@ -227,17 +268,18 @@ class CollectiveModel:
         Returns:
             The time in s, of the slowest group.
         """
-        # groups with as many ranks on each node take as long as each other: one of each is enough
+        is_predicted = all(self.is_predicted(group, task) for group in groups)
+        # groups of one placement take as long as each other: one of each is enough
         examples = list(groups)
-        if self.is_predicted(groups[0], task):
-            examples = list({self.count_ranks_per_node(group): group for group in groups}.values())
+        if is_predicted:
+            examples = list({self.find_placement(group): group for group in groups}.values())
         longest = max(self.time_group(group, task) for group in examples)
         if len(groups) == 1 or not longest or not self._may_share_links(groups[0], task):
             return longest
         crowd = self._measure_crowd(groups, task)
         if not crowd.is_crowded:
             return longest
-        if not self.is_predicted(groups[0], task):
+        if not is_predicted:
             return self._simulate_groups(groups, task, longest * crowd.most)
         return max(self._time_crowded(group, task, crowd) for group in examples)
 
@@ -247,7 +289,7 @@ class CollectiveModel:
         if not self.is_predicted(group, task):
             return True
         facts = read_facts(self.topology)
-        has_card = len(self.count_ranks_per_node(group)) == 1 or not 0 < facts.nics < facts.local_ranks
+        has_card = len(self.find_placement(group).counts) == 1 or not 0 < facts.nics < facts.local_ranks
         return not has_card or facts.wiring not in FABRICS
 
     def _measure_crowd(self, groups: tuple[Ranks, ...], task: StepTask) -> GroupCrowd:
@@ -287,10 +329,9 @@ class CollectiveModel:
         Returns:
             The time in s.
         """
+        placement: Hashable = group
         if self.is_predicted(group, task):
-            placement = self.count_ranks_per_node(group)
-        else:
-            placement = group
+            placement = self.find_placement(group)
         key = placement, task.kind, task.nbytes, task.algorithm, task.options
         if key not in self._seconds:
             self._seconds[key] = self._time_group(group, task)
@@ -306,25 +347,21 @@ class CollectiveModel:
         Returns:
             The prediction.
         """
-        kind, counts = _NCCL_COLLECTIVES[task.kind], self.count_ranks_per_node(group)
-        return predict(kind, self._restrict_nodes(len(counts)), task.nbytes, len(group))
+        machine, count = self._select_machine(group)
+        return predict(_NCCL_COLLECTIVES[task.kind], machine, task.nbytes, count)
 
-    def _restrict_nodes(self, count: int) -> Topology:
-        """The topology with the ranks of its first nodes only: groups on as many nodes take as long as each other."""
-        topology = self.topology
-        if count == topology.facts.nodes:
-            return topology
-        if count not in self._fewer_nodes:
-            ranks = np.flatnonzero(self.numbers_by_node < count * topology.ranks // topology.facts.nodes)
-            orders, router = None, topology.router
-            if isinstance(router, ClusterRouter) and topology.facts.placement == "node":
-                orders = order_rings(router.machine, count, router)
-            facts = replace(topology.facts, nodes=count, assumptions=())
-            endpoint_device = topology.endpoint_device[ranks]
-            self._fewer_nodes[count] = replace(
-                topology, ranks=len(ranks), endpoint_device=endpoint_device, orders=orders, facts=facts
-            )
-        return self._fewer_nodes[count]
+    def _select_machine(self, group: Ranks) -> tuple[Topology, int | None]:
+        """The machine that NCCL's model times a group on, and how many of its ranks take part; None: all."""
+        placement = self.find_placement(group)
+        if placement not in self._machines:
+            if placement.gpus:
+                self._machines[placement] = name_ranks(self.topology, sorted(group)), None
+            else:
+                nodes = range(len(placement.counts))
+                if placement.nodes is not None:
+                    nodes = np.unique(self.topology.devices.node[self.topology.endpoint_device[list(group)]]).tolist()
+                self._machines[placement] = restrict_nodes(self.topology, nodes), len(group)
+        return self._machines[placement]
 
     def _time_group(self, group: Ranks, task: StepTask) -> float:
         if self.is_predicted(group, task):
@@ -346,8 +383,14 @@ class CollectiveModel:
         """
         key: Hashable
         if self.is_predicted(group, task):
-            placement = ("nodes", *self.count_ranks_per_node(group))
-            key = placement, self._order_by_node(group, task), task.kind, task.nbytes, task.algorithm, task.options
+            key = (
+                self.find_placement(group),
+                self._order_by_node(group, task),
+                task.kind,
+                task.nbytes,
+                task.algorithm,
+                task.options,
+            )
         else:
             # only chains are cut into pieces by their size; other schedules are the same for all sizes
             size = 0
