@@ -40,7 +40,7 @@ from .locale import Text, build_text, complete_text
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, freeze
-from .steps import HELPER_PLACES, HelperPlace, Step
+from .steps import HELPER_LOCATIONS, HelperLocation, Step
 from .topology.network import choose_channels
 from .topology_names import TopologyLike, resolve_topology
 from .units import parse_count
@@ -110,7 +110,7 @@ class Algorithm:
     summary: Text
     chunks: Claim | None = None
     helpers: Claim | None = None
-    helpers_on: HelperPlace = "host"
+    helpers_on: HelperLocation = "host"
     ranks: Callable[[int], Words | None] | None = None
     cost: Claim | None = None
     formula: str = ""
@@ -450,7 +450,7 @@ def algorithm(
     says: Text = ("", ""),
     chunks: Claim | None = None,
     helpers: Claim | None = None,
-    helpers_on: HelperPlace = "host",
+    helpers_on: HelperLocation = "host",
     ranks: Callable[[int], Words | None] | None = None,
     cost: Claim | None = None,
     formula: str = "",
@@ -498,7 +498,7 @@ def algorithm(
         1
     """
     get_collective(collective)
-    require_word("helpers_on", helpers_on, HELPER_PLACES)
+    require_word("helpers_on", helpers_on, HELPER_LOCATIONS)
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
     if name is not None and not isinstance(name, str):

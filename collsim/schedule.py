@@ -21,7 +21,7 @@ import numpy.typing as npt
 from .errors import ScheduleError, Sentence, Words, require_word
 from .errors.attributes import NamesNearAttributes
 from .limits import Extent, find_row_limit, require_extent
-from .steps import COLUMNS, HELPER_PLACES, HelperPlace, Step, join_steps
+from .steps import COLUMNS, HELPER_LOCATIONS, HelperLocation, Step, join_steps
 from .units import parse_count
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Schedule(NamesNearAttributes):
     patterns: tuple[Step, ...]
     root: int = 0
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    helpers_on: HelperPlace = "host"
+    helpers_on: HelperLocation = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
     original: Schedule | None = None
 
@@ -405,7 +405,7 @@ def freeze(
     helpers: int = 0,
     root: int = 0,
     options: Mapping[str, object] | None = None,
-    helpers_on: HelperPlace = "host",
+    helpers_on: HelperLocation = "host",
 ) -> Schedule:
     """Check steps and make a Schedule of them.
 
@@ -437,7 +437,7 @@ def freeze(
     """
     ranks, helpers, block = parse_count(ranks, "ranks"), parse_count(helpers, "helpers", 0), parse_count(block, "block")
     root = _parse_root(root, ranks)
-    require_word("helpers_on", helpers_on, HELPER_PLACES)
+    require_word("helpers_on", helpers_on, HELPER_LOCATIONS)
     if options is not None and not isinstance(options, Mapping):
         message = "options={options!r} must be a dict of an algorithm's options, for example {{'root': 0}}"
         raise ScheduleError(message, options=options)

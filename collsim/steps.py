@@ -19,8 +19,8 @@ from .errors import ScheduleError, format_value
 
 #: What a helper endpoint is: a host of its own (a parameter server), the NVSwitch of a node (NVLS), the switch between
 #: the nodes (SHARP), or either of these switches.
-HelperPlace: TypeAlias = Literal["host", "switch", "nvswitch", "fabric"]
-HELPER_PLACES: tuple[HelperPlace, ...] = ("host", "switch", "nvswitch", "fabric")
+HelperLocation: TypeAlias = Literal["host", "switch", "nvswitch", "fabric"]
+HELPER_LOCATIONS: tuple[HelperLocation, ...] = ("host", "switch", "nvswitch", "fabric")
 
 __all__ = ["Step", "pipeline_chunks", "repeat", "reverse", "together"]
 

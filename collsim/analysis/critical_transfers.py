@@ -111,7 +111,7 @@ def _build_chain(trace: Trace) -> list[int]:
     # below any transfer.
     tolerance = 1e-9 * max(trace.time, 1e-30)
     chain = [int(np.argmax(finish))]
-    # The length is a guard: transfers of no duration could name one another for ever.
+    # The length is a guard: transfers of no duration could name one another forever.
     while start[chain[-1]] > trace.begin + tolerance and len(chain) <= len(table):
         before = _find_before(start, ends, by_finish, start[chain[-1]], tolerance)
         if not len(before):

@@ -66,10 +66,12 @@ def require_progress(progress: object, *arguments: str) -> None:
     """
     if progress is None or isinstance(progress, bool):
         return
-    wanted = f"({', '.join(arguments)})"
+    expected = f"({', '.join(arguments)})"
     if not callable(progress):
         raise CollsimError(
-            "progress={progress!r} must be True for a bar, or a function of {wanted}", progress=progress, wanted=wanted
+            "progress={progress!r} must be True for a bar, or a function of {expected}",
+            progress=progress,
+            expected=expected,
         )
     try:
         signature = inspect.signature(progress)
@@ -79,8 +81,8 @@ def require_progress(progress: object, *arguments: str) -> None:
         signature.bind(*arguments)
     except TypeError as error:
         name = getattr(progress, "__name__", repr(progress))
-        message = "progress={name}{signature} is called with {wanted}: {error}"
-        raise CollsimError(message, name=name, signature=signature, wanted=wanted, error=error) from None
+        message = "progress={name}{signature} is called with {expected}: {error}"
+        raise CollsimError(message, name=name, signature=signature, expected=expected, error=error) from None
 
 
 class ProgressBar:

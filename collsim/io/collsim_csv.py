@@ -23,7 +23,7 @@ from ..collective import get_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MOST_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
 from ..schedule import MOST_CHANNEL, Schedule, freeze
-from ..steps import HELPER_PLACES, Step
+from ..steps import HELPER_LOCATIONS, Step
 from .file_formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
@@ -57,9 +57,9 @@ def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
         not isinstance(name, str)
         or not isinstance(what, str)
         or not isinstance(options, dict)
-        or helpers_on not in HELPER_PLACES
+        or helpers_on not in HELPER_LOCATIONS
     ):
-        known = ", ".join(HELPER_PLACES)
+        known = ", ".join(HELPER_LOCATIONS)
         message = "name and collective are texts, options an object, helpers_on one of {known}"
         refuse(path, "", message, known=known)
     ranks = parse_whole_number(path, "", "ranks", facts.get("ranks"), 1, 2**24)

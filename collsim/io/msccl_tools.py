@@ -132,7 +132,7 @@ def _parse_address(path: FilePath, number: int, chunks: list[tuple[tuple[int, ..
     """Chunks of one address are contributions to a sum: one from each of several ranks, all wanted by the same
     ranks."""
     where, after = Sentence("address {number}", number=number), chunks[0][1]
-    if any(len(before) != 1 for before, _ in chunks) or any(wanted != after for _, wanted in chunks):
+    if any(len(before) != 1 for before, _ in chunks) or any(target != after for _, target in chunks):
         refuse(path, where, "each chunk must start on one rank, and those of one address go to the same ranks")
     before = tuple(sorted(b[0] for b, _ in chunks))
     if len(set(before)) != len(before):
@@ -294,10 +294,10 @@ class _Sends:
 
     def _find_slot(self, rank: int, address: int) -> int:
         at_source, at_target, on_the_way = self.layout.slots[address]
-        wanted = self.addresses[address]
-        if self.layout.collective != "alltoall" or rank == wanted.before[0]:
+        target = self.addresses[address]
+        if self.layout.collective != "alltoall" or rank == target.before[0]:
             return at_source
-        if rank == wanted.after[0]:
+        if rank == target.after[0]:
             return at_target
         return on_the_way
 

@@ -71,13 +71,13 @@ def read_teccl(path: FilePath, *, collective: str | None = None) -> Schedule:
     if not flows:
         refuse(path, "", "no flows; expected a list under a key like '6-Flows'")
     nodes = sorted({node for f in flows for node in (f.a, f.b, f.source)})
-    wanted = demands or _find_final_nodes(flows)
-    what = collective or _find_collective(path, wanted, len(nodes))
+    destinations = demands or _find_final_nodes(flows)
+    what = collective or _find_collective(path, destinations, len(nodes))
     if what not in ("allgather", "alltoall"):
         refuse(path, "", "collective={what!r}; TE-CCL makes allgather and alltoall", what=what)
     if what == "allgather":
         return _build_allgather(path, flows, nodes)
-    return _build_alltoall(path, flows, nodes, wanted)
+    return _build_alltoall(path, flows, nodes, destinations)
 
 
 def _find_value(data: dict[str, Any], word: str, kind: type) -> Any:
@@ -108,15 +108,15 @@ def _parse_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
 
 def _parse_demands(path: FilePath, data: dict[str, Any]) -> dict[tuple[int, int], set[int]]:
     """(source, chunk) -> the nodes that want it."""
-    wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
+    destinations: dict[tuple[int, int], set[int]] = defaultdict(set)
     for key in _find_value(data, "path", dict):
         match = _DEMAND.fullmatch(key)
         if match is None:
             message = "expected 'Demand at D for chunk C from S met by epoch E'"
             refuse(path, Sentence("demand {key!r}", key=key[:80]), message)
         node, chunk, source, _ = (int(x) for x in match.groups())
-        wanted[source, chunk].add(node)
-    return wanted
+        destinations[source, chunk].add(node)
+    return destinations
 
 
 def _list_path_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
@@ -145,18 +145,18 @@ def _find_final_nodes(flows: Iterable[Flow]) -> dict[tuple[int, int], set[int]]:
     for f in flows:
         into[f.source, f.chunk][f.b] += f.volume
         out[f.source, f.chunk][f.a] += f.volume
-    wanted = {}
+    destinations = {}
     copied = any(
         out[key][key[0]] > 1 or any(out[key][node] > came[node] for node in out[key] if node != key[0])
         for key, came in into.items()
     )
     for key, came in into.items():
-        wanted[key] = {node for node in came if copied or came[node] > out[key][node]}
-    return wanted
+        destinations[key] = {node for node in came if copied or came[node] > out[key][node]}
+    return destinations
 
 
-def _find_collective(path: FilePath, wanted: dict[tuple[int, int], set[int]], n: int) -> str:
-    counts = {len(nodes) for nodes in wanted.values()}
+def _find_collective(path: FilePath, destinations: dict[tuple[int, int], set[int]], n: int) -> str:
+    counts = {len(nodes) for nodes in destinations.values()}
     if counts == {n - 1}:
         return "allgather"
     if counts != {1}:
@@ -203,11 +203,11 @@ def _build_allgather(path: FilePath, flows: list[Flow], nodes: list[int]) -> Sch
 
 
 def _build_alltoall(
-    path: FilePath, flows: list[Flow], nodes: list[int], wanted: dict[tuple[int, int], set[int]]
+    path: FilePath, flows: list[Flow], nodes: list[int], destinations: dict[tuple[int, int], set[int]]
 ) -> Schedule:
     rank, n = {node: r for r, node in enumerate(nodes)}, len(nodes)
     pieces = lcm(*(f.volume.denominator for f in flows))
-    goal_of = {key: _find_goal(path, key, wanted[key], rank) for key in sorted(wanted)}
+    goal_of = {key: _find_goal(path, key, destinations[key], rank) for key in sorted(destinations)}
     slots: dict[tuple[int, int], list[int]] = defaultdict(list)
     for (source, chunk), goal in goal_of.items():
         slots[source, goal].append(chunk)

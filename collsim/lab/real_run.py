@@ -350,11 +350,11 @@ def draw_numbers(
     values[has_data] = drawn.astype(request.dtype)
     end, full = values.copy(), has_data.copy()
     apply_schedule(schedule, end, full, _find_operator(request))
-    wanted, _ = get_collective(schedule.collective).find_expected_contributions(
+    final_contributions, _ = get_collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
     )
     expected = {
-        rank: {int(slot): end[rank, slot] for slot in np.flatnonzero(wanted[rank] != NOTHING)}
+        rank: {int(slot): end[rank, slot] for slot in np.flatnonzero(final_contributions[rank] != NOTHING)}
         for rank in range(schedule.ranks)
     }
     return values, has_data, expected

@@ -87,7 +87,7 @@ class ProgramTimeline:
     Attributes:
         messages: one for each message of the program, in the order of the sends.
         spans: when ranks waited, in the order of their begins.
-        ends: s, by rank, when it ended, or began to wait for ever.
+        ends: s, by rank, when it ended, or began to wait forever.
         time: s, when the last rank ended; in a hang, when the last thing happened.
     """
 

@@ -1,4 +1,4 @@
-"""Where a sum goes wrong: the message after which a rank lacks a contribution for ever, or has one twice.
+"""Where a sum goes wrong: the message after which a rank lacks a contribution forever, or has one twice.
 
 What each message holds is known (`rank_engine.provenance`), as a sum of numbers that tell the ranks apart. From the
 rank whose result is wrong the search goes back from message to message, to the first one that is to blame.

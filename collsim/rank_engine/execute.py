@@ -286,10 +286,10 @@ class _Process:
 
     def _build_arguments(self, function: Callable[..., Any]) -> dict[str, Any]:
         """The arguments that the names of an entry's parameters ask for."""
-        wanted = inspect.signature(function).parameters
-        known = self._list_known(wanted)
+        accepted = inspect.signature(function).parameters
+        known = self._list_known(accepted)
         arguments = {}
-        for name, parameter in wanted.items():
+        for name, parameter in accepted.items():
             if name in known:
                 arguments[name] = known[name]()
             elif parameter.default is inspect.Parameter.empty and parameter.kind in (
@@ -304,7 +304,7 @@ class _Process:
                 )
         return arguments
 
-    def _list_known(self, wanted: Mapping[str, inspect.Parameter]) -> dict[str, Callable[[], Any]]:
+    def _list_known(self, accepted: Mapping[str, inspect.Parameter]) -> dict[str, Callable[[], Any]]:
         plan = self.plan
         known: dict[str, Callable[[], Any]] = {
             name: functools.partial(copy.deepcopy, value) for name, value in plan.arguments.items()
@@ -313,8 +313,8 @@ class _Process:
         for name in SIZE_NAMES:
             known.setdefault(name, lambda: plan.ranks)
         known.setdefault("comm", lambda: self.modules["mpi4py.MPI"].COMM_WORLD)
-        if {"send", "recv"} <= set(wanted):
-            if "rank" in wanted:  # the bare words of textbooks: send(dst, x), recv(src)
+        if {"send", "recv"} <= set(accepted):
+            if "rank" in accepted:  # the bare words of textbooks: send(dst, x), recv(src)
                 known.setdefault("send", lambda: self._send_object)
                 known.setdefault("recv", lambda: self._receive_object)
             else:
@@ -323,10 +323,10 @@ class _Process:
             return known
         unknown = [
             name
-            for name, parameter in wanted.items()
+            for name, parameter in accepted.items()
             if name not in known and parameter.default is inspect.Parameter.empty
         ]
-        if len(unknown) == 1 and (plan.collective or len(wanted) == 1):  # the array
+        if len(unknown) == 1 and (plan.collective or len(accepted) == 1):  # the array
             known[unknown[0]] = self._make_in_place
             if plan.is_single:
                 known[unknown[0]] = lambda: np.array([array.copy() for array in plan.inputs])

@@ -158,7 +158,9 @@ def is_close(result: object, expected: object) -> bool:
     if expected is None:
         return True
     try:
-        values, wanted = np.asarray(result, float), np.asarray(expected, float)
+        values, reference = np.asarray(result, float), np.asarray(expected, float)
     except (TypeError, ValueError):  # no numbers
         return bool(np.array_equal(np.asarray(result, object), np.asarray(expected, object)))
-    return values.shape == wanted.shape and bool(np.allclose(values, wanted, rtol=1e-6, atol=1e-9, equal_nan=True))
+    return values.shape == reference.shape and bool(
+        np.allclose(values, reference, rtol=1e-6, atol=1e-9, equal_nan=True)
+    )

@@ -78,12 +78,12 @@ class Attempt:
     printed: str = ""
 
 
-def read_attempt(ended: Ended, wanted: FunctionRequest, limits: Limits) -> Attempt:
+def read_attempt(ended: Ended, request: FunctionRequest, limits: Limits) -> Attempt:
     """Read schedules from the frames of a job. Nothing is raised, whatever the frames hold.
 
     Args:
         ended: the frames, and how the job ended.
-        wanted: what the function was called for.
+        request: what the function was called for.
         limits: of all its calls together.
     """
     schedules: dict[int, Schedule] = {}
@@ -94,14 +94,14 @@ def read_attempt(ended: Ended, wanted: FunctionRequest, limits: Limits) -> Attem
         if kind == Kind.DONE:
             printed, done = read_text(body, MOST_PRINTED), True
         elif error is None:
-            failed = next((n for n in wanted.ranks if n not in schedules), wanted.ranks[-1])
+            failed = next((n for n in request.ranks if n not in schedules), request.ranks[-1])
             try:
-                schedules[failed] = _read_schedule(kind, body, failed, wanted, _subtract_used(limits, schedules))
+                schedules[failed] = _read_schedule(kind, body, failed, request, _subtract_used(limits, schedules))
             except ScheduleError as wrong:
                 error = wrong
-    missing = next((n for n in wanted.ranks if n not in schedules), None)
+    missing = next((n for n in request.ranks if n not in schedules), None)
     if error is None and (not done or missing is not None):
-        failed, error = missing or wanted.ranks[-1], ScheduleError(describe_ending(ended.how, limits))
+        failed, error = missing or request.ranks[-1], ScheduleError(describe_ending(ended.how, limits))
     return Attempt(schedules, None if error is None else failed, error, printed)
 
 
@@ -142,7 +142,7 @@ def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
     return replace(limits, steps=limits.steps - steps, transfers=limits.transfers - transfers)
 
 
-def _read_schedule(kind: int, body: memoryview, n: int, wanted: FunctionRequest, limits: Limits) -> Schedule:
+def _read_schedule(kind: int, body: memoryview, n: int, request: FunctionRequest, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
         (_, *position, _), _ = read_numbers(body, 5)
@@ -155,8 +155,8 @@ def _read_schedule(kind: int, body: memoryview, n: int, wanted: FunctionRequest,
         raise _build_too_much(limits)
     try:
         shapes = np.frombuffer(rest, "<i8", 4 * count).reshape(-1, 4).tolist()
-        _refuse_too_much(shapes, max(chunks, slots), n + wanted.helpers, limits)
-        return _freeze_schedule(shapes, rest[32 * count :], chunks, slots, n, wanted)
+        _refuse_too_much(shapes, max(chunks, slots), n + request.helpers, limits)
+        return _freeze_schedule(shapes, rest[32 * count :], chunks, slots, n, request)
     except CollsimError as wrong:
         raise ScheduleError(wrong.sentence) from wrong
     except Exception as wrong:  # the border: whatever a stranger thought of, it ends here as a sentence
@@ -190,12 +190,12 @@ def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
 
 
 def _freeze_schedule(
-    shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: FunctionRequest
+    shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, request: FunctionRequest
 ) -> Schedule:
-    kind = get_collective(wanted.collective)
+    kind = get_collective(request.collective)
     if chunks < 1 or (kind.has_blocks and chunks % n):
         message = "{chunks} chunks do not fit {collective} with {n} ranks"
-        raise ScheduleError(message, chunks=chunks, collective=wanted.collective, n=n)
+        raise ScheduleError(message, chunks=chunks, collective=request.collective, n=n)
     rows = sum(shape[0] for shape in shapes)
     size = 4 * rows * len(COLUMNS)
     if len(rest) < size:
@@ -207,7 +207,7 @@ def _freeze_schedule(
     if kind.has_blocks:
         block = n
     name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
-    schedule = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
+    schedule = freeze(name, request.collective, n, steps, chunks=chunks, block=block, helpers=request.helpers)
     # A repeated pattern shifts its chunks, so its later repetitions may need more slots than its first.
     schedule = replace(schedule, slots=max(schedule.slots, slots, kind.slots(chunks)))
     _refuse_too_many_slots(schedule.slots, schedule.endpoints)

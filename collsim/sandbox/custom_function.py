@@ -25,12 +25,12 @@ class OpenGround(UserWarning):
     """A function runs without isolation."""
 
 
-def try_function(function: Callable[..., Any], wanted: FunctionRequest, limits: Limits | None = None) -> Attempt:
+def try_function(function: Callable[..., Any], request: FunctionRequest, limits: Limits | None = None) -> Attempt:
     """Call `function(n)` for each n and take what it yields, as far as it gets.
 
     Args:
         function: the learner's.
-        wanted: what it is called for.
+        request: what it is called for.
         limits: of all its calls together.
     """
     limits = limits or Limits()
@@ -38,11 +38,11 @@ def try_function(function: Callable[..., Any], wanted: FunctionRequest, limits: 
     if not there:
         _warn_once()
     ended = run_in_child(
-        lambda send: produce(lambda: function, wanted, limits, send),
+        lambda send: produce(lambda: function, request, limits, send),
         limits,
         Isolation.LANDLOCK if there else Isolation.NONE,
     )
-    return read_attempt(ended, wanted, limits)
+    return read_attempt(ended, request, limits)
 
 
 @lru_cache(maxsize=1)

@@ -187,8 +187,10 @@ def _read_notebook(text: str) -> str:
             body = ast.parse(source).body
         except SyntaxError:  # a magic, or a cell that is not finished
             continue
-        wanted = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-        statements += [ast.unparse(node) for node in body if isinstance(node, wanted) or _is_plain_assignment(node)]
+        declarations = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+        statements += [
+            ast.unparse(node) for node in body if isinstance(node, declarations) or _is_plain_assignment(node)
+        ]
     return "\n".join(statements)
 
 

@@ -129,9 +129,9 @@ def list_readable_paths() -> tuple[str, ...]:
     python_paths = [sys.prefix, sys.base_prefix, str(_PACKAGE), os.path.realpath(sys.executable)]
     python_paths += [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     python_paths += [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    wanted = {os.path.abspath(path) for path in (*python_paths, *_SYSTEM) if os.path.exists(path)}
+    mounts = {os.path.abspath(path) for path in (*python_paths, *_SYSTEM) if os.path.exists(path)}
     readable: list[str] = []
-    for path in sorted(wanted, key=lambda path: (path.count("/"), path)):
+    for path in sorted(mounts, key=lambda path: (path.count("/"), path)):
         if not any(path.startswith(above + "/") and not os.path.islink(above) for above in readable):
             readable.append(path)
     return tuple(readable)

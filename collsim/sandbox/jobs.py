@@ -22,7 +22,7 @@ class BoxTask:
     that is a rank program."""
 
     exercise: str
-    wanted: FunctionRequest
+    request: FunctionRequest
     function: str = ""
     file: int = 0
     program: ProgramRequest | None = None
@@ -66,10 +66,10 @@ def _select_tasks(ended: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[in
 def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:
     file = files[task.file]
     if task.program is not None and task.exercise:
-        send_answer(file, task.exercise, task.program, task.wanted.ranks, send)
+        send_answer(file, task.exercise, task.program, task.request.ranks, send)
     elif task.program is not None:
         send_executions(file.data.decode(), task.program, send)
     elif task.function:
-        produce(lambda: load_from_text(file.data.decode(), task.function, file.name), task.wanted, limits, send)
+        produce(lambda: load_from_text(file.data.decode(), task.function, file.name), task.request, limits, send)
     else:
-        produce(lambda: load_function(file, task.exercise), task.wanted, limits, send)
+        produce(lambda: load_function(file, task.exercise), task.request, limits, send)

@@ -52,13 +52,13 @@ class FunctionRequest:
     is_new: bool = False
 
 
-def produce(find: Callable[[], object], wanted: FunctionRequest, limits: Limits, send: Send) -> None:
+def produce(find: Callable[[], object], request: FunctionRequest, limits: Limits, send: Send) -> None:
     """Find the function (a file may have to be run first), call it for each n, send a frame for each, and one at the
     end.
 
     Args:
         find: returns the function.
-        wanted: what it is called for.
+        request: what it is called for.
         limits: of all its calls together.
         send: takes a frame.
 
@@ -66,12 +66,12 @@ def produce(find: Callable[[], object], wanted: FunctionRequest, limits: Limits,
         Late: The time is over, in a process that cannot be ended from outside.
     """
     printed = _Printed()
-    n = wanted.ranks[0]
+    n = request.ranks[0]
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            entry = _build_entry(find(), wanted, limits)
-            for n in wanted.ranks:
-                with _watch_borrowing(wanted, entry.function):
+            entry = _build_entry(find(), request, limits)
+            for n in request.ranks:
+                with _watch_borrowing(request, entry.function):
                     schedule = entry(n)
                 send(_pack_schedule(n, schedule))
         except Late:
@@ -82,11 +82,11 @@ def produce(find: Callable[[], object], wanted: FunctionRequest, limits: Limits,
 
 
 @contextlib.contextmanager
-def _watch_borrowing(wanted: FunctionRequest, function: object) -> Iterator[None]:
+def _watch_borrowing(request: FunctionRequest, function: object) -> Iterator[None]:
     """Notice where a function that shall find its steps itself takes them from the library: runs one of its algorithms,
     however it came by it, or reads a schedule that was made before. A help to the honest: what another process judges
     are the steps."""
-    if not wanted.is_new:
+    if not request.is_new:
         yield
         return
     if earlier := _find_earlier_steps(function):
@@ -186,7 +186,7 @@ class _Watched(Algorithm):
         return _count_steps(steps, f"{self.name}({n})", self.limits)
 
 
-def _build_entry(function: object, wanted: FunctionRequest, limits: Limits) -> Algorithm:
+def _build_entry(function: object, request: FunctionRequest, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function
     if isinstance(function, Algorithm):
@@ -194,8 +194,8 @@ def _build_entry(function: object, wanted: FunctionRequest, limits: Limits) -> A
     if not callable(inner):
         message = "check() wants a function of n that yields steps, got {function}; give its name without calling it"
         raise ScheduleError(message, function=_shorten(function))
-    helping = (lambda n: wanted.helpers) if wanted.helpers else None
-    return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
+    helping = (lambda n: request.helpers) if request.helpers else None
+    return _Watched(str(named), request.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
 
 
 def _count_steps(steps: Any, label: str, limits: Limits) -> Iterator[Any]:

@@ -61,10 +61,10 @@ def _has_lost_reader(pipe: int) -> bool:
 
 
 def _read_task(task: dict[str, Any]) -> BoxTask:
-    conditions = task.pop("wanted")
-    wanted = FunctionRequest(
+    conditions = task.pop("request")
+    function_request = FunctionRequest(
         conditions["collective"], tuple(conditions["ranks"]), conditions["helpers"], conditions["is_new"]
     )
     if (request := task.pop("program")) is not None:
         task["program"] = ProgramRequest(**request)
-    return BoxTask(wanted=wanted, **task)
+    return BoxTask(request=function_request, **task)

@@ -256,7 +256,7 @@ def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions
             routes["latency"][route[0][0]] = job.delay
     table = np.zeros(len(bandwidth), LINK)
     table["bandwidth"], table["alpha"] = bandwidth, alpha
-    table["room"], table["level"] = bandwidth, np.inf
+    table["residual"], table["level"] = bandwidth, np.inf
     # Heads of the kernels' linked lists; -1 is the end of a list.
     table["head"] = table["first"] = table["rest"] = table["front"] = table["queued"] = -1
     return Network(routes, link, table, len(topology.links))
@@ -336,10 +336,10 @@ def build_parts(plan: NumberedJobs, number: int) -> list[Records]:
         part["send"] = base.queue + p.src * job.channels + p.channel
         part["receive"] = base.queue + p.dst * job.channels + p.channel
         modulus = get_repetition(p)[1]
-        part["turn"], part["into"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
-        part["block"] = p.chunk - part["turn"]
+        part["read_offset"], part["write_offset"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
+        part["block"] = p.chunk - part["read_offset"]
         part["read"] = base.slot + p.src.astype(np.int64) * job.slot_stride + part["block"]
-        part["write"] = base.slot + p.dst.astype(np.int64) * job.slot_stride + (p.into - part["into"])
+        part["write"] = base.slot + p.dst.astype(np.int64) * job.slot_stride + (p.into - part["write_offset"])
         out.append(part)
     return out
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
 from ..schedule import Schedule
-from ..steps import HelperPlace
+from ..steps import HelperLocation
 from ..topology import Topology
 from ..topology.parts.rank_selection import refuse_shared_gpus
 from ..units import DataType, parse_bytes
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 #: Helpers on switches: how many, on which kind, and the ranks that they serve.
-_Helpers: TypeAlias = tuple[int, HelperPlace, tuple[int, ...] | None]
+_Helpers: TypeAlias = tuple[int, HelperLocation, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, eq=False)

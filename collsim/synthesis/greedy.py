@@ -72,25 +72,33 @@ def match_chunks(
         CollsimError: where a chunk cannot be brought to a rank that wants it.
     """
     n = pairs.ranks
-    held_before, wanted = place_chunks(kind, n, chunks, root)
-    chunks = held_before.shape[1]
+    initial_chunks, final_chunks = place_chunks(kind, n, chunks, root)
+    chunks = initial_chunks.shape[1]
     goal, distance = np.full(chunks, -1), np.zeros((1, 1))
     usable = np.flatnonzero(rate > 0)
     src, dst, alpha = pairs.src[usable], pairs.dst[usable], pairs.alpha[usable]
     seconds = chunk_bytes / rate[usable]
-    if (wanted.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter, alltoall
-        goal, distance = wanted.argmax(axis=0), compute_distances(n, src, dst, alpha + seconds)
+    if (final_chunks.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter, alltoall
+        goal, distance = final_chunks.argmax(axis=0), compute_distances(n, src, dst, alpha + seconds)
     goal = goal.astype(np.int64)
     network = _build_network(n, src, dst, alpha, seconds)
-    holding = held_before.copy()
+    holding = initial_chunks.copy()
     queue = _build_queue(len(src), seed)
-    total = int((wanted & ~held_before).sum())
+    total = int((final_chunks & ~initial_chunks).sum())
     if (goal >= 0).any():
-        total = _count_hops(n, src, dst, held_before, goal)
+        total = _count_hops(n, src, dst, initial_chunks, goal)
     holders, state = holding.sum(axis=0).astype(np.int64), queue[1]
     if distance.size > 1:  # what has farthest to go moves first
-        holders[:] = -np.rint(distance[held_before.argmax(axis=0), goal] / distance.max() * 1e6)
-    chunk_state = holding, held_before.copy(), wanted, goal, distance, holders, np.full((n, chunks), -1, np.int64)
+        holders[:] = -np.rint(distance[initial_chunks.argmax(axis=0), goal] / distance.max() * 1e6)
+    chunk_state = (
+        holding,
+        initial_chunks.copy(),
+        final_chunks,
+        goal,
+        distance,
+        holders,
+        np.full((n, chunks), -1, np.int64),
+    )
     table, finish = np.empty((_SLICE + len(src), 3), np.int64), np.empty(_SLICE + len(src))
     # The loop is compiled and cannot be interrupted, so it returns after each slice; tables grow between slices.
     done = False
@@ -103,7 +111,7 @@ def match_chunks(
         if report is not None:
             report(int(state[0]), total)
     table, finish = table[: state[0]], finish[: state[0]]
-    _require_brought(pairs, wanted & ~holding)
+    _require_brought(pairs, final_chunks & ~holding)
     return Matching(usable[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
 
 
@@ -151,9 +159,9 @@ def compute_distances(n: int, src: Longs, dst: Longs, cost: Floats) -> Floats:
             return distance
 
 
-def _count_hops(n: int, src: Longs, dst: Longs, held_before: npt.NDArray[np.bool_], goal: Longs) -> int:
+def _count_hops(n: int, src: Longs, dst: Longs, initial_chunks: npt.NDArray[np.bool_], goal: Longs) -> int:
     hops = compute_distances(n, src, dst, np.ones(len(src)))
-    home = held_before.argmax(axis=0)
+    home = initial_chunks.argmax(axis=0)
     return int(np.nan_to_num(hops[home, goal], posinf=0).sum())
 
 

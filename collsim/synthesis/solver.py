@@ -205,8 +205,8 @@ class _Model:
 
         n = pairs.ranks
         self.pairs, self.steps, self.rounds = pairs, steps, rounds
-        self.held_before, self.wanted = place_chunks(kind, n, per_block * (n if kind.has_blocks else 1), root)
-        self.chunks = self.held_before.shape[1]
+        self.initial_chunks, self.final_chunks = place_chunks(kind, n, per_block * (n if kind.has_blocks else 1), root)
+        self.chunks = self.initial_chunks.shape[1]
         size = self.chunks * len(pairs) * steps
         if size > MOST_VARIABLES:
             raise CollsimError(
@@ -228,11 +228,11 @@ class _Model:
         """Variables for what is neither too early nor useless: no chunk is farther from home than steps allow."""
         src, dst = self.pairs.src.tolist(), self.pairs.dst.tolist()
         # (chunks, ranks) least steps.
-        earliest = np.where(self.held_before.T[:, :, None], self.hops[None], 10**6).min(axis=1)
-        latest = np.where(self.wanted.T[:, None, :], self.hops[None], -1)
+        earliest = np.where(self.initial_chunks.T[:, :, None], self.hops[None], 10**6).min(axis=1)
+        latest = np.where(self.final_chunks.T[:, None, :], self.hops[None], -1)
         for c in range(self.chunks):
             for e, (u, v) in enumerate(zip(src, dst, strict=True)):
-                if self.held_before[v, c]:
+                if self.initial_chunks[v, c]:
                     continue
                 relays = [int(h) for h in latest[c, v] if h >= 0]
                 # Not before the chunk can be at u, and not so late that nobody who wants it could get it from v in
@@ -247,16 +247,16 @@ class _Model:
         n = self.pairs.ranks
         for c in range(self.chunks):
             for v in range(n):
-                if self.held_before[v, c]:
+                if self.initial_chunks[v, c]:
                     continue
                 every = [x for s in range(self.steps) for x in self.into.get((c, v, s), [])]
-                if self.wanted[v, c]:
+                if self.final_chunks[v, c]:
                     self.model.add_exactly_one(every)
                 elif every:
                     self.model.add_at_most_one(every)
         src = self.pairs.src.tolist()
         for (c, e, s), variable in self.x.items():
-            if not self.held_before[src[e], c]:
+            if not self.initial_chunks[src[e], c]:
                 before = [x for t in range(s) for x in self.into.get((c, src[e], t), [])]
                 self.model.add(sum(before) >= variable)
 
@@ -323,7 +323,7 @@ class _Model:
 
     def drop_unneeded(self, rows: Longs) -> Longs:
         """The rows without those whose chunk nobody wants where it ends: played backwards they would write twice."""
-        rows_needed, used_later = [], self.wanted.copy()
+        rows_needed, used_later = [], self.final_chunks.copy()
         # From the last step back: a row is needed if what it brings is wanted, or sent on by a row that is.
         for e, c, s in rows[np.argsort(-rows[:, 2], kind="stable")].tolist():
             if used_later[self.pairs.dst[e], c]:

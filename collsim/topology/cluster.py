@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError, Words
-from ..steps import HelperPlace
+from ..steps import HelperLocation
 from .fabrics import Fabric
 from .graph import ShortestPaths
 from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, PXN, SYS, Machine, MachinePaths, Path
@@ -135,7 +135,7 @@ class ClusterRouter:
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
 
-    def reducing_switches(self, count: int, on: HelperPlace, nodes: Longs | None = None) -> Ints:
+    def reducing_switches(self, count: int, on: HelperLocation, nodes: Longs | None = None) -> Ints:
         """Devices for `count` helpers that are switches which reduce.
 
         Args:

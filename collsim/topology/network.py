@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ..errors import Sentence, TopologyError, Words, describe_unknown
 from ..errors.attributes import NamesNearAttributes
 from ..errors.keywords import check_keywords
-from ..steps import HelperPlace
+from ..steps import HelperLocation
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .facts import TopologyFacts
 
@@ -764,7 +764,7 @@ class Topology(NamesNearAttributes):
     # ---- what if
 
     def with_helpers(
-        self, count: int, on: HelperPlace = "host", ranks: Sequence[int] | Longs | None = None
+        self, count: int, on: HelperLocation = "host", ranks: Sequence[int] | Longs | None = None
     ) -> Topology:
         """This network with a place for `count` helper endpoints (itself where it has enough of that kind already).
 

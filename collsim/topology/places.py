@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import Sentence, TopologyError, describe_unknown
 from ..limits import Extent, require_extent
-from ..steps import HELPER_PLACES, HelperPlace
+from ..steps import HELPER_LOCATIONS, HelperLocation
 from ..units import parse_count
 from .graph import ShortestPaths
 from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
@@ -39,7 +39,7 @@ class HasMemory(Protocol):
         """Devices for `count` helpers: the memories of node 0, 1, ..., then the second ones."""
         ...
 
-    def reducing_switches(self, count: int, on: HelperPlace, nodes: Longs | None = None) -> Ints:
+    def reducing_switches(self, count: int, on: HelperLocation, nodes: Longs | None = None) -> Ints:
         """Devices for `count` helpers that are switches which reduce for these nodes, or for all."""
         ...
 
@@ -63,7 +63,7 @@ class _JoinedNames(Sequence[str]):
 
 
 def with_helpers(
-    topology: Topology, count: int, on: HelperPlace = "host", ranks: Sequence[int] | Longs | None = None
+    topology: Topology, count: int, on: HelperLocation = "host", ranks: Sequence[int] | Longs | None = None
 ) -> Topology:
     """The topology with at least `count` helper endpoints.
 
@@ -80,8 +80,8 @@ def with_helpers(
     if count > _MOST_HELPERS:
         message = "{count:,} helpers are more than {most:,}, the most that a topology may have"
         raise TopologyError(message, count=count, most=_MOST_HELPERS)
-    if not isinstance(on, str) or on not in HELPER_PLACES:
-        raise TopologyError(describe_unknown("place for a helper", on, HELPER_PLACES))
+    if not isinstance(on, str) or on not in HELPER_LOCATIONS:
+        raise TopologyError(describe_unknown("place for a helper", on, HELPER_LOCATIONS))
     if not all(_can_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
         topology = replace(topology, endpoint_device=topology.endpoint_device[: topology.ranks])
     more = count - (topology.endpoints - topology.ranks)
@@ -99,7 +99,7 @@ def with_helpers(
     return replace(topology, endpoint_device=endpoint_devices.astype(np.int32))
 
 
-def _can_host(topology: Topology, device: int, on: HelperPlace) -> bool:
+def _can_host(topology: Topology, device: int, on: HelperLocation) -> bool:
     """Is this device one on which such a helper may sit?"""
     kind = DEVICE_KINDS[int(topology.devices.kind[device])]
     if on == "host":

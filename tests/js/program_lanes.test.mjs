@@ -28,7 +28,7 @@ test("a step goes to the next moment or the one before, and stays at the ends", 
   assert.equal(stepMoment(MOMENTS, 0, -1), 0);
 });
 
-/** Rank 0 sends 8 bytes to rank 1 from 1 s on for 2 s, of which each byte takes 1 s; rank 2 waits for ever. */
+/** Rank 0 sends 8 bytes to rank 1 from 1 s on for 2 s, of which each byte takes 1 s; rank 2 waits forever. */
 const RUN = {
   ranks: 3,
   messages: [[0, 1, 8, 1, 3, 1]],

@@ -226,7 +226,7 @@ def test_strangers_are_shown_out_and_keep_nobody_waiting():
 
 
 def test_a_rank_that_says_late_who_it_is_is_let_in_and_an_mpiexec_that_ends_is_told():
-    """It came a moment before a turn of waiting was over: shown out then, it would wait for its order for ever."""
+    """It came a moment before a turn of waiting was over: shown out then, it would wait for its order forever."""
     token, came = b"t" * 32, []
     with subprocess.Popen(["sleep", "30"]) as living, open_listener() as sock:
         thread = threading.Thread(

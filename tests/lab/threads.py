@@ -56,7 +56,7 @@ def by_threads(network=UNPACED):
             for wire in mine.values():
                 wire.close()
         assert not failed, failed
-        assert not any(thread.is_alive() for thread in threads), "a rank waits for ever"
+        assert not any(thread.is_alive() for thread in threads), "a rank waits forever"
 
     return move
 

@@ -161,7 +161,7 @@ def test_a_dump_that_calls_something_is_refused_and_calls_nothing(tmp_path):
     [
         b"\x80\x02r\xff\xff\xff\x7f.",  # a memo of 16 GiB in the unpickler of C
         b"\x80\x02}" + b"(" * 100_000 + b".",
-        b"\x80\x02)q\x00" + b"h\x00\x86q\x00" * 60 + b"}h\x00K\x01s.",  # a key whose hash takes for ever
+        b"\x80\x02)q\x00" + b"h\x00\x86q\x00" * 60 + b"}h\x00K\x01s.",  # a key whose hash takes forever
         b"\x80\x02X\xff\xff\xff\x7fab.",
         b"\x80\x02}X\x07\x00\x00\x00entries]K\x01as.",
         b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7f}.",

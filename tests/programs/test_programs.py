@@ -303,7 +303,7 @@ def test_tensors_cut_and_alias_as_those_of_torch(run_program):
 
 def test_a_function_is_run_with_the_lines_of_its_file():
     def pass_on(rank, size, send, recv):
-        send((rank + 1) % size, rank)  # waits for ever
+        send((rank + 1) % size, rank)  # waits forever
         return recv((rank - 1) % size)
 
     run = cs.program(pass_on, 2)

@@ -96,16 +96,16 @@ def test_one_launcher_gives_the_same_answer_in_every_box(inside):
     if inside is Isolation.BUBBLEWRAP and not isolation._can_run_bubblewrap():
         pytest.skip("bubblewrap does not work here")
     made = dict(run_sandboxed([File("a.py", CODE)], [TASK], Limits(), isolation=inside, allow_unsandboxed=True))
-    assert len(read_attempt(made[0], TASK.wanted, Limits()).schedules[2]) == 1
+    assert len(read_attempt(made[0], TASK.request, Limits()).schedules[2]) == 1
 
 
 def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
     first = File("a.py", b"def one(n):\n    raise ValueError('the first')\n")
     second = File("b.py", CODE.replace(b"def f", b"def one"))
-    tasks = [BoxTask("none", TASK.wanted), BoxTask("one", TASK.wanted)]
+    tasks = [BoxTask("none", TASK.request), BoxTask("one", TASK.request)]
     made = dict(run_sandboxed([first, second], tasks, Limits(), find=True, allow_unsandboxed=True))
     assert set(made) == {FINDING, 1}
-    assert read_attempt(made[1], TASK.wanted, Limits()).error is None
+    assert read_attempt(made[1], TASK.request, Limits()).error is None
 
 
 def test_a_box_that_nobody_waits_for_any_more_ends():

@@ -446,7 +446,7 @@ def test_how_a_box_ended_is_told_in_chinese():
     from collsim.sandbox.attempt import Ended, read_attempt
     from collsim.sandbox.frames import Ending, Kind, build_frame
 
-    wanted, limits = exercise("broadcast-to-all").task.wanted, Limits(steps=1)
+    wanted, limits = exercise("broadcast-to-all").task.function_request, Limits(steps=1)
     table = build_frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
     ends = [(b"", how) for how in (Ending.LATE, Ending.TOO_MUCH, Ending.BADLY, -11)]
     for data, how in [*ends, (build_frame(9), 0), (table, 0)]:

@@ -108,7 +108,7 @@ def test_every_pass_runs_once_behind_what_it_reads(schedule):
 
 def test_a_pipeline_in_which_ranks_wait_for_each_other_is_refused():
     stuck = [[(Action("B", 0, 0),), (Action("F", 0, 0),)], [(Action("F", 1, 0),), (Action("B", 1, 0),)]]
-    with pytest.raises(cs.CollsimError, match="waits for ever"):
+    with pytest.raises(cs.CollsimError, match="waits forever"):
         list(iterate_passes(stuck, 1))
 
 

@@ -16,7 +16,7 @@ from .outcome import Refused, build_topology, estimate_outcome, find_used_option
 
 
 @dataclass(frozen=True)
-class SimpleShown:
+class SimpleView:
     """What the simple page draws.
 
     Attributes:
@@ -70,7 +70,7 @@ def run_name(choice: Choice) -> str:
     return "&".join(f"{name}={value}" for name, value in words.items())
 
 
-def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress) -> SimpleShown:
+def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress) -> SimpleView:
     """Run a choice with one channel, and with all.
 
     Args:
@@ -89,7 +89,7 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
         all_ = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
     trace, questions = facts.trace, tuple(question.record() for question in list_step_questions(facts))
-    return SimpleShown((build_simple_run(facts), all_), int(trace.nbytes), trace.schedule.ranks, questions)
+    return SimpleView((build_simple_run(facts), all_), int(trace.nbytes), trace.schedule.ranks, questions)
 
 
 def _play_run(choice: Choice) -> RunFacts:

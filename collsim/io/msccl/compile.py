@@ -409,19 +409,20 @@ def _list_missing(before: list[_Place], knows: dict[int, int], block_number: int
     is left out."""
     # `knows` is a vector clock: for each thread block the last step that is known to be finished. Who waits for a
     # block also learns all that this block has waited for.
-    wanted: dict[int, _Place] = {}
+    predecessors: dict[int, _Place] = {}
     for predecessor in before:
         if predecessor.block != block_number and knows.get(predecessor.block, -1) < predecessor.step:
-            known = wanted.get(predecessor.block)
+            known = predecessors.get(predecessor.block)
             if known is None or known.step < predecessor.step:
-                wanted[predecessor.block] = predecessor
+                predecessors[predecessor.block] = predecessor
     needed = []
-    for block, predecessor in wanted.items():
+    for block, predecessor in predecessors.items():
         if not any(
-            other is not predecessor and other.knows.get(block, -1) >= predecessor.step for other in wanted.values()
+            other is not predecessor and other.knows.get(block, -1) >= predecessor.step
+            for other in predecessors.values()
         ):
             needed.append((block, predecessor.step))
-    for block, predecessor in wanted.items():
+    for block, predecessor in predecessors.items():
         for other, step in {**predecessor.knows, block: predecessor.step}.items():
             knows[other] = max(knows.get(other, -1), step)
     return sorted(needed)

@@ -242,8 +242,8 @@ class _Lowering:
         """The `rrs` whose source nobody reads again before it is overwritten: they can add in place."""
         buffers = self.run.buffers
         natural = buffers.kind.slots(buffers.chunks)
-        wanted, _ = buffers.kind.find_expected_contributions(buffers.ranks, buffers.chunks, buffers.root)
-        live = {(int(r), int(s)) for r, s in zip(*(wanted != -2).nonzero(), strict=True) if s < natural}
+        final_contributions, _ = buffers.kind.find_expected_contributions(buffers.ranks, buffers.chunks, buffers.root)
+        live = {(int(r), int(s)) for r, s in zip(*(final_contributions != -2).nonzero(), strict=True) if s < natural}
         live |= {slot for slot, _ in self.layout.last}
         dead = set()
         # Backwards, so that `live` always holds the slots that something later still reads.

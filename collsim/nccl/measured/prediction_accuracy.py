@@ -225,8 +225,8 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
         "time_us": (timed, "a positive number"),
     }
     unread = {
-        f"{rows.case_id[i]}, line {i + 2}": f"{column}={rows[column][i]!r} is not {wanted}"
-        for column, (good, wanted) in wrong.items()
+        f"{rows.case_id[i]}, line {i + 2}": f"{column}={rows[column][i]!r} is not {requirement}"
+        for column, (good, requirement) in wrong.items()
         for i in np.flatnonzero(~good)
     }
     if len(rows) and not (is_valid_size & timed).any():

@@ -72,7 +72,7 @@ _PlainUnpickler.dispatch[pickle.SETITEMS[0]] = _load_setitems
 
 
 def _require_plain_keys(keys: Sequence[object]) -> None:
-    """Refuse keys other than texts and numbers: the hash of nested tuples can take for ever."""
+    """Refuse keys other than texts and numbers: the hash of nested tuples can take forever."""
     if not all(isinstance(key, str | int) for key in keys):
         raise pickle.UnpicklingError
 

@@ -392,10 +392,10 @@ class Tensor(np.ndarray):
         Args:
             shape: The lengths of the view; -1 leaves one as it is.
         """
-        wanted = _flatten_shape(shape)
-        assert isinstance(wanted, tuple)
-        shape = (1,) * (len(wanted) - self.ndim) + self.shape
-        lengths = np.where(np.array(wanted) == -1, shape, wanted)
+        requested = _flatten_shape(shape)
+        assert isinstance(requested, tuple)
+        shape = (1,) * (len(requested) - self.ndim) + self.shape
+        lengths = np.where(np.array(requested) == -1, shape, requested)
         return np.broadcast_to(self, lengths.tolist()).view(Tensor)
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:

@@ -105,11 +105,11 @@ def build(
         by = k * shift % modulus
         for i in range(m):
             p, me = part[i], row + i
-            turn = p["turn"] + by
-            if turn >= modulus:
-                turn -= modulus
+            offset = p["read_offset"] + by
+            if offset >= modulus:
+                offset -= modulus
             waits = 0
-            source = newest_write[p["read"] + turn]
+            source = newest_write[p["read"] + offset]
             gates[me, READERS] = -1
             gates[me, NEXT_READER] = -1
             if source >= 0:
@@ -129,10 +129,10 @@ def build(
                 n += 1
         for i in range(m):  # after all reads of the step: they see what was there before it
             p, me = part[i], row + i
-            turn = p["into"] + by
-            if turn >= modulus:
-                turn -= modulus
-            slot = p["write"] + turn
+            offset = p["write_offset"] + by
+            if offset >= modulus:
+                offset -= modulus
+            slot = p["write"] + offset
             lead = newest_write[slot]
             if lead >= row:
                 gates[me, WRITES + BEHIND] = _NONE_BEHIND - 1 - lead
@@ -190,7 +190,7 @@ def open_gate(gates: Gates, column: int, row: int, ready: Ints, n: int, rows: Ro
 
 @compile_inlined
 def note_data(rows: Rows, row: int, t: float) -> None:
-    """Note when an eager row got all but its turn: its start is no longer negative then (see `queue._set_off`)."""
+    """Note when an eager row waits for its queue alone: its start is no longer negative then (see `queue._set_off`)."""
     if rows[row]["start"] >= 0.0:
         rows[row]["start"] = t
 

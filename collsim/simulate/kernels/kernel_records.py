@@ -57,7 +57,7 @@ ROUTE = np.dtype(
 LINK = np.dtype(
     [
         ("bandwidth", "f8"),
-        ("room", "f8"),
+        ("residual", "f8"),
         ("level", "f8"),
         ("top", "f8"),
         ("head", "i4"),
@@ -83,17 +83,17 @@ LINK = np.dtype(
 #: A device that reduces: when it is free, and when something last arrived.
 UNIT = np.dtype([("free", "f8"), ("last", "f8")])
 
-#: A row of a pattern: the slots that it reads and writes, in turns: repetition k of a pattern goes `k * shift` on,
-#: modulo `modulus`. `read` and `write` are where the turn begins among all slots, `block` where it begins among those
-#: of an endpoint, `turn` and `into` how far in it the first repetition is. Its queues, its route, and 1 where it
-#: reduces.
+#: A row of a pattern: the slots that it reads and writes, in a cycle: repetition k of a pattern goes `k * shift` on,
+#: modulo `modulus`. `read` and `write` are where the cycle begins among all slots, `block` where it begins among those
+#: of an endpoint, `read_offset` and `write_offset` how far in it the first repetition is. Its queues, its route, and 1
+#: where it reduces.
 PART = np.dtype(
     [
         ("read", "i8"),
         ("write", "i8"),
         ("block", "i4"),
-        ("turn", "i4"),
-        ("into", "i4"),
+        ("read_offset", "i4"),
+        ("write_offset", "i4"),
         ("route", "i4"),
         ("send", "i4"),
         ("receive", "i4"),
@@ -110,7 +110,7 @@ SEAT = np.dtype(
     [
         ("mark", "f8"),
         ("rate", "f8"),
-        ("wanted", "f8"),
+        ("next_rate", "f8"),
         ("row", "i4"),
         ("next", "i4"),
         ("state", "i4"),
@@ -307,9 +307,9 @@ def allocate_aligned(many: int, record: npt.DTypeLike) -> Records:
         (many,) zeros, contiguous, at an address that is a multiple of 64 bytes.
     """
     kind = np.dtype(record)
-    room = np.zeros(many * kind.itemsize + _LINE, np.uint8)
-    begin = -room.ctypes.data % _LINE
-    return room[begin : begin + many * kind.itemsize].view(kind)
+    memory = np.zeros(many * kind.itemsize + _LINE, np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    return memory[begin : begin + many * kind.itemsize].view(kind)
 
 
 @compile_inner

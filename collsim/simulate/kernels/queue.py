@@ -209,7 +209,7 @@ def _handle_batch(
         else:
             s["next"] = FLOWS
             s["mark"] = row["nbytes"]
-            s["wanted"] = t
+            s["next_rate"] = t
             s["rate"] = 0.0
             if attach(seat, seats, route_link, links, nodes, heap, work, counters):
                 s["rate"] = routes[row["route"]]["narrow"]

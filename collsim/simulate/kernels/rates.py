@@ -2,10 +2,11 @@
 
 Between two moments every flow has its rate from one link, its bottleneck, which is full and gives as much to no flow
 as to this one (Bertsekas & Gallager 1992, section 6.5.2). A link keeps lists: `first` and `rest`, the flows that have
-their rate from it (all have the same, its `level`), and `head`, those that other links hold below that; `room` is what
-the latter leave. When flows begin and end, the filling is gone through again from the lowest rate at which something is
-different, and only where it is: a link that is touched waits for the rate at which its flows may notice. What a link
-has for each, room/open, is never more than what it ends up with, so a link that waits too early waits once more.
+their rate from it (all have the same, its `level`), and `head`, those that other links hold below that; `residual` is
+what the latter leave. When flows begin and end, the filling is gone through again from the lowest rate at which
+something is different, and only where it is: a link that is touched waits for the rate at which its flows may notice.
+What a link has for each, residual/open, is never more than what it ends up with, so a link that waits too early waits
+once more.
 
 A link with a single flow on it that is no narrower than this flow's bottleneck cannot matter: it is quiet, and nobody
 keeps it up to date. A flow all of whose other links are quiet is in `rest`, and follows the level of its link without
@@ -101,7 +102,7 @@ def move_in_lists(
 def _clear_link(link: int, links: Links) -> None:
     """Nothing on a link is noted any longer."""
     here = links[link]
-    here["room"] = here["bandwidth"]
+    here["residual"] = here["bandwidth"]
     here["level"] = np.inf
     here["top"] = 0.0
 
@@ -113,10 +114,10 @@ def _clear_link(link: int, links: Links) -> None:
 def _find_least_share(link: int, links: Links) -> float:
     """What a link has for each of its flows at least: held back are those that it held back until now, or none."""
     here = links[link]
-    # room / open > bandwidth / count without a division: what other links hold back leaves the rest more than an even
+    # residual / open > bandwidth / count without a division: what other links hold back leaves more than an even
     # share.
-    if here["room"] * here["count"] > here["bandwidth"] * here["open"] and here["open"]:
-        return here["room"] / here["open"]
+    if here["residual"] * here["count"] > here["bandwidth"] * here["open"] and here["open"]:
+        return here["residual"] / here["open"]
     return here["bandwidth"] / here["count"]
 
 
@@ -128,7 +129,7 @@ def _mark_dirty(link: int, links: Links, heap: Heap, counters: Longs) -> None:
     # Sums of rounded rates may be above its bandwidth by as little as _SPILT without that.
     if here["open"] == 0:
         here["level"] = np.inf
-        if here["room"] >= -_SPILT * here["bandwidth"]:
+        if here["residual"] >= -_SPILT * here["bandwidth"]:
             return
     key = min(here["level"], _find_least_share(link, links))
     if heap[link]["position"] < 0 or key < heap[heap[link]["position"]]["key"]:
@@ -164,7 +165,7 @@ def _give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes
             narrow = hop
     s["hop"] = narrow - s["first"]
     # While it was alone `wanted` was the moment since when it flows; from here on it is a rate.
-    began, s["wanted"] = s["wanted"], s["rate"]
+    began, s["next_rate"] = s["next_rate"], s["rate"]
     s["seen"] = 0
     node = seat << counters[BITS]
     for hop in range(s["first"], s["last"]):
@@ -174,7 +175,7 @@ def _give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes
                 link["quiet"] = 1
             else:
                 s["seen"] += 1
-                link["room"] = link["bandwidth"] - s["rate"]
+                link["residual"] = link["bandwidth"] - s["rate"]
                 link["top"] = s["rate"]
         node += 1
     here = route_link[narrow]
@@ -197,12 +198,12 @@ def _note_flow(link: int, seats: Seats, route_link: Ints, links: Links, nodes: N
     hop = s["first"] + s["hop"]
     # Nobody kept the rate of a flow that no other link noticed: it was the level of its own link all along.
     if s["seen"] == 0:
-        s["wanted"] = links[route_link[hop]]["level"]
+        s["next_rate"] = links[route_link[hop]]["level"]
         move_in_lists(seat, hop, ALONE, NOTICED, route_link[hop], links, nodes, seats, bits)
     s["seen"] += 1
     here["quiet"] = 0
-    here["room"] = here["bandwidth"] - s["wanted"]
-    here["top"] = s["wanted"]
+    here["residual"] = here["bandwidth"] - s["next_rate"]
+    here["top"] = s["next_rate"]
 
 
 @compile_inner
@@ -309,7 +310,7 @@ def _leave_others(
             link["open"] -= 1
         else:
             _link_out(node, HELD, here, links, nodes)
-            link["room"] += s["wanted"]
+            link["residual"] += s["next_rate"]
         if link["count"] == 0:
             _clear_link(here, links)
         else:
@@ -363,7 +364,7 @@ def _release(
             for hop in range(s["first"], s["last"]):
                 link = links[route_link[hop]]
                 if other != node and link["quiet"] == 0:
-                    link["room"] += s["wanted"]
+                    link["residual"] += s["next_rate"]
                     link["open"] += 1
                     link["loose"] += 1
                     _mark_dirty(route_link[hop], links, heap, counters)
@@ -396,15 +397,15 @@ def hold(
         _link_out(node, NOTICED, here, links, nodes)
         _link_in(node, HELD, here, links, nodes)
     elif unchanged:
-        link["room"] += before - share
+        link["residual"] += before - share
     else:
         link["loose"] -= 1
     if noticed or not unchanged:
         link["open"] -= 1
-        link["room"] -= share
+        link["residual"] -= share
     if unchanged:
         _mark_dirty(here, links, heap, counters)
-    elif link["open"] == 0 and link["room"] >= 0.0 and heap[here]["position"] >= 0:  # nobody there waits for a rate
+    elif link["open"] == 0 and link["residual"] >= 0.0 and heap[here]["position"] >= 0:  # nobody there waits for a rate
         link["level"] = np.inf
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, here)
@@ -443,13 +444,15 @@ def fix(
         elif link["count"] == 1 and link["bandwidth"] >= width:
             _silence(other, there, links, nodes, heap, counters)
         else:
-            hold(other, before < 0 or i == before, unchanged, there, share, s["wanted"], links, nodes, heap, counters)
+            hold(
+                other, before < 0 or i == before, unchanged, there, share, s["next_rate"], links, nodes, heap, counters
+            )
             seen += 1
         other += 1
     if before >= 0 and before != now:
         _link_out(node, HELD, here, links, nodes)
         if unchanged:
-            links[here]["room"] += s["wanted"]
+            links[here]["residual"] += s["next_rate"]
             links[here]["open"] += 1
         else:
             links[here]["loose"] -= 1
@@ -465,7 +468,7 @@ def fix(
     if unchanged:
         _open_up(seat, seats, work, counters)
     s["state"] = FIXED
-    s["wanted"] = share
+    s["next_rate"] = share
     s["hop"] = now
     s["seen"] = seen
 
@@ -476,23 +479,23 @@ def _find_exact_share(here: int, share: float, links: Links, nodes: Nodes, seats
     `share`, and found from below."""
     link = links[here]
     while True:
-        room, many, top = link["room"], link["open"], 0.0
+        residual, many, top = link["residual"], link["open"], 0.0
         node = link["head"]
         while node >= 0:
             s = seats[node >> counters[BITS]]
             node = nodes[node]["after"]
             fetch(seats, node >> counters[BITS])
             if s["state"] != OPEN:
-                top = max(top, s["wanted"])
+                top = max(top, s["next_rate"])
             # A flow whose old rate is above the share counts as open. Taking it in raises the share, since it gives
             # back more than it gets, so the loop ends.
-            if s["state"] == UNCHANGED and s["wanted"] > share * _ABOVE:
-                room += s["wanted"]
+            if s["state"] == UNCHANGED and s["next_rate"] > share * _ABOVE:
+                residual += s["next_rate"]
                 many += 1
         link["top"] = top
-        if room <= share * many * _NEAR:
+        if residual <= share * many * _NEAR:
             return share
-        share = room / many
+        share = residual / many
 
 
 @compile_inner
@@ -519,7 +522,7 @@ def fill(
             seat, after = node >> bits, nodes[node]["after"]
             fetch(seats, after >> bits)
             state = seats[seat]["state"]
-            if state == OPEN or (state == UNCHANGED and seats[seat]["wanted"] > share * _ABOVE):
+            if state == OPEN or (state == UNCHANGED and seats[seat]["next_rate"] > share * _ABOVE):
                 fix(seat, node, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
             node = after
     node = link["first"]
@@ -555,11 +558,11 @@ def share_out(
         counters[VISITED] += 1
         if link["open"] == 0:
             link["level"] = np.inf
-            if link["count"] == 0 or link["room"] >= -_SPILT * link["bandwidth"]:
+            if link["count"] == 0 or link["residual"] >= -_SPILT * link["bandwidth"]:
                 drop(heap, counters, DIRTY, here)
                 continue
         # Rates are given from below: what is given now cannot be less than what was given before. Rounding must not
-        # turn that round, or a link would wait for ever.
+        # turn that round, or a link would never stop waiting.
         level = max(level, key)
         share = max(level, _find_least_share(here, links))
         if min(link["level"], share) <= key * _NEAR and link["top"] > share * _ABOVE:

@@ -41,12 +41,12 @@ def lay_out(
         by = k * shift % modulus
         for i in range(len(part)):
             p, r = part[i], rows[row]
-            turn = p["turn"] + by
-            if turn >= modulus:
-                turn -= modulus
+            offset = p["read_offset"] + by
+            if offset >= modulus:
+                offset -= modulus
             r["start"] = start
             r["finish"] = delay[row] if len(delay) else 0.0
-            r["nbytes"] = sizes[p["block"] + turn]
+            r["nbytes"] = sizes[p["block"] + offset]
             r["route"] = p["route"]
             r["waits"] = p["reduce"]
             row += 1
@@ -168,10 +168,10 @@ def walk_in_order(
         by = k * shift % modulus
         for i in range(m):  # all transfers of a step look at what was there before it
             p, me = part[i], rows[row + i]
-            turn = p["turn"] + by
-            if turn >= modulus:
-                turn -= modulus
-            time = written[p["read"] + turn]
+            offset = p["read_offset"] + by
+            if offset >= modulus:
+                offset -= modulus
+            time = written[p["read"] + offset]
             if explicit:
                 for e in range(before_start[row + i], before_start[row + i + 1]):
                     time = max(time, rows[before[e]]["finish"])
@@ -189,10 +189,10 @@ def walk_in_order(
             me["finish"] = end
         for i in range(m):
             p, end = part[i], rows[row + i]["finish"]
-            turn = p["into"] + by
-            if turn >= modulus:
-                turn -= modulus
-            slot = p["write"] + turn
+            offset = p["write_offset"] + by
+            if offset >= modulus:
+                offset -= modulus
+            slot = p["write"] + offset
             written[slot] = max(written[slot], end)
             if not explicit:
                 sent[p["send"]] = max(sent[p["send"]], end)

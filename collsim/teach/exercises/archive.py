@@ -88,9 +88,9 @@ def _list_entries(path: Path, archive: zipfile.ZipFile, suffixes: tuple[str, ...
     entries, size = [], 0
     for info in archive.infolist():
         parts = _split_name(path, info.orig_filename)
-        wanted = parts[-1].endswith(suffixes) and not info.is_dir()
-        size += info.file_size if wanted and info.file_size <= most else 0
-        entries.append(ZipEntry(parts, partial(_read_data, archive, info, most) if wanted else None))
+        is_readable = parts[-1].endswith(suffixes) and not info.is_dir()
+        size += info.file_size if is_readable and info.file_size <= most else 0
+        entries.append(ZipEntry(parts, partial(_read_data, archive, info, most) if is_readable else None))
     if size > _MOST_UNPACKED:
         template = "it unpacks to more than {most} MiB; pack fewer students into one zip"
         refuse(path, "", template, most=_MOST_UNPACKED // 2**20)

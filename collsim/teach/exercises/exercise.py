@@ -67,7 +67,7 @@ class Exercise(LocalizedTask):
             record: note the outcome in the progress file (`collsim.teach.exercises.solved_exercises`).
             limits: seconds and bytes for the function; the usual ones unless given.
         """
-        attempt = try_function(function, self.task.wanted, limits)
+        attempt = try_function(function, self.task.function_request, limits)
         result = judge_attempt(self, attempt)
         if record:
             from .solved_exercises import record_result

@@ -198,8 +198,8 @@ def _run_submission(
 def _build_task(name: str) -> BoxTask:
     task = GRADED[name]
     if isinstance(task, ProgramTask):
-        return BoxTask(name, task.wanted, program=task.request)
-    return BoxTask(name, task.wanted)
+        return BoxTask(name, task.function_request, program=task.request)
+    return BoxTask(name, task.function_request)
 
 
 def _read_search(
@@ -234,7 +234,7 @@ def _judge_exercise(
         if isinstance(task, ProgramTask):
             result = judge_ended(ProgramExercise(task, language), ended, limits)
         else:
-            result = judge_attempt(Exercise(task, language), read_attempt(ended, task.wanted, limits))
+            result = judge_attempt(Exercise(task, language), read_attempt(ended, task.function_request, limits))
     except Exception as error:  # the border again: one table that nobody thought of does not stop the others
         return _build_row(
             submission,

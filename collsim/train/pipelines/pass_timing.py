@@ -111,7 +111,7 @@ def iterate_passes(
         (rank, entry, what it reads) of each entry.
 
     Raises:
-        CollsimError: Ranks wait for one another for ever.
+        CollsimError: Ranks wait for one another forever.
     """
     done: set[tuple[bool, int, int]] = set()
     positions, left = [0] * len(orders), sum(map(len, orders))
@@ -129,7 +129,7 @@ def iterate_passes(
                 yield rank, entry, read
         if left == before:
             stuck = next(rank for rank, order in enumerate(orders) if positions[rank] < len(order))
-            message = "rank {stuck} of the pipeline waits for ever for what {order} reads"
+            message = "rank {stuck} of the pipeline waits forever for what {order} reads"
             raise CollsimError(message, stuck=stuck, order=orders[stuck][positions[stuck]])
 
 

@@ -45,7 +45,7 @@ _FACES = ("NotoSansCJK-Regular.ttc", "LiberationSans-Regular.ttf", "Arial.ttf", 
 
 
 def write_gif(trace: Trace, path: Path, language: str = "en", frames: int = 60) -> None:
-    """An animated GIF of about nine seconds that repeats for ever.
+    """An animated GIF of about nine seconds that repeats forever.
 
     Args:
         trace: The run.

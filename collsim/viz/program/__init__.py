@@ -1,4 +1,4 @@
-"""Pictures of rank programs: a lane for each rank, a band for each message, and who waits for whom for ever."""
+"""Pictures of rank programs: a lane for each rank, a band for each message, and who waits for whom forever."""
 
 from __future__ import annotations
 

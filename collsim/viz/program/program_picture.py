@@ -64,7 +64,7 @@ def draw_program_lanes(run: ProgramRun, width: int = 640, *, has_counters: bool 
     timeline = run.timeline
     end = max(timeline.time, 1e-9)
     if run.verdict == "hangs":
-        end *= 1.6  # room for what lasts for ever
+        end *= 1.6  # room for what lasts forever
     layout = _Layout(width, right, end, lane, gap)
     height = layout.find_top(run.ranks - 1) + lane + _STUB + 4
     parts = [
@@ -203,7 +203,7 @@ def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
 
 
 def _list_setup_waits(run: ProgramRun) -> list[RankSpan]:
-    """Waits for ever that move no data and have no span, as in `new_group`."""
+    """Waits forever that move no data and have no span, as in `new_group`."""
     timed = {span.rank for span in run.timeline.spans if span.end is None}
     return [
         RankSpan(wait.rank, wait.call, wait.line, -1, run.timeline.ends[wait.rank], None)
@@ -281,7 +281,7 @@ def _draw_band(
 
 
 def _draw_cycle(run: ProgramRun, layout: _Layout) -> list[str]:
-    """Who waits for whom for ever: a square for each rank, an arrow from each that waits."""
+    """Who waits for whom forever: a square for each rank, an arrow from each that waits."""
     x, parts = layout.width - layout.right + 22, []
     centre = {rank: layout.find_top(rank) + layout.lane / 2 for rank in range(run.ranks)}
     waits = [wait for wait in run.waits if 0 <= wait.rank < run.ranks]

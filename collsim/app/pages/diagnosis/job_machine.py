@@ -82,10 +82,10 @@ def _list_fault_rates(diagnosis: Diagnosis, table: pd.DataFrame) -> list[float]:
     if diagnosis.gap is None or not diagnosis.causes or diagnosis.causes[0].predicted is None:
         return []
     at_last = float(table["busbw"].iloc[-1] * table["time"].iloc[-1])
-    wanted = at_last / diagnosis.causes[0].predicted
+    target = at_last / diagnosis.causes[0].predicted
     candidates = diagnosis.gap.candidates
-    match = min(candidates, key=lambda c: abs(c.predicted[-1] - wanted), default=None)
-    if match is None or abs(match.predicted[-1] - wanted) > 1e-6 * wanted:
+    match = min(candidates, key=lambda c: abs(c.predicted[-1] - target), default=None)
+    if match is None or abs(match.predicted[-1] - target) > 1e-6 * target:
         return []
     work = table["busbw"] * table["time"]
     return [float(amount / seconds) for amount, seconds in zip(work, match.predicted, strict=True)]

@@ -28,8 +28,8 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
         return None
     with st.container(border=True, key="card_broken"):
         _draw_controls(panels.fault, panels.fault_seed)
-        wanted = (choice, panels.fault, panels.fault_seed, get_language())
-        latest_result = get_latest(break_run, *wanted, expected=estimate_broken, only=True)
+        request = (choice, panels.fault, panels.fault_seed, get_language())
+        latest_result = get_latest(break_run, *request, expected=estimate_broken, only=True)
         if latest_result is None:
             return None
         broken_run: BrokenRun = latest_result[0]

@@ -9,7 +9,7 @@ from collsim.units import format_bytes
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
 from ...scenario.simple_run import (
-    SimpleShown,
+    SimpleView,
     estimate_simple,
     run_name,
     run_simple,
@@ -39,7 +39,7 @@ def draw() -> None:
     mount_simple_page(_build_data(simple_runs, choice), now.start, _switch)
 
 
-def _build_data(simple_runs: SimpleShown, choice: Choice) -> dict[str, object]:
+def _build_data(simple_runs: SimpleView, choice: Choice) -> dict[str, object]:
     panels = get_session().panels
     return {
         "id": run_name(choice),
@@ -52,7 +52,7 @@ def _build_data(simple_runs: SimpleShown, choice: Choice) -> dict[str, object]:
     }
 
 
-def _build_title(simple_runs: SimpleShown, choice: Choice) -> str:
+def _build_title(simple_runs: SimpleView, choice: Choice) -> str:
     """`256 MiB allreduce, ring over 2 x DGX A100 (16 GPUs)`."""
     machine_label = label_machine(choice.machine)
     if choice.copies != 1:

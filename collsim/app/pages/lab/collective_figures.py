@@ -11,7 +11,7 @@ from collsim.viz.real.lab_document import build_lab_document
 
 from ...jobs.worker import ReportProgress
 from .lab_choice import LIMIT, LabChoice
-from .lab_result import LabShown
+from .lab_result import LabView
 
 _START = 4.0  # s until all processes are connected, of a run and of the two that calibrate
 
@@ -22,7 +22,7 @@ def _plan(choice: LabChoice) -> cs.Schedule:
     return plan
 
 
-def predict_collective(choice: LabChoice) -> LabShown:
+def predict_collective(choice: LabChoice) -> LabView:
     """The prediction alone; no process is started.
 
     Args:
@@ -31,10 +31,10 @@ def predict_collective(choice: LabChoice) -> LabShown:
     plan = _plan(choice)
     alpha, rate = parse_time(choice.alpha), parse_bandwidth(choice.bandwidth)
     trace = predict_run(plan, parse_bytes(choice.nbytes), "float32", alpha, rate, **choice.wrong)
-    return LabShown(build_lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
+    return LabView(build_lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
 
 
-def measure_collective(choice: LabChoice, report_progress: ReportProgress) -> LabShown:
+def measure_collective(choice: LabChoice, report_progress: ReportProgress) -> LabView:
     """Run it as often as chosen, and measure what a message costs here.
 
     Args:
@@ -73,7 +73,7 @@ def measure_collective(choice: LabChoice, report_progress: ReportProgress) -> La
     if trace.calibrated is not None:
         figures |= {"alpha": trace.calibrated.alpha, "bandwidth": trace.calibrated.bandwidth}
     counted = trace.schedule.endpoints, trace.measured.cores, trace.measured.checked
-    return LabShown(build_lab_document(trace.predicted, trace), figures, write_sentences(trace), *counted)
+    return LabView(build_lab_document(trace.predicted, trace), figures, write_sentences(trace), *counted)
 
 
 def estimate_collective(choice: LabChoice) -> float:

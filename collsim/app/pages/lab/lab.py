@@ -25,7 +25,7 @@ from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
 from . import lab_choice, measurement, training_figures
 from .lab_choice import LabChoice
-from .lab_result import LabShown
+from .lab_result import LabView
 
 PAGE = "lab"
 _SIZES = ["4KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"]
@@ -57,7 +57,7 @@ def draw() -> None:
         codebox.draw([CodePart(t("python"), build_script(choice), "python")], _draw_shell(choice))
 
 
-def _mount(lab_result: LabShown, of: LabChoice) -> None:
+def _mount(lab_result: LabView, of: LabChoice) -> None:
     """The picture: of a collective, or of a step of training."""
     if of.sheet == "step":
         name = "lab_step"
@@ -156,19 +156,19 @@ def _draw_button(choice: LabChoice) -> None:
     draw_note(t("lab.small"))
 
 
-def _find_shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
+def _find_shown(choice: LabChoice) -> tuple[LabView | None, LabChoice]:
     """What was measured last, or the prediction where that is of something else."""
-    wanted: LabChoice | None = st.session_state.get(_ASKED)
-    if wanted is not None and wanted.sheet == choice.sheet and can_start_processes():
+    requested: LabChoice | None = st.session_state.get(_ASKED)
+    if requested is not None and requested.sheet == choice.sheet and can_start_processes():
         latest_result = get_latest(
             measurement.measure_choice,
-            wanted,
+            requested,
             st.session_state[_TURN],
             expected=measurement.estimate_measurement,
             compiled=True,
             exclusive=True,
         )
-        if latest_result is not None and (latest_result[1][0] == choice or wanted == choice):
+        if latest_result is not None and (latest_result[1][0] == choice or requested == choice):
             return latest_result[0], latest_result[1][0]
     expected = measurement.estimate_prediction
     latest_result = get_latest(measurement.predict_choice, choice, expected=expected, compiled=True)
@@ -177,7 +177,7 @@ def _find_shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
     return (None, choice)
 
 
-def _draw_headline(lab_result: LabShown, of: LabChoice) -> None:
+def _draw_headline(lab_result: LabView, of: LabChoice) -> None:
     """Predicted, measured, predicted with what was measured; and the sentence."""
     has, language_number = lab_result.figures, int(get_language() == "zh")
     boxes = [format_quantity(format_small(t("lab.predicted")), format_time(has["predicted"]), t("lab.asked"))]

@@ -8,7 +8,7 @@ from ....locale import Text
 
 
 @dataclass(frozen=True)
-class LabShown:
+class LabView:
     """What is shown. `figures` in s: predicted; where it was measured also median, best, low, high, calibrated."""
 
     document: dict[str, object]

@@ -6,13 +6,13 @@ from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from .collective_figures import estimate_collective, measure_collective, predict_collective
 from .lab_choice import LabChoice
-from .lab_result import LabShown
+from .lab_result import LabView
 from .training_figures import estimate_step, measure_step, predict_sheet
 
 _SECONDS_OF_PREDICTION = {"collective": 0.3, "step": 0.5}
 
 
-def predict_choice(choice: LabChoice, report_progress: ReportProgress = ignore_progress) -> LabShown:
+def predict_choice(choice: LabChoice, report_progress: ReportProgress = ignore_progress) -> LabView:
     """The prediction alone.
 
     Args:
@@ -29,7 +29,7 @@ def estimate_prediction(choice: LabChoice) -> float:
     return _SECONDS_OF_PREDICTION[choice.sheet]
 
 
-def measure_choice(choice: LabChoice, turn: int, report_progress: ReportProgress = ignore_progress) -> LabShown:
+def measure_choice(choice: LabChoice, turn: int, report_progress: ReportProgress = ignore_progress) -> LabView:
     """Run it.
 
     Args:

@@ -15,7 +15,7 @@ from collsim.viz.real.lab_document import build_lab_step_document
 
 from ...jobs.worker import ReportProgress
 from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
-from .lab_result import LabShown
+from .lab_result import LabView
 
 _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the bucket sizes that are not chosen
 # Bytes of a float32.
@@ -97,11 +97,11 @@ def _predict_by_layers(choice: LabChoice) -> dict[int, StepTrace]:
     return {layers: predict_step(model, **build_step_options(choice, layers)) for layers in list_bucket_layers(choice)}
 
 
-def predict_sheet(choice: LabChoice) -> LabShown:
+def predict_sheet(choice: LabChoice) -> LabView:
     """The prediction alone."""
     predictions = _predict_by_layers(choice)
     document = _build_document(choice, predictions, {})
-    return LabShown(document, {"predicted": predictions[choice.layers].time}, processes=choice.ranks)
+    return LabView(document, {"predicted": predictions[choice.layers].time}, processes=choice.ranks)
 
 
 def _build_document(
@@ -116,7 +116,7 @@ def _build_document(
     return build_lab_step_document(predictions[choice.layers], ran.get(choice.layers), sizes, chosen)
 
 
-def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabShown:
+def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabView:
     """Run the step; of DDP with every bucket size.
 
     Args:
@@ -156,7 +156,7 @@ def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabShown
     figures |= {"waits": real.measured.exposed, "waits_predicted": real.predicted.exposed}
     document = _build_document(choice, {layers: measured_step.predicted for layers, measured_step in ran.items()}, ran)
     checked = sum(measured_step.checked for measured_step in ran.values())
-    return LabShown(document, figures, write_sentences(real), choice.ranks, real.cores, checked)
+    return LabView(document, figures, write_sentences(real), choice.ranks, real.cores, checked)
 
 
 def _count_runs(choice: LabChoice, layers: int) -> int:

@@ -106,7 +106,7 @@ def request_step(choice: SplitChoice) -> StepTrace:
 
 
 @dataclass(frozen=True)
-class SplitShown:
+class SplitView:
     """What the page draws of the step that is open: figures (as `StepTrace.row`), what GPUs wait for on the network in
     English and Chinese ("" where they do not), the document, and PyTorch; and why it does not fit, where it is run all
     the same, as if GPUs had room for it."""
@@ -118,7 +118,7 @@ class SplitShown:
     trouble: Words | None = None
 
 
-def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitShown:
+def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitView:
     """Run the step that is open.
 
     Args:
@@ -142,10 +142,10 @@ def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_prog
         room = float(parse_bytes(choice.memory, "memory"))
     else:
         room = None
-    return SplitShown(trace.row(), waits, build_split_document(trace, room), _build_torch_code(trace), reason)
+    return SplitView(trace.row(), waits, build_split_document(trace, room), _build_torch_code(trace), reason)
 
 
-def build_opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, object]:
+def build_opened_row(choice: SplitChoice, step: SplitView) -> dict[str, object]:
     """The step that is open, as a row of the table beside it; its time and memory are those of its run.
 
     Args:

@@ -36,7 +36,7 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from ..train.tabs import draw_tabs
 from . import searched
-from .searched import ADDRESS, SplitChoice, SplitShown, estimate_search, estimate_step
+from .searched import ADDRESS, SplitChoice, SplitView, estimate_search, estimate_step
 
 PAGE = "split"
 
@@ -52,8 +52,8 @@ def draw() -> None:
     write_page_address(choice)
     complain(get_session().complaints)
     latest_result = get_latest(searched.show_step, choice, expected=estimate_step, compiled=False)
-    wanted = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
-    table = get_latest(searched.search_splits, *wanted, expected=estimate_search, compiled=False)
+    request = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
+    table = get_latest(searched.search_splits, *request, expected=estimate_search, compiled=False)
     if latest_result is None:
         step = None
     else:
@@ -66,7 +66,7 @@ def draw() -> None:
         if step.trouble is not None:
             draw_mistake(t("split.over", reason=write_sentence(step.trouble, get_language())))
         _draw_headline(step)
-    _draw_card(choice, step, table[0] if table is not None and table[1] == wanted else None, now)
+    _draw_card(choice, step, table[0] if table is not None and table[1] == request else None, now)
     with st.expander(t("code.title")):
         codebox.draw(
             [
@@ -130,7 +130,7 @@ def _open(choice: SplitChoice) -> SplitChoice:
     return replace(choice, split=split, micro=micro, recompute=recompute)
 
 
-def _draw_headline(split: SplitShown) -> None:
+def _draw_headline(split: SplitView) -> None:
     row, memory = split.figures, split.document["memory"]
     parts = {name: f"{100 * row[name] / row['time']:.1f}" for name in ("computing", "exposed", "bubble")}
     shares = {name: f"{share} %" for name, share in parts.items()}
@@ -159,7 +159,7 @@ def _draw_headline(split: SplitShown) -> None:
 
 
 def _draw_card(
-    choice: SplitChoice, step: SplitShown | None, table: dict[str, object] | None, now: dict[str, object] | None
+    choice: SplitChoice, step: SplitView | None, table: dict[str, object] | None, now: dict[str, object] | None
 ) -> None:
     if table is None:
         opened = -1
@@ -187,8 +187,8 @@ def find_open_row(choice: SplitChoice, table: dict[str, Any]) -> int:
         table: A search as columns, as `build_splits_table` makes it.
     """
     rows = zip(table["parallel"], table["micro_batch"], table["recompute"], strict=True)
-    wanted = choice.split, choice.micro, choice.recompute
-    return next((k for k, row in enumerate(rows) if tuple(row) == wanted), -1)
+    selected = choice.split, choice.micro, choice.recompute
+    return next((k for k, row in enumerate(rows) if tuple(row) == selected), -1)
 
 
 def _on_act() -> None:

@@ -47,7 +47,7 @@ class ChangedStep:
 
 
 @dataclass(frozen=True)
-class StepShown:
+class StepView:
     """All that the page shows of one step, as plain data.
 
     Attributes:
@@ -185,7 +185,7 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
     return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})
 
 
-def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
+def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepView:
     """Run a step, with and without its switches, and over bucket sizes.
 
     Args:
@@ -200,7 +200,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
     changes = tuple(replace(change, on=change.name in choice.changes) for change in _time_changes(without))
     report_progress("run", 0.5)
     document = build_step_document(now)
-    return StepShown(
+    return StepView(
         machine=now.topology.name,
         figures=now.row(),
         sentences={**write_sentences(now), "range": (sentence.text("en"), sentence.text("zh"))},
@@ -269,15 +269,15 @@ def _count_bucket_tensors(now: StepTrace, cap: int) -> tuple[int, ...]:
 # ---- one collective of it ------------------------------------------------------------------------------------------
 
 
-def find_collective(rows: Sequence[CollectiveRow], wanted: str) -> CollectiveRow | None:
+def find_collective(rows: Sequence[CollectiveRow], name: str) -> CollectiveRow | None:
     """The collective of a name; for "" the one that GPUs wait for longest, buckets before others; None for none.
 
     Args:
         rows: The collectives of the step.
-        wanted: Name of the collective; "" for the one that matters most.
+        name: Name of the collective; "" for the one that matters most.
     """
-    if wanted:
-        return next((row for row in rows if row["name"] == wanted), None)
+    if name:
+        return next((row for row in rows if row["name"] == name), None)
     return max(rows, key=lambda row: (row["bucket"] >= 0, row["exposed"], row["end"]), default=None)
 
 

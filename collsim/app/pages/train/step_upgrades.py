@@ -21,7 +21,7 @@ LONGEST_PRICES = 200
 
 
 @dataclass(frozen=True)
-class UpgradesShown:
+class UpgradesView:
     """What the panel shows, as plain data.
 
     Attributes:
@@ -56,7 +56,7 @@ def read_prices(text: str) -> Prices:
 
 def list_upgrades(
     choice: TrainingChoice, prices: Prices, report_progress: ReportProgress = ignore_progress
-) -> UpgradesShown:
+) -> UpgradesView:
     """Run the step for every part that could be better, with the switches of the page that are on.
 
     Args:
@@ -69,7 +69,7 @@ def list_upgrades(
         step, prices=dict(prices), progress=lambda done, count, _: report_progress("run", done / max(1, count))
     )
     explanation = tuple(table.explanation(language) for language in LANGUAGES)
-    return UpgradesShown(explanation, tuple(tuple(table.list_cells(language)) for language in LANGUAGES))
+    return UpgradesView(explanation, tuple(tuple(table.list_cells(language)) for language in LANGUAGES))
 
 
 def estimate_upgrades(choice: TrainingChoice, _prices: Prices) -> float:

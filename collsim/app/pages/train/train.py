@@ -37,7 +37,7 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from . import growthview, rivals, step_scenarios, step_upgrades, stepfile, training_choice
 from .code import build_command, build_script
-from .step_scenarios import ChangedStep, CollectiveOpened, StepShown
+from .step_scenarios import ChangedStep, CollectiveOpened, StepView
 from .tabs import draw_tabs
 from .train_controls import draw_controls
 from .training_choice import PLAIN, TrainingChoice
@@ -113,7 +113,7 @@ def _draw_upgrades(choice: TrainingChoice) -> None:
     )
     if latest_result is None:
         return
-    panel: step_upgrades.UpgradesShown = latest_result[0]
+    panel: step_upgrades.UpgradesView = latest_result[0]
     cells = panel.cells[LANGUAGES.index(get_language())]
     st.html(format_verdict(choose_text(panel.explanation), style="flex:none", token="done"))
     if cells:
@@ -124,7 +124,7 @@ def _draw_upgrades(choice: TrainingChoice) -> None:
 # ---- one step ------------------------------------------------------------------------------------------------------
 
 
-def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
+def _draw_step(choice: TrainingChoice, top: Any) -> StepView | None:
     timed = _select_timed(choice)
     with top:
         latest_result = get_latest(
@@ -136,7 +136,7 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
         )
     if latest_result is None:
         return None
-    step_shown: StepShown = latest_result[0]
+    step_shown: StepView = latest_result[0]
     drawn: TrainingChoice = latest_result[1][0]
     with top:
         _draw_headline(step_shown)
@@ -144,7 +144,7 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
     return step_shown
 
 
-def _draw_headline(step_shown: StepShown) -> None:
+def _draw_headline(step_shown: StepView) -> None:
     """Four figures and the sentence."""
     row = step_shown.figures
     sentences = {about: choose_text(pair) for about, pair in step_shown.sentences.items()}
@@ -190,7 +190,7 @@ def _draw_headline(step_shown: StepShown) -> None:
     )
 
 
-def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingChoice) -> None:
+def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoice) -> None:
     """The card of the step; with the collective that is open in it."""
     rows = step_shown.document["collectives"]
     if choice.open == "none":

@@ -259,8 +259,8 @@ def _set_switches(choice: Choice, edit: Edit) -> Choice:
     """The choice with P2P and GDR as the edit wants them."""
     if not choice.on_machine:
         return choice
-    wanted = {name: getattr(edit, name) == "on" for name in ("p2p", "gdr") if getattr(edit, name) != "same"}
-    return replace(choice, **wanted)
+    forced = {name: getattr(edit, name) == "on" for name in ("p2p", "gdr") if getattr(edit, name) != "same"}
+    return replace(choice, **forced)
 
 
 @dataclass(frozen=True)

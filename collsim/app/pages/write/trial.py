@@ -80,9 +80,9 @@ def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool 
         code = check_code(text)
     except Forbidden as refused:
         return Trial(ranks, refused=refused, line=refused.line)
-    wanted = (ranks, *(n for n in OTHERS if n != ranks))
+    request = (ranks, *(n for n in OTHERS if n != ranks))
     try:
-        steps_by_ranks = run_code(code, FunctionRequest(collective, wanted), allow_unsandboxed=allow_unsandboxed)
+        steps_by_ranks = run_code(code, FunctionRequest(collective, request), allow_unsandboxed=allow_unsandboxed)
     except NoIsolation:
         return Trial(ranks, refused=Forbidden("write.unsandboxed"))
     right: list[int] = []
@@ -132,17 +132,17 @@ def _describe_failure(
     )
 
 
-def run_code(code: Code, wanted: FunctionRequest, *, allow_unsandboxed: bool = False) -> Attempt:
+def run_code(code: Code, request: FunctionRequest, *, allow_unsandboxed: bool = False) -> Attempt:
     """Run the code in the sandbox.
 
     Args:
         code: The code and the name of its function.
-        wanted: The collective and the numbers of ranks.
+        request: The collective and the numbers of ranks.
         allow_unsandboxed: Whether the code may run where no sandbox is available.
 
     Raises:
         NoIsolation: No sandbox is available, and `allow_unsandboxed` is False.
     """
-    files, tasks = [File(f"{_FILE}.py", code.text.encode())], [BoxTask("write", wanted, code.function)]
+    files, tasks = [File(f"{_FILE}.py", code.text.encode())], [BoxTask("write", request, code.function)]
     results = dict(run_sandboxed(files, tasks, LIMITS, allow_unsandboxed=allow_unsandboxed))
-    return read_attempt(results.get(0, Ended()), wanted, LIMITS)
+    return read_attempt(results.get(0, Ended()), request, LIMITS)

@@ -43,7 +43,7 @@ class ProgramTask(TaskTexts):
     sent: Callable[[int], float] | None = None
 
     @property
-    def wanted(self) -> FunctionRequest:
+    def function_request(self) -> FunctionRequest:
         """For what it is called."""
         return FunctionRequest(self.collective, self.ranks)
 

@@ -79,6 +79,6 @@ class Task(TaskTexts):
     helpers: int = 0
 
     @property
-    def wanted(self) -> FunctionRequest:
+    def function_request(self) -> FunctionRequest:
         """What a function is called for."""
         return FunctionRequest(self.collective, self.ranks, self.helpers, is_new=True)
