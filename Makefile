@@ -84,6 +84,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_types.py
 	$(PYTHON) docs/make_lessons.py
 	$(PYTHON) docs/make_notebooks.py
+	$(PYTHON) docs/make_outputs.py
 	$(PYTHON) docs/make_numbers.py
 	$(PYTHON) tests/algorithms/test_diagrams.py
 	$(PYTHON) docs/make_studies.py

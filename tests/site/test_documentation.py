@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
 
+import make_outputs
 import make_reference
 import pytest
 import yaml
@@ -98,6 +99,10 @@ SAME = [
     page for page in PAGES if ".zh." in page and without_language(page) == without_language(page.replace(".zh.", "."))
 ]
 ELSEWHERE = ["studies.md"]  # tests/test_studies.py
+#: Pages without sessions of Python, whose blocks tests/site/test_outputs.py runs and compares with what they show.
+ELSEWHERE += [
+    page.relative_to(DOCS).as_posix() for page in make_outputs.list_pages() if ">>>" not in page.read_text("utf-8")
+]
 
 
 #: Pages with examples that are run here, and those of them that measure processes or sweep for seconds.
