@@ -252,6 +252,8 @@ def test_the_site_says_what_the_docstrings_say_in_both_languages(site):
     assert "more than 1 EiB, or ambiguous as" in said
     assert "collsim.units.parse_bytes" in said
     assert "十分钟入门" in (site / "zh" / "tutorial.html").read_text("utf-8")
-    found = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
-    assert any("cs.simulate" in entry["title"] for entry in found["docs"])
-    assert any("下界" in entry["title"] for entry in found["docs"])
+    english, chinese = (
+        json.loads((site / folder / "search" / "search_index.json").read_text("utf-8")) for folder in ("", "zh")
+    )
+    assert any("cs.simulate" in entry["title"] for entry in english["docs"])
+    assert any("下界" in entry["title"] for entry in chinese["docs"])

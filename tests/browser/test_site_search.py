@@ -1,0 +1,170 @@
+"""The search of the documentation: each language answers with its own pages, from a disk and over http."""
+
+import functools
+import os
+import re
+import subprocess
+import sys
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.browser
+
+#: What readers look for, and the page that is among the first five answers.
+ENGLISH = {
+    "simulate": "reference/simulation",
+    "parameter server": "tutorial",
+    "ring allreduce": "algorithms",
+    "cs.compare": "reference/analysis",
+    "lower bound": "explained/bounds",
+    "nvidia-smi topo": "reference/topologies",
+    "busbw": "reference/simulation",
+    "bucket": "training",
+    "fsdp": "reference/training",
+    "pipeline parallelism": "explained/parallelism",
+    "nvlink": "machines",
+    "oversubscription": "machines",
+    "deadlock hang": "hangs",
+    "moodle": "teaching",
+    "synthesize": "synthesis",
+    "chakra": "formats",
+    "load_topology": "reference/topologies",
+    "accuracy": "accuracy",
+    "slurm cluster": "howto/cluster",
+    "my job is slow": "howto/slow-job",
+}
+CHINESE = {
+    "参数服务器": "tutorial",
+    "下界": "explained/bounds",
+    "训练脚本": "howto/training-script",
+    "集合通信": "hangs",
+    "作业很慢": "howto/slow-job",
+    "准确度": "accuracy",
+    "网卡": "machines",
+    "两个引擎": "explained/engines",
+    "挂起": "hangs",
+    "教师指南": "teaching",
+    "算法": "algorithms",
+    "拓扑": "formats",
+    "批量实验": "sweeps",
+    "流水线并行": "explained/parallelism",
+    "合成": "synthesis",
+    "梯度": "explained/parallelism",
+    "先买什么": "howto/buy-first",
+    "在集群上": "howto/cluster",
+    "ring": "algorithms",
+    "cs.simulate": "reference/simulation",
+}
+
+
+def build(config, out):
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(config), "-d", str(out)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The whole documentation."""
+    return build(ROOT / "mkdocs.yml", tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def small_site(tmp_path_factory):
+    """Two pages in two languages, built as the documentation is."""
+    folder = tmp_path_factory.mktemp("small")
+    docs = folder / "docs"
+    (docs / "deep").mkdir(parents=True)
+    (docs / "index.md").write_text("# First\n\nTo simulate a parameter server.\n")
+    (docs / "index.zh.md").write_text("# 首页\n\n模拟一个参数服务器：simulate。\n")
+    (docs / "deep" / "page.md").write_text("# Bounds\n\nWhat no schedule beats.\n")
+    (docs / "deep" / "page.zh.md").write_text("# 下界\n\n任何调度都不能更快。\n")
+    (docs / "deep" / "english.md").write_text("# Design\n\nThis page is in English only.\n")
+    (docs / "assets").symlink_to(ROOT / "docs" / "assets")
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    config["nav"] = [{"Start": "index.md"}, {"Engines": "deep/page.md"}, {"How it is built": "deep/english.md"}]
+    config["plugins"] = [plugin for plugin in config["plugins"] if "mkdocstrings" not in plugin]
+    config |= {"docs_dir": str(docs), "hooks": [str(ROOT / "docs" / "site_hooks.py")]}
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(config, allow_unicode=True))
+    return build(folder / "mkdocs.yml", folder / "site")
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        """Nothing."""
+
+
+@pytest.fixture(params=["file", "http"])
+def address(request):
+    """A function from the folder of a site to its address."""
+    servers = []
+
+    def serve(folder):
+        if request.param == "file":
+            return folder.as_uri()
+        server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(folder)))
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def search(tab, query):
+    """Pages that the open page's search lists, best first, each once; the address ends as in the result's link."""
+    box = tab.locator(".md-search__input")
+    if not tab.locator("#__search").is_checked():
+        tab.locator("label[for=__search]").first.dispatch_event("click")
+    box.focus()
+    box.fill("")
+    tab.keyboard.press("End")  # the theme listens to keys: an empty search clears the list
+    tab.wait_for_function("() => !document.querySelector('.md-search-result__item')")
+    tab.keyboard.insert_text(query)
+    tab.keyboard.press("End")
+    tab.wait_for_function("() => /\\d|无|没有|No/.test(document.querySelector('.md-search-result__meta').textContent)")
+    links = tab.eval_on_selector_all(".md-search-result__item > a", "links => links.map((link) => link.href)")
+    return list(dict.fromkeys(re.sub(r"[?#].*", "", link) for link in links))
+
+
+def open_page(tab, address):
+    tab.goto(address)
+    tab.wait_for_selector(".md-search__input", state="attached")
+
+
+def test_each_language_finds_its_own_pages(tab, small_site, address):
+    root = address(small_site)
+    for page in ("index.html", "deep/page.html"):
+        open_page(tab, f"{root}/{page}")
+        assert search(tab, "simulate") == [f"{root}/index.html"]
+        assert search(tab, "参数服务器") == []
+        open_page(tab, f"{root}/zh/{page}")
+        assert search(tab, "simulate") == [f"{root}/zh/index.html"]
+        assert search(tab, "参数服务器") == [f"{root}/zh/index.html"]
+        assert search(tab, "两个引擎") == [f"{root}/zh/deep/page.html"]  # its title in the menu
+        assert search(tab, "English") == [f"{root}/zh/deep/english.html"]  # as it has no Chinese
+    tab.locator(".md-search-result__item > a").first.click()
+    assert tab.locator("h1").inner_text().startswith("Design")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("folder", "queries"), [("", ENGLISH), ("zh/", CHINESE)], ids=["en", "zh"])
+def test_twenty_queries_find_the_page_that_answers_them(tab, site, address, folder, queries):
+    assert len(queries) == 20
+    root = address(site)
+    open_page(tab, f"{root}/{folder}index.html")
+    for query, page in queries.items():
+        results = search(tab, query)
+        assert f"{root}/{folder}{page}.html" in results[:5], (query, results)
+        others = [result for result in results if result.startswith(f"{root}/zh/") is not bool(folder)]
+        assert others == [], query
