@@ -645,7 +645,7 @@ def format_csv(frame: pd.DataFrame) -> str:
     Returns:
         The text.
     """
-    import pandas as pd  # late: most files are no tables
+    from .errors.dependencies import pandas as pd
 
     def guard(value: Any) -> Any:
         is_text = not isinstance(value, Number) and not (pd.api.types.is_scalar(value) and pd.isna(value))

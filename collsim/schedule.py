@@ -165,7 +165,7 @@ class Schedule(NamesNearAttributes):
             1     1    0    2      0     0   False        0
             2     1    1    3      0     0   False        0
         """
-        import pandas as pd
+        from .errors.dependencies import pandas as pd
 
         return pd.DataFrame({name: self.transfers[name] for name in TRANSFER.names or ()})
 

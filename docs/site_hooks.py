@@ -21,7 +21,7 @@ def on_page_markdown(markdown, page, **_):
 
 
 def on_post_page(output, page, config):
-    """The page, whose search reads the index of its language: the theme looks for it, and for its results, below `base`."""
+    """The page, whose search reads the index of its language: the theme finds it, and its results, below `base`."""
     language = config.plugins["i18n"].current_language
     if not page.url.startswith(f"{language}/"):
         return output

@@ -77,7 +77,7 @@ class Comparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Two columns, a row per figure: time, algbw, busbw, bound, gap, steps, transfers, alpha, beta, waiting."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         columns = {}
         for name, trace, path in zip("ab", (self.a, self.b), self.paths, strict=True):

@@ -46,7 +46,7 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
            what   name  elasticity  doubled
         0  kind  cable       -0.99      0.5
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     if not isinstance(trace, Trace):
         raise CollsimError("sensitivity wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)

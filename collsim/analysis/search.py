@@ -105,7 +105,7 @@ def best(
         >>> fastest.trace.schedule.name
         'allreduce_tree'
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
@@ -384,7 +384,7 @@ def cheapest(
         >>> cs.analysis.cheapest({"slow": 1, "fast": 2}, networks, "broadcast", "1MiB", "90us")["machine"].tolist()
         ['fast', 'slow']
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     target = parse_time(within, "within")
     _require_prices(prices, machines)

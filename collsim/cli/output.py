@@ -122,8 +122,7 @@ def save_rows(rows: object, out: Path | None) -> None:
     if out.suffix == ".json":
         write_text(out, json.dumps(plain(rows), allow_nan=False, indent=1) + "\n")
         return
-    import pandas as pd
-
+    from ..errors.dependencies import pandas as pd
     from ..io import save
 
     frame = pd.DataFrame(plain(rows))

@@ -191,7 +191,7 @@ def _print_version(is_requested: bool) -> None:
 @app.callback()
 def main_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """See collective communication move, check it, and trust the numbers."""

@@ -408,9 +408,9 @@ def train_accuracy(
     as_json: Json = False,
 ) -> None:
     """What training_step says of a table of measured steps, beside what was measured."""
-    import pandas
-
     from collsim.train.measured_steps import predict_measured_steps as answered
+
+    from ..errors.dependencies import pandas
 
     written = answered(table, out)
     if as_json:

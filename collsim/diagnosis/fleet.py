@@ -194,7 +194,7 @@ class FleetDiagnosis:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the findings as a table, a row each."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame(self.list_rows(), columns=list(_COLUMNS))
 

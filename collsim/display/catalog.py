@@ -65,7 +65,7 @@ class Catalog(Mapping[str, T]):
         Returns:
             One row for each entry, with the columns of `rows()`.
         """
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame(self.rows())
 

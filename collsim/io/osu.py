@@ -209,7 +209,7 @@ def _parse_values(path: FilePath, where: Sentence, seen: _Table, tokens: list[st
 
 
 def _build_frame(rows: list[dict[str, object]]) -> pd.DataFrame:
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     columns = [
         "table",

@@ -64,7 +64,7 @@ def compare_steps(trace: RealTrace) -> pd.DataFrame:
     Args:
         trace: All of its runs count.
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     steps, count = trace.schedule.transfers["step"], trace.schedule.steps
     late = compute_lateness(trace)

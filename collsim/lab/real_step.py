@@ -84,7 +84,7 @@ class RealStep(RepeatedRuns):
         """A row per task: task, name, kind, micro, bucket, nbytes; predicted and measured end (of the median run);
         late: by how much later the last rank ended it, the median over the runs, with its quartiles low and high; all
         in s."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         late = np.fmax.reduce(self.end, axis=1) - self.predicted.end
         low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)

@@ -87,7 +87,7 @@ def predict_choices(
         0      1024      Tree       LL
         1  67108864      Ring    LL128
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     # One size: else the letters of a text would be taken for sizes.
     if not isinstance(nbytes, Sequence) or isinstance(nbytes, str):
@@ -178,7 +178,7 @@ def compare_ring_and_tree(
         >>> crossover.table.nbytes.tolist()
         [65536, 67108864]
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     if nodes is None:
         facts = read_facts(machine)

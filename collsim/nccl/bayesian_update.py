@@ -36,7 +36,7 @@ def read_measured_times(measured: MeasuredTimes, collective: str) -> dict[int, f
     Raises:
         CollsimError: for what is no size or time, and where nothing is left.
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     if isinstance(measured, (str, Path)):
         raise CollsimError(

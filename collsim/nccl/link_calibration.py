@@ -213,7 +213,7 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
         >>> sorted(calibration.measured.links)
         ['infiniband', 'nvlink']
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(describe_unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
@@ -279,7 +279,7 @@ def _select_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
 
 
 def _parse_numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     numbers = pd.to_numeric(measured[column], errors="coerce").astype(float)
     wrong = np.asarray(np.isinf(numbers) | (numbers.isna() & measured[column].notna()))

@@ -96,7 +96,7 @@ def compare_releases(
         >>> comparison.table[["old", "new"]].values.tolist()
         [['Ring Simple', 'NVLS Simple']]
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     topology = resolve_topology(machine, "compare_releases")
     minors = [parse_version(version) for version in (old, new)]

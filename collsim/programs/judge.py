@@ -143,7 +143,7 @@ class ProgramRun:
         """The messages, a row for each in the order of the sends: `src`, `dst`, `tag`, `nbytes`; `posted`, `matched`
         and `arrived` in seconds (when the send was called, when both ends had been, when the last byte was there; empty
         for what never happened); `send_line` and `recv_line`."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         names = ["src", "dst", "tag", "nbytes", "posted", "matched", "arrived", "send_line", "recv_line"]
         rows = [

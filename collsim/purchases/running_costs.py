@@ -180,7 +180,7 @@ def tabulate_costs(costs: tuple[RunningCost, ...]) -> pd.DataFrame:
         >>> tabulate_costs(estimate_costs(step, watts=400)).columns[:3].tolist()
         ['stretch', 'steps', 'seconds']
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     return pd.DataFrame([{**vars(cost), "days": cost.days} for cost in costs])
 

@@ -206,7 +206,7 @@ class Upgrades:
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a table, with the columns of `list_records`."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame(self.list_records())
 

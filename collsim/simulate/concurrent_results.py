@@ -75,7 +75,7 @@ class FlowTrace:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per flow: src, dst, bytes, start, finish (s)."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame(
             {"src": self.src, "dst": self.dst, "bytes": self.nbytes, "start": self.start, "finish": self.finish}
@@ -210,7 +210,7 @@ class ConcurrentTrace:
     def to_frame(self) -> pd.DataFrame:
         """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, duration,
         alone (its duration with no other collective, s) and slowdown."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         frame = pd.DataFrame([t.row() for t in self.traces])
         frame["begin"], frame["duration"] = [t.begin for t in self.traces], [t.duration for t in self.traces]

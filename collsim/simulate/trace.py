@@ -348,7 +348,7 @@ class Trace(NamesNearAttributes):
 
     @cached_property
     def _links(self) -> pd.DataFrame:
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         links, names = self.topology.links, self.topology.devices.name
         return pd.DataFrame(
@@ -369,7 +369,7 @@ class Trace(NamesNearAttributes):
     @cached_property
     def steps(self) -> pd.DataFrame:
         """A row per step: step, start, end, time (s), transfers, bytes."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         sizes = [len(p) * p.width for p in self.schedule.patterns for _ in range(p.times)]
         moved = _round_total(self._sum_step_bytes(self.slot_bytes), self._sum_step_bytes, self.slot_bytes)
@@ -406,7 +406,7 @@ class Trace(NamesNearAttributes):
 
     def to_frame(self) -> pd.DataFrame:
         """A row per transfer: step, src, dst, chunk, into, reduce, channel, bytes, start, finish (s)."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         t = self.schedule.transfers
         frame = pd.DataFrame({name: t[name] for name in t.dtype.names or ()})

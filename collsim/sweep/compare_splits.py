@@ -90,7 +90,7 @@ def _select_best(tried: pd.DataFrame) -> dict[str, object]:
 
 
 def _build_table(rows: list[dict[str, object]], tried: list[str]) -> pd.DataFrame:
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
     table = table.sort_values("samples_per_second", ascending=False, kind="stable", ignore_index=True)

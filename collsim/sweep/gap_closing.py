@@ -136,7 +136,7 @@ class SynthesisRace:
 
     def to_frame(self) -> pd.DataFrame:
         """The same as a table."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame(self.rows())
 

@@ -127,7 +127,7 @@ class Store:
 
     def build_frame(self, wanted: Sequence[str]) -> pd.DataFrame:
         """The rows with these ids as a frame whose columns hold numbers and texts only."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         frame = pd.DataFrame(self.rows(wanted))
         return frame.assign(**{name: frame[name].map(json.dumps) for name in _OPTION_COLUMNS if name in frame})

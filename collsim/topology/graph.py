@@ -202,7 +202,7 @@ def from_networkx(graph: nx.Graph[NodeName], name: str = "graph") -> Topology:
         >>> cs.Topology.from_networkx(graph)
         <Topology graph: 4 ranks, 4 devices, 8 links>
     """
-    import networkx as nx
+    from ..errors.dependencies import networkx as nx
 
     if not isinstance(graph, nx.Graph):
         message = "from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()"
@@ -436,7 +436,7 @@ def to_networkx(topology: Topology) -> nx.DiGraph[Any]:
         A graph with a node for each device (`kind`, `node`, `rank`) and an edge for each link (`bandwidth` in B/s,
         `alpha` in s, `kind`, `label`, `source`).
     """
-    import networkx as nx
+    from ..errors.dependencies import networkx as nx
 
     graph: nx.DiGraph[Any] = nx.DiGraph(name=topology.name)
     names, devices, links = list(topology.devices.name), topology.devices, topology.links

@@ -204,7 +204,7 @@ class _Columns(Sequence[Row]):
         Returns:
             One row for each entry, numbered as the entries are; the columns are the fields of a row but its number.
         """
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame(self._build_columns(len(self)))
 
@@ -217,7 +217,7 @@ class _Columns(Sequence[Row]):
         return f"<{type(self).__name__} {len(self):,}: {kinds}>"
 
     def _repr_html_(self) -> str:
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         table = pd.DataFrame(self._build_columns(min(len(self), _MOST_SHOWN))).to_html()
         return f"<p>{escape(repr(self).strip('<>'))}</p>{table}"

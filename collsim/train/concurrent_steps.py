@@ -107,7 +107,7 @@ class ConcurrentSteps:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per step: the figures of its StepTrace, with alone (s) and slowdown."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         frame = pd.DataFrame([trace.row() for trace in self.traces])
         frame["alone"], frame["slowdown"] = [trace.time for trace in self.alone], self.slowdown

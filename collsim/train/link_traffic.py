@@ -66,7 +66,7 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
         receiver), with the mean bytes over the lane's GPUs (`nbytes`), the nominal B/s of such a link (`bandwidth`),
         and the s that the strategy's collectives take (`time`).
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     step, counter = trace.step, _LinkByteCounter(trace)
     lane_of = {rank: lane for lane, ranks in enumerate(step.lanes) for rank in ranks}

@@ -131,7 +131,7 @@ class Memory:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per moment and lane: lane, gpus (how many), time (s), bytes of each kind, total."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         parts = []
         for lane, ranks in enumerate(self.step.lanes):

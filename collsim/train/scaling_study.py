@@ -73,7 +73,7 @@ def measure_scaling(
         0      1     8    256
         1      2    16    512
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     require_word("kind of scaling", kind, SCALING_KINDS)
     counts = _parse_nodes(nodes)
@@ -186,7 +186,7 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
         >>> table.what.tolist()
         ['slow', 'cable']
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     if not isinstance(trace, StepTrace):
         raise CollsimError("losses wants a StepTrace, got {trace!r:.200}; training_step makes one", trace=trace)

@@ -397,7 +397,7 @@ def build_frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
     Returns:
         The table.
     """
-    import pandas as pd
+    from ..errors.dependencies import pandas as pd
 
     least = math.inf
     for row in sorted((row for row in rows if row["fits"]), key=lambda row: (row["time"], row["memory"])):

@@ -44,14 +44,14 @@ class StepComparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Two columns, a row per figure of `StepTrace.row`."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         return pd.DataFrame({"a": self.a.row(), "b": self.b.row()}, dtype=object)
 
     @cached_property
     def parts(self) -> pd.DataFrame:
         """What makes up the time, s: a row for computing, exposed and bubble; columns a, b and the difference b - a."""
-        import pandas as pd
+        from ..errors.dependencies import pandas as pd
 
         table = pd.DataFrame(
             {name: [getattr(step, part) for part in PARTS] for name, step in (("a", self.a), ("b", self.b))},

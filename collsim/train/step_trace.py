@@ -189,8 +189,7 @@ class StepTrace(NamesNearAttributes):
             >>> bool(abs(step.split_exposed().exposed.sum() - step.exposed) < 1e-9 * step.time)
             True
         """
-        import pandas as pd
-
+        from ..errors.dependencies import pandas as pd
         from .network_waits import list_exposed_parts
 
         return pd.DataFrame(list_exposed_parts(self))

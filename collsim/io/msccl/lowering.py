@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -439,6 +438,8 @@ def _build_identifier(name: str) -> str:
 
 def _compute_levels(graph: _Graph) -> tuple[list[int], set[int]]:
     """The earliest step of every node; or the nodes that would each have to come before the other."""
+    from ...errors.dependencies import networkx as nx
+
     g: nx.DiGraph[int] = nx.DiGraph()
     g.add_nodes_from(range(len(graph.nodes)))
     g.add_edges_from(graph.edges)

@@ -250,7 +250,7 @@ def _parse_half(path: FilePath, where: Words, tokens: list[str], prefix: str) ->
 
 
 def _build_frame(rows: list[Row]) -> pd.DataFrame:
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     columns = [
         "table",

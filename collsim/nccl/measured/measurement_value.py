@@ -34,7 +34,7 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
         >>> cs.nccl.evaluate_measurement_value(cs.nccl.get_published_run("a100-8")).points.tolist()
         [0, 1, 2, 3]
     """
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     plain = run.predict_sizes()
     by_size = {p.nbytes: p for p in plain}

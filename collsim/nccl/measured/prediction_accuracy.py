@@ -93,7 +93,7 @@ class Accuracy:
     def summarize_effects(self) -> pd.DataFrame:
         """By effect, then of all pairs that differ in another thing than the number of nodes, then of all: pairs, share
         predicted with the right sign, median `relative_error` of the predicted ratio of times."""
-        import pandas as pd
+        from ...errors.dependencies import pandas as pd
 
         pairs = self.effects.astype({"sign": bool, "off": float})
         groups = [(name, rows) for name, rows in pairs.groupby("effect")]
@@ -204,7 +204,7 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     Raises:
         FormatError: A table cannot be read, lacks a column, or has no row that can be read.
     """
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     described = _read_table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
@@ -286,7 +286,7 @@ def summarize_accuracy(
     Returns:
         The report.
     """
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     table = [
         (
@@ -324,7 +324,7 @@ def _group_notes(rows: Sequence[PredictedRow]) -> dict[str, tuple[str, ...]]:
 
 
 def _read_table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -445,7 +445,7 @@ def _select_usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFram
 
 
 def _summarize_cases(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     info = described.set_index("case_id")
     summaries = []
@@ -507,7 +507,7 @@ def _summarize(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 
 def _list_effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
     """Pairs of runs on one system that differ in one thing; ratio of their times at the sizes they share."""
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     columns = ["effect", "first", "second", "measured", "predicted", "off", "sign"]
     if "system" not in described:

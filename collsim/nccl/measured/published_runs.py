@@ -294,7 +294,7 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
         >>> bool(((table.low < table.time) & (table.time < table.high)).mean() > 0.5)
         True
     """
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []
@@ -346,7 +346,7 @@ def compare_published_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.Data
         >>> table.run.unique().tolist()
         ['a100-8', 'h100-8-ring']
     """
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     if runs is None:
         runs = load_published_runs().values()

@@ -145,7 +145,7 @@ def summarize(frame: pd.DataFrame) -> pd.DataFrame:
         >>> cs.teach.summarize(frame).passed.to_dict()
         {'ada': 1, 'bob': 0}
     """
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     order = [name for name in GRADED if name in set(frame["exercise"])]
     table = frame[frame["exercise"] != ""].pivot_table(
@@ -282,7 +282,7 @@ def _split_known(
 
 
 def _build_frame(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     return frame.astype({"passed": bool, "gap": float})
@@ -304,7 +304,7 @@ def _write_table(target: Path | None, rows: Sequence[dict[str, object]]) -> None
 
 def _read_known_rows(target: Path | None) -> list[dict[str, object]]:
     """Rows of an earlier grading."""
-    import pandas as pd
+    from ...errors.dependencies import pandas as pd
 
     if target is None or not target.is_file():
         return []

@@ -302,7 +302,7 @@ class Model:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per layer: the attributes of `Layer`, with parameters and bytes."""
-        import pandas as pd
+        from ...errors.dependencies import pandas as pd
 
         rows = []
         for layer in self.layers:

@@ -236,7 +236,7 @@ class TrainingStep:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per task: the attributes of `StepTask`, with all tasks that it waits for as dependencies."""
-        import pandas as pd
+        from ...errors.dependencies import pandas as pd
 
         rows = [
             {**vars(task), "dependencies": waits} for task, waits in zip(self.tasks, self.predecessors, strict=True)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-import pandas as pd
-
+from ...errors.dependencies import pandas as pd
 from ...locale import translate
 from ...units import format_bandwidth, format_bytes
 

@@ -519,7 +519,7 @@ def _has_ranks_on_switches(picture: Picture) -> bool:
 
 def _place_by_springs(picture: Picture) -> list[Point]:
     """networkx's spring layout, from a circle, so always the same."""
-    import networkx as nx
+    from ...errors.dependencies import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(picture)))

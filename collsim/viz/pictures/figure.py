@@ -6,6 +6,7 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from ...errors.dependencies import require_package
 from . import palette
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def create_figure(wide: float, tall: float, **options: Any) -> Figure:
         tall: Height in inches.
         **options: Keywords of `matplotlib.figure.Figure`.
     """
+    require_package("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

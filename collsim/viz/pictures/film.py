@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, Sentence
+from ...errors.dependencies import require_package
 from ...locale import translate
 from ..sentences import words
 from ..timeline.timeline_document import build_timeline
@@ -53,6 +54,7 @@ def write_gif(trace: Trace, path: Path, language: str = "en", frames: int = 60) 
         language: `en` or `zh`.
         frames: Number of pictures, 2 to 1000.
     """
+    require_package("PIL")
     from PIL.Image import Dither, Quantize
 
     pictures = [
@@ -196,6 +198,7 @@ class Film:
         Args:
             t: Moment of the run, seconds.
         """
+        require_package("PIL")
         from PIL import Image, ImageDraw
 
         step = self._find_step(t)
@@ -412,6 +415,7 @@ def _find_first_hops(document: Timeline) -> npt.NDArray[np.int64] | None:
 
 
 def _can_load_font(name: str) -> bool:
+    require_package("PIL")
     from PIL import ImageFont
 
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...errors.dependencies import require_package
 from ...locale import translate
 from ..layout.geometry import Box
 from ..sentences import words
@@ -59,6 +60,7 @@ def find_fonts(language: str = "en") -> list[str]:
 
 
 def _list_families() -> set[str]:
+    require_package("matplotlib")
     from matplotlib import font_manager
 
     return {font.name for font in font_manager.fontManager.ttflist}
@@ -111,7 +113,7 @@ def write_machine_picture(trace: Trace, path: Path, language: str = "en", dpi: i
         language: `en` or `zh`.
         dpi: Dots per inch.
     """
-    import matplotlib as mpl
+    from ...errors.dependencies import matplotlib as mpl
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}):
         figure = draw_machine_figure(trace, language)
@@ -128,6 +130,7 @@ def draw_machine_figure(trace: Trace, language: str = "en") -> Figure:
         trace: The run.
         language: `en` or `zh`.
     """
+    require_package("matplotlib")
     from matplotlib.figure import Figure
 
     language = choose_language(language)

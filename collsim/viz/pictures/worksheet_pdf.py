@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from ...errors import CollsimError
+from ...errors.dependencies import require_package
 from .machine_picture import CHINESE, find_fonts
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def draw_pdf(
     Raises:
         CollsimError: Chinese text is asked for and no font on this machine has it.
     """
-    import matplotlib as mpl
+    mpl = require_package("matplotlib")
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
@@ -227,7 +228,7 @@ def render_machine(topology: Topology, form: str, language: str) -> bytes:
         form: Suffix of the format without the dot: `png`, `svg`, ...
         language: `en` or `zh`.
     """
-    import matplotlib as mpl
+    from ...errors.dependencies import matplotlib as mpl
 
     out = BytesIO()
     try:
